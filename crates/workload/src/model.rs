@@ -1,6 +1,6 @@
-//! Model of a workload: representatives, and how often each occurs (Magpie, section 5).
+//! Model of a workload: representatives, and the frequency of each (Magpie, section 5).
 //!
-//! All structs here stand for themselves: names are texts, for JSON and for whoever shows them.
+//! All structs here are self-contained: names are texts, for JSON and for viewers.
 
 use serde::Serialize;
 
@@ -23,21 +23,22 @@ pub use workload::Workload;
 pub struct WorkloadModel {
     /// Number of requests.
     pub requests: u64,
-    /// Everything that they demanded, as parsed.
+    /// Their total demands, as parsed.
     pub demands: Demands,
     /// Clusters, the largest one first. Their sizes are the proportions of the model.
     pub clusters: Vec<RequestCluster>,
-    /// How far the model's demands are from those of the requests.
+    /// Difference between the model's demands and the requests'.
     pub error: ModelError,
     /// Mean over all requests of the distance from the centre of their cluster.
     pub mean_distance: f64,
-    /// Mean distance of the centres of two clusters; of the largest ones, where there are many.
+    /// Mean distance of the centres of two clusters; of the largest ones only, if there are many.
     pub mean_separation: f64,
-    /// Requests that are alone, or of a small cluster far from all others: the farthest first.
+    /// Requests that are alone, or in a small cluster far from all others, in descending order of
+    /// distance.
     pub unusual: Vec<UnusualRequest>,
-    /// Number of requests whose clusters were given up, as there were too many clusters.
+    /// Number of requests in evicted clusters, as there were too many clusters.
     pub given_up: u64,
-    /// Each request with its cluster, by number. The list ends where there are more than are kept.
+    /// Each request with its cluster, by number. The list is truncated at a limit.
     #[serde(skip)]
     pub members: Vec<ClusterMember>,
 }
@@ -47,9 +48,10 @@ pub struct WorkloadModel {
 pub struct ClusterMember {
     /// Number of the request.
     pub request: u64,
-    /// Place of its cluster in [`WorkloadModel::clusters`].
+    /// Index of its cluster in [`WorkloadModel::clusters`].
     pub cluster: u32,
-    /// Distance from the centre of the cluster; where clusters grow, as that was when it came.
+    /// Distance from the centre of the cluster; for growing clusters, from the centre at the time
+    /// when it was added.
     pub distance: f32,
 }
 
@@ -62,20 +64,19 @@ pub struct RequestCluster {
     pub share: f64,
     /// Their names, the most frequent one first.
     pub names: Vec<NameCount>,
-    /// Number of the request that stands for it: the member whose demands differ least from the
-    /// means.
+    /// Number of the representative request: the member whose demands differ least from the means.
     pub representative: u64,
-    /// What the representative does, with the mean demands of the members that do the same.
+    /// The representative's elements, with the mean demands of the members with the same elements.
     pub elements: Vec<ClusterElement>,
     /// Mean demands of its requests, as parsed.
     pub demands: Demands,
-    /// Mean times in which their threads could not go on.
+    /// Mean times in which their threads were blocked.
     pub waits: WaitTimes,
     /// Mean duration in nanoseconds.
     pub duration_ns: i64,
     /// Shortest and longest duration in nanoseconds.
     pub durations_ns: (i64, i64),
-    /// Duration of the representative on endless processors, in nanoseconds, if nothing but
+    /// Duration of the representative with unlimited processors, in nanoseconds, if nothing but
     /// processor time and synchronisation took time.
     pub endless_ns: i64,
     /// Begin of its first request, in nanoseconds since the Unix epoch.
@@ -86,14 +87,14 @@ pub struct RequestCluster {
     pub mean_distance: f64,
     /// Longest distance of one of its requests from its centre.
     pub farthest: f64,
-    /// Distance from the centre of the nearest other cluster, where there is one.
+    /// Distance from the centre of the nearest other cluster, if there is one.
     pub separation: Option<f64>,
-    /// Place of that cluster in [`WorkloadModel::clusters`].
+    /// Index of that cluster in [`WorkloadModel::clusters`].
     pub nearest: Option<usize>,
 }
 
-/// A name, and the number of requests that have it. The name is empty for those that have yet
-/// other names than are counted.
+/// A name, and the number of requests with it. The name is empty for requests with further names
+/// that are not counted separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NameCount {
     /// The name.
@@ -105,14 +106,14 @@ pub struct NameCount {
 /// An element of a representative ([`CanonicalElement`](crate::canonical::CanonicalElement)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClusterElement {
-    /// What happens.
+    /// The act.
     pub act: ElementAct,
-    /// Who does it; for a signal, who is signalled.
+    /// The role that performs it; for a signal, the signalled role.
     pub role: String,
     /// Mean demands.
     pub demands: Demands,
-    /// When it begins on endless processors, in nanoseconds from the begin of the request.
+    /// Its begin with unlimited processors, in nanoseconds from the begin of the request.
     pub begin: i64,
-    /// When it ends there.
+    /// Its end with unlimited processors.
     pub end: i64,
 }

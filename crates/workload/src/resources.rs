@@ -1,5 +1,5 @@
-//! Resources of steps, by what the threads did that worked for them: was the service computing,
-//! waiting for the disk, for a lock, or for a processor?
+//! Resources of steps, from the activity of the threads that worked for them: whether the service
+//! was computing, or waiting for the disk, for a lock, or for a processor.
 //!
 //! ```text
 //! events of threads --gather--+
@@ -10,14 +10,14 @@
 //!                 processor + runnable + disk + lock + peer + asleep + unknown + calls = duration
 //! ```
 //!
-//! - Between two messages of a step that one thread handled, that thread worked for it. Where
+//! - A thread that handled two consecutive messages of a step worked for the step in between. If
 //!   different threads handled them, hand-offs lead from one to the other: the first worked until
-//!   it signalled, and the other from then on. Where no chain of hand-offs is known, the time is
-//!   unknown. A thread that waits for another, which it had signalled itself before, is waited for
-//!   no more: the other one works for the step (Magpie, section 3.5).
-//! - A thread that serves several steps at once works for the one whose message it handled last
-//!   (Magpie, section 3.3). A poll ends that.
-//! - Work wins over calls, and calls over waits, as [`moment_sums`] says.
+//!   it signalled, and the other from then on. Without a known chain of hand-offs, the time is
+//!   unknown. A thread that waits for another one which it had signalled itself is not waiting for
+//!   a lock: the other one works for the step (Magpie, section 3.5).
+//! - A thread that serves several steps concurrently works for the one whose message it handled
+//!   last (Magpie, section 3.3). A poll ends that.
+//! - Work takes precedence over calls, and calls over waits, as described in [`moment_sums`].
 
 mod charged_time;
 mod fill_resources;

@@ -1,5 +1,5 @@
-//! Event schema: which attributes join which events, and what events use (Magpie, sections 3.1 to
-//! 3.5). The language is described in `docs/event-schema.md`.
+//! Event schema: which attributes join which events, and the resources that events use (Magpie,
+//! sections 3.1 to 3.5). The language is described in `docs/event-schema.md`.
 
 mod check;
 mod error;
@@ -23,10 +23,10 @@ pub use shipped::{ShippedSchema, shipped_schemas};
 use std::path::Path;
 
 impl EventSchema {
-    /// Reads a schema from `text`; `file` is what errors call it.
+    /// Parses a schema from `text`; errors refer to it as `file`.
     ///
     /// # Errors
-    /// The first line that is wrong, with what to do.
+    /// The first invalid line, with what to do.
     pub fn parse(text: &str, file: &Path) -> Result<EventSchema, SchemaError> {
         let schema = parse::parse_schema(text, file)?;
         check::check_schema(&schema, file)?;

@@ -1,5 +1,5 @@
-//! Synchronization: which event of a request signals and with which another thread goes on (Magpie,
-//! section 3.5).
+//! Synchronization: which event of a request signals and with which event another thread continues
+//! (Magpie, section 3.5).
 
 use out_of_core::{NameId, NameInterner};
 
@@ -12,23 +12,23 @@ pub(crate) struct SyncStatement {
     pub source: NameId,
     /// The join attribute that both share.
     pub attribute: u16,
-    /// Kind of the event with which the other thread goes on; [`NameInterner::UNKNOWN`] for any.
+    /// Kind of the event with which the other thread continues; [`NameInterner::UNKNOWN`] for any.
     pub destination: NameId,
 }
 
 impl SyncStatement {
-    /// Whether another thread goes on with an event of that kind.
+    /// Whether another thread continues with an event of this kind.
     fn is_resumed_by(&self, kind: NameId) -> bool {
         self.destination == NameInterner::UNKNOWN || self.destination == kind
     }
 }
 
-/// An event of a request was joined by a value.
+/// A record that an event of a request was joined by a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TouchedAt {
     pub attribute: u16,
     pub key: u64,
-    /// Place of the event in its request.
+    /// Index of the event in its request.
     pub place: u32,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn find_syncs(
     syncs
 }
 
-/// The events with which others go on after an event: one for each value that it shares.
+/// The events with which others continue after an event: one for each value that it shares.
 fn sync_destinations<'request>(
     statement: &'request SyncStatement,
     source: u32,
@@ -68,8 +68,8 @@ fn sync_destinations<'request>(
         .filter_map(move |key| find_destination(statement, key, source, events, touched))
 }
 
-/// Values of a join attribute that an event shares by other events of its thread: of the nearest
-/// one before it, else after it.
+/// Values of a join attribute that an event shares through other events of its thread: the nearest
+/// one before it, otherwise after it.
 fn shared_values(
     attribute: u16,
     source: u32,
@@ -87,8 +87,8 @@ fn shared_values(
     touched.iter().filter(at).map(|touch| touch.key).collect()
 }
 
-/// The event with which another thread goes on that shares a value with `source`: the first one of
-/// the statement's kind on that thread.
+/// The event with which another thread that shares a value with `source` continues: the first one
+/// of the statement's kind on that thread.
 fn find_destination(
     statement: &SyncStatement,
     key: u64,
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_first_destination_of_the_thread_that_shares_the_value_goes_on() {
-        // Thread 7 signals; 9 has another value; 8 goes on, is preempted, and posts the value.
+        // Thread 7 signals; 9 has another value; 8 continues, is preempted, and posts the value.
         let events = [event(1, 7), event(2, 9), event(3, 9), event(2, 8), event(2, 8), event(3, 8)];
         let mut touched = vec![touch(23, 0), touch(23, 5), touch(24, 2)];
         touched.sort_unstable();

@@ -1,8 +1,8 @@
-//! Unusual requests: those that are alone, or few and far from all others, and what is unusual
-//! about them (Magpie, 6.3).
+//! Unusual requests: requests that are alone, or few and far from all others, and how they differ
+//! (Magpie, 6.3).
 //!
-//! Requests are compared by what they demand, not by the time they took: one that had to wait for a
-//! processor, or was preempted again and again, is not unusual.
+//! Requests are compared by their demands, not by their durations: a request that waited for a
+//! processor, or was preempted repeatedly, is not unusual.
 
 use out_of_core::NameInterner;
 
@@ -16,7 +16,7 @@ mod wording;
 
 pub use difference::{DifferenceKind, RequestDifference, UnusualRequest};
 
-/// What is unusual among clusters in the order of their sizes.
+/// Unusual requests of clusters in the order of their sizes.
 pub(crate) fn find_unusual(
     clusters: &[&GrowingCluster],
     members: &[(u64, u32)],
@@ -59,8 +59,8 @@ pub(crate) fn find_unusual(
     described.collect()
 }
 
-/// The usual cluster that a rare one is held against: the nearest one of the same text, else the
-/// nearest one of all.
+/// The usual cluster with which a rare one is compared: the nearest one of the same text, otherwise
+/// the nearest of all.
 fn nearest_usual(of: &GrowingCluster, usual: &[&GrowingCluster]) -> Option<(f32, usize)> {
     for is_alike in [true, false] {
         let mut nearest: Option<(f32, usize)> = None;
@@ -82,7 +82,8 @@ fn nearest_usual(of: &GrowingCluster, usual: &[&GrowingCluster]) -> Option<(f32,
     None
 }
 
-/// What the representative of a cluster does or demands other than the centre of another one.
+/// Differences of the representative of a cluster from the centre of another one, in elements and
+/// demands.
 fn find_differences(
     of: &GrowingCluster,
     to: &GrowingCluster,
@@ -140,7 +141,7 @@ fn find_differences(
             }
         }
     }
-    // Differences that are small beside the greatest one say nothing of what is unusual.
+    // Differences that are small relative to the greatest one do not explain what is unusual.
     found.sort_by(|a, b| b.distance.total_cmp(&a.distance).then(a.element.cmp(&b.element)));
     let greatest = found.first().map_or(0.0, |of| of.distance);
     found.retain(|of| of.distance >= (greatest * DIFFERENCE_SHARE).max(1.0));

@@ -1,26 +1,26 @@
-//! Ages: sets in the order of their last use, so that the oldest is found at once.
+//! Ages: sets in the order of their last use, so that the oldest is found immediately.
 
 use crate::join::arena::{Arena, NONE};
 
-/// What kind of sets are compared by age.
+/// Group of sets that are compared by age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SetAge {
-    /// They have no seed.
+    /// Sets without a seed.
     #[default]
     Unseeded,
     /// Requests.
     Seeded,
-    /// Requests that may be over.
+    /// Requests that may have ended.
     Complete,
 }
 
-/// Place of a set among the others of its age.
+/// Position of a set in the list of its age.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AgeLink {
     age: SetAge,
     older: u32,
     newer: u32,
-    /// When it was last used.
+    /// Time of its last use.
     used: i64,
 }
 
@@ -30,13 +30,13 @@ impl Default for AgeLink {
     }
 }
 
-/// What has a place among others.
+/// An item with a position in the list of an age.
 pub(crate) trait AgeNode: Copy + Default {
-    /// Its place.
+    /// Its position.
     fn age_link(&mut self) -> &mut AgeLink;
 }
 
-/// The oldest and the newest of each age.
+/// The oldest and the newest item of each age.
 #[derive(Debug)]
 pub(crate) struct AgeLists {
     ends: [(u32, u32); 3],
@@ -49,12 +49,12 @@ impl Default for AgeLists {
 }
 
 impl AgeLists {
-    /// A new one without a seed.
+    /// Adds a new item without a seed.
     pub(crate) fn add_new<T: AgeNode>(&mut self, arena: &mut Arena<T>, number: u32, now: i64) {
         self.append_newest(arena, number, SetAge::Unseeded, now);
     }
 
-    /// It was used, and is of that age now.
+    /// Records a use of an item, which then belongs to the given age.
     pub(crate) fn record_use<T: AgeNode>(
         &mut self,
         arena: &mut Arena<T>,
@@ -72,7 +72,7 @@ impl AgeLists {
         }
     }
 
-    /// It is taken away.
+    /// Removes an item.
     pub(crate) fn remove<T: AgeNode>(&mut self, arena: &mut Arena<T>, number: u32) {
         let Some(AgeLink { age, older, newer, .. }) =
             arena.get_mut(number).map(|of| *of.age_link())
@@ -89,7 +89,7 @@ impl AgeLists {
         }
     }
 
-    /// The one of that age that was unused for the longest time, and since when.
+    /// The item of this age that was unused for the longest time, and the time of its last use.
     pub(crate) fn find_oldest<T: AgeNode>(
         &self,
         arena: &Arena<T>,

@@ -1,9 +1,9 @@
-//! Arena: things by number, whose places are used again.
+//! Arena: items by number, with reuse of numbers.
 
-/// Number that stands for none.
+/// Number that stands for no item.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Things by number, whose places are used again.
+/// Items by number, with reuse of numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Arena<T> {
     things: Vec<T>,
@@ -11,7 +11,7 @@ pub(crate) struct Arena<T> {
 }
 
 impl<T: Copy + Default> Arena<T> {
-    /// Puts a thing there; its number.
+    /// Adds an item and returns its number.
     pub(crate) fn add(&mut self, thing: T) -> u32 {
         if let Some(number) = self.free.pop()
             && let Some(place) = self.things.get_mut(number as usize)
@@ -23,22 +23,22 @@ impl<T: Copy + Default> Arena<T> {
         (self.things.len() - 1) as u32
     }
 
-    /// Takes a thing away. Each number is given back once.
+    /// Removes an item. Each number must be given back only once.
     pub(crate) fn remove(&mut self, number: u32) {
         self.free.push(number);
     }
 
-    /// The thing of that number; an empty one where there is none.
+    /// The item of this number; a default one if there is none.
     pub(crate) fn get(&self, number: u32) -> T {
         self.things.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// The thing of that number, to change it.
+    /// The mutable item of this number.
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.things.get_mut(number as usize)
     }
 
-    /// Number of things.
+    /// Number of items.
     pub(crate) fn len(&self) -> usize {
         self.things.len() - self.free.len()
     }

@@ -1,4 +1,4 @@
-//! A schema to its program.
+//! Compiles a schema to its program.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::schema::{self, ANY, EventSchema, INTERRUPTED, SIBLING, SchemaError, p
 use crate::synchronization::SyncStatement;
 use crate::tuning::SLOTS;
 
-/// Makes the program of `schema`, with the numbers that `names` has or gets for its names.
+/// Compiles `schema`, whose names are interned in `names`.
 ///
 /// # Errors
-/// Where more attributes of a kind are used than there is room for, with the line of its EVENT.
+/// If more attributes of a kind are used than there are slots, with the line of its EVENT.
 pub(crate) fn compile_schema(
     schema: &EventSchema,
     names: &mut NameInterner,
@@ -71,7 +71,7 @@ struct SchemaCompiler<'schema> {
     kinds: Vec<CompiledKind>,
     attributes: Vec<&'schema str>,
     marks: Vec<&'schema str>,
-    /// Line of the part at hand.
+    /// Line of the current part.
     line: u32,
 }
 
@@ -245,7 +245,7 @@ impl<'schema> SchemaCompiler<'schema> {
         Ok(kind.slots.len() as u8 - 1)
     }
 
-    /// Place of a kind, a new one where it is new.
+    /// Index of a kind, which is added if it is new.
     fn intern_kind(&mut self, name: NameId) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.name == name) {
             return place;
@@ -260,7 +260,7 @@ impl<'schema> SchemaCompiler<'schema> {
         }
     }
 
-    /// Finds the slots of kept events and of synthetic ones, and marks what blocks.
+    /// Resolves the slots of kept and synthetic events, and marks the kinds that block.
     fn link_slots(&mut self, schema: &'schema EventSchema) -> Result<(), SchemaError> {
         for at in 0..self.kinds.len() {
             let begins = self.kinds.get(at).map_or(0, |kind| kind.begins.len());
@@ -318,7 +318,7 @@ impl<'schema> SchemaCompiler<'schema> {
     }
 }
 
-/// Number of a text in a list, a new one where it is new.
+/// Index of a text in a list, which is added if it is new.
 fn intern_text<'text>(texts: &mut Vec<&'text str>, text: &'text str) -> u16 {
     if let Some(place) = texts.iter().position(|known| *known == text) {
         return place as u16;

@@ -1,52 +1,52 @@
-//! Counts: what became of events.
+//! Counts of events by outcome.
 
 use serde::Serialize;
 
-/// What became of events.
+/// Counts of events by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateCounts {
-    /// Events of kinds that begin requests.
+    /// Events of kinds that can begin requests.
     pub could_begin: u64,
-    /// Events of these kinds whose process is not known.
+    /// Events of these kinds without a known process.
     pub without_process: u64,
-    /// Events that were joined.
+    /// Joined events.
     pub joined: u64,
-    /// Events that no live interval took.
+    /// Events that matched no live interval.
     pub unjoined: u64,
-    /// Intervals that would have joined two requests, and were ended.
+    /// Intervals that were closed because they would have joined two requests.
     pub conflicts: u64,
-    /// Events that were taken away from sets without a seed, as they were too many.
+    /// Events that were dropped from sets without a seed, as they were too many.
     pub forgotten: u64,
 }
 
-/// What became of all events of a join.
+/// Counts of all events of a join by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JoinCounts {
-    /// Events that came.
+    /// Received events.
     pub events: u64,
-    /// Events whose kind the schema has.
+    /// Events of a kind in the schema.
     pub known: u64,
-    /// Joined events; an event that the schema splits can be several.
+    /// Joined events; an event that the schema splits counts several times.
     pub joined: u64,
-    /// Events that no live interval took.
+    /// Events that matched no live interval.
     pub unjoined: u64,
-    /// Events that came after later ones had been joined.
+    /// Events that arrived after later ones had been joined.
     pub late: u64,
-    /// Events that came twice.
+    /// Duplicate events.
     pub doubled: u64,
-    /// How often a clock jumped back, which ended all requests.
+    /// How often a clock jumped back, which ends all requests.
     pub jumps: u64,
-    /// Intervals that would have joined two requests, and were ended.
+    /// Intervals that were closed because they would have joined two requests.
     pub conflicts: u64,
-    /// Requests that were emitted.
+    /// Emitted requests.
     pub requests: u64,
-    /// Requests that a time-out ended.
+    /// Requests that ended by a time-out.
     pub timed_out: u64,
-    /// Requests that the bound on memory ended.
+    /// Requests that ended by the memory limit.
     pub crowded_out: u64,
-    /// Sets without a seed that a time-out or the bound on memory ended.
+    /// Sets without a seed that ended by a time-out or the memory limit.
     pub collected: u64,
-    /// Events that sets without a seed lost, as they were too many.
+    /// Events that were dropped from sets without a seed, as they were too many.
     pub forgotten: u64,
     /// How often all marks were forgotten, as there were too many.
     pub marks_forgotten: u64,

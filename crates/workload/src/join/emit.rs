@@ -1,4 +1,4 @@
-//! Emission: a closed set to a request.
+//! Emission: turns a closed set into a request.
 
 use crate::accounting::UsageSums;
 use crate::demands::Demands;
@@ -8,7 +8,7 @@ use crate::join::set_store::{EventNode, EventSet, SetStore, SyncTouch};
 use crate::joined_request::{JoinedEvent, JoinedRequest};
 use crate::synchronization::{TouchedAt, find_syncs};
 
-/// The request of a set that has a seed, and is taken away.
+/// The request of a set with a seed, which is removed.
 pub(crate) fn emit_request(
     set: u32,
     whole: bool,

@@ -1,4 +1,4 @@
-//! Context of an event: its values, and what is known of its thread and processor.
+//! Context of an event: its values, thread and processor.
 
 use events::Event;
 
@@ -11,22 +11,22 @@ use crate::join::program::{CompiledCondition, CompiledValues, ValueSource};
 use crate::join::set_store::ValueHandle;
 use crate::schema::ValueComparison;
 
-/// An event with what is known of its thread and processor.
+/// An event with its thread and processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventContext {
-    /// The event with its values. Its thread is the one that the schema says.
+    /// The event with its values. Its thread is the one that the schema determines.
     pub item: ExtractedEvent,
-    /// Number of the thread; [`NONE`] where it is not known.
+    /// Number of the thread; [`NONE`] if it is not known.
     pub thread: u32,
     /// Id of the thread that posts the event.
     pub poster: i32,
     /// Its process, 0 if it is not known.
     pub poster_process: i32,
-    /// Number of interrupts that are open on its processor, the one that it begins included.
+    /// Number of open interrupts on its processor, including the one that it begins.
     pub depth: u8,
 }
 
-/// Marks are told from join attributes by this in their keys.
+/// Bit that distinguishes marks from join attributes in keys.
 const MARK: u64 = 1 << 32;
 
 impl EventContext {
@@ -53,7 +53,7 @@ impl EventContext {
         (processor != Event::NO_PROCESSOR).then(|| u64::from(processor.cast_unsigned()))
     }
 
-    /// A join attribute's value as the store knows it; none if the event lacks a part of it.
+    /// A join attribute's value as the store identifies it; `None` if the event lacks a part of it.
     pub(crate) fn value_handle(
         &self,
         values: &CompiledValues,
@@ -76,7 +76,7 @@ impl EventContext {
         Some(ValueHandle { attribute, key, thread: number })
     }
 
-    /// A mark's value as a key; none if the event lacks a part of it.
+    /// A mark's value as a key; `None` if the event lacks a part of it.
     pub(crate) fn mark_key(&self, values: &CompiledValues) -> Option<u64> {
         self.values_key(u64::from(values.of) | MARK, values)
     }

@@ -1,4 +1,4 @@
-//! Joining: the set of an event, and what it does to valid-intervals (Magpie, sections 3.2, 3.4).
+//! Joining: finds the set of an event, and updates valid-intervals (Magpie, sections 3.2, 3.4).
 
 use crate::accounting::ThreadAccounts;
 use crate::join::arena::NONE;
@@ -7,12 +7,12 @@ use crate::join::program::JoinProgram;
 use crate::join::set_store::{SetStore, ValueHandle};
 use crate::schema::BindMode;
 
-/// What an event binds, with room that is used again for each event.
+/// Bindings of an event, in buffers that are reused for each event.
 #[derive(Debug, Default)]
 pub(crate) struct EventJoiner {
-    /// Values that the event binds, the strongest first.
+    /// Bound values, the strongest first.
     pub bounds: Vec<BoundValue>,
-    /// Values whose intervals go on in the request that the event begins.
+    /// Values with intervals that continue in the request that the event begins.
     carried: Vec<ValueHandle>,
 }
 
@@ -21,21 +21,21 @@ pub(crate) struct EventJoiner {
 pub(crate) struct BoundValue {
     /// The value.
     pub handle: ValueHandle,
-    /// What the event does to its interval.
+    /// The effect of the event on its interval.
     pub mode: BindMode,
-    /// Its live sector, or [`NONE`]; [`LEFT`] where it is left alone.
+    /// Its live sector, or [`NONE`]; [`LEFT`] if it is left unchanged.
     pub sector: u32,
 }
 
 /// A sector that belongs to another request.
 const LEFT: u32 = NONE - 1;
 
-/// What the join works on.
+/// Tables of the join.
 pub(crate) struct JoinTables<'state> {
     pub program: &'state JoinProgram,
     pub store: &'state mut SetStore,
     pub threads: &'state mut ThreadAccounts,
-    /// Sets that were closed.
+    /// Closed sets.
     pub closed: &'state mut Vec<u32>,
     pub counts: &'state mut StateCounts,
     /// Time of the event.
@@ -55,7 +55,7 @@ impl JoinTables<'_> {
         self.store.sets.get(set).seeds > 0
     }
 
-    /// Closes a sector; a set that has none any more is closed, unless it is `but`.
+    /// Closes a sector; a set without remaining sectors is closed, unless it is `but`.
     fn close_sector(&mut self, sector: u32, but: Option<u32>) {
         let leave = self.program.leave;
         let (set, is_closed) = self.store.close_sector(sector, self.threads, self.now, leave);
@@ -66,7 +66,7 @@ impl JoinTables<'_> {
 }
 
 impl EventJoiner {
-    /// The set of an event; none if no live interval takes it.
+    /// The set of an event; `None` if no live interval matches it.
     pub(crate) fn join_event(
         &mut self,
         tables: &mut JoinTables<'_>,
@@ -97,8 +97,8 @@ impl EventJoiner {
         Some(self.claim_intervals(set, tables))
     }
 
-    /// Closes the intervals of values that begin new ones, also for bounds of other modes that have
-    /// the same value; whether there are such values.
+    /// Closes the intervals of values that begin new ones, also for bindings of other modes with
+    /// the same value. Returns whether there are such values.
     fn end_started_intervals(&mut self, tables: &mut JoinTables<'_>) -> bool {
         let mut begins = false;
         for place in 0..self.bounds.len() {
@@ -116,7 +116,7 @@ impl EventJoiner {
         begins
     }
 
-    /// Closes what goes on in the request that the event begins.
+    /// Closes the intervals that continue in the request that the event begins.
     fn close_carried_intervals(
         &mut self,
         tables: &mut JoinTables<'_>,
@@ -141,7 +141,7 @@ impl EventJoiner {
         }
     }
 
-    /// Takes the intervals that the event claims into its set.
+    /// Moves the intervals that the event claims into its set.
     fn claim_intervals(&mut self, mut set: u32, tables: &mut JoinTables<'_>) -> u32 {
         for bound in self.bounds.iter_mut().filter(|bound| bound.mode == BindMode::Claim) {
             if bound.sector == NONE {
@@ -157,7 +157,7 @@ impl EventJoiner {
         set
     }
 
-    /// Opens and closes intervals once the event is in its set, with that number in order.
+    /// Opens and closes intervals after the event was added to its set with this order number.
     pub(crate) fn apply_bindings(
         &mut self,
         tables: &mut JoinTables<'_>,
@@ -204,8 +204,8 @@ impl EventJoiner {
     }
 }
 
-/// The event's set, with the one of a live sector. Where both have a seed and the schema keeps such
-/// sets apart, the sector leaves its set, or is left alone.
+/// The event's set after merging it with the set of a live sector. If both have a seed and the
+/// schema keeps such sets apart, the sector is moved out of its set, or left unchanged.
 fn merge_bound_set(
     bound: &mut BoundValue,
     set: Option<u32>,

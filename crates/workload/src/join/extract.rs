@@ -1,4 +1,4 @@
-//! Extraction: of a piece's event, what the schema uses.
+//! Extraction: the attributes of an event that the schema uses.
 
 use events::{AttributeValue, EventBatch};
 use out_of_core::NameInterner;
@@ -8,7 +8,7 @@ use crate::join::key;
 use crate::join::program::CompiledKind;
 use crate::tuning::REQUEST_NAMES;
 
-/// What the schema uses of the event at `place`, which is of that kind.
+/// Extracts the attributes that the schema uses from the event at `place`, which has that kind.
 pub(crate) fn extract_event(
     piece: &EventBatch,
     place: usize,
@@ -35,8 +35,8 @@ pub(crate) fn extract_event(
     item
 }
 
-/// What a request is called by a value: a text up to its first `?`, as what is behind it in an
-/// address differs from request to request.
+/// The name of a request for a value: a text up to its first `?`, as the query of an address
+/// differs from request to request.
 fn name_of_value(value: AttributeValue<'_>, names: &mut NameInterner) -> u32 {
     let number;
     let text = match value {

@@ -1,17 +1,17 @@
-//! Item: an event with those of its attributes that the schema uses.
+//! Item: an event with the attributes that the schema uses.
 
 use events::Event;
 
 use crate::tuning::SLOTS;
 
-/// An event with those of its attributes that the schema uses.
+/// An event with the attributes that the schema uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExtractedEvent {
     /// The event.
     pub event: Event,
     /// Its kind in the program.
     pub kind: u16,
-    /// Which values are there, by bits.
+    /// Bits of the values that are present.
     pub present: u8,
     /// The values, by slots of the kind.
     pub values: [u64; SLOTS],
@@ -24,7 +24,7 @@ impl ExtractedEvent {
         self.values.get(usize::from(slot)).copied().filter(|_| there)
     }
 
-    /// Puts a value into a slot.
+    /// Stores a value in a slot.
     pub(crate) fn set_slot(&mut self, slot: u8, value: u64) {
         if let Some(place) = self.values.get_mut(usize::from(slot)) {
             *place = value;

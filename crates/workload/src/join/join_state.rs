@@ -1,4 +1,4 @@
-//! State of the join: what an event changes.
+//! State of the join, which each event updates.
 
 use events::Event;
 
@@ -23,18 +23,18 @@ pub(crate) struct JoinState {
     pub store: SetStore,
     pub threads: ThreadAccounts,
     pub marks: MarkedValues,
-    /// Sets that were closed.
+    /// Closed sets.
     pub closed: Vec<u32>,
-    /// What became of events.
+    /// Counts of events by outcome.
     pub counts: StateCounts,
     processors: ProcessorStates,
-    /// Whether an event said who runs on a processor.
+    /// Whether any event showed which thread runs on a processor.
     has_switches: bool,
     joining: EventJoiner,
 }
 
 impl JoinState {
-    /// Takes an event.
+    /// Processes an event.
     pub(crate) fn process_event(&mut self, program: &JoinProgram, mut item: ExtractedEvent) {
         let Some(kind) = program.kinds.get(usize::from(item.kind)) else { return };
         let poster = self.posting_thread(program, &mut item.event);
@@ -80,7 +80,7 @@ impl JoinState {
         }
     }
 
-    /// Number of the thread that posts an event, which runs on its processor then.
+    /// Number of the thread that posts an event, which then runs on its processor.
     fn posting_thread(&mut self, program: &JoinProgram, event: &mut Event) -> u32 {
         if event.thread == 0 {
             return NONE;
@@ -102,7 +102,7 @@ impl JoinState {
         number
     }
 
-    /// A thread runs on a processor: whoever was there before does not any more.
+    /// Records that a thread runs on a processor: the previous one no longer does.
     fn set_running_thread(&mut self, event: &Event, number: u32) {
         let processor = self.processors.state_of_processor(event.host, event.processor);
         let before = processor.thread.replace(number);
@@ -112,12 +112,13 @@ impl JoinState {
         if before == Some(number) {
             return;
         }
-        // It may have gone on elsewhere since.
+        // It may have continued on another processor since.
         if let Some(before) = before.and_then(|before| self.threads.get_mut(before))
             && before.processor == event.processor
             && matches!(before.state, ThreadRunState::Running | ThreadRunState::Interrupted)
         {
-            // When it left was lost, so its time since its last event is nobody's.
+            // The event of its leaving was lost, so the time since its last event is not
+            // attributed.
             (before.state, before.since) = (ThreadRunState::Unknown, event.time);
         }
     }
@@ -217,7 +218,8 @@ impl JoinState {
         self.apply_after_join(used, &context, parts);
     }
 
-    /// What an interrupt's begin or end means: its processor time in nanoseconds, if it ends.
+    /// Accounts for the begin or end of an interrupt; returns its processor time in nanoseconds, if
+    /// it ends.
     fn account_interrupt(
         &mut self,
         used: Option<ProcessorUse>,
@@ -253,7 +255,7 @@ impl JoinState {
         }
     }
 
-    /// What an event means for its thread and for marks, once it is joined.
+    /// Applies the effects of a joined event on its thread and on marks.
     fn apply_after_join<'program, P: Iterator<Item = &'program CompiledRule>>(
         &mut self,
         used: Option<ProcessorUse>,
@@ -292,10 +294,10 @@ impl JoinState {
     }
 }
 
-/// Maximum number of parts that hold for one event.
+/// Maximum number of parts that match one event.
 const MAX_RULES: usize = 12;
 
-/// What a thread used since its last event, if it works for that set.
+/// Takes the usage of a thread since its last event, if it works for that set.
 fn pending_in(
     set: u32,
     thread: u32,
@@ -311,7 +313,7 @@ fn pending_in(
     thread.take_pending()
 }
 
-/// What an event uses besides processors.
+/// Resources that an event uses, except for processors.
 fn demands_of_event<'program>(
     context: &EventContext,
     parts: impl Iterator<Item = &'program CompiledRule>,

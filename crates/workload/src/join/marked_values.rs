@@ -1,21 +1,21 @@
-//! Marks: what is remembered of values.
+//! Marks: flags that are remembered for values.
 
 use rustc_hash::FxHashSet;
 
 use crate::tuning::MARKS;
 
-/// Values that are marked, as keys.
+/// Marked values, as keys.
 #[derive(Debug, Default)]
 pub(crate) struct MarkedValues {
     keys: FxHashSet<u64>,
     /// How often all were forgotten, as there were too many.
     pub(crate) forgotten: u64,
-    /// By the number of a mark, whether it was ever put on a value.
+    /// For each mark number, whether it was ever set on a value.
     put: Vec<bool>,
 }
 
 impl MarkedValues {
-    /// Puts the mark of that number on a value.
+    /// Sets the mark of this number on a value.
     pub(crate) fn set_mark(&mut self, mark: u16, key: u64) {
         let mark = usize::from(mark);
         if self.put.len() <= mark {
@@ -31,12 +31,12 @@ impl MarkedValues {
         self.keys.insert(key);
     }
 
-    /// Whether the mark of that number was ever put on a value.
+    /// Whether the mark of this number was ever set on a value.
     pub(crate) fn was_set(&self, mark: u16) -> bool {
         self.put.get(usize::from(mark)).copied().unwrap_or_default()
     }
 
-    /// Takes a mark from a value.
+    /// Clears a mark of a value.
     pub(crate) fn clear_mark(&mut self, key: u64) {
         self.keys.remove(&key);
     }

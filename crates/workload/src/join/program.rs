@@ -1,4 +1,4 @@
-//! Program: a schema with the numbers of its names, so that an event needs no text.
+//! Program: a compiled schema with numbers in place of names, so that events need no texts.
 
 use out_of_core::NameId;
 
@@ -6,26 +6,26 @@ use crate::join::seed_counts::SeedRequirements;
 use crate::schema::{BeginBy, BindMode, ProcessorUse, ResourceKind, ValueComparison, WaitReason};
 use crate::synchronization::SyncStatement;
 
-/// A schema with the numbers of its names.
+/// A schema with numbers in place of names.
 #[derive(Debug, Default)]
 pub(crate) struct JoinProgram {
-    /// For each name, its kind's place in `kinds` plus 1; 0 if no event of the schema has it.
+    /// For each name, the index of its kind in `kinds` plus 1; 0 if no event of the schema has it.
     pub by_name: Vec<u16>,
     /// Kinds of events.
     pub kinds: Vec<CompiledKind>,
-    /// Whether two sets that each have a seed are never joined.
+    /// Whether two sets with a seed each are never joined.
     pub apart: bool,
     /// Synchronisations.
     pub syncs: Vec<SyncStatement>,
-    /// For each join attribute, whether a synchronisation is by it.
+    /// For each join attribute, whether a synchronisation uses it.
     pub synchronizes: Vec<bool>,
     /// The join attribute `thread`.
     pub thread: u16,
-    /// Whether events say who runs on a processor.
+    /// Whether events show which thread runs on a processor.
     pub has_processors: bool,
-    /// Kind of the event that ends a thread's work for a request where no event of its own does.
+    /// Kind of the event that ends a thread's work for a request if no event of its own does.
     pub leave: NameId,
-    /// What the events that begin requests have to be.
+    /// Requirements of the events that begin requests.
     pub asked: SeedRequirements,
 }
 
@@ -34,23 +34,23 @@ pub(crate) struct JoinProgram {
 pub(crate) struct CompiledKind {
     /// Its name.
     pub name: NameId,
-    /// Attributes that are used.
+    /// Used attributes.
     pub slots: Vec<AttributeSlot>,
-    /// Actions, by what the joined event is called.
+    /// Actions, by the name of the joined event.
     pub groups: Vec<RuleGroup>,
     /// Whether its events can begin a request.
     pub begins_requests: bool,
     /// Whether the thread keeps its attributes for an event of another kind.
     pub keeps: bool,
-    /// Kind whose attributes the thread kept.
+    /// Kind of the kept event with the attributes.
     pub after: Option<u16>,
-    /// For each slot, the one of the kept event.
+    /// For each slot, the slot of the kept event.
     pub from_kept: Vec<Option<u8>>,
     /// Synthetic events before it.
     pub begins: Vec<CompiledBegin>,
 }
 
-/// An attribute that is used.
+/// A used attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttributeSlot {
     /// Its name.
@@ -59,18 +59,18 @@ pub(crate) struct AttributeSlot {
     pub is_name: bool,
 }
 
-/// Parts of a kind that make one joined event.
+/// Parts of a kind that produce one joined event.
 #[derive(Debug, Default)]
 pub(crate) struct RuleGroup {
-    /// What it is called.
+    /// The name of that event.
     pub kind: NameId,
-    /// Where its thread is, if it is not the one that posts it.
+    /// Slot of its thread, if it is not the one that posts it.
     pub thread: Option<u8>,
     /// The parts.
     pub parts: Vec<CompiledRule>,
 }
 
-/// A part with the numbers of its names.
+/// A part with numbers in place of names.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledRule {
     pub conditions: Vec<CompiledCondition>,
@@ -86,7 +86,7 @@ pub(crate) struct CompiledRule {
     pub complete: bool,
 }
 
-/// Where a value is.
+/// Location of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueSource {
     Slot(u8),
@@ -95,11 +95,11 @@ pub(crate) enum ValueSource {
     Processor,
     Host,
     Interrupt,
-    /// The thread that posts the event, where the schema says that it is another's.
+    /// The thread that posts the event, if the schema attributes the event to another one.
     Poster,
 }
 
-/// A join attribute or a mark, and where its values are.
+/// A join attribute or a mark, with the locations of its values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompiledValues {
     /// Number of the attribute or mark.
@@ -107,7 +107,7 @@ pub(crate) struct CompiledValues {
     pub sources: Vec<ValueSource>,
 }
 
-/// A join attribute and how it binds.
+/// A join attribute and its bind mode.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledBinding {
     pub values: CompiledValues,
@@ -123,18 +123,18 @@ pub(crate) enum CompiledCondition {
     Interrupted(bool),
 }
 
-/// Synthetic event at the begin of one that is posted at its end.
+/// Synthetic event at the begin of an event that is posted at its end.
 #[derive(Debug)]
 pub(crate) struct CompiledBegin {
     pub slot: u8,
     pub by: BeginBy,
     pub kind: u16,
-    /// For each slot of the synthetic event, the one of the event.
+    /// For each slot of the synthetic event, the slot of the original event.
     pub slots: Vec<Option<u8>>,
 }
 
 impl JoinProgram {
-    /// Place of a kind in `kinds`.
+    /// Index of a kind in `kinds`.
     pub(crate) fn kind_of(&self, name: NameId) -> Option<u16> {
         self.by_name.get(name as usize).copied().unwrap_or(0).checked_sub(1)
     }

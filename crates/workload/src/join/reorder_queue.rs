@@ -1,4 +1,4 @@
-//! Reorder queue: puts events in the order of time, within a bounded delay (Magpie, section 3.4).
+//! Reorder queue: sorts events by time, within a bounded delay (Magpie, section 3.4).
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -6,44 +6,45 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::join::extracted_event::ExtractedEvent;
 use crate::tuning::{LATE_IN_A_ROW, QUEUE_EVENTS};
 
-/// Events that wait until none before them can come. Those that come in order go through a plain
-/// queue, the others through a heap.
+/// Events that wait until no earlier ones can arrive. Events in order go through a plain queue, the
+/// others through a heap.
 #[derive(Debug)]
 pub(crate) struct ReorderQueue {
     ordered: VecDeque<QueuedEvent>,
     others: BinaryHeap<QueuedEvent>,
     delay: i64,
     newest: i64,
-    /// Time of the last event that was given out.
+    /// Time of the last released event.
     given: i64,
     came: u64,
     late_in_a_row: u32,
-    /// Events that were given out with the time of the last one.
+    /// Released events with the time of the last one.
     same_time: Vec<ExtractedEvent>,
-    /// What went wrong.
+    /// Counts of rejected events.
     pub(crate) counts: QueueCounts,
 }
 
-/// Events that were not used because of their time.
+/// Events that were rejected because of their time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueCounts {
-    /// They came when later ones had been given out.
+    /// Events that arrived when later ones had been released.
     pub(crate) late: u64,
-    /// They came twice.
+    /// Duplicate events.
     pub(crate) doubled: u64,
     /// How often the clock jumped back.
     pub(crate) jumps: u64,
 }
 
-/// What came of an event that was put into the queue.
+/// Result of adding an event to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueOutcome {
-    /// It waits.
+    /// It was queued.
     Taken,
-    /// It is late, and left away.
+    /// It is late, and was dropped.
     Late,
-    /// Too many came late in a row: the clock must have jumped back. All events have to be taken,
-    /// and the queue has to [`jump`](ReorderQueue::jump_back), before it takes this one.
+    /// Too many consecutive events were late: the clock must have jumped back. All queued events
+    /// must be released, and [`jump_back`](ReorderQueue::jump_back) called, before this one can be
+    /// added.
     Jump,
 }
 
@@ -69,12 +70,12 @@ impl ReorderQueue {
         }
     }
 
-    /// Whether later events than this one have been given out.
+    /// Whether later events than this one have been released.
     pub(crate) fn is_late(&self, item: &ExtractedEvent) -> bool {
         item.event.time < self.given
     }
 
-    /// Puts an event into the queue.
+    /// Adds an event to the queue.
     pub(crate) fn push_event(&mut self, item: ExtractedEvent) -> QueueOutcome {
         let time = item.event.time;
         if self.is_late(&item) {
@@ -96,31 +97,31 @@ impl ReorderQueue {
         QueueOutcome::Taken
     }
 
-    /// No event before `now`, less the delay, will come.
+    /// Advances the time: no event before `now`, less the delay, will arrive.
     pub(crate) fn advance_to(&mut self, now: i64) {
         self.newest = self.newest.max(now);
     }
 
-    /// Begins anew at an earlier time, once all events have been taken.
+    /// Restarts at an earlier time, after all events were released.
     pub(crate) fn jump_back(&mut self) {
         self.counts.jumps += 1;
         (self.given, self.newest, self.late_in_a_row) = (i64::MIN, i64::MIN, 0);
     }
 
-    /// Puts a synthetic event into the queue. Where later ones have been given out, it is put at
-    /// their time: a thread that waited for longer than events wait here still waits then.
+    /// Adds a synthetic event to the queue. If later events have been released, it gets their time:
+    /// a thread that waited longer than the queue's delay still waits then.
     pub(crate) fn push_synthetic(&mut self, mut item: ExtractedEvent) {
         item.event.time = item.event.time.max(self.given);
         self.came += 1;
         self.others.push(QueuedEvent { item, came: self.came });
     }
 
-    /// The oldest event, once none before it can come; doubled ones are left away.
+    /// The oldest event, if no earlier one can arrive; duplicates are dropped.
     pub(crate) fn pop_ready(&mut self) -> Option<ExtractedEvent> {
         self.pop_until(self.newest.saturating_sub(self.delay))
     }
 
-    /// The oldest event, whatever may come.
+    /// The oldest event, regardless of earlier ones that may arrive.
     pub(crate) fn pop_any(&mut self) -> Option<ExtractedEvent> {
         self.pop_until(i64::MAX)
     }
@@ -165,11 +166,11 @@ impl ReorderQueue {
     }
 }
 
-/// Maximum number of events of one moment among which doubled ones are found.
+/// Maximum number of events with the same time among which duplicates are found.
 const SAME_TIME: usize = 16;
 
 impl Ord for QueuedEvent {
-    /// The older one is the greater one, as a heap gives the greatest.
+    /// The older one is the greater one, as the heap returns the greatest.
     fn cmp(&self, other: &QueuedEvent) -> Ordering {
         let key = |waiting: &QueuedEvent| (waiting.item.event.time, waiting.came);
         key(other).cmp(&key(self))

@@ -1,5 +1,5 @@
-//! What a schema asks of the events that begin requests, and what of it came. Where no request is
-//! found, this says why.
+//! Requirements of a schema for the events that begin requests, and how far they were met. If no
+//! request is found, this shows the reason.
 
 use serde::Serialize;
 
@@ -7,33 +7,33 @@ use crate::schema::{
     AttributeValues, EventCondition, EventRule, EventSchema, INTERRUPTED, SIBLING,
 };
 
-/// What the events that begin requests have to be, in the words of the schema.
+/// The requirements for events that begin requests, in the words of the schema.
 #[derive(Debug, Default)]
 pub(crate) struct SeedRequirements {
     /// Their kinds.
     kinds: Vec<String>,
-    /// Marks that must be on their values: the mark's number, and how the schema writes it.
+    /// Marks that their values must have: the mark's number, and its notation in the schema.
     marks: Vec<(u16, String)>,
-    /// Whether the values are of processes.
+    /// Whether the values belong to processes.
     by_process: bool,
 }
 
-/// What came of the events that could begin a request.
+/// Counts of the events that could begin a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SeedCounts {
-    /// Kinds of the events that begin a request by the schema.
+    /// Kinds of the events that begin a request according to the schema.
     pub kinds: Vec<String>,
     /// Number of events of these kinds.
     pub events: u64,
-    /// Number of these events whose process is not known, though the schema asks for it.
+    /// Number of these events without a known process, if the schema requires one.
     pub without_process: u64,
-    /// Marks that the schema asks for and that no event has put, as it writes them:
+    /// Marks that the schema requires and that no event has set, in its notation:
     /// `client(process, fd)`.
     pub missing: Vec<String>,
 }
 
 impl SeedRequirements {
-    /// What `schema` asks; `mark` has the number of a mark.
+    /// The requirements of `schema`; `mark` returns the number of a mark.
     pub(crate) fn from_schema<'schema>(
         schema: &'schema EventSchema,
         mut mark: impl FnMut(&'schema str) -> u16,
@@ -58,8 +58,8 @@ impl SeedRequirements {
         asked
     }
 
-    /// What came of it: `events` and `without_process` as in [`SeedCounts`], and whether a mark was
-    /// ever put, by its number.
+    /// The counts: `events` and `without_process` as in [`SeedCounts`], and whether a mark was ever
+    /// set, by its number.
     pub(crate) fn count_seeds(
         &self,
         events: u64,
@@ -73,7 +73,7 @@ impl SeedRequirements {
     }
 }
 
-/// The marks that must be on values of the events of a part.
+/// The marks that must be set on values of the events of a part.
 fn required_marks(part: &EventRule) -> impl Iterator<Item = &AttributeValues> {
     part.conditions.iter().filter_map(|condition| match condition {
         EventCondition::Marked { values, not: false }

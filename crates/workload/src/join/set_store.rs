@@ -13,7 +13,7 @@ use crate::join::arena::{Arena, NONE};
 /// A live sector: the current valid-interval of a value of a join attribute.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveSector {
-    /// Which value.
+    /// Its value.
     pub handle: ValueHandle,
     /// The set that it belongs to.
     pub set: u32,
@@ -29,11 +29,11 @@ pub(crate) struct ValueHandle {
     pub attribute: u16,
     /// Attribute, host and values as 64 bits.
     pub key: u64,
-    /// Number of the thread, where the attribute is `thread`; else [`NONE`].
+    /// Number of the thread, if the attribute is `thread`; otherwise [`NONE`].
     pub thread: u32,
 }
 
-/// Events that are joined so far.
+/// The joined events of a request so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventSet {
     /// Its events, as a list.
@@ -46,16 +46,16 @@ pub(crate) struct EventSet {
     live: u32,
     /// Number of its seed events.
     pub seeds: u32,
-    /// Number in order, and kind, of the first one.
+    /// Order number and kind of the first one.
     pub seed: (u64, NameId),
-    /// Number in order of the first event that names the request, and the name.
+    /// Order number of the first event that names the request, and the name.
     pub name: (u64, NameId),
-    /// Whether an event was in it that may be its last one.
+    /// Whether it contains an event that may be its last one.
     pub complete: bool,
     /// Its touches, as a list.
     pub touches: u32,
     last_touch: u32,
-    /// Its place among the others of its age.
+    /// Its position in the list of its age.
     link: AgeLink,
 }
 
@@ -82,40 +82,40 @@ impl Default for EventSet {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EventNode {
     pub event: Event,
-    /// When it was joined, as a number that grows.
+    /// Order number of the join, which increases.
     pub order: u64,
     /// The next event of its set.
     pub next: u32,
-    /// Whether it blocks.
+    /// Whether it is an event that blocks.
     pub is_wait: bool,
-    /// Whether it ends an interrupt, whose processor time it has.
+    /// Whether it ends an interrupt and has the interrupt's processor time.
     pub is_interrupt: bool,
-    /// Processor time since the event before it of the same thread, in nanoseconds.
+    /// Processor time since the previous event of the same thread, in nanoseconds.
     pub processor_ns: i64,
-    /// What else there is, if anything; else [`NONE`].
+    /// Index of further data, or [`NONE`].
     pub more: u32,
 }
 
-/// What kind of event a [`EventNode`] is.
+/// Classification of an [`EventNode`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EventOrigin {
     pub is_wait: bool,
     pub is_interrupt: bool,
 }
 
-/// What few events have.
+/// Data that only a few events have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct EventExtras {
     pub demands: Demands,
     pub waits: WaitTimes,
 }
 
-/// An event was joined by a value by which threads synchronise.
+/// A record that an event was joined by a value by which threads synchronise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SyncTouch {
     pub attribute: u16,
     pub key: u64,
-    /// The event's number in order.
+    /// The event's order number.
     pub order: u64,
     pub next: u32,
 }
@@ -142,7 +142,7 @@ impl SetStore {
         threads.get(handle.thread).map(|thread| thread.sector).filter(|sector| *sector != NONE)
     }
 
-    /// Opens a sector in a set. The value has none.
+    /// Opens a sector in a set. The value must not have one.
     pub(crate) fn open_sector(
         &mut self,
         handle: ValueHandle,
@@ -168,7 +168,7 @@ impl SetStore {
         }
     }
 
-    /// Closes a sector: its set, and whether that has no live one any more.
+    /// Closes a sector. Returns its set, and whether that has no live sector left.
     pub(crate) fn close_sector(
         &mut self,
         sector: u32,
@@ -233,7 +233,7 @@ impl SetStore {
         self.sets.get(set).live == 0
     }
 
-    /// The live sectors of a set, one by one: the first, or the one behind `sector`.
+    /// Iterates over the live sectors of a set: returns the first, or the one after `sector`.
     pub(crate) fn next_sector(&self, set: u32, sector: Option<u32>) -> Option<u32> {
         let next = match sector {
             None => self.sets.get(set).sectors,
@@ -242,7 +242,7 @@ impl SetStore {
         (next != NONE).then_some(next)
     }
 
-    /// Joins two sets: the one that is left.
+    /// Merges two sets, and returns the remaining one.
     pub(crate) fn merge_sets(&mut self, one: u32, other: u32) -> u32 {
         if one == other {
             return one;
@@ -293,7 +293,7 @@ impl SetStore {
         stays
     }
 
-    /// Adds an event to the end of a set: its number in order.
+    /// Appends an event to a set, and returns its order number.
     pub(crate) fn append_event(
         &mut self,
         set: u32,
@@ -321,7 +321,7 @@ impl SetStore {
         order
     }
 
-    /// Remembers that an event was joined by a value.
+    /// Records that an event was joined by a value.
     pub(crate) fn touch_value(&mut self, set: u32, attribute: u16, key: u64, order: u64) {
         let touch = self.touches.add(SyncTouch { attribute, key, order, next: NONE });
         let Some(of) = self.sets.get_mut(set) else { return };
@@ -332,18 +332,18 @@ impl SetStore {
         of.last_touch = touch;
     }
 
-    /// A set was used at `now`; it may be of another age since.
+    /// Records a use of a set at `now`, which may change its age.
     pub(crate) fn record_use(&mut self, set: u32, now: i64) {
         let of = self.sets.get(set);
         self.ages.record_use(&mut self.sets, set, age_of(&of), now);
     }
 
-    /// The set of that age that was unused for the longest time, and since when.
+    /// The set of this age that was unused for the longest time, and the time of its last use.
     pub(crate) fn find_oldest(&self, age: SetAge) -> Option<(u32, i64)> {
         self.ages.find_oldest(&self.sets, age)
     }
 
-    /// Takes the events of a set away.
+    /// Removes the events of a set.
     pub(crate) fn clear_events(&mut self, set: u32) {
         let Some(of) = self.sets.get_mut(set) else { return };
         let (mut node, mut touch) = (of.first, of.touches);
@@ -363,7 +363,7 @@ impl SetStore {
         }
     }
 
-    /// Takes a set away, which has no live sector.
+    /// Removes a set without live sectors.
     pub(crate) fn remove_set(&mut self, set: u32) {
         self.clear_events(set);
         self.ages.remove(&mut self.sets, set);

@@ -21,13 +21,13 @@ use crate::tuning::{EVENT_BYTES, THREADS};
 /// Bounds of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinOptions {
-    /// How long an event waits for earlier ones, in nanoseconds.
+    /// Time that an event waits for earlier ones, in nanoseconds.
     pub reorder_ns: i64,
-    /// How long a request or a set without a seed waits for its next event, in nanoseconds.
+    /// Time that a request or a set without a seed waits for its next event, in nanoseconds.
     pub timeout_ns: i64,
-    /// How long a request waits that may be over, in nanoseconds.
+    /// Time that a request which may have ended still waits, in nanoseconds.
     pub linger_ns: i64,
-    /// Bytes of the events that are not emitted yet.
+    /// Limit of the bytes of events that are not emitted yet.
     pub memory_bytes: usize,
 }
 
@@ -44,7 +44,7 @@ impl Default for JoinOptions {
     }
 }
 
-/// A temporal join at work.
+/// A running temporal join.
 #[derive(Debug)]
 pub struct TemporalJoin {
     program: JoinProgram,
@@ -53,17 +53,17 @@ pub struct TemporalJoin {
     state: JoinState,
     shares: UsageSums,
     counts: JoinCounts,
-    /// When ages are looked at next, as a time of events.
+    /// Time of events at which ages are checked next.
     look: i64,
-    /// Time of the last event that was taken.
+    /// Time of the last processed event.
     now: i64,
 }
 
 impl TemporalJoin {
-    /// A join by `schema`. `names` are those of the pieces that will come.
+    /// A join by `schema`. `names` are the ones of the future batches.
     ///
     /// # Errors
-    /// What of the schema is beyond the join's bounds, with its line.
+    /// The part of the schema that exceeds the join's bounds, with its line.
     pub fn new(
         schema: &EventSchema,
         options: JoinOptions,
@@ -81,8 +81,8 @@ impl TemporalJoin {
         })
     }
 
-    /// Takes the events of a piece; requests that are over go to `emitted`, in the order in which
-    /// their last intervals were closed.
+    /// Processes the events of a batch; completed requests are passed to `emitted`, in the order in
+    /// which their last intervals were closed.
     pub fn push_batch(
         &mut self,
         piece: &EventBatch,
@@ -102,8 +102,8 @@ impl TemporalJoin {
         }
     }
 
-    /// Time has come to `now`, in nanoseconds since the Unix epoch, though no event did: what
-    /// waited for its time goes on.
+    /// Advances the time to `now`, in nanoseconds since the Unix epoch, without an event, and
+    /// processes the events whose delay has passed.
     pub fn advance_to(&mut self, now: i64, emitted: &mut dyn FnMut(JoinedRequest)) {
         self.queue.advance_to(now);
         while let Some(item) = self.queue.pop_ready() {
@@ -112,8 +112,7 @@ impl TemporalJoin {
         self.enforce_limits(now.saturating_sub(self.options.reorder_ns), emitted);
     }
 
-    /// All that came is taken, as if nothing more could come, and requests that are open are
-    /// emitted as not whole.
+    /// Processes all waiting events, as no more will arrive, and emits open requests as not whole.
     pub fn finish(&mut self, emitted: &mut dyn FnMut(JoinedRequest)) {
         while let Some(item) = self.queue.pop_any() {
             self.process_event(item, emitted);
@@ -125,7 +124,7 @@ impl TemporalJoin {
         }
     }
 
-    /// What became of the events so far.
+    /// Counts of the events so far by outcome.
     pub fn join_counts(&self) -> JoinCounts {
         let (queue, state) = (self.queue.counts, self.state.counts);
         JoinCounts {
@@ -141,19 +140,19 @@ impl TemporalJoin {
         }
     }
 
-    /// What came of the events that could begin a request.
+    /// Counts of the events that could begin a request.
     pub fn seed_counts(&self) -> SeedCounts {
         let JoinState { counts, marks, .. } = &self.state;
         let asked = &self.program.asked;
         asked.count_seeds(counts.could_begin, counts.without_process, |mark| marks.was_set(mark))
     }
 
-    /// How much processor time the requests so far were charged with.
+    /// Processor time that the requests so far were charged with.
     pub fn charged_share(&self) -> ChargedShare {
         self.shares.charged_share(&self.state.threads)
     }
 
-    /// Puts an event into the queue, and a synthetic one at its begin.
+    /// Adds an event to the queue, and a synthetic one at its begin.
     fn queue_event(&mut self, item: ExtractedEvent, emitted: &mut dyn FnMut(JoinedRequest)) {
         let begins = self.program.kinds.get(usize::from(item.kind)).map(|kind| &kind.begins);
         let is_late = self.queue.is_late(&item);
@@ -173,7 +172,7 @@ impl TemporalJoin {
         }
     }
 
-    /// A synthetic event before one that is posted at its end; none if that does not say when.
+    /// A synthetic event before one that is posted at its end; `None` if the begin is not known.
     fn synthetic_begin(
         &self,
         begin: &CompiledBegin,
@@ -209,7 +208,7 @@ impl TemporalJoin {
         }
     }
 
-    /// Ends what is too old or too much.
+    /// Ends sets that are too old or exceed the memory limit.
     fn enforce_limits(&mut self, now: i64, emitted: &mut dyn FnMut(JoinedRequest)) {
         let JoinOptions { timeout_ns, linger_ns, memory_bytes, .. } = self.options;
         self.look = now.saturating_add(timeout_ns.min(linger_ns) / 8);
@@ -259,7 +258,7 @@ impl TemporalJoin {
         self.emit_set(set, whole, emitted);
     }
 
-    /// Emits a set that has a seed; others are taken away.
+    /// Emits a set with a seed; others are removed.
     fn emit_set(&mut self, set: u32, whole: bool, emitted: &mut dyn FnMut(JoinedRequest)) {
         let store = &mut self.state.store;
         if store.sets.get(set).seeds == 0 {

@@ -1,4 +1,4 @@
-//! Model from clusters: means, distances between clusters, and what is unusual.
+//! Model from clusters: means, distances between clusters, and unusual requests.
 
 use out_of_core::NameInterner;
 use rustc_hash::FxHashMap;
@@ -56,7 +56,7 @@ impl WorkloadModel {
     }
 }
 
-/// Numbers of requests with the places of their clusters.
+/// Numbers of requests with the indices of their clusters.
 fn members_by_cluster(members: &[ClusterMember]) -> Vec<(u64, u32)> {
     members.iter().map(|member| (member.request, member.cluster)).collect()
 }
@@ -115,13 +115,14 @@ fn describe_element(of: &CanonicalElement, mean: [f64; 6], names: &NameInterner)
     }
 }
 
-/// For each cluster how far the nearest other one is, and its place. Where there are many, only
-/// the largest ones are looked at.
+/// For each cluster the distance of the nearest other one, and its index. If there are many, only
+/// the largest ones are compared.
 fn cluster_separations(clusters: &[&GrowingCluster]) -> Vec<Option<(f32, usize)>> {
     let looked_at = &clusters[..clusters.len().min(MAX_SEPARATED)];
     let nearest = clusters.iter().enumerate().map(|(place, of)| {
         let mut nearest: Option<(f32, usize)> = None;
-        // Clusters of the same text first: they are compared quickly, and bound the others.
+        // Clusters with the same text first: they are compared quickly, and bound the search of the
+        // others.
         let alike = |other: &GrowingCluster| other.center.text == of.center.text;
         for is_alike in [true, false] {
             for (other, to) in looked_at.iter().enumerate() {

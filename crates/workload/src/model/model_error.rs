@@ -1,4 +1,4 @@
-//! Error of a model: what its representatives demand, held against what requests did (6.1.1).
+//! Error of a model: the demands of its representatives, compared with the requests' (6.1.1).
 
 use serde::Serialize;
 
@@ -6,35 +6,35 @@ use crate::clusters::GrowingCluster;
 use crate::demands::Demands;
 use crate::tuning::MIN_USUAL;
 
-/// The error of a model, for three choices of what stands for a cluster.
+/// The error of a model, for three choices of the demands that represent a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ModelError {
-    /// The representative stands for its cluster with its own demands, as in the paper: the
-    /// difference in resource consumption between the requests as parsed, and representatives in
-    /// proportion to the sizes of their clusters.
+    /// The representative's own demands, as in the paper: the difference in resource consumption
+    /// between the requests as parsed, and representatives in proportion to the sizes of their
+    /// clusters.
     pub representative: DemandErrors,
-    /// The mean demands stand for it of members that do just what the representative does. What
-    /// is left is what other members demand, and what no element was charged for.
+    /// The mean demands of the members with exactly the representative's elements. The error
+    /// consists of the demands of other members, and of demands that no element was charged with.
     pub mean: DemandErrors,
-    /// The mean demands of a half of the requests, drawn by chance, stand for the other half. This
-    /// is what to expect when the model predicts other requests of the same workload. Requests of
-    /// clusters that are not usual are left out, as nothing predicts them.
+    /// The mean demands of a random half of the requests, as a prediction of the other half. This
+    /// is the error to expect when the model predicts other requests of the same workload. Requests
+    /// in unusual clusters are left out, as nothing predicts them.
     pub held_out: DemandErrors,
 }
 
-/// Differences as shares of what was demanded: 0.02 is 2%. `None` if nothing was demanded.
+/// Differences relative to the demands: 0.02 is 2%. `None` if there were no demands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DemandErrors {
-    /// Of processor time.
+    /// Processor time.
     pub processor: Option<f64>,
-    /// Of bytes read from and written to disks.
+    /// Bytes read from and written to disks.
     pub disk: Option<f64>,
-    /// Of bytes sent and received.
+    /// Bytes sent and received.
     pub network: Option<f64>,
 }
 
 impl DemandErrors {
-    /// The differences of two demands, as shares of `parsed`.
+    /// The differences of two demands, relative to `parsed`.
     pub fn between_demands(parsed: &Demands, model: &Demands) -> DemandErrors {
         let share = |of: fn(&Demands) -> i64| {
             let (parsed, model) = (of(parsed) as f64, of(model) as f64);

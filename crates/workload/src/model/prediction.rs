@@ -1,12 +1,12 @@
-//! Prediction: what models of parts say of a whole (6.1.1).
+//! Prediction of a mixture from models of its parts (6.1.1).
 
 use super::model_error::add_demands;
 use super::{DemandErrors, WorkloadModel};
 
 impl WorkloadModel {
-    /// How well models of single kinds of requests, each measured alone, predict this mixture: the
-    /// mean demands of the largest cluster of each, that many times, held against what this
-    /// workload demanded (the paper's cross-check, 6.1.1).
+    /// Errors of predicting this mixture from models of single kinds of requests, each measured
+    /// alone: the mean demands of the largest cluster of each, multiplied by the given number,
+    /// compared with this workload's demands (the paper's cross-check, 6.1.1).
     pub fn prediction_errors(&self, alone: &[(&WorkloadModel, u64)]) -> DemandErrors {
         let mut all = [0.0; 6];
         for (model, count) in alone {
@@ -34,7 +34,7 @@ mod tests {
         let (a, b) = (alone(30), alone(15));
         let mixture =
             WorkloadModel { demands: of(266 * 31 + 234 * 15), ..WorkloadModel::default() };
-        // 266 * 30 + 234 * 15 = 11490 in place of 11756.
+        // 266 * 30 + 234 * 15 = 11490 instead of 11756.
         let errors = mixture.prediction_errors(&[(&a, 266), (&b, 234)]);
         assert_eq!(errors.processor, Some(266.0 / 11_756.0));
     }

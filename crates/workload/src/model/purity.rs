@@ -1,4 +1,4 @@
-//! Purity: clusters held against what is known of the requests in them.
+//! Purity: clusters compared with the known names of their requests.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use serde::Serialize;
 
 use super::{NameCount, WorkloadModel};
 
-/// How well clusters agree with names of requests.
+/// Agreement of clusters with names of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClusterPurity {
     /// Number of requests.
     pub requests: u64,
-    /// Number of requests whose name is not the most frequent one of their cluster.
+    /// Number of requests with another name than the most frequent one of their cluster.
     pub wrong: u64,
     /// Number of clusters beyond the largest one of each most frequent name.
     pub extra_clusters: u64,
     /// Number of requests in these clusters.
     pub in_extra_clusters: u64,
-    /// Names that are the most frequent one of no cluster.
+    /// Names that are not the most frequent one of any cluster.
     pub without_cluster: Vec<String>,
-    /// Share of requests that are not wrong, from 0 to 1.
+    /// Share of requests that are not counted as wrong, from 0 to 1.
     pub purity: f64,
     /// Each cluster, as in [`WorkloadModel::clusters`].
     pub clusters: Vec<LabelledCluster>,
@@ -39,7 +39,7 @@ pub struct LabelledCluster {
 }
 
 impl ClusterPurity {
-    /// Holds the clusters of a model against the names of their requests.
+    /// Compares the clusters of a model with the names of their requests.
     pub fn from_model(model: &WorkloadModel) -> ClusterPurity {
         let mut purity = ClusterPurity::default();
         // Clusters are in the order of their sizes.

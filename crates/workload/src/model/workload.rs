@@ -7,7 +7,7 @@ use crate::canonical::CanonicalRequest;
 use crate::clusters::{IncrementalClusters, RequestColumns, RequestFacts, cluster_batch};
 use crate::tuning::{MAX_BATCH_ELEMENTS, MAX_BATCH_REQUESTS, THRESHOLD};
 
-/// Requests that a model is made of. Memory is bounded, whatever their number.
+/// Requests from which a model is built. Memory is bounded, whatever their number.
 ///
 /// ```
 /// use out_of_core::NameInterner;
@@ -34,19 +34,19 @@ use crate::tuning::{MAX_BATCH_ELEMENTS, MAX_BATCH_REQUESTS, THRESHOLD};
 /// ```
 #[derive(Debug)]
 pub struct Workload {
-    /// Requests whose clusters are yet to be found all at once.
+    /// Requests that are kept for batch clustering.
     kept: Option<RequestColumns>,
     elements: usize,
     limit: usize,
-    /// Clusters, once they are found.
+    /// Clusters, once they are computed.
     growing: IncrementalClusters,
     /// Each request with the number of its cluster and its distance from the centre.
     members: Vec<(u64, u64, f32)>,
 }
 
 impl Default for Workload {
-    /// A workload whose clusters are found all at once, so that the order of requests changes
-    /// nothing. Requests beyond what is kept join these clusters, or begin new ones, one by one.
+    /// A workload with batch clustering, so that the order of requests does not matter. Requests
+    /// beyond the batch limit join these clusters, or begin new ones, one by one.
     fn default() -> Workload {
         Workload {
             kept: Some(RequestColumns::default()),
@@ -59,13 +59,13 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// A workload whose clusters grow with each request, as in the paper: for whoever looks at the
-    /// model while requests come. A look costs little, and the memory of each request is freed.
+    /// A workload with clusters that grow with each request, as in the paper: for live models.
+    /// Reading the model is cheap, and the memory of each request is freed.
     pub fn incremental() -> Workload {
         Workload { kept: None, ..Workload::default() }
     }
 
-    /// A workload that keeps that many requests at most to find clusters all at once.
+    /// A workload that keeps at most that many requests for batch clustering.
     pub fn with_batch_limit(requests: usize) -> Workload {
         Workload { limit: requests, ..Workload::default() }
     }
@@ -90,7 +90,7 @@ impl Workload {
         }
     }
 
-    /// The model of the requests that were added up to now.
+    /// The model of the requests so far.
     pub fn current_model(&self, names: &NameInterner) -> WorkloadModel {
         match &self.kept {
             Some(kept) => {

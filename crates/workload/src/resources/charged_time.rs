@@ -1,4 +1,4 @@
-//! Processor time that was charged to requests, and what the rest was (Magpie, section 6).
+//! Processor time charged to requests, and the remaining time (Magpie, section 6).
 
 use request_flow::Request;
 use rustc_hash::FxHashSet;
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use super::timelines::ThreadTimelines;
 
-/// Processor time of the processes that served requests, in nanoseconds, and what of it was
-/// charged to these.
+/// Processor time of the processes that served requests, in nanoseconds, and the part of it that
+/// was charged to requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChargedTime {
-    /// Processor time of all threads of the processes in which some thread handled a message of a
+    /// Processor time of all threads of the processes in which any thread handled a message of a
     /// request.
     pub processor_ns: i64,
-    /// Processor time of steps, each counted by its probability.
+    /// Processor time of steps, weighted by their probabilities.
     pub charged_ns: f64,
-    /// Processor time of threads that handled no message: they collect garbage, keep time, or work
-    /// for requests in a way that was not seen.
+    /// Processor time of threads without messages: they collect garbage, run timers, or work for
+    /// requests without a known hand-off.
     pub without_messages_ns: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Filling in: both tables of requests once more, with the resources of their steps.
+//! Fills in the resources of steps by reading both tables of requests again.
 
 use out_of_core::{DataPath, MemoryPool, NameId, NameInterner, PathError, workers};
 use request_flow::Request;
@@ -18,13 +18,13 @@ pub struct RequestTablePaths<'path> {
     pub steps: &'path DataPath,
 }
 
-/// Writes the requests of `from` to `to`, each step with its resources as far as `events` tells of
-/// its threads, and says how much processor time was charged. `events` is a table of events on the
-/// clock of the requests. Timelines of threads that need more than `memory` bytes go to temporary
-/// files beside `to`.
+/// Copies the requests of `from` to `to`, with the resources of each step as far as `events` covers
+/// its threads, and returns the charged processor time. `events` is a table of events on the clock
+/// of the requests. Timelines of threads that need more than `memory` bytes are spilled to
+/// temporary files next to `to`.
 ///
 /// # Errors
-/// When a table cannot be read or written, or events cannot be read.
+/// If a table cannot be read or written, or events cannot be read.
 pub fn fill_resources(
     from: RequestTablePaths<'_>,
     to: RequestTablePaths<'_>,

@@ -1,8 +1,9 @@
-//! Ledger: what each moment of a step is counted as.
+//! Ledger: classification of each moment of a step.
 //!
-//! Work wins over calls, and calls over waits: a moment in which a thread of the step runs, could
-//! run or waits for a disk is that, whatever calls are open. Another moment in which a call is open
-//! is the call's, however many are open. What is left is what the thread waited for.
+//! Work takes precedence over calls, and calls over waits: a moment in which a thread of the step
+//! runs, is runnable or waits for a disk counts as that, whatever calls are open. Any other moment
+//! with an open call counts as call time, however many are open. The remainder is what the thread
+//! waited for.
 
 use request_flow::{StepResource, WaitTimes};
 
@@ -10,23 +11,23 @@ use super::timeline_entry::{BlockingCall, NO_THREAD, SchedulerState, ThreadState
 use super::timelines::{StateInterval, ThreadTimelines};
 use super::wake_chain::{MessageGap, ThreadSpan};
 
-/// What the moments of a step were counted as, in nanoseconds.
+/// Times of the moments of a step by classification, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MomentSums {
     pub processor_ns: i64,
     pub waits: WaitTimes,
-    /// Calls were open, and nobody worked.
+    /// Time with open calls, in which no thread worked.
     pub children_ns: i64,
     /// Bytes that were read from and written to files.
     pub disk_bytes: i64,
 }
 
-/// Times in which calls of a step are open: disjoint and in order.
+/// Times with open calls of a step: disjoint and in order.
 #[derive(Default)]
 pub(super) struct OpenCalls(Vec<(i64, i64)>);
 
 impl OpenCalls {
-    /// Takes the calls of the next step.
+    /// Sets the calls of the next step.
     pub(super) fn set_calls(&mut self, calls: impl IntoIterator<Item = (i64, i64)>) {
         let OpenCalls(open) = self;
         open.clear();
@@ -41,7 +42,7 @@ impl OpenCalls {
         });
     }
 
-    /// How long calls are open between `from` and `to`.
+    /// Time between `from` and `to` with open calls.
     fn open_time_between(&self, from: i64, to: i64) -> i64 {
         let first = self.0.partition_point(|call| call.1 <= from);
         let open = self.0.iter().skip(first).take_while(|call| call.0 < to);
@@ -50,7 +51,7 @@ impl OpenCalls {
 }
 
 impl MomentSums {
-    /// Counts the time of a part of a gap.
+    /// Adds the time of a part of a gap.
     pub(super) fn add_span(
         &mut self,
         timelines: &ThreadTimelines,
@@ -79,9 +80,9 @@ impl MomentSums {
         self.add_work(timelines, gap, (thread, woken, to), open);
     }
 
-    /// Counts the time in which a thread was free for the step. What it did for other steps in
-    /// between is not the step's: from when it handled a message of another or polled, to its last
-    /// poll before it handled the step's next message.
+    /// Adds the time in which a thread was free for the step. Its work for other steps in between
+    /// does not belong to the step: from a message of another step or a poll, to its last poll
+    /// before it handled the step's next message.
     fn add_work(
         &mut self,
         timelines: &ThreadTimelines,
@@ -114,7 +115,7 @@ impl MomentSums {
         }
     }
 
-    /// Counts what a thread did.
+    /// Adds the time of a thread.
     fn add_thread_time(
         &mut self,
         timelines: &ThreadTimelines,
@@ -155,8 +156,8 @@ impl MomentSums {
     }
 }
 
-/// Whether it is a message of another step than the gap's. What came at the gap's own ends is the
-/// gap's message, which is in several requests where its cause is not certain.
+/// Whether it is a message of another step than the gap's. A message at the gap's own ends is the
+/// gap's, which belongs to several requests if its cause is uncertain.
 fn is_of_other_step(what: TimelineChange, step: i64, gap: MessageGap, time: i64) -> bool {
     let is_mark = matches!(what, TimelineChange::Mark { .. });
     is_mark && step != gap.step && time > gap.from.1 && time < gap.to.1
@@ -168,7 +169,7 @@ fn was_polling(timelines: &ThreadTimelines, ended: &super::timeline_entry::Timel
     matches!(before.call, Some(BlockingCall::Poll | BlockingCall::PollInVain))
 }
 
-/// What a moment in that state is counted as.
+/// The resource of a moment in this state.
 pub(super) fn resource_of_state(state: ThreadState) -> StepResource {
     match (state.sched, state.call) {
         (SchedulerState::Running, _) => StepResource::Processor,

@@ -1,4 +1,4 @@
-//! Threads of a recording, for being drawn: what each did or waited for, and who let it go on.
+//! Threads of a recording, for drawing: their states and waits, and the threads that woke them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::timelines::{StateInterval, ThreadTimelines};
 /// Threads of a recording.
 pub struct RecordedThreads(ThreadTimelines);
 
-/// A thread, by its place among all.
+/// Identity of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadName<'threads> {
     /// The host.
@@ -24,36 +24,36 @@ pub struct ThreadName<'threads> {
     pub thread: i32,
 }
 
-/// A time in which a thread did one thing. Times are nanoseconds since the Unix epoch.
+/// A time span in which a thread did one thing. Times are nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadSlice {
     /// When it begins.
     pub from: i64,
     /// When it ends.
     pub to: i64,
-    /// What the thread did or waited for.
+    /// The resource that the thread used or waited for.
     pub what: StepResource,
-    /// The processor that it computed on, where that is known.
+    /// The processor on which it computed, if it is known.
     pub processor: Option<u16>,
 }
 
 /// A hand-off. Times are nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadWake {
-    /// The thread that signalled, by its place among all.
+    /// Index of the signalling thread.
     pub by: usize,
-    /// When it did.
+    /// Time of the signal.
     pub signalled: i64,
-    /// When the other thread went on.
+    /// Time at which the other thread continued.
     pub woken: i64,
 }
 
 impl RecordedThreads {
-    /// Reads a table of events. Timelines that need more than `memory` bytes go to temporary files
-    /// in `directory`.
+    /// Reads a table of events. Timelines that need more than `memory` bytes are spilled to
+    /// temporary files in `directory`.
     ///
     /// # Errors
-    /// When the table cannot be read, or a temporary file cannot be written.
+    /// If the table cannot be read, or a temporary file cannot be written.
     pub fn read_events(
         events: impl Into<DataPath>,
         memory: u64,
@@ -74,13 +74,13 @@ impl RecordedThreads {
         })
     }
 
-    /// The place of a thread; `None` if events tell nothing of it.
+    /// The index of a thread; `None` if no events describe it.
     pub fn find_thread(&self, of: &ThreadName<'_>) -> Option<usize> {
         let host = self.0.find_host(of.host)?;
         self.0.find_thread(host, of.process, of.thread).map(|number| number as usize)
     }
 
-    /// What the thread at that place did, in order. Where nobody can tell, there is no slice.
+    /// The slices of the thread at this index, in order. Unknown time has no slice.
     pub fn slices_of_thread(&self, thread: usize) -> Vec<ThreadSlice> {
         let mut entries = self.0.entries_within(thread as u32, i64::MIN, i64::MAX);
         let Some(first) = entries.next().map(|entry| entry.time) else { return Vec::new() };
@@ -88,7 +88,7 @@ impl RecordedThreads {
         self.slices_within(thread, first, last)
     }
 
-    /// The same between two times.
+    /// The slices between two times.
     pub fn slices_within(&self, thread: usize, from: i64, to: i64) -> Vec<ThreadSlice> {
         let mut slices: Vec<ThreadSlice> = Vec::new();
         self.0.for_each_interval(thread as u32, from, to, |interval| {
@@ -109,12 +109,12 @@ impl RecordedThreads {
         slices
     }
 
-    /// When and by whom the thread at that place was woken, in order.
+    /// The wake-ups of the thread at this index, in order.
     pub fn wakes_of_thread(&self, thread: usize) -> impl Iterator<Item = ThreadWake> {
         self.wakes_within(thread, i64::MIN, i64::MAX)
     }
 
-    /// The same from behind `from` until `to`.
+    /// The wake-ups after `from` and until `to`.
     pub fn wakes_within(
         &self,
         thread: usize,

@@ -1,5 +1,5 @@
-//! Threads of one request: those that handled its messages, and those that these let go on or were
-//! let go on by, with what each did meanwhile.
+//! Threads of one request: the ones that handled its messages, and the ones that woke them or were
+//! woken by them, with their activity in that time.
 
 use out_of_core::NameInterner;
 use request_flow::{Request, Step};
@@ -14,11 +14,11 @@ pub struct RequestThreads {
     pub lanes: Vec<ThreadLane>,
     /// Hand-offs between them.
     pub wakes: Vec<LaneWake>,
-    /// Whether there were more threads than have room.
+    /// Whether threads were left out because of the limit.
     pub is_cut: bool,
 }
 
-/// What one thread did over the time of a request.
+/// The activity of one thread during a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadLane {
     /// The host.
@@ -27,25 +27,25 @@ pub struct ThreadLane {
     pub process: i32,
     /// Id of the thread.
     pub thread: i32,
-    /// What it did, in order. Where nobody can tell, there is no slice.
+    /// Its slices, in order. Unknown time has no slice.
     pub slices: Vec<ThreadSlice>,
 }
 
 /// A hand-off from one lane to another. Times are nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneWake {
-    /// Place of the lane that signalled.
+    /// Index of the signalling lane.
     pub by: usize,
-    /// When it did.
+    /// Time of the signal.
     pub signalled: i64,
-    /// Place of the lane that went on.
+    /// Index of the woken lane.
     pub to: usize,
-    /// When it went on.
+    /// Time at which it continued.
     pub woken: i64,
 }
 
 impl RequestThreads {
-    /// The threads of `request` in a recording. Hosts of its steps have to be known.
+    /// The threads of `request` in a recording. Hosts of its steps must be known.
     pub fn from_recording(
         threads: &RecordedThreads,
         request: &Request,
@@ -115,7 +115,7 @@ impl RequestThreads {
     }
 }
 
-/// Host, process and thread of whoever handled a message of a step, at its node and at its caller.
+/// Host, process and thread of the handlers of a step's messages, at its node and at its caller.
 fn message_handlers(step: &Step, caller_host: u32) -> [(u32, Option<i32>, Option<i32>); 4] {
     let of = step.threads;
     [
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// A client asks thread 8, which lets 9 work; 10 does something else at the same time.
+    /// A client calls thread 8, which wakes 9; 10 does something else at the same time.
     #[test]
     fn threads_are_those_of_its_messages_and_of_hand_offs_between_them() {
         let directory = tempfile::tempdir().unwrap();
@@ -174,11 +174,11 @@ mod tests {
         let lanes: Vec<i32> = found.lanes.iter().map(|lane| lane.thread).collect();
         assert_eq!((lanes, found.is_cut), (vec![8, 9], false));
         assert_eq!(found.lanes[0].slices[0].from, 12);
-        // It waits, could run, and runs.
+        // It waits, is runnable, and runs.
         assert_eq!((found.lanes[1].slices[0].to, found.lanes[1].slices[1].to), (18, 20));
         assert_eq!(found.lanes[1].slices[2].processor, Some(1));
         assert_eq!(found.wakes, [LaneWake { by: 0, signalled: 18, to: 1, woken: 21 }]);
-        // Nothing is known of a request without times.
+        // A request without times has no threads.
         request.steps[0].end = None;
         assert_eq!(
             RequestThreads::from_recording(&threads, &request, &names),

@@ -1,4 +1,5 @@
-//! Resources of a step: its messages in order, who worked between them, and what that time was.
+//! Resources of a step: its messages in order, the threads that worked between them, and the
+//! classification of that time.
 
 use out_of_core::NameId;
 use request_flow::{Request, Step};
@@ -11,7 +12,7 @@ use super::timeline_entry::NO_THREAD;
 use super::timelines::ThreadTimelines;
 use super::wake_chain::{ChainFinder, MessageGap, ThreadSpan};
 
-/// Works out the resources of steps, with room that is used again and again.
+/// Computes the resources of steps, with reusable buffers.
 #[derive(Default)]
 pub(super) struct StepSums {
     chains: ChainFinder,
@@ -20,8 +21,8 @@ pub(super) struct StepSums {
     messages: Vec<(i64, u32)>,
 }
 
-/// Identity of a step among the messages of a thread: requests that have the same step, because
-/// its cause is not certain, have it with the same one. `None` if it was not seen at its node.
+/// Identity of a step among the messages of a thread: requests that share a step, because its cause
+/// is uncertain, share this identity. `None` if the step was not seen at its node.
 pub(super) fn step_identity(step: &Step, host: &str) -> Option<i64> {
     let mut hasher = FxHasher::default();
     (host, step.threads.process, step.threads.begin, step.begin?).hash(&mut hasher);
@@ -31,8 +32,8 @@ pub(super) fn step_identity(step: &Step, host: &str) -> Option<i64> {
 /// The thread, as host, process and id.
 pub(super) type ThreadId<'host> = (&'host str, i32, i32);
 
-/// Gives `each` the messages that threads handled for the steps of a request: thread, time,
-/// step, and whether it is the step's last one. `host` says the name of a host.
+/// Passes the messages that threads handled for the steps of a request to `each`: thread, time,
+/// step, and whether it is the step's last message. `host` returns the name of a host.
 ///
 /// # Errors
 /// Those of `each`.
@@ -68,9 +69,9 @@ pub(super) fn for_each_message<'names, E>(
 }
 
 impl StepSums {
-    /// What the moments of the step at `place` were; `None` if its begin or end is not known,
-    /// and where none of its threads was recorded. `children` are the places of its calls, and
-    /// `host` is the name of a host.
+    /// The classified times of the step at `place`; `None` if its begin or end is not known, or
+    /// none of its threads was recorded. `children` are the indices of its calls, and `host`
+    /// returns the name of a host.
     pub(super) fn sums_of_step<'names>(
         &mut self,
         timelines: &ThreadTimelines,

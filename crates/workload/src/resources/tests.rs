@@ -1,4 +1,4 @@
-//! Cases worked by hand of what each moment of a step is counted as, and that they add up.
+//! Cases by hand for the classification of each moment of a step, and that the times add up.
 
 mod adding_up;
 mod recording_builder;
@@ -43,7 +43,7 @@ fn a_thread_that_is_off_the_processor_waits_for_what_it_called() {
         ("sockcap/Receive", 0, WaitTimes { peer_ns: 8, ..NONE }),
         ("sockcap/Send", 0, WaitTimes { peer_ns: 8, ..NONE }),
         ("sockcap/Poll", 1, WaitTimes { peer_ns: 8, ..NONE }),
-        // Nothing came: it waited until its time was over.
+        // Nothing arrived: it waited until the time-out.
         ("sockcap/Poll", 0, WaitTimes { asleep_ns: 8, ..NONE }),
     ];
     for (kind, result, waits) in calls {
@@ -56,7 +56,7 @@ fn a_thread_that_is_off_the_processor_waits_for_what_it_called() {
             [Some(processor_sums(12, waits))],
             "{kind}"
         );
-        // Without events of the scheduler the whole call is a wait, and nothing else is known.
+        // Without scheduler events the whole call is a wait, and nothing else is known.
         let mut made = RecordingBuilder::default();
         made.add_event(1, kind, 22, &[("duration", 8), ("result", result)]);
         let waits = WaitTimes { unknown_ns: 12, ..waits };
@@ -153,7 +153,7 @@ fn without_a_chain_of_hand_offs_nobody_knows_who_worked() {
         let mut made = RecordingBuilder::default();
         made.add_scheduling(1, &[0], &[16]);
         made.add_scheduling(2, &[18], &[2]);
-        // Thread 1 did not signal, or before it had received.
+        // Thread 1 did not signal, or did so before it had received.
         let wake = [("duration", 18), ("signalled", signalled), ("by", by)];
         made.add_event(2, "sockcap/Wake", 19, &wake);
         let threads = StepThreads { end: Some(2), ..root_step(0, 0, 1).threads };
@@ -179,7 +179,7 @@ fn who_waits_for_a_thread_that_it_has_signalled_has_it_work_for_itself() {
         run([1, 2]),
         [Some(processor_sums(5 + 22 + 8, WaitTimes { runnable_ns: 5, ..NONE }))]
     );
-    // A lock that goes back and forth is waited for: 16-40.
+    // A lock that goes back and forth is a wait: 16-40.
     let waits = WaitTimes { lock_ns: 24, runnable_ns: 2, ..NONE };
     assert_eq!(run([1, 1]), [Some(processor_sums(6 + 8, waits))]);
 }
@@ -206,10 +206,10 @@ fn a_thread_of_many_steps_works_for_the_one_whose_message_it_handled_last() {
         made.add_request(&[root_step(21, 30, 1)]);
         made.sums_of_steps(&[root_step(10, 50, 1), call_step(1, 15, answered)])[0]
     };
-    // Its own: 10-18 and 40-50. What it waits for is its call while that is open.
+    // Its own time: 10-18 and 40-50. Its wait counts as call time while the call is open.
     assert_eq!(run(42), Some(MomentSums { children_ns: 22, ..processor_sums(18, NONE) }));
     assert_eq!(run(17), Some(processor_sums(18, WaitTimes { unknown_ns: 22, ..NONE })));
-    // A message that is in two requests does not part them.
+    // A message that belongs to two requests does not separate them.
     let mut made = RecordingBuilder::default();
     made.add_scheduling(1, &[0], &[]);
     made.add_request(&[root_step(10, 50, 1), call_step(1, 15, 35)]);

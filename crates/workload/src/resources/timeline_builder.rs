@@ -1,4 +1,5 @@
-//! Gathering: events of threads, and the messages that they handled, as entries of timelines.
+//! Gathering: converts events of threads, and the messages that they handled, to entries of
+//! timelines.
 
 use events::{AttributeValue, Event, EventBatch, EventReader};
 use out_of_core::{DataPath, MemoryPool, NameId, NameInterner, PathError, SpillableVec};
@@ -10,7 +11,7 @@ use super::timeline_entry::{
 use super::timeline_events::{TimelineEvent, TimelineEventKinds};
 use super::timelines::{ThreadTimelines, TimelineThread};
 
-/// Entries in the making.
+/// Builder of timelines.
 pub(super) struct TimelineBuilder {
     entries: SpillableVec<TimelineEntry>,
     threads: Vec<ThreadProgress>,
@@ -19,21 +20,21 @@ pub(super) struct TimelineBuilder {
     hosts: NameInterner,
 }
 
-/// What is known of a thread while its events come.
+/// State of a thread while its events are read.
 #[derive(Clone, Copy, Default)]
 struct ThreadProgress {
     process: (NameId, i32),
     id: i32,
     /// Whether it was seen in events.
     is_recorded: bool,
-    /// How it was before the first event of the scheduler; `None` before that came.
+    /// Its state before the first scheduler event; `None` until that arrives.
     before: Option<SchedulerState>,
-    /// When its last call ended.
+    /// End of its last call.
     call_end: i64,
 }
 
 impl TimelineBuilder {
-    /// Nothing yet. Entries are in the memory of `pool`.
+    /// An empty builder, with its entries in the memory of `pool`.
     pub(super) fn new(pool: &MemoryPool) -> TimelineBuilder {
         TimelineBuilder {
             entries: SpillableVec::new(pool),
@@ -43,10 +44,10 @@ impl TimelineBuilder {
         }
     }
 
-    /// Takes the events of the table at `path`.
+    /// Adds the events of the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or a temporary file cannot be written.
+    /// If it cannot be read, or a temporary file cannot be written.
     pub(super) fn add_table(&mut self, path: &DataPath) -> Result<(), PathError> {
         let mut reader = EventReader::open(&[path])?;
         let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
@@ -56,7 +57,7 @@ impl TimelineBuilder {
         Ok(())
     }
 
-    /// Takes the events of a piece, whose names are in `names`.
+    /// Adds the events of a batch, whose names are in `names`.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -66,7 +67,7 @@ impl TimelineBuilder {
         names: &NameInterner,
     ) -> Result<(), PathError> {
         let kinds = TimelineEventKinds::from_names(names);
-        // Events of one host mostly follow each other.
+        // Events of one host are mostly consecutive.
         let mut host = (NameInterner::UNKNOWN, NameInterner::UNKNOWN);
         for (place, event) in piece.events().iter().enumerate() {
             let Some(kind) = kinds.timeline_event(event.kind) else { continue };
@@ -79,7 +80,7 @@ impl TimelineBuilder {
         Ok(())
     }
 
-    /// Takes a message that a thread handled for the step `of`.
+    /// Adds a message that a thread handled for the step `of`.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -98,7 +99,7 @@ impl TimelineBuilder {
         })
     }
 
-    /// All of it, in order.
+    /// Builds the timelines, in order.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -152,7 +153,8 @@ impl TimelineBuilder {
                 let preempted = number(kinds.preempted).is_some_and(|preempted| preempted != 0);
                 let sched =
                     if preempted { SchedulerState::Runnable } else { SchedulerState::Blocked };
-                // A thread that leaves the processor was there, since its process was recorded.
+                // A thread that leaves the processor was running before, since its process was
+                // recorded.
                 self.add_scheduling(on, time, sched, SchedulerState::Running)
             }
             TimelineEvent::Lost => {
@@ -188,7 +190,7 @@ impl TimelineBuilder {
                     TimelineChange::Signalled,
                 ))?;
                 let by = number(kinds.by).and_then(|id| i32::try_from(id).ok());
-                // Who gives a lock away asks for nothing.
+                // A thread that releases a lock does not wait.
                 let is_lock = |what: AttributeValue<'_>| matches!(what, AttributeValue::Text(what) if is_lock_call(what));
                 let is_lock = kinds
                     .what
@@ -221,8 +223,8 @@ impl TimelineBuilder {
         })
     }
 
-    /// A call that ended at `time`. What a call before it has of its time stays with that: calls
-    /// lie in each other only where a signal's handler makes one.
+    /// Adds a call that ended at `time`. Time that overlaps with a previous call belongs to that
+    /// one: calls are nested only in a signal handler.
     fn add_call(
         &mut self,
         thread: u32,
@@ -246,7 +248,7 @@ impl TimelineBuilder {
     }
 }
 
-/// Whether a wait was for a lock that its holder gave back.
+/// Whether a wait was for a lock that its holder released.
 fn is_lock_call(what: &str) -> bool {
     what.contains("mutex") || what.contains("lock")
 }

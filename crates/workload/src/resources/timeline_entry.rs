@@ -1,99 +1,97 @@
-//! Entry: what changes in the timeline of a thread at one moment, and how the thread is from then
-//! on.
+//! Entry: a change in the timeline of a thread, and the state of the thread after it.
 
 /// A change in the timeline of a thread. Entries are sorted by [`TimelineEntry::sort_key`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimelineEntry {
     /// Time in nanoseconds since the Unix epoch, on the common clock.
     pub time: i64,
-    /// Of a mark, whose message it is; of the end of a call, the bytes that it moved; of a wake,
-    /// when the other thread signalled; of the scheduler's, the processor as in
-    /// [`ThreadState::processor`].
+    /// For a mark, the message's step; for the end of a call, the moved bytes; for a wake, the time
+    /// of the signal; for scheduler entries, the processor as in [`ThreadState::processor`].
     pub number: i64,
     /// The thread.
     pub thread: u32,
-    /// Of a wake, the thread that signalled.
+    /// For a wake, the signalling thread.
     pub by: u32,
-    /// Of a wake, what both threads used for it.
+    /// For a wake, the object that both threads used for it.
     pub object: u32,
-    /// What happens.
+    /// The change.
     pub what: TimelineChange,
-    /// How the thread is from then on, until the next entry.
+    /// The state of the thread from then on, until the next entry.
     pub state: ThreadState,
 }
 
-/// What happens to a thread. The order is that of what happens at one moment; what concerns the
-/// scheduler stays in the order in which it came.
+/// A change of a thread. The order is that of changes at one moment; scheduler changes stay in the
+/// order of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TimelineChange {
-    /// The scheduler changes its mind.
+    /// A scheduler state change.
     Scheduled(SchedulerState),
     /// A call ends.
     Ended,
-    /// Another thread lets it begin or go on.
+    /// Another thread starts or wakes it.
     Wake,
-    /// It handles a message. A step whose last message this is has no more use for the thread.
+    /// It handles a message. After the last message of a step, the step no longer uses the thread.
     Mark {
         /// Whether it is the last message of its step.
         last: bool,
     },
     /// A call begins.
     Began(BlockingCall),
-    /// Another thread has signalled: what the thread waited for is there.
+    /// Another thread has signalled: the thread's wait can end.
     Signalled,
 }
 
-/// How a thread is.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThreadState {
-    /// For the scheduler.
+    /// Scheduler state.
     pub sched: SchedulerState,
-    /// Inside which call, if any.
+    /// The current call, if any.
     pub call: Option<BlockingCall>,
-    /// Whether it has handled a message of a step that is not over, and has not polled since.
+    /// Whether it has handled a message of an unfinished step, and has not polled since.
     pub is_busy: bool,
-    /// The number of the processor that it is or was on, plus one; 0 if that is not known.
+    /// The number of its current or last processor, plus one; 0 if it is not known.
     pub processor: u16,
 }
 
-/// How a thread is for the scheduler.
+/// Scheduler state of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SchedulerState {
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Unknown,
     /// On a processor.
     Running,
-    /// Off the processor, though it could run.
+    /// Off the processor, but runnable.
     Runnable,
-    /// Off the processor by its own wish.
+    /// Off the processor voluntarily.
     Blocked,
 }
 
 /// A call in which a thread may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BlockingCall {
-    /// To a file.
+    /// On a file.
     File,
     /// For a lock or another thread.
     Lock,
-    /// A wait whose reason is over: the thread only needs a processor.
+    /// A wait whose condition is met: the thread only needs a processor.
     Woken,
     /// A sleep.
     Sleep,
     /// Sending or receiving.
     Socket,
-    /// Poll, select and their like, that found something.
+    /// Poll, select and similar calls that found something.
     Poll,
-    /// The same, when its time was over.
+    /// The same, if they timed out.
     PollInVain,
 }
 
-/// A thread that nobody knows.
+/// Stands for an unknown thread.
 pub(super) const NO_THREAD: u32 = u32::MAX;
 
 impl TimelineChange {
-    /// Place among what happens at one moment.
+    /// Rank among changes at one moment.
     fn sort_rank(self) -> u8 {
         match self {
             TimelineChange::Scheduled(_) => 0,
@@ -107,7 +105,7 @@ impl TimelineChange {
 }
 
 impl TimelineEntry {
-    /// An entry with nothing else known.
+    /// An entry without other data.
     pub(super) fn new(thread: u32, time: i64, what: TimelineChange) -> TimelineEntry {
         let state = ThreadState::default();
         TimelineEntry { time, number: 0, thread, by: NO_THREAD, object: 0, what, state }
@@ -120,7 +118,7 @@ impl TimelineEntry {
 }
 
 impl ThreadState {
-    /// The state behind `entry`.
+    /// The state after `entry`.
     pub(super) fn after_entry(self, entry: &TimelineEntry) -> ThreadState {
         match entry.what {
             TimelineChange::Scheduled(sched) => {
@@ -139,7 +137,7 @@ impl ThreadState {
         }
     }
 
-    /// Whether it waits, so that a signal lets it go on.
+    /// Whether it waits, so that a signal wakes it.
     pub(super) fn is_waiting(self) -> bool {
         match self.sched {
             SchedulerState::Blocked => true,

@@ -1,18 +1,18 @@
-//! Kinds of events that tell what a thread did, and the attributes that are read of them.
+//! Kinds of events that describe a thread's activity, and their attributes that are read.
 
 use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
 use super::timeline_entry::BlockingCall;
 
-/// What an event tells of its thread.
+/// Meaning of an event for its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimelineEvent {
     /// It is on a processor from now on.
     In,
-    /// It is on none from now on.
+    /// It is on no processor from now on.
     Out,
-    /// From now on nobody knows whether it is on one.
+    /// From now on it is not known whether it is on one.
     Lost,
     /// It begins.
     Start,
@@ -20,7 +20,7 @@ pub(super) enum TimelineEvent {
     Exit,
     /// It was in a call until now.
     Call(BlockingCall),
-    /// It waited until now for another thread.
+    /// It waited for another thread until now.
     Wake,
 }
 
@@ -73,7 +73,7 @@ impl TimelineEventKinds {
         }
     }
 
-    /// What events of that kind tell; `None` if it is not of a thread's timeline.
+    /// The meaning of events of this kind; `None` if they do not belong to a thread's timeline.
     pub(super) fn timeline_event(&self, kind: NameId) -> Option<TimelineEvent> {
         self.kinds.get(&kind).copied()
     }

@@ -1,4 +1,4 @@
-//! Timelines: what the threads of all hosts did, by thread and time.
+//! Timelines: the activity of the threads of all hosts, by thread and time.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::timeline_entry::{SchedulerState, ThreadState, TimelineChange, TimelineEntry};
 
-/// What the threads of all hosts did.
+/// The activity of the threads of all hosts.
 pub(super) struct ThreadTimelines {
     entries: SpillableVec<TimelineEntry>,
     threads: Vec<TimelineThread>,
@@ -22,19 +22,19 @@ pub(super) struct TimelineThread {
     pub process: (NameId, i32),
     /// Its id.
     pub id: i32,
-    /// Whether it was seen in events, not in messages only.
+    /// Whether it was seen in events, and not only in messages.
     pub is_recorded: bool,
-    /// How it was before its first entry.
+    /// Its state before its first entry.
     pub before: SchedulerState,
-    /// Places of its entries.
+    /// Range of its entries.
     pub entries: Range<usize>,
-    /// How long it was on a processor, in nanoseconds.
+    /// Its total time on processors, in nanoseconds.
     pub running_ns: i64,
     /// Whether it handled a message.
     pub has_messages: bool,
 }
 
-/// A time in which the state of a thread does not change.
+/// A time span in which the state of a thread does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StateInterval {
     pub from: i64,
@@ -43,7 +43,7 @@ pub(super) struct StateInterval {
 }
 
 impl ThreadTimelines {
-    /// Timelines of entries in order. Puts into each entry how its thread is from then on.
+    /// Timelines of sorted entries. Sets the state of the thread after each entry.
     pub(super) fn new(
         mut entries: SpillableVec<TimelineEntry>,
         mut threads: Vec<TimelineThread>,
@@ -78,7 +78,7 @@ impl ThreadTimelines {
         self.hosts.find_id(host)
     }
 
-    /// The thread of that host, process and id, where events tell of it.
+    /// The thread of this host, process and id, if events describe it.
     pub(super) fn find_thread(&self, host: NameId, process: i32, id: i32) -> Option<u32> {
         let number = *self.numbers.get(&(host, process, id))?;
         self.get_thread(number).filter(|thread| thread.is_recorded).map(|_| number)
@@ -94,7 +94,7 @@ impl ThreadTimelines {
         &self.threads
     }
 
-    /// Entries of a thread from behind `from` until `to`, both in nanoseconds, in order.
+    /// Entries of a thread after `from` and until `to`, both in nanoseconds, in order.
     pub(super) fn entries_within(
         &self,
         thread: u32,
@@ -128,7 +128,7 @@ impl ThreadTimelines {
         }
     }
 
-    /// How a thread is at that time, behind everything that happens to it then.
+    /// The state of a thread at this time, after all changes at that moment.
     pub(super) fn state_at(&self, thread: u32, time: i64) -> ThreadState {
         let Some(of) = self.get_thread(thread) else { return ThreadState::default() };
         let place = self.first_entry_after(thread, time);
@@ -141,7 +141,7 @@ impl ThreadTimelines {
         self.threads.get(thread as usize)
     }
 
-    /// The first place of a thread's entries that is later than `time`.
+    /// The index of the first entry of a thread that is later than `time`.
     fn first_entry_after(&self, thread: u32, time: i64) -> usize {
         let range = self.get_thread(thread).map_or(0..0, |thread| thread.entries.clone());
         self.entries.partition_point(range, |entry| entry.time <= time)

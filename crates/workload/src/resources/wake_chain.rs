@@ -1,5 +1,5 @@
-//! Chain of hand-offs: who worked between two messages of a step that different threads handled, or
-//! that one thread handled that waited for another.
+//! Chain of hand-offs: the threads that worked between two messages of a step that different
+//! threads handled, or that one thread handled which waited for another.
 //!
 //! ```text
 //! a   received ---- signal
@@ -7,32 +7,32 @@
 //! c                                       | woken - sent
 //! ```
 //!
-//! A wake tells who signalled, and when. From the thread of the later message, wakes lead back to
-//! the thread of the earlier one.
+//! A wake records the signalling thread and the time of the signal. From the thread of the later
+//! message, wakes lead back to the thread of the earlier one.
 
 use super::timeline_entry::{NO_THREAD, TimelineChange, TimelineEntry};
 use super::timelines::ThreadTimelines;
 use crate::tuning::{MAX_CHAIN_LINKS, MAX_CHAIN_WAKES, MAX_WAKE_ENTRIES};
 
-/// The time between two messages of a step that follow each other.
+/// The time between two consecutive messages of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageGap {
     /// The step, as in its marks.
     pub step: i64,
-    /// The thread that handled the earlier message, and when.
+    /// The thread that handled the earlier message, and its time.
     pub from: (u32, i64),
-    /// The thread that handled the later message, and when.
+    /// The thread that handled the later message, and its time.
     pub to: (u32, i64),
 }
 
-/// A time in which one thread worked for a step.
+/// A time span in which one thread worked for a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadSpan {
-    /// The thread; [`NO_THREAD`] where nobody knows who worked.
+    /// The thread; [`NO_THREAD`] if it is not known which thread worked.
     pub thread: u32,
-    /// When it begins: where another thread signalled, when it did.
+    /// Its begin; if another thread signalled, the time of the signal.
     pub from: i64,
-    /// When the thread went on behind the signal; equal to `from` where there was none.
+    /// The time at which the thread continued after the signal; equal to `from` if there was none.
     pub woken: i64,
     /// When it ends.
     pub to: i64,
@@ -47,16 +47,16 @@ struct WakeLink {
     object: u32,
 }
 
-/// Finder of chains, with room that is used again and again.
+/// Finder of chains, with reusable buffers.
 #[derive(Default)]
 pub(super) struct ChainFinder {
     links: Vec<WakeLink>,
-    /// Numbers of wakes and of entries that may still be looked at.
+    /// Remaining numbers of wakes and of entries to examine.
     left: (usize, usize),
 }
 
 impl ChainFinder {
-    /// Adds the parts of a gap to `parts`, in order. They make up the gap.
+    /// Appends the parts of a gap to `parts`, in order. They add up to the gap.
     pub(super) fn find_spans(
         &mut self,
         timelines: &ThreadTimelines,
@@ -89,8 +89,8 @@ impl ChainFinder {
         parts[begin..].reverse();
     }
 
-    /// Whether wakes lead from `thread` at `to` back to a signal of the gap's first thread. The
-    /// links are in [`ChainFinder::links`] then, the latest wake first.
+    /// Whether wakes lead from `thread` at `to` back to a signal of the gap's first thread. If so,
+    /// the links are in [`ChainFinder::links`], the latest wake first.
     fn find_wake_chain(
         &mut self,
         timelines: &ThreadTimelines,
@@ -122,13 +122,14 @@ impl ChainFinder {
                 continue;
             }
             self.left.0 -= 1;
-            // A thread that one waits for did not work for it if it had another step to serve.
+            // A thread that is waited for did not work for the waiting one if it had another step
+            // to serve.
             if first == last && thread != first && entry.state.is_busy {
                 continue;
             }
             let link = WakeLink { thread, woken, signalled, object };
             if by == first {
-                // What goes back and forth between two threads is a lock.
+                // A hand-off back and forth between two threads is a lock.
                 if self.links.last().is_some_and(|back| back.object == object && first == last) {
                     continue;
                 }

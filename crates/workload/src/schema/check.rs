@@ -1,4 +1,4 @@
-//! Checks of a schema as a whole: each name that is used is made somewhere.
+//! Checks of a schema as a whole: each name that is used is defined somewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::tuning::COMPOSITE_VALUES;
 pub(crate) const SIBLING: &str = "sibling";
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
-/// Destination of a SYNC whose thread goes on with any event.
+/// Destination of a SYNC whose thread continues with any event.
 pub(crate) const ANY: &str = "ANY";
 
-/// Checks that each name that `schema` uses is made somewhere in it.
+/// Checks that each name that `schema` uses is defined in it.
 pub(super) fn check_schema(schema: &EventSchema, file: &Path) -> Result<(), SchemaError> {
     let error = |line, why: String| Err(SchemaError::new(file, line, why));
     let mut kinds: BTreeSet<&str> = BTreeSet::new();

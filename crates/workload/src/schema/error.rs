@@ -1,8 +1,8 @@
-//! What is wrong with a schema, and where.
+//! Error in a schema, and its location.
 
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a schema: file, line, and what to do.
+/// Error in a schema: file, line, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {why}", path = file.display())]
 pub struct SchemaError {
@@ -15,7 +15,7 @@ pub struct SchemaError {
 }
 
 impl SchemaError {
-    /// The line of the file is wrong: `why`.
+    /// An error in a line of the file.
     pub(crate) fn new(file: &Path, line: u32, why: impl Into<String>) -> SchemaError {
         SchemaError { file: file.to_owned(), line, why: why.into() }
     }

@@ -1,4 +1,4 @@
-//! Lines of a schema to its statements.
+//! Parses the lines of a schema to statements.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::schema::rule_words::RuleWords;
 use crate::schema::rules::{EventRule, EventSchema, SyncRule};
 use crate::schema::tokens::{SchemaToken, expand_braces, split_tokens};
 
-/// Reads the lines of `text`; `file` is what errors call it.
+/// Parses the lines of `text`; errors refer to it as `file`.
 pub(super) fn parse_schema(text: &str, file: &Path) -> Result<EventSchema, SchemaError> {
     let mut schema = EventSchema { file: file.to_owned(), ..EventSchema::default() };
     for (number, line) in (1..).zip(text.lines()) {

@@ -7,7 +7,7 @@ use crate::schema::rules::{
 };
 use crate::schema::tokens::expand_braces;
 
-/// Takes a line below an EVENT into its part.
+/// Adds a line below an EVENT to its part.
 pub(super) fn parse_rule_line(
     part: &mut EventRule,
     keyword: &str,
@@ -105,7 +105,7 @@ fn parse_condition(words: &mut RuleWords<'_>) -> Result<EventCondition, String> 
     Ok(EventCondition::Compare { attribute: values.name, by, with })
 }
 
-/// The whole number that `text` is, in decimal or behind `0x`.
+/// The integer in `text`, in decimal or after `0x`.
 pub(crate) fn parse_number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(u64::cast_signed),

@@ -1,16 +1,16 @@
-//! Words and lists of values behind a keyword.
+//! Words and lists of values after a keyword.
 
 use crate::schema::rules::AttributeValues;
 use crate::schema::tokens::SchemaToken;
 
-/// What stands behind a keyword, taken from its begin.
+/// The tokens after a keyword, taken from the beginning.
 pub(super) struct RuleWords<'line> {
     rest: &'line [SchemaToken],
 }
 
 impl<'line> RuleWords<'line> {
-    /// Of the tokens behind a keyword. Brackets around all of it, and the semicolon at its end, are
-    /// left away: the paper has them.
+    /// Words of the tokens after a keyword. Brackets around all of them, and the final semicolon,
+    /// are removed: the paper writes them.
     pub(super) fn after_keyword(tokens: &'line [SchemaToken]) -> RuleWords<'line> {
         let mut rest = tokens;
         if let [inside @ .., SchemaToken::Sign(";")] = rest {
@@ -22,7 +22,7 @@ impl<'line> RuleWords<'line> {
         RuleWords { rest }
     }
 
-    /// Whether nothing is left.
+    /// Whether no tokens are left.
     pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -35,7 +35,7 @@ impl<'line> RuleWords<'line> {
         Some(word)
     }
 
-    /// Whether the next token is that word, which is taken then.
+    /// Takes the next token if it is this word. Returns whether it is.
     pub(super) fn take_keyword(&mut self, word: &str) -> bool {
         let before = self.rest;
         let found = self.take_word() == Some(word);
@@ -45,7 +45,7 @@ impl<'line> RuleWords<'line> {
         found
     }
 
-    /// Whether the next token is that sign, which is taken then.
+    /// Takes the next token if it is this sign. Returns whether it is.
     pub(super) fn take_sign(&mut self, sign: &str) -> bool {
         match self.rest {
             [SchemaToken::Sign(next), rest @ ..] if *next == sign => {
@@ -63,7 +63,7 @@ impl<'line> RuleWords<'line> {
         Some(sign)
     }
 
-    /// `name(a, b)`, or `name` alone, which has its values where it has its name.
+    /// `name(a, b)`, or `name` alone, which has its values in the attribute of its name.
     pub(super) fn take_values(&mut self) -> Result<AttributeValues, String> {
         let name = self.take_word().ok_or("a name is missing")?.to_owned();
         if !self.take_sign("(") {
@@ -80,7 +80,7 @@ impl<'line> RuleWords<'line> {
         Ok(AttributeValues { name, of })
     }
 
-    /// Nothing must be left.
+    /// Fails if tokens are left.
     pub(super) fn expect_end(&self) -> Result<(), String> {
         match self.rest {
             [] => Ok(()),

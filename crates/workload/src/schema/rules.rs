@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-/// A schema: its EVENT parts in the order of the file, and what holds for all of it.
+/// A schema: its EVENT parts in the order of the file, and its global statements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventSchema {
-    /// Where it was read, as errors call it.
+    /// Its origin, for errors.
     pub file: PathBuf,
-    /// Whether two sets that each have a seed event are never joined (APART).
+    /// Whether two sets with a seed event each are never joined (APART).
     pub apart: bool,
     /// Its EVENT parts.
     pub parts: Vec<EventRule>,
     /// Its SYNC statements.
     pub syncs: Vec<SyncRule>,
-    /// Kinds that block, with the line that says so (WAIT).
+    /// Kinds that block, with the line of the statement (WAIT).
     pub waits: Vec<(u32, String)>,
 }
 
@@ -22,14 +22,14 @@ pub struct EventSchema {
 pub struct EventRule {
     /// Its line, from 1.
     pub line: u32,
-    /// Kinds of the events that it is about.
+    /// Kinds of the events to which it applies.
     pub kinds: Vec<String>,
-    /// What joined events are called instead of their kind (AS). Parts of one kind that have
-    /// different names make an event each.
+    /// Name of joined events instead of their kind (AS). Parts of one kind with different names
+    /// make an event each.
     pub renamed: Option<String>,
     /// Kind whose attributes the thread kept for an event of this one, for each of `kinds` (AFTER).
     pub after: Vec<String>,
-    /// Attribute that has the thread whose event it is, where it is not the thread that posts it.
+    /// Attribute with the thread to which the event belongs, if it is not the one that posts it.
     pub thread: Option<String>,
     /// Conditions that must all hold (WHERE).
     pub conditions: Vec<EventCondition>,
@@ -37,13 +37,13 @@ pub struct EventRule {
     pub bindings: Vec<AttributeBinding>,
     /// Attributes of the request whose intervals it stops or starts (AFFECT).
     pub affects: Vec<IntervalEffect>,
-    /// What is remembered of values (MARK) or forgotten (UNMARK).
+    /// Marks that are set on values (MARK) or cleared (UNMARK).
     pub marks: Vec<ValueMark>,
-    /// What is used (RESOURCE).
+    /// Used resources (RESOURCE).
     pub resources: Vec<ResourceUse>,
-    /// What it means for who runs on a processor (PROCESSOR).
+    /// Its meaning for the processor (PROCESSOR).
     pub processor: Option<ProcessorUse>,
-    /// What the thread waits for if it blocks from here on (INSIDE).
+    /// The reason of the thread's wait if it blocks from here on (INSIDE).
     pub inside: Option<WaitReason>,
     /// Synthetic events before it (BEGIN).
     pub begins: Vec<SyntheticBegin>,
@@ -66,64 +66,64 @@ pub struct AttributeValues {
     pub of: Vec<String>,
 }
 
-/// How an event and the valid-interval of a value belong together (Magpie, section 3.2).
+/// Relation of an event to the valid-interval of a value (Magpie, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BindMode {
-    /// It joins the interval, which it opens where there is none.
+    /// It joins the interval, and opens one if there is none.
     #[default]
     Basic,
     /// It is the first event of a new interval.
     Start,
     /// It is the last event of the interval.
     Stop,
-    /// It joins the interval where there is one.
+    /// It joins the interval if there is one.
     Live,
-    /// It opens an interval where there is none, and leaves one of another request alone.
+    /// It opens an interval if there is none, and leaves one of another request unchanged.
     Claim,
-    /// It does nothing to it; the value is noted for synchronisation only.
+    /// It does not affect the interval; the value is noted for synchronisation only.
     Note,
 }
 
 /// A join attribute of an event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttributeBinding {
-    /// The attribute and where its values are.
+    /// The attribute and the location of its values.
     pub values: AttributeValues,
-    /// What the event does to its interval.
+    /// The effect of the event on its interval.
     pub mode: BindMode,
 }
 
-/// What an event does to intervals of its request that are not its own.
+/// Effect of an event on other intervals of its request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalEffect {
     /// The join attribute.
     pub attribute: String,
-    /// Whether they go on as intervals of the event's new request. Else they end.
+    /// Whether they continue as intervals of the event's new request. Otherwise they end.
     pub starts: bool,
 }
 
 /// A condition on an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventCondition {
-    /// An attribute has a value that compares so with one of the alternatives.
+    /// A comparison of an attribute's value with one of the alternatives.
     Compare {
         /// The attribute.
         attribute: String,
-        /// How they are compared.
+        /// The comparison.
         by: ValueComparison,
         /// The alternatives: whole numbers, or texts.
         with: Vec<String>,
     },
-    /// A mark is on values, or is not.
+    /// A mark that must be set on values, or must not be.
     Marked {
-        /// The mark and where its values are.
+        /// The mark and the location of its values.
         values: AttributeValues,
-        /// Whether it must not be there.
+        /// Whether it must not be set.
         not: bool,
     },
 }
 
-/// How values are compared.
+/// Comparison of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueComparison {
     /// It is one of them.
@@ -142,27 +142,27 @@ pub enum ValueComparison {
     HasBits,
 }
 
-/// A mark that is put on values or taken away.
+/// A mark that is set on values or cleared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueMark {
-    /// The mark and where its values are.
+    /// The mark and the location of its values.
     pub values: AttributeValues,
-    /// Whether it is put there.
+    /// Whether it is set.
     pub on: bool,
 }
 
-/// What an event uses.
+/// Resource usage of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUse {
-    /// What it is.
+    /// The resource.
     pub kind: ResourceKind,
-    /// Attribute that has the amount.
+    /// Attribute with the amount.
     pub attribute: String,
-    /// Bytes of one.
+    /// Bytes per unit of the amount.
     pub times: i64,
 }
 
-/// What can be used besides processors.
+/// Resources other than processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceKind {
     /// Bytes read from a disk or file.
@@ -175,14 +175,14 @@ pub enum ResourceKind {
     Received,
 }
 
-/// What an event means for who runs on a processor.
+/// Meaning of an event for the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessorUse {
     /// The thread runs from here on.
     In,
-    /// It does not run from here on: for that reason, or for what it is inside of.
+    /// It does not run from here on: for that reason, or for the reason of INSIDE.
     Out(Option<WaitReason>),
-    /// It could run from here on.
+    /// It is runnable from here on.
     Ready,
     /// An interrupt takes the processor.
     Interrupt,
@@ -190,10 +190,10 @@ pub enum ProcessorUse {
     Return,
 }
 
-/// Why a thread does not run.
+/// Reason why a thread does not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitReason {
-    /// It could, but has no processor.
+    /// It is runnable, but has no processor.
     Runnable,
     /// It waits for a disk.
     Disk,
@@ -203,23 +203,23 @@ pub enum WaitReason {
     Peer,
     /// It sleeps.
     Asleep,
-    /// Nobody can tell.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
-/// Synthetic event at the begin of one that is posted at its end.
+/// Synthetic event at the begin of an event that is posted at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyntheticBegin {
-    /// Attribute that says when.
+    /// Attribute with the time of the begin.
     pub attribute: String,
-    /// How it says so.
+    /// Format of that time.
     pub by: BeginBy,
     /// Kind of the synthetic event.
     pub kind: String,
 }
 
-/// How an attribute says when something began.
+/// Format in which an attribute gives a begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginBy {
     /// Nanoseconds before the event.
@@ -237,6 +237,6 @@ pub struct SyncRule {
     pub source: String,
     /// Join attribute that both share.
     pub attribute: String,
-    /// Kind of the event with which the other thread goes on.
+    /// Kind of the event with which the other thread continues.
     pub destination: String,
 }

@@ -1,4 +1,4 @@
-//! Schemas that ship, by name.
+//! Shipped schemas, by name.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use crate::schema::error::SchemaError;
 use crate::schema::parse::parse_schema;
 use crate::schema::rules::EventSchema;
 
-/// A schema that ships.
+/// A shipped schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShippedSchema {
     /// Its name.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub about: &'static str,
     /// Its text.
     pub text: &'static str,
@@ -46,7 +46,7 @@ const SHIPPED: [ShippedSchema; 5] = [
     },
 ];
 
-/// The schemas that ship.
+/// The shipped schemas.
 pub fn shipped_schemas() -> &'static [ShippedSchema] {
     &SHIPPED
 }
@@ -55,7 +55,7 @@ impl ShippedSchema {
     /// The schema.
     ///
     /// # Errors
-    /// None, as tests read each of them.
+    /// None, as tests parse each of them.
     pub fn parse_schema(&self) -> Result<EventSchema, SchemaError> {
         let file = Path::new(self.name);
         let schema = parse_schema(self.text, file)?;

@@ -5,7 +5,7 @@
 pub(super) enum SchemaToken {
     /// A word or a text in quotes.
     Word(String),
-    /// A bracket, a comma, or a sign that compares or calculates.
+    /// A bracket, a comma, or an operator.
     Sign(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! What is told of an unusual request: its differences from usual ones.
+//! Description of an unusual request: its differences from usual ones.
 
 use serde::Serialize;
 
@@ -8,43 +8,43 @@ use crate::clusters::DemandedResource;
 /// Requests of one small cluster that are far from all others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UnusualRequest {
-    /// Number of the request, or of the one that stands for them.
+    /// Number of the request, or of the representative of several.
     pub request: u64,
-    /// Numbers of all of them; some may be missing where not all are kept.
+    /// Numbers of all of them; some may be missing if not all are kept.
     pub requests: Vec<u64>,
     /// Name of the request.
     pub name: String,
-    /// Place of their cluster in
+    /// Index of their cluster in
     /// [`WorkloadModel::clusters`](crate::model::WorkloadModel::clusters).
     pub cluster: usize,
-    /// Place of the nearest usual cluster there, where there is one.
+    /// Index of the nearest usual cluster there, if there is one.
     pub nearest: Option<usize>,
     /// Distance from it.
     pub distance: f64,
-    /// What differs from it, the greatest difference first.
+    /// Differences from it, the greatest first.
     pub differences: Vec<RequestDifference>,
-    /// What is unusual, in words.
+    /// All of it in words.
     pub what: String,
 }
 
 /// A difference of a request from the usual ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestDifference {
-    /// What kind it is.
+    /// Its kind.
     pub kind: DifferenceKind,
-    /// Who does it, or who is signalled.
+    /// The role that performs the act, or the signalled role.
     pub role: String,
-    /// What happens in the element.
+    /// The act of the element.
     pub act: ElementAct,
-    /// Place of the element in the request, or in the cluster's where only that has it.
+    /// Index of the element in the request, or in the cluster's if only that has it.
     pub element: usize,
-    /// What it demands, where demands differ.
+    /// The resource, if demands differ.
     pub resource: Option<DemandedResource>,
     /// Its demand, in nanoseconds, calls or bytes.
     pub demand: i64,
     /// The usual demand.
     pub usual: i64,
-    /// How far apart both are.
+    /// Distance of both.
     pub distance: f64,
     /// The difference in words.
     pub what: String,
@@ -54,10 +54,10 @@ pub struct RequestDifference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DifferenceKind {
-    /// It demands more or less of something.
+    /// It demands more or less of a resource.
     Demand,
-    /// It does what usual ones do not.
+    /// It has an additional element.
     More,
-    /// It does not do what usual ones do.
+    /// It lacks an element.
     Less,
 }

@@ -60,7 +60,7 @@ pub(super) fn structure_phrase(
     }
 }
 
-/// Whose work it is, and between which points.
+/// The role of a work, and the points between which it lies.
 fn work_phrase(elements: &[CanonicalElement], place: usize, names: &NameInterner) -> String {
     let point = |at: Option<usize>| at.and_then(|at| elements.get(at));
     let role = point(Some(place)).map_or(String::new(), |element| role_phrase(element, names));
@@ -86,7 +86,7 @@ fn role_phrase(element: &CanonicalElement, names: &NameInterner) -> String {
     if role.is_empty() { "threads that nothing led to".to_owned() } else { role.to_owned() }
 }
 
-/// An amount with what it is an amount of.
+/// An amount with its resource.
 fn amount_phrase(resource: DemandedResource, demand: f64) -> String {
     let amount = amount_words(resource, demand);
     match resource {
@@ -115,7 +115,7 @@ fn amount_words(resource: DemandedResource, demand: f64) -> String {
     }
 }
 
-/// A figure with three digits that say something.
+/// A figure with three significant digits.
 fn format_figure(value: f64) -> String {
     let digits = match value {
         value if value >= 99.95 => 0,

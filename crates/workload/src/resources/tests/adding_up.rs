@@ -1,4 +1,4 @@
-//! Whatever happened, the moments of a step add up to its duration.
+//! In every case, the moments of a step add up to its duration.
 
 use proptest::prelude::*;
 use request_flow::{Step, StepThreads};
@@ -17,7 +17,7 @@ const KINDS: [&str; 9] = [
     "sockcap/Wake",
 ];
 
-/// Kind, thread, time, duration, another number, another thread, and what is used.
+/// Kind, thread, time, duration, another number, another thread, and the used object.
 type GeneratedEvent = (usize, i32, i64, i64, i64, i32, i64);
 
 fn any_event() -> impl Strategy<Value = GeneratedEvent> {

@@ -1,4 +1,4 @@
-//! Events and requests that are made by hand. All threads are of process 7 of the host `h`.
+//! Events and requests built by hand. All threads belong to process 7 of the host `h`.
 
 use events::{AttributeValue, Event, EventBatch};
 use out_of_core::{MemoryPool, NameId, NameInterner};
@@ -17,7 +17,7 @@ pub(super) struct RecordingBuilder {
     others: Vec<Request>,
 }
 
-/// A root that one thread served.
+/// A root step that one thread served.
 pub(super) fn root_step(begin: i64, end: i64, thread: i32) -> Step {
     let threads = StepThreads {
         process: Some(7),
@@ -28,7 +28,7 @@ pub(super) fn root_step(begin: i64, end: i64, thread: i32) -> Step {
     Step { begin: Some(begin), end: Some(end), threads, host: 1, ..Step::new(1, 1) }
 }
 
-/// A call of the root by one of its threads, of a node that was not seen.
+/// A call of the root by one of its threads, to a node that was not seen.
 pub(super) fn call_step(thread: i32, begin: i64, end: i64) -> Step {
     let threads = StepThreads {
         caller_process: Some(7),
@@ -57,18 +57,18 @@ impl RecordingBuilder {
         self.events.push((time, thread, kind.to_owned(), of));
     }
 
-    /// A thread gets a processor at some times, and gives it up at others.
+    /// Adds the times at which a thread gets a processor, and gives it up.
     pub(super) fn add_scheduling(&mut self, thread: i32, on: &[i64], off: &[i64]) {
         on.iter().for_each(|time| self.add_event(thread, "sched/In", *time, &[]));
         off.iter().for_each(|time| self.add_event(thread, "sched/Out", *time, &[("preempted", 0)]));
     }
 
-    /// Another request.
+    /// Adds another request.
     pub(super) fn add_request(&mut self, steps: &[Step]) {
         self.others.push(request_of_steps(steps));
     }
 
-    /// What the moments of each step of a request were.
+    /// The classified times of each step of a request.
     pub(super) fn sums_of_steps(mut self, steps: &[Step]) -> Vec<Option<MomentSums>> {
         let mut names = NameInterner::default();
         let mut piece = EventBatch::default();
