@@ -17,7 +17,7 @@ pub struct EntryHelp {
 }
 
 impl EntryHelp {
-    /// An entry without any text, for struct updates: `About { name, summary, ..About::NOTHING }`.
+    /// An entry without any text, for struct updates: `EntryHelp { name, summary, ..EntryHelp::NOTHING }`.
     pub const NOTHING: EntryHelp =
         EntryHelp { name: "", summary: "", details: "", notes: "", examples: &[] };
 

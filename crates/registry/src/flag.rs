@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// A flag whose values are of type `T`. Flags are statics, and a flag is the key by which its value
-/// is read ([`Given::get`](crate::FlagValues::get)).
+/// is read ([`FlagValues::get`](crate::FlagValues::get)).
 #[derive(Debug)]
 pub struct Flag<T> {
     /// Its description without the type of its values.

@@ -1,25 +1,24 @@
-//! Cache: what was answered last, so that it need not be asked for again.
+//! Cache: recent responses, which need not be requested again.
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-/// Answers by what was asked; beyond a number of them, those that were not wanted for longest are
-/// forgotten.
+/// Responses by request; beyond the maximum number, the least recently used ones are evicted.
 #[derive(Debug)]
 pub struct AnswerCache {
     room: usize,
-    /// Question and answer, the one that was wanted last at the end.
+    /// Request and response, the most recently used one at the end.
     answers: Mutex<VecDeque<[String; 2]>>,
 }
 
 impl AnswerCache {
-    /// One with room for this number of answers.
+    /// A cache with room for this number of responses.
     pub fn new(room: usize) -> AnswerCache {
         AnswerCache { room, answers: Mutex::default() }
     }
 
-    /// The answer to a question, from `ask` where it is not known.
+    /// The response to a request, from `ask` if it is not cached.
     ///
     /// # Errors
     /// Those of `ask`.
@@ -28,7 +27,7 @@ impl AnswerCache {
         question: &str,
         ask: impl FnOnce() -> io::Result<String>,
     ) -> io::Result<String> {
-        // One question after the other, as the demo's client asks them.
+        // One request at a time, as the demo's client sends them.
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = answers.iter().position(|[known, _]| known == question);
         let answer = match known.and_then(|place| answers.remove(place)) {

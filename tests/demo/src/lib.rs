@@ -13,7 +13,7 @@ pub fn loopback_address(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
-/// The optional argument `--name value`, which is behind all that have no name.
+/// The optional argument `--name value`, which follows all positional ones.
 ///
 /// # Errors
 /// When its value cannot be read.
@@ -27,7 +27,7 @@ pub fn optional_argument<T: FromStr>(name: &str, default: T) -> io::Result<T> {
 /// The port numbers given as arguments.
 ///
 /// # Errors
-/// When one is missing or is no port.
+/// If one is missing or invalid.
 pub fn port_arguments<const N: usize>() -> io::Result<[u16; N]> {
     let mut arguments = std::env::args().skip(1);
     let mut ports = [0; N];
@@ -39,11 +39,11 @@ pub fn port_arguments<const N: usize>() -> io::Result<[u16; N]> {
     Ok(ports)
 }
 
-/// Answers each line of each connection with what `answer` makes of it, a thread a connection, for
-/// ever.
+/// Responds to each line of each connection with the result of `answer`, with a thread per
+/// connection, forever.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// If the address cannot be listened on.
 pub fn serve_lines(
     address: SocketAddr,
     answer: impl Fn(&str) -> io::Result<String> + Copy + Send + 'static,
@@ -62,7 +62,7 @@ pub fn serve_lines(
     Ok(())
 }
 
-/// Answers each datagram with its own bytes, for ever.
+/// Echoes each datagram, forever.
 ///
 /// # Errors
 /// When the port cannot be bound.
@@ -75,10 +75,10 @@ pub fn echo_datagrams(port: u16) -> io::Result<()> {
     }
 }
 
-/// Asks the server at `address` one line, and returns its answer.
+/// Sends one line to the server at `address`, and returns its response.
 ///
 /// # Errors
-/// When it cannot be reached or does not answer.
+/// If it cannot be reached or does not respond.
 pub fn ask_line(address: SocketAddr, line: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(format!("{line}\n").as_bytes())?;

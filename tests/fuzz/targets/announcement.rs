@@ -1,4 +1,4 @@
-//! Announcements of execs, and what is known of a process that is injected into, on any bytes.
+//! Announcements of execs, and the description of a process for injection, on any bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

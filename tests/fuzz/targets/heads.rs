@@ -1,5 +1,6 @@
-//! What the preloaded library keeps of any bytes in any parts. Its files are taken in by
-//! themselves, as by its tests: with the library, this program's own reads would be interposed.
+//! Snippets that the preloaded library keeps of any bytes in any parts. Its source files are
+//! included separately, as in its tests: with the library, this program's own reads would be
+//! interposed.
 #![no_main]
 
 #[path = "../../../capture-shim/tests/it/heads.rs"]

@@ -1,4 +1,4 @@
-//! The importer that the variable `IMPORTER` names, on any bytes.
+//! The importer named by the variable `IMPORTER`, on any bytes.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! The readers of logs and of files of switches on any bytes.
+//! The readers of logs and of switch files on any bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! Logs with heads, and files of operations, on any bytes.
+//! Logs with heads, and operation files, on any bytes.
 #![no_main]
 
 use std::sync::LazyLock;

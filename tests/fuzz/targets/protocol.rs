@@ -1,4 +1,4 @@
-//! The protocol that the variable `PROTOCOL` names, on any bytes.
+//! The protocol named by the variable `PROTOCOL`, on any bytes.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What was kept of a program that is patched, on any bytes.
+//! The stored survey of a patched program, on any bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| injector::patching::fuzz_kept(bytes));

@@ -19,7 +19,7 @@ fn canonical_figures(steps: &[(i32, i32, ThreadAction)]) -> Vec<(ElementAct, u32
     element_figures(&canonicalize_joined(&joined_request(steps), role_by_kind))
 }
 
-/// Roles: the kinds of events with which threads go on.
+/// Roles: the kinds of events with which threads continue.
 const PARSER: u32 = 11;
 const FILTER: u32 = 12;
 const PAGE: u32 = 13;
@@ -75,7 +75,7 @@ fn figure_9_a_request_that_is_preempted_again_and_again() {
 
 #[test]
 fn figure_9_threads_of_a_pool_may_do_several_parts() {
-    // The same thread takes up what it has handed over itself, or another one does.
+    // The same thread takes up the work that it handed over, or another one does.
     let steps = |second: i32, third: i32| {
         [
             (1, 0, Begins),
@@ -96,7 +96,7 @@ fn figure_9_threads_of_a_pool_may_do_several_parts() {
 
 #[test]
 fn figure_10_a_call_by_message_is_flattened_depth_first() {
-    // The caller signals and waits: a leaf. The worker signals back: the caller goes on.
+    // The caller signals and waits: a leaf. The worker signals back: the caller continues.
     let found = canonical_figures(&[
         (1, 0, Begins),
         (1, 0, Works(5)),
@@ -160,16 +160,16 @@ fn figure_11_four_types_with_different_inner_structure() {
     };
     assert_eq!(works('A'), [(0, 30 * MS)]);
     assert_eq!(works('B'), [(0, 15 * MS)]);
-    // Two threads at the same time, and then what joins them.
+    // Two concurrent threads, and then the work that joins them.
     assert_eq!(works('E'), [(0, 0), (0, 15 * MS), (0, 15 * MS), (15 * MS, 0), (15 * MS, 0)]);
-    // One behind the other.
+    // One after the other.
     let first = 7_500_000;
     let both = first + 15 * MS;
     assert_eq!(
         works('F'),
         [(0, first), (first, 0), (first, 15 * MS), (both, 0), (both, 7_250_000)]
     );
-    // E takes as long as B on endless processors, F as long as A nearly.
+    // With unlimited processors E takes as long as B, F nearly as long as A.
     let durations = ['A', 'B', 'E', 'F'].map(|name| {
         canonicalize_joined(&joined_request(&of_type(name)), role_by_kind).ideal_duration()
     });
@@ -193,7 +193,7 @@ fn threads_that_nothing_led_to_are_one_element_whichever_they_are() {
 
 #[test]
 fn threads_that_nothing_led_to_stand_alone_if_they_work_long() {
-    // Two threads of 15 ms are not one of 30 ms, though nothing tells who let the second one begin.
+    // Two threads of 15 ms are not one of 30 ms, though no event shows what started the second one.
     let works = |threads: &[(i32, i64)]| -> Vec<i64> {
         let mut steps = vec![(1, 0, Begins), (1, 0, Works(MS))];
         steps.extend(threads.iter().map(|(thread, used)| (*thread, 0, Works(*used))));

@@ -1,4 +1,4 @@
-//! The figures of the Magpie paper, with events made by hand.
+//! The figures of the Magpie paper, with events built by hand.
 
 use workload::joined_request::SyncEdge;
 
@@ -68,7 +68,7 @@ fn figures_3_and_4_join_what_two_threads_did_for_one_request() {
     let outcome = join_text(&schema(FIGURE_4), FIGURE_3);
     let first = vec![100, 110, 120, 130, 140, 150, 160, 200, 210, 220];
     assert_eq!(all_times(&outcome), [first, vec![170, 180, 190, 230, 240]]);
-    // Nothing closes IsapiId 87, so the first request ends with the stream only.
+    // No event closes IsapiId 87, so the first request ends only with the stream.
     let whole: Vec<bool> = outcome.requests.iter().map(|request| request.whole).collect();
     assert_eq!(whole, [true, false]);
     assert_eq!(outcome.events(0).first().unwrap(), "170 Win32/Unblock");
@@ -83,7 +83,7 @@ fn without_intervals_the_requests_of_a_thread_would_be_one() {
     assert_eq!(outcome.times(0).len(), 15);
 }
 
-/// Figure 5: thread 44 sends on processor 1 and is switched out. Its packet goes out in a deferred
+/// Figure 5: thread 44 sends on processor 1 and is switched out. Its packet is sent in a deferred
 /// procedure call, while thread 50 of another program has the processor.
 const FIGURE_5: &str = "
     1000 42 0 TcpIp/Recv ConnHash=7
@@ -110,18 +110,18 @@ fn figure_5_charges_a_request_with_the_packet_and_the_call_that_sent_it() {
     assert!(request.whole);
     let expected = vec![1000, 1010, 1020, 1100, 1150, 1200, 1230, 1240, 1500, 1510];
     assert_eq!(outcome.times(0), expected);
-    // Thread 44 ran from 1010 to 1150, the call that sent took 40. The other call, and what thread
-    // 50 did besides, is of nobody.
+    // Thread 44 ran from 1010 to 1150, the call that sent took 40. The other call, and the other
+    // work of thread 50, belong to no request.
     assert_eq!((request.demands.processor_ns, request.demands.sent_bytes), (140 + 40, 1460));
     let by_event: Vec<i64> =
         request.events.iter().map(|event| event.demands.processor_ns).collect();
     assert_eq!(by_event, [0, 0, 10, 80, 50, 0, 0, 40, 0, 0]);
-    // Thread 50 is of the same process here: 250 less both calls.
+    // Thread 50 belongs to the same process here: 250 less both calls.
     assert_eq!(outcome.charged.requests_ns, 180);
     assert_eq!(outcome.charged.relevant_ns, 140 + 40 + 120);
 }
 
-/// Figure 8: the network unblocks a thread of IIS, which hands on to 44, which hands on to 46.
+/// Figure 8: the network unblocks a thread of IIS, which hands over to 44, which hands over to 46.
 const FIGURE_8: &str = "
     10 1 0 TcpIp/Recv ConnHash=7
     20 42 0 Win32/Unblock Tid=42 Cpuid=0

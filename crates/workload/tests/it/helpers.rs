@@ -1,4 +1,4 @@
-//! The schema of our own events: whose task a helper is at.
+//! The schema of sockcap's own events: the task on which a helper works.
 
 use workload::join::JoinOptions;
 
@@ -6,7 +6,7 @@ use crate::streams::{JoinOutcome, joined_with, shipped_schema};
 
 /// A reader (1) gives two requests to workers (2 and 3), and each worker gives a task to one helper
 /// (4). The helper takes up the second task without a wait, before the first worker has waited for
-/// the first one: all that says so is a signal that nobody heard.
+/// the first one: the only evidence is a signal that no thread waited for.
 const TWO_TASKS: &str = "
     900 1:1 0 sockcap/Connection connection=5 role=accepted
     901 1:1 0 sockcap/Connection connection=6 role=accepted

@@ -33,7 +33,7 @@ fn text_of(kinds: &Kinds) -> String {
 }
 
 /// The relational join: two events are joined if they share a value within one valid-interval. All
-/// pairs are looked at, and what is connected is a request if it has a seed.
+/// pairs are compared, and a connected component is a request if it has a seed.
 fn relational(kinds: &Kinds, events: &[(usize, [u8; 3])]) -> Vec<Vec<i64>> {
     let kind = |event: usize| &kinds[events[event].0 % kinds.len()];
     let mut intervals: Vec<Vec<(usize, u8, u32)>> = Vec::new();
@@ -95,8 +95,8 @@ proptest! {
     }
 }
 
-/// A pool of threads serves requests of connections that stay: a thread and a connection are of one
-/// request at a time.
+/// A pool of threads serves requests on persistent connections: a thread and a connection belong to
+/// one request at a time.
 const POOL: &str = "
     APART
     EVENT s/Receive
@@ -116,11 +116,11 @@ const POOL: &str = "
       ATTRIBUTE thread STOP
 ";
 
-/// Events of interleaved requests by time, with the request of each: `steps` says which of the open
-/// requests goes on.
+/// Events of interleaved requests by time, with the request of each: `steps` selects the open
+/// request that continues.
 fn pool(steps: &[u8]) -> Vec<(i64, usize, String)> {
     let mut events = Vec::new();
-    // Each lane is a connection with two threads of its own turn.
+    // Each lane is a connection with two threads that take turns.
     let mut lanes = [(0usize, 0usize); 3];
     let mut requests = 0;
     for (step, lane) in steps.iter().enumerate() {
@@ -168,9 +168,9 @@ proptest! {
             prop_assert!(request.events.iter().all(|event| truth[&event.time] == of));
         }
 
-        // Events are lost, come twice, or come late: within the delay, or beyond it, which loses
-        // them. An interval whose end is lost lasts until the next begin of its value, so that a
-        // second loss within the same two requests of a connection could mix these.
+        // Events are lost, duplicated, or late: within the delay, or beyond it, which loses them.
+        // An interval with a lost end lasts until the next begin of its value, so that a second
+        // loss within the same two requests of a connection could mix these.
         let mut damaged: Vec<(usize, &str)> = Vec::new();
         let mut since_loss = [100; 3];
         for (place, (line, damage)) in lines.iter().zip(&damage).enumerate() {
@@ -289,7 +289,7 @@ fn an_event_that_is_posted_at_its_end_has_a_begin() {
     let outcome = joined_with(&schema(text), events, options);
     assert_eq!(outcome.events(0), ["20 disk/Read.begin", "30 s/Work", "50 disk/Read"]);
     assert_eq!(outcome.requests[0].demands.disk_read_bytes, 1024);
-    // Where events before it were joined already, it comes right after them.
+    // If earlier events were joined already, it comes right after them.
     let late = join_text(&schema(text), events);
     assert_eq!(late.events(0), ["30 disk/Read.begin", "50 disk/Read"]);
     assert_eq!(late.counts.late, 0);
@@ -315,7 +315,7 @@ fn a_value_that_an_event_begins_anew_is_not_joined_by_its_old_interval() {
     assert_eq!(outcome.events(1), ["50 s/Begin"]);
 }
 
-/// Two connections with a request each, whose thread is seen with both.
+/// Two connections with a request each, with a thread that occurs on both.
 const SEEN_WITH_BOTH: &str = "
     10 1 0 s/Receive connection=1
     20 2 0 s/Receive connection=2
@@ -350,7 +350,7 @@ fn requests_stay_apart_when_a_thread_is_seen_with_both() {
         times.sort();
         (times, outcome.counts.conflicts)
     };
-    // The thread goes over to the connection's request, is in none, or stays with its own.
+    // The thread moves to the connection's request, is in none, or stays with its own.
     assert_eq!(times("APART", "BASIC"), (vec![vec![10, 50], vec![20, 30, 40, 60]], 1));
     assert_eq!(times("APART", "STOP"), (vec![vec![10, 50], vec![20, 30, 60]], 1));
     assert_eq!(times("APART", "LIVE"), (vec![vec![10, 40, 50], vec![20, 30, 60]], 1));
@@ -374,8 +374,8 @@ fn what_waits_for_its_time_goes_on_when_time_comes_without_events() {
     assert_eq!((requests.len(), requests[0].whole, requests[0].events.len()), (1, true, 2));
 }
 
-/// A thread that is preempted goes on on another processor. What comes to its former one later
-/// takes nothing from it.
+/// A preempted thread continues on another processor. Later events of its former processor do not
+/// affect it.
 #[test]
 fn a_thread_that_moved_to_another_processor_keeps_what_it_uses_there() {
     let schema = schema(
@@ -395,7 +395,7 @@ fn a_thread_that_moved_to_another_processor_keeps_what_it_uses_there() {
     let outcome = join_text(&schema, events);
     let used: Vec<i64> = outcome.requests.iter().map(|of| of.demands.processor_ns).collect();
     assert_eq!(used, [40 + 100]);
-    // Of a thread that was there when another came, nobody knows when it left.
+    // If another thread is seen on a processor, the end of the former thread's run is unknown.
     let lost = events.replace("1060 2 1 t/In", "1060 2 0 t/In");
     assert_eq!(join_text(&schema, &lost).requests[0].demands.processor_ns, 40);
 }

@@ -1,10 +1,10 @@
-//! The schemas of servers: which thread works for which request, by made events.
+//! The schemas of servers: which thread works for which request, with synthetic events.
 
 use workload::joined_request::SyncEdge;
 
 use crate::streams::{JoinOutcome, join_text, shipped_schema};
 
-/// What each request has: threads of its events, processor time, bytes received and sent.
+/// Summary of each request: threads of its events, processor time, bytes received and sent.
 fn summaries(outcome: &JoinOutcome) -> Vec<(Vec<i32>, i64, i64, i64)> {
     let mut summaries: Vec<_> = outcome
         .requests
@@ -21,7 +21,7 @@ fn summaries(outcome: &JoinOutcome) -> Vec<(Vec<i32>, i64, i64, i64)> {
     summaries
 }
 
-/// A thread serves a connection that stays, and calls a database within the first request.
+/// A thread serves a persistent connection, and calls a database within the first request.
 const THREAD_PER_CONNECTION: &str = "
     1000 1:1 0 syscalls/sys_exit_accept4 ret=5
     1001 1:1 0 sched/sched_switch prev_state=S next_pid=2
@@ -55,8 +55,8 @@ const THREAD_PER_CONNECTION: &str = "
 #[test]
 fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_another() {
     let outcome = join_text(&shipped_schema("linux"), THREAD_PER_CONNECTION);
-    // Of the first: 1100, when it wakes and reads, to 1170, 1280 to 1310, 1350 to 1390. Of the
-    // second: 1390, when it reads again, to 1460.
+    // The first: 1100, when it wakes and reads, to 1170, 1280 to 1310, 1350 to 1390. The second:
+    // 1390, when it reads again, to 1460.
     let expected = [(vec![2], 70 + 30 + 40, 161, 1040), (vec![2], 70, 202, 2000)];
     assert_eq!(summaries(&outcome), expected);
     assert!(outcome.requests.iter().all(|request| request.whole && request.seeds == 1));
@@ -82,16 +82,16 @@ fn where_no_request_is_found_it_is_known_what_was_missing() {
     assert!(found.kinds.iter().any(|kind| kind == "syscalls/sys_exit_recvfrom"));
     assert_eq!((found.events, found.without_process), (4, 0));
     assert_eq!(found.missing, ["client(process, fd)"]);
-    // What perf script prints by default names threads only.
+    // By default perf script prints only names of threads.
     let found = beginning(&THREAD_PER_CONNECTION.replace(" 1:", " 0:"));
     assert_eq!((found.events, found.without_process), (4, 4));
-    // The trace has none of the calls that read.
+    // The trace lacks the calls that read.
     let found = beginning("1000 1:1 0 syscalls/sys_exit_accept4 ret=5");
     assert_eq!((found.events, found.missing), (0, vec![]));
 }
 
-/// An I/O thread reads two requests and hands each to a worker; the first one is given to a helper
-/// besides, for which its worker waits.
+/// An I/O thread reads two requests and hands each to a worker; a part of the first one is given to
+/// a helper, for which its worker waits.
 const POOL: &str = "
     1000 1:1 0 syscalls/sys_exit_accept4 ret=5
     1001 1:1 0 syscalls/sys_exit_accept4 ret=6
@@ -151,7 +151,7 @@ fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
 
 #[test]
 fn a_thread_goes_on_where_its_wait_ends_though_no_switch_tells_of_it() {
-    // What the idle thread of a processor switches to is missing in some machines' traces.
+    // Traces of some machines lack the switches from a processor's idle thread.
     let missing = POOL
         .replace("1190 1:4 1 sched/sched_waking", "1190 1:4 0 sched/sched_waking")
         .replace("1200 1:4 1 ", "1200 1:4 0 ")
@@ -226,7 +226,7 @@ fn a_helper_works_for_whoever_waits_for_it_and_not_for_whoever_woke_it() {
         (vec![1, 3, 4], 35 + 30 + 50 + 50, 202, 2000),
     ];
     assert_eq!(summaries(&outcome), expected);
-    // In both it is the helper that works whom the worker let go on.
+    // In both, the working helper is the one that the worker woke.
     for (request, (worker, helper)) in outcome.requests.iter().zip([(2, 5), (3, 4)]) {
         let thread = |place: u32| request.events[place as usize].thread;
         let threads = |sync: &SyncEdge| (thread(sync.source), thread(sync.destination));
@@ -235,8 +235,8 @@ fn a_helper_works_for_whoever_waits_for_it_and_not_for_whoever_woke_it() {
     }
 }
 
-/// A worker answers and takes the next request from a queue without a wait: nothing but its second
-/// answer says whose the work in between was.
+/// A worker responds and takes the next request from a queue without a wait: only its second
+/// response shows to which request the work in between belongs.
 const BUSY_WORKER: &str = "
     1000 1:1 0 syscalls/sys_exit_accept4 ret=5
     1001 1:1 0 syscalls/sys_exit_accept4 ret=6
@@ -271,7 +271,7 @@ fn work_between_two_answers_is_the_second_requests() {
         events.filter(|event| event.thread == 2).map(|event| event.demands.processor_ns).sum()
     };
     let (one, other) = if outcome.requests[0].demands.sent_bytes == 1000 { (0, 1) } else { (1, 0) };
-    // What it does after its last answer until it waits is that answer's.
+    // Its work after its last response until it waits belongs to that response.
     assert_eq!((worker(one), worker(other)), (50, 60 + 40 + 20));
     assert_eq!((found[0].3, found[1].3), (1000, 2000));
 }

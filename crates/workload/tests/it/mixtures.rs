@@ -11,7 +11,7 @@ use workload::canonical::{CanonicalRequest, canonicalize_joined, role_by_kind};
 use workload::clusters::RequestFacts;
 use workload::demands::Demands;
 
-/// A request, and whether something disturbed it: more work than its type has.
+/// A request, and whether it was disturbed: it has more work than its type.
 #[derive(Clone, Debug)]
 pub(crate) struct MixtureRequest {
     pub(crate) canonical: CanonicalRequest,
@@ -19,7 +19,7 @@ pub(crate) struct MixtureRequest {
     pub(crate) is_disturbed: bool,
 }
 
-/// Kinds of the events with which threads go on.
+/// Kinds of the events with which threads continue.
 const WORKER: u32 = 11;
 const HELPER: u32 = 12;
 const BACK: u32 = 13;
@@ -42,13 +42,13 @@ fn label(kind: char) -> u32 {
     4 + (kind as u32 - 'A' as u32)
 }
 
-/// That many requests of types drawn by chance, for one or five clients at a time.
+/// `count` requests of random types, for one or five concurrent clients.
 ///
 /// Work differs by 2% with one client, by 4% with five; overhead around it by 20%. One request in
 /// fifty meets an interrupt of about half a millisecond. With five clients, requests are preempted,
-/// and one in 60 makes a hand-over that others do not. One in 400 meets a driver that waits
-/// busily for 100 ms: it is disturbed. So is what meets an interrupt of more than a fifth of its
-/// work, or one and that hand-over too.
+/// and one in 60 has an additional hand-over. One in 400 meets a driver that waits busily for 100
+/// ms: it is disturbed. A request is also disturbed by an interrupt of more than a fifth of its
+/// work, or by an interrupt in addition to that hand-over.
 pub(crate) fn mixture(types: &str, clients: u32, count: u64, seed: u64) -> Vec<MixtureRequest> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let types: Vec<char> = types.chars().collect();
@@ -153,7 +153,7 @@ fn generate_request(
     }
 }
 
-/// Work in slices.
+/// Splits work into slices.
 fn add_preemptions(
     random: &mut ChaCha8Rng,
     steps: &[(i32, ThreadAction)],

@@ -13,8 +13,8 @@ fn model(mut workload: Workload, made: &[MixtureRequest]) -> WorkloadModel {
     workload.finish(&names())
 }
 
-/// Checks that nothing but disturbed requests and one more is in a wrong or an extra cluster, and
-/// that the model is near to what the requests demanded.
+/// Checks that only disturbed requests and at most one other are in a wrong or an additional
+/// cluster, and that the model is close to the requests' demands.
 fn check(types: &str, clients: u32, workload: Workload) {
     let made = mixture(types, clients, 500, 3);
     let model = model(workload, &made);
@@ -27,7 +27,7 @@ fn check(types: &str, clients: u32, workload: Workload) {
         let is_right = names().name_of(made.facts.name) == of.name && !of.is_extra;
         !is_right && !made.is_disturbed
     };
-    // One that makes the hand-over and whose overhead is far from the mean may be alone.
+    // A request with the hand-over and with overhead far from the mean may be alone.
     let off = model.members.iter().filter(is_off).count();
     assert!(off <= 1, "{types} {clients}: {found:?}");
     assert!(purity.without_cluster.is_empty());
@@ -67,7 +67,7 @@ fn types_alone_predict_their_mixture() {
     let errors =
         whole.prediction_errors(&[(&alone[0], count), (&alone[1], usual.len() as u64 - count)]);
     assert!(errors.processor.unwrap() < 0.02, "{errors:?}");
-    // With the numbers the wrong way round it is far off, unless they are equal.
+    // With swapped numbers the prediction is far off, unless the numbers are equal.
     let swapped = whole.prediction_errors(&[(&alone[0], usual.len() as u64), (&alone[1], 0)]);
     assert!(swapped.processor.unwrap() > 0.2, "{swapped:?}");
 }

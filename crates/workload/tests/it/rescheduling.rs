@@ -7,8 +7,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::threads::{ThreadAction, joined_request};
 use workload::canonical::{canonicalize_joined, role_by_kind};
 
-/// A request of up to `threads` threads: what each does in its order. Threads but the first begin
-/// with a signal of one that was there, or with nothing that is known.
+/// A request of up to `threads` threads: the actions of each in order. All threads but the first
+/// begin with a signal of an existing one, or without a known cause.
 fn random_steps(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, ThreadAction)> {
     let mut all = vec![(0, ThreadAction::Begins)];
     let mut threads = 1;
@@ -19,7 +19,7 @@ fn random_steps(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, ThreadAction
             0..=3 => all
                 .push((thread as i32, ThreadAction::Works(1 + i64::from(random.next_u32() >> 8)))),
             4 | 5 => {
-                // One signal lets one or two new threads go on.
+                // One signal wakes one or two new threads.
                 all.push((thread as i32, ThreadAction::Signals(signals)));
                 for _ in 0..=random.next_u32() % 2 {
                     let kind = 10 + random.next_u32() % 3;
@@ -35,7 +35,7 @@ fn random_steps(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, ThreadAction
                 signals += 1;
             }
             7 => {
-                // Two threads let a third one go on, such as at a barrier.
+                // Two threads together wake a third one, such as at a barrier.
                 let [other, third] = [pick(random, threads), pick(random, threads)];
                 let both = [signals, signals + 1];
                 all.push((thread as i32, ThreadAction::Signals(both[0])));
@@ -62,7 +62,7 @@ fn pick(random: &mut ChaCha8Rng, below: usize) -> usize {
     random.next_u32() as usize % below.max(1)
 }
 
-/// The same request on other threads and processors, in another order, preempted elsewhere.
+/// The same request on other threads and processors, in another order, with other preemptions.
 fn reschedule_steps(
     random: &mut ChaCha8Rng,
     all: &[(i32, ThreadAction)],
@@ -84,7 +84,7 @@ fn reschedule_steps(
     let mut given: Vec<u32> = Vec::new();
     let mut done = Vec::new();
     while !left.is_empty() {
-        // The first thing of each thread can come next, if its signal was given.
+        // The first remaining action of each thread can come next, if its signal was given.
         let is_first = |at: usize| left[..at].iter().all(|(thread, _)| *thread != left[at].0);
         let is_let = |at: usize| match left[at].1 {
             ThreadAction::GoesOn(signal, _) => given.contains(&signal),
@@ -103,7 +103,7 @@ fn reschedule_steps(
     done
 }
 
-/// The same, where much takes as long as something else and is of the same kind.
+/// The same with many actions of equal duration and kind.
 fn alike(all: &[(i32, ThreadAction)]) -> Vec<(i32, ThreadAction)> {
     let alike = |does: ThreadAction| match does {
         ThreadAction::Works(used) => ThreadAction::Works(1 + used % 2),
@@ -116,7 +116,7 @@ fn alike(all: &[(i32, ThreadAction)]) -> Vec<(i32, ThreadAction)> {
     all.iter().map(|(thread, does)| (*thread, alike(*does))).collect()
 }
 
-/// Looks whether some ways in which a scheduler could run a request give the same form.
+/// Checks that several possible schedules of a request give the same form.
 fn comes_out_the_same(
     random: &mut ChaCha8Rng,
     all: &[(i32, ThreadAction)],
@@ -155,7 +155,7 @@ proptest! {
 
 #[test]
 fn two_that_are_alike_and_lead_to_what_begins_at_different_times() {
-    // Found by chance once.
+    // A counterexample that was once found at random.
     let mut random = ChaCha8Rng::seed_from_u64(2_061_488_750_097_474_985);
     let all = random_steps(&mut random, 22);
     comes_out_the_same(&mut random, &all).unwrap();

@@ -1,4 +1,4 @@
-//! Schemas: what is wrong is said with its line, and all that ship can be read.
+//! Schemas: errors are reported with their line, and all shipped schemas can be parsed.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Canonical forms of requests whose steps are known.
+//! Canonical forms of requests with known steps.
 
 use request_flow::{Request, Step};
 use workload::canonical::{CanonicalRequest, ElementAct, canonicalize_steps, demands_of_step};
 use workload::clusters::RequestFacts;
 use workload::demands::{Demands, WaitTimes};
 
-/// Steps as parent, node, begin and end at the caller; each uses its node in nanoseconds.
+/// Steps as parent, node, begin and end at the caller; each uses its node's number in nanoseconds.
 fn canonical_of_steps(steps: &[(Option<u32>, u32, i64, Option<i64>)]) -> CanonicalRequest {
     let mut request = Request::default();
     for (parent, node, begin, end) in steps {
@@ -59,7 +59,7 @@ fn calls_at_the_same_time_are_a_fork_whose_order_is_not_that_of_time() {
     ]);
     assert_eq!(one, other);
     assert_eq!(one.ideal_duration(), 80);
-    // One after the other is another structure, and takes longer on endless processors.
+    // Sequential calls are another structure, and take longer with unlimited processors.
     let after = canonical_of_steps(&[
         (None, 30, 0, Some(99)),
         (Some(0), 40, 10, Some(20)),

@@ -26,7 +26,7 @@ fn packet(
     FragmentPacket { connection: 3, is_back, begin, end, is_sent, fragment, event }
 }
 
-/// A web server that asks a database, and the database. Thread ids are the same on both hosts.
+/// A web server that calls a database, and the database. Thread ids are the same on both hosts.
 fn web_and_database() -> [JoinedRequest; 2] {
     let database = [(1, 0, Begins), (1, 0, Works(50)), (1, 0, Signals(1)), (1, 0, Works(3))];
     let web = [
@@ -43,7 +43,8 @@ fn web_and_database() -> [JoinedRequest; 2] {
 #[test]
 fn a_call_of_a_database_is_one_request_of_both_hosts() {
     let fragments = web_and_database();
-    // The question has 100 bytes, the answer 300; the web receives it at its second signal event.
+    // The request has 100 bytes, the response 300; the web server receives it at its second signal
+    // event.
     let packets = [
         packet(1, 2, false, (1_000, 1_100), true),
         packet(0, 0, false, (1_000, 1_100), false),
@@ -60,7 +61,7 @@ fn a_call_of_a_database_is_one_request_of_both_hosts() {
         .filter(|element| element.act == ElementAct::Work)
         .map(|element| (element.begin, element.demands.processor_ns))
         .collect();
-    // 10 before the question, 2 behind it; 50 in the database and 3 behind its answer; then 4.
+    // 10 before the call, 2 after it; 50 in the database and 3 after its response; then 4.
     assert_eq!(works, [(0, 10), (10, 2), (10, 50), (60, 3), (60, 4)]);
 }
 

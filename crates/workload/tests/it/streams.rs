@@ -1,4 +1,4 @@
-//! Streams of events and schemas, written as text.
+//! Streams of events and schemas, in text form.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use workload::join::{JoinCounts, JoinOptions, SeedCounts, TemporalJoin};
 use workload::joined_request::JoinedRequest;
 use workload::schema::EventSchema;
 
-/// What came of a stream.
+/// Result of a stream.
 pub(crate) struct JoinOutcome {
     pub(crate) names: NameInterner,
     pub(crate) requests: Vec<JoinedRequest>,
@@ -34,7 +34,7 @@ impl JoinOutcome {
     }
 }
 
-/// The schema of that text.
+/// The schema in this text.
 pub(crate) fn schema(text: &str) -> EventSchema {
     match EventSchema::parse(text, Path::new("test.schema")) {
         Ok(schema) => schema,
@@ -42,8 +42,8 @@ pub(crate) fn schema(text: &str) -> EventSchema {
     }
 }
 
-/// The events of `text`: a line each, as `time thread processor kind attribute=value ...`; a thread
-/// can be `process:thread`.
+/// The events in `text`: one per line, as `time thread processor kind attribute=value ...`; a
+/// thread can be `process:thread`.
 pub(crate) fn parse_batch(text: &str, names: &mut NameInterner) -> EventBatch {
     let mut piece = EventBatch::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -77,13 +77,13 @@ pub(crate) fn parse_batch(text: &str, names: &mut NameInterner) -> EventBatch {
     piece
 }
 
-/// Joins the events of `text`, without a delay.
+/// Joins the events in `text`, without a delay.
 pub(crate) fn join_text(schema: &EventSchema, text: &str) -> JoinOutcome {
     let options = JoinOptions { reorder_ns: 0, ..JoinOptions::default() };
     joined_with(schema, text, options)
 }
 
-/// Joins the events of `text`.
+/// Joins the events in `text`.
 pub(crate) fn joined_with(schema: &EventSchema, text: &str, options: JoinOptions) -> JoinOutcome {
     let mut names = NameInterner::default();
     let mut join = match TemporalJoin::new(schema, options, &mut names) {
@@ -98,7 +98,7 @@ pub(crate) fn joined_with(schema: &EventSchema, text: &str, options: JoinOptions
     JoinOutcome { names, requests, counts, beginning, charged: join.charged_share() }
 }
 
-/// The schema that ships under that name.
+/// The shipped schema of that name.
 pub(crate) fn shipped_schema(name: &str) -> EventSchema {
     let found = workload::schema::shipped_schemas().iter().find(|shipped| shipped.name == name);
     match found.map(|shipped| shipped.parse_schema()) {

@@ -1,4 +1,4 @@
-//! Joined requests by hand: what each thread does, and an order in which it happened.
+//! Joined requests by hand: the actions of each thread, and one order of them.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use workload::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 
 /// Kind of the seed event.
 pub(crate) const SEED: u32 = 1;
-/// Kind of an event at which nothing but processor time is counted.
+/// Kind of an event at which only processor time is accounted for.
 pub(crate) const SWITCH: u32 = 2;
-/// Kind of an event at which a thread lets others go on.
+/// Kind of an event at which a thread wakes others.
 pub(crate) const SIGNAL: u32 = 3;
 
-/// What a thread does next.
+/// An action of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ThreadAction {
     /// The seed event.
@@ -21,13 +21,13 @@ pub(crate) enum ThreadAction {
     Works(i64),
     /// Gives the signal of that number.
     Signals(u32),
-    /// Goes on by the signal of that number, as something of that kind.
+    /// Continues after the signal of that number, with an event of that kind.
     GoesOn(u32, u32),
-    /// Goes on when both signals were given, as something of that kind.
+    /// Continues when both signals were given, with an event of that kind.
     GoesOnAfterBoth([u32; 2], u32),
 }
 
-/// A request of steps in their order: each with the thread that does it, and its processor.
+/// A request from steps in order: each with the thread that performs it, and its processor.
 pub(crate) fn joined_request(steps: &[(i32, i32, ThreadAction)]) -> JoinedRequest {
     let mut request = JoinedRequest { seed: SEED, whole: true, seeds: 1, ..Default::default() };
     let mut signals: BTreeMap<u32, u32> = BTreeMap::new();

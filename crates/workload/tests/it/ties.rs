@@ -1,5 +1,4 @@
-//! Activations that role, structure and demands do not tell apart, by hand: which one came first
-//! does not matter.
+//! Activations with equal role, structure and demands, by hand: their order does not matter.
 
 use crate::threads::ThreadAction::{Begins, GoesOn, GoesOnAfterBoth, Signals, Works};
 use crate::threads::{SEED, ThreadAction, joined_request};
@@ -18,8 +17,8 @@ fn form(steps: &[(i32, ThreadAction)]) -> Vec<(ElementAct, u32, i64, i64)> {
     told.map(|of| (of.act, of.role, of.demands.processor_ns, of.begin)).collect()
 }
 
-/// A request that lets two helpers go on, which are threads 1 and 2, and what they do: that of the
-/// one first, and that of the other first.
+/// The forms of a request that wakes two helpers, threads 1 and 2, with either helper's steps
+/// first.
 fn both_ways(
     before: &[(i32, ThreadAction)],
     does: [&[(i32, ThreadAction)]; 2],
@@ -35,7 +34,7 @@ type Forms = [Vec<(ElementAct, u32, i64, i64)>; 2];
 
 #[test]
 fn helpers_that_lead_to_what_begins_at_different_times() {
-    // The writers have something else to do before, for 100 and for 200 ns.
+    // The writers do other work before, for 100 and for 200 ns.
     let [one, other] = both_ways(
         &[(3, Works(100)), (4, Works(200))],
         [
@@ -63,7 +62,7 @@ fn helpers_that_lead_to_what_begins_at_different_times() {
         (ElementAct::Work, SEED, 0, 0),
         (ElementAct::Wait, SEED, 0, 0),
     ];
-    // The first is written last, and what nothing led to behind all.
+    // The first is written last, and work without a cause after all others.
     let loose = [(ElementAct::Work, 0, 300, 0), (ElementAct::Wait, 0, 0, 300)];
     assert_eq!(one, [&begin[..], &helper(200), &helper(100), &loose].concat());
     assert_eq!(one, other);

@@ -13,7 +13,7 @@ fn model(made: &[MixtureRequest]) -> WorkloadModel {
     workload.finish(&names())
 }
 
-/// Requests of type B that nothing disturbed.
+/// Requests of type B without disturbances.
 fn quiet() -> Vec<MixtureRequest> {
     let mut made: Vec<MixtureRequest> =
         mixture("B", 1, 400, 11).into_iter().filter(|of| !of.is_disturbed).collect();
@@ -66,7 +66,7 @@ fn a_call_that_others_do_not_make_is_named() {
         element.demands.processor_ns = processor_ns;
         element
     };
-    // Before its last wait, the worker signals to something that works for 3 ms.
+    // Before its last wait, the worker signals another thread, which works for 3 ms.
     let wait = of.pop().unwrap();
     of.push(element(ElementAct::Signal, 14, 0));
     of.push(element(ElementAct::Work, wait.role, 0));

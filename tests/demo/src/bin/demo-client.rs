@@ -1,4 +1,4 @@
-//! The client: asks once. Arguments: the front's port, the request.
+//! The client: sends one request. Arguments: the front's port, the request.
 
 use std::io;
 

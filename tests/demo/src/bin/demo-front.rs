@@ -1,4 +1,4 @@
-//! The front: sends every request on to the application. Arguments: its port, the application's
+//! The front: forwards every request to the application. Arguments: its port, the application's
 //! port.
 
 use std::io;

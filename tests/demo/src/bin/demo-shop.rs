@@ -1,7 +1,7 @@
-//! The application: asks the store, the store and the prices, the prices where its cache has no
-//! answer, or the name server, by the kind of the request. Arguments: its port, the store's, the
-//! prices', the name server's; `--store`, the store's address; `--cache`, the number of offers
-//! whose prices are kept; `--asks`, how often a page asks for its price.
+//! The application: calls the store, the store and the prices, the prices unless its cache has the
+//! response, or the name server, depending on the kind of the request. Arguments: its port, the
+//! store's, the prices', the name server's; `--store`, the store's address; `--cache`, the number
+//! of offers with cached prices; `--asks`, how often a page requests its price.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use demo::AnswerCache;
 
-/// Time that the application works before it asks, and before it answers.
+/// Time that the application works before it calls others, and before it responds.
 const WORK: Duration = Duration::from_millis(1);
 
 static OFFERS: OnceLock<AnswerCache> = OnceLock::new();

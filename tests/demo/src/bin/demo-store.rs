@@ -1,5 +1,5 @@
-//! The store: answers lines over TCP and datagrams over UDP. Arguments: its port, and the
-//! milliseconds of work that an answer takes, or `udp`; `--address`, the address it listens on over
+//! The store: responds to lines over TCP and to datagrams over UDP. Arguments: its port, and the
+//! milliseconds of work per response, or `udp`; `--address`, the address on which it listens over
 //! TCP.
 
 use std::io;

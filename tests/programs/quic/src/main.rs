@@ -1,5 +1,6 @@
-//! `quic server CERTIFICATE` answers each stream's request with as many bytes as it asks for, and
-//! prints its port; `quic client CERTIFICATE PORT REQUESTS` asks, and prints how many it was given.
+//! `quic server CERTIFICATE` responds to each stream's request with the requested number of bytes,
+//! and prints its port; `quic client CERTIFICATE PORT REQUESTS` sends requests, and prints how many
+//! bytes it received.
 
 use std::env;
 use std::error::Error;

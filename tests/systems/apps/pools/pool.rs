@@ -1,7 +1,7 @@
-//! A web service with threads that read, a pool of workers, and on demand a writer. A reader has
-//! one connection, and gives its requests to the workers by a channel whose receiver they share. A
-//! worker asks the stock of what was asked for, of some also the price, and answers, or leaves that
-//! to the writer.
+//! A web service with reader threads, a pool of workers, and optionally a writer. A reader has one
+//! connection, and gives its requests to the workers through a channel with a shared receiver. A
+//! worker calls the stock service, for some requests also the price service, and responds, or
+//! leaves the response to the writer.
 //!
 //! usage: pool PORT STOCK PRICE WORKERS worker|writer
 

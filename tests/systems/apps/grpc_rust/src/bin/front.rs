@@ -1,4 +1,4 @@
-//! The front: a request by HTTP becomes two calls by gRPC, over the one connection of the process.
+//! The front: an HTTP request becomes two gRPC calls, over the one connection of the process.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -21,7 +21,7 @@ async fn item(
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let back = format!("http://{}", setting("BACK"));
-    // The connection is made when it is first used, and shared by all clones.
+    // The connection is made at its first use, and shared by all clones.
     let channel = Channel::from_shared(back)?.connect_lazy();
     let routes = Router::new().route("/item/{name}", get(item));
     let routes = routes.with_state(StockClient::new(channel));
