@@ -1,24 +1,24 @@
-//! Kinds of evidence that the algorithm `auto` weighs. Each can be left out: to see what it is
-//! worth, or because it is known to mislead in a system.
+//! Kinds of evidence that the algorithm `auto` weighs. Each can be switched off, either to measure
+//! its worth or because it is known to mislead in a system.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of evidence for which request a call was made.
+/// A kind of evidence for the request that caused a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
-    /// The time after which a call is made, or a request answered.
+    /// The delay after which a call is made or a request answered.
     Delays,
-    /// How that depends on how long after the request it is.
+    /// How that delay depends on the time since the request was received.
     Context,
-    /// The calls that a kind of request has.
+    /// The set of calls that a kind of request makes.
     Shapes,
     /// The order of calls.
     Order,
-    /// Whether those who wait are served in turn.
+    /// Whether waiting requests are served first in, first out.
     Turns,
     /// The nesting of calls: a call mostly ends before its request does.
     Nesting,
@@ -26,16 +26,16 @@ pub enum Evidence {
     Threads,
     /// The connections that calls share.
     Connections,
-    /// The number of bytes that are passed on and back.
+    /// The number of bytes that are forwarded and returned.
     Sizes,
-    /// Hand-offs between threads, where they were recorded.
+    /// Recorded hand-offs between threads.
     Handoffs,
-    /// What messages say they do, where it was recorded: ids pair requests with responses.
+    /// Recorded operations and ids of messages; ids pair requests with responses.
     Operations,
 }
 
 impl Evidence {
-    /// All of them, in the order in which they are offered.
+    /// All kinds, in the order in which they are offered.
     pub const ALL: [Evidence; 11] = [
         Evidence::Delays,
         Evidence::Context,
@@ -87,19 +87,19 @@ impl FromStr for Evidence {
     }
 }
 
-/// Kinds of evidence that are left out.
+/// The kinds of evidence that are used. A set bit marks a kind that is switched off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EnabledEvidence(u16);
 
 impl EnabledEvidence {
-    /// Without all of `kinds`.
+    /// Enables every kind except `kinds`.
     pub(crate) fn all_except(kinds: &[Evidence]) -> EnabledEvidence {
         EnabledEvidence(
             kinds.iter().fold(0, |bits, kind| bits | EnabledEvidence::evidence_bit(*kind)),
         )
     }
 
-    /// Whether that kind counts.
+    /// Returns whether `kind` is used.
     pub(crate) fn contains(self, kind: Evidence) -> bool {
         self.0 & EnabledEvidence::evidence_bit(kind) == 0
     }

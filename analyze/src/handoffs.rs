@@ -1,14 +1,13 @@
-//! Hand-offs between the threads of a process, as the recorder saw them: which thread signalled
-//! which object, and which one woke by it. They are in a table beside the messages,
-//! `handoffs.parquet`, a row each in the order of waking; without the table nothing is known of
-//! hand-offs.
+//! Recorded hand-offs between the threads of a process: which thread signalled which object, and
+//! which thread woke by it. They are stored in the table `handoffs.parquet` next to the messages,
+//! one row each, ordered by wake-up. Without the table no hand-offs are known.
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `signalled`, `woken` | Int64 | when one signalled and the other woke, ns, common clock |
+//! | `signalled`, `woken` | Int64 | times of the signal and of the wake-up, ns, common clock |
 //! | `node` | Int64 | the process, a row of `nodes.parquet` |
-//! | `from_tid`, `to_tid` | Int32 | the threads; 0 is nobody who waited |
-//! | `object` | Int64 | what was signalled: a condition, a semaphore, a pipe |
+//! | `from_tid`, `to_tid` | Int32 | the threads; `to_tid` 0: no thread waited |
+//! | `object` | Int64 | the signalled object: a condition, a semaphore, a pipe |
 
 use std::collections::VecDeque;
 
@@ -18,36 +17,36 @@ use message_trace::{DataDir, DataPath, MessageTrace, NodeId, PathError};
 
 use crate::tuning::handoffs::MAX_PER_MESSAGE;
 
-/// A thread that woke by what another one signalled.
+/// A signal from one thread, and the thread that it woke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handoff {
     /// Time of the signal, in nanoseconds on the common clock.
     pub signalled: i64,
-    /// Time at which the other thread went on, likewise.
+    /// Time at which the other thread woke, on the same clock.
     pub woken: i64,
     /// The process of both threads.
     pub node: NodeId,
     /// The thread that signalled.
     pub from: i32,
-    /// The thread that woke; `None` where nobody waited.
+    /// The thread that woke; `None` if no thread waited.
     pub to: Option<i32>,
-    /// What was signalled, by a number that means the same within the process.
+    /// The signalled object, by a number that identifies it within the process.
     pub object: i64,
 }
 
-/// The hand-offs of a data directory, read stretch by stretch.
+/// Reads the hand-offs of a data directory batch by batch.
 pub(crate) struct HandoffReader {
     path: DataPath,
     batches: TableBatches,
-    /// What was read and may be asked for again.
+    /// Rows that were read and may be requested again, since batches overlap.
     read: VecDeque<Handoff>,
 }
 
 impl HandoffReader {
-    /// The hand-offs of `data`, if it has any.
+    /// Opens the hand-offs of `data`, if it has any.
     ///
     /// # Errors
-    /// When there is a table that cannot be read.
+    /// If the table exists but cannot be read.
     pub(crate) fn open(data: &DataDir) -> Result<Option<HandoffReader>, PathError> {
         let path = data.handoffs_path();
         if !path.exists() {
@@ -60,11 +59,12 @@ impl HandoffReader {
         }))
     }
 
-    /// The hand-offs in the time of the messages of a stretch. Stretches come in their order. Where
-    /// there are very many, as of a lock that all threads fight for, the last ones are left out.
+    /// Reads the hand-offs within the time of the messages of a batch. Batches must come in order.
+    /// If there are very many hand-offs, as for a lock that all threads contend for, the last ones
+    /// are left out.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     pub(crate) fn read_for_batch(
         &mut self,
         stretch: &MessageTrace,
@@ -86,7 +86,7 @@ impl HandoffReader {
         Ok(self.read.range(..until.min(most)).copied().collect())
     }
 
-    /// Appends the rows of a batch that are hand-offs from one thread to another.
+    /// Appends the rows of a table batch that are hand-offs from one thread to another.
     fn append_rows(&mut self, table: &BatchColumns<'_>, first: i64) -> Result<(), PathError> {
         let [signalled, woken, node, object] =
             ["signalled", "woken", "node", "object"].map(|name| table.int64_column(name));
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// A data directory with hand-offs that are signalled every 10 ns, by these threads.
+    /// A data directory with a hand-off every 10 ns between the given pairs of threads.
     fn directory(threads: &[[i32; 2]]) -> (tempfile::TempDir, DataDir) {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
@@ -151,7 +151,7 @@ mod tests {
         (directory, data)
     }
 
-    /// A stretch of messages from one time to another.
+    /// A batch of messages from one time to another.
     fn stretch(first: i64, last: i64) -> MessageTrace {
         let mut fixture = Fixture::new();
         fixture.send("x", "s", first, first + 1);
@@ -162,13 +162,13 @@ mod tests {
     #[test]
     fn each_stretch_has_the_hand_offs_of_its_time() {
         let mut threads = vec![[1, 2]; 40];
-        // One that woke nobody, one of a thread to itself, and one by no thread.
+        // A hand-off that woke no thread, one from a thread to itself, and one from no thread.
         (threads[20], threads[21], threads[22]) = ([1, 0], [3, 3], [0, 2]);
         let (_directory, data) = directory(&threads);
         let mut all = HandoffReader::open(&data).unwrap().unwrap();
         let woken = |rows: &[Handoff]| rows.iter().map(|row| row.woken).collect::<Vec<i64>>();
         assert_eq!(woken(&all.read_for_batch(&stretch(50, 83)).unwrap()), [53, 63, 73, 83]);
-        // Stretches overlap.
+        // Batches overlap.
         let rows = all.read_for_batch(&stretch(70, 240)).unwrap();
         assert_eq!(woken(&rows)[..2], [73, 83]);
         assert_eq!(woken(&rows)[13..], [203, 233]);

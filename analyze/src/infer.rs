@@ -1,7 +1,7 @@
-//! Inference: from messages to [`Links`], which message may have caused which. Each algorithm is a
-//! file with a folder beside it. It takes an [`InferenceInput`], is behind the trait [`Inference`],
-//! and is listed in [`algorithms`]. None knows what is done with its links. [`known_causes`] is for
-//! traces whose source tells the causes.
+//! Inference: from messages to [`Links`], the possible causes of each message. Each algorithm is a
+//! file with a folder of the same name. It receives an [`InferenceInput`], implements the trait
+//! [`Inference`] and is listed in [`algorithms`]. No algorithm depends on how its links are used.
+//! [`known_causes`] is for traces with causes that their source recorded.
 
 mod algorithms;
 mod auto;

@@ -1,6 +1,6 @@
 //! Options of an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1 and of
-//! Project 5 section 5.1. They are kept in `analysis.json` beside the result, so that a report can
-//! tell how it came about.
+//! Project 5 section 5.1. They are stored in `analysis.json` next to the result, so that a report
+//! can state how it was made.
 
 mod algorithm;
 mod aliases;
@@ -24,49 +24,47 @@ pub use resources::{AnalysisResources, WorkDivision};
 pub struct Options {
     /// How links are inferred.
     pub algorithm: Algorithm,
-    /// Kinds of evidence that auto leaves out.
+    /// Kinds of evidence that are switched off for `auto`.
     pub without: Vec<Evidence>,
     /// The grain: what a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: NodeGrain,
-    /// Whether instances are aggregated by what their nodes do, not by who they are (WAP5
-    /// section 2.5.1, Figure 3; docs/decisions/0406). Off is left out of the summary.
+    /// Whether instances are aggregated by the roles of their nodes instead of their names (WAP5
+    /// section 2.5.1, Figure 3; docs/decisions/0406). It is only stored if it is on.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roles: bool,
     /// Names that the user gives to nodes.
     pub aliases: Aliases,
-    /// The window x, in nanoseconds: a message with nothing received this long before it is
-    /// spontaneous. It should be longer than the longest real delay (WAP5 section 5.1, step 1).
+    /// The window x, in nanoseconds: a message is spontaneous if nothing was received within this
+    /// time before it. It should be longer than the longest real delay (WAP5 section 5.1, step 1).
     pub window: i64,
-    /// The constant y: being spontaneous weighs as much as a cause y times the average delay ago
-    /// (WAP5 section 5.1, step 2). Larger makes longer paths.
+    /// The constant y: being spontaneous weighs as much as a cause y times the average delay
+    /// earlier (WAP5 section 5.1, step 2). Larger values make longer paths.
     pub spontaneous_delay: f64,
-    /// Number of times that message linking estimates delays and links: 1 as in the paper, more to
-    /// estimate them by the links of the round before (WAP5 section 5.1, step 1, names it and
-    /// leaves it).
+    /// Number of times that message linking estimates delays and links: 1 as in the paper; more
+    /// iterations estimate the delays from the previous links (mentioned but not done in WAP5
+    /// section 5.1, step 1).
     pub iterations: usize,
-    /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step
-    /// 3).
+    /// Links with a probability within these bounds are tried both ways (WAP5 section 5.1, step 3).
     pub try_both: [f64; 2],
-    /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are
-    /// built of it (docs/decisions/0204 has the figures behind the default).
+    /// The bound on k, the number of links of one root that are tried both ways: up to 2^k
+    /// instances are built of it (docs/decisions/0204 has the figures for the default).
     pub try_both_limit: usize,
-    /// Maximum number of messages of an instance; what goes beyond is cut off and counted.
+    /// Maximum number of messages of an instance; further messages are cut off and counted.
     pub path_limit: usize,
-    /// Whether what a client sends is always spontaneous (docs/decisions/0201). Off is WAP5 to the
-    /// letter.
+    /// Whether messages of a client are always spontaneous (docs/decisions/0201). Off is WAP5 to
+    /// the letter.
     pub clients_start_paths: bool,
-    /// A datagram port is fixed when it was seen with at least this many others (WAP5 section
-    /// 2.5.1).
+    /// A datagram port is fixed if it was seen with at least this many others (WAP5 section 2.5.1).
     pub fixed_port_peers: usize,
-    /// Number of messages that are looked at together. A quarter as many before and behind them are
-    /// seen with them, so that nothing is torn at the border (docs/decisions/0405).
+    /// Number of messages that are analyzed together. A quarter as many before and after them are
+    /// visible to them, so that nothing is cut at the boundary (docs/decisions/0405).
     pub stretch: usize,
-    /// Options of nesting.
+    /// Options of the nesting algorithm.
     pub nesting: NestingOptions,
-    /// Options of convolution.
+    /// Options of the convolution algorithm.
     pub convolution: ConvolutionOptions,
-    /// Memory and processors that an analysis may take.
+    /// Memory and processors that an analysis may use.
     #[serde(skip)]
     pub resources: AnalysisResources,
 }

@@ -1,6 +1,6 @@
-//! Tuned figures of the crate, by algorithm and step, each with its unit and what it means. Figures
-//! that were measured say so, with the value or the decision that has it. All others were chosen,
-//! not measured. Figures that the user can set are in `options.rs`. Constants of formats and data
+//! Tuned figures of the crate, by algorithm and step, each with its unit and its meaning. Measured
+//! figures say so, with the value or the decision that has it. All others were chosen, not
+//! measured. Figures that the user can set are in `options.rs`. Constants of formats and data
 //! structures stay where they are used.
 
 pub(crate) mod auto;

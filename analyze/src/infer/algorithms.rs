@@ -10,11 +10,11 @@ use super::inference::{AlgorithmEntry, Inference};
 use super::{auto, convolution, linking, nesting};
 use crate::options::Algorithm;
 
-/// All algorithms, in the order in which they are offered; the first is the default.
+/// All algorithms, in the order in which they are offered; the first one is the default.
 pub static ALGORITHMS: &[&AlgorithmEntry] =
     &[&auto::ALGORITHM, &linking::ALGORITHM, &nesting::ALGORITHM, &convolution::ALGORITHM];
 
-/// The entry of this name among `all`.
+/// Finds the entry with this name in `all`.
 fn find_algorithm(
     all: &[&'static AlgorithmEntry],
     name: &str,
@@ -26,7 +26,7 @@ fn find_algorithm(
 }
 
 impl Algorithm {
-    /// Begins an inference by this algorithm.
+    /// Begins an inference with this algorithm.
     pub(crate) fn begin_inference(self) -> Box<dyn Inference> {
         let entry = find_algorithm(ALGORITHMS, self.name()).unwrap_or(ALGORITHMS[0]);
         (entry.begin)()
@@ -73,7 +73,7 @@ mod tests {
         }
         assert_eq!(Algorithm::default().to_string(), "auto");
         assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
-        // What is no algorithm can be read, but not be chosen.
+        // A name that is not an algorithm can be read from a file but not be chosen.
         let read = serde_json::from_str::<Algorithm>("\"spans\"").unwrap();
         assert_eq!(read, Algorithm::SPANS);
         assert!("spans".parse::<Algorithm>().is_err());

@@ -1,39 +1,40 @@
-//! The algorithm of our own: which call was made for which request, from all that a black box shows
-//! of a service. It learns from the trace itself how long after what each kind of call is made,
-//! which calls a kind of request has and in which order, and whether requests that wait are served
-//! in turn. It takes the assignment of all calls of a service that fits all of this best together.
-//! Nothing is configured, and no call graph is given.
+//! The algorithm `auto` finds the request that each call was made for, from everything that can be
+//! observed of a service from outside. It learns from the trace itself the delay after which each
+//! kind of call is made, which calls a kind of request makes and in which order, and whether
+//! waiting requests are served first in, first out. It chooses the assignment of all calls of a
+//! service that has the best score under all of this. Nothing is configured, and no call graph is
+//! given.
 //!
 //! The files by step:
 //!
-//! - **Groundwork** of a stretch ([`groundwork`]): message linking, calls, and what queues deliver
+//! - **Groundwork** of a batch ([`groundwork`]): message linking, calls, and deliveries of queues
 //!   ([`queues`], [`in_turn`]).
 //! - **Services** ([`services`], [`service`]): requests and calls of each node ([`observe`],
 //!   [`node_clocks`], [`offsets`]), with untraced nodes ([`middle`]), jobs out of queues ([`jobs`],
 //!   [`pool`]), processes that were started for a request ([`spawned`], [`process_tree`]), one-way
-//!   messages ([`one_way`]) and work that is found before it is told of ([`early`]). Tracers may
-//!   tell which request a call was made for ([`traced`]). Calls of
-//!   timers are put aside ([`timers`]), pools of threads are looked for ([`workers`], with
-//!   [`hand_offs`] where they were recorded), processes of one program are put together
-//!   ([`together`]), calls are told apart by what they ask for ([`operation_kinds`]) or by size
-//!   ([`size_kinds`]), and the rest is told beforehand ([`prepare`], [`afterwards`], [`holders`],
-//!   [`fits`]). Messages that one system call sent or received are in order ([`side_by_side`]).
-//! - **What is done strictly in turn** ([`strict`]) needs no model. What is done nearly in turn
-//!   ([`nearly_in_turn`]) is told by the order at both ends, where the model guesses.
-//! - **Learning** ([`estimate`]): beginnings ([`beginnings`], [`first_assignments`], [`correlate`],
-//!   [`waits`]), how far they agree ([`agreement`]), and rounds of learning ([`rounds`],
-//!   [`learner`]).
+//!   messages ([`one_way`]) and work that starts before the message that announces it ([`early`]).
+//!   Tracers may record the request of a call ([`traced`]). Calls of timers are set apart
+//!   ([`timers`]), thread pools are looked for ([`workers`], with recorded [`hand_offs`]),
+//!   processes of one program are pooled ([`together`]), calls are distinguished by their operation
+//!   ([`operation_kinds`]) or by size ([`size_kinds`]), and other properties are derived before
+//!   learning ([`prepare`], [`afterwards`], [`holders`], [`fits`]). Messages that one system call
+//!   sent or received are put in order ([`side_by_side`]).
+//! - **FIFO services** ([`strict`]) need no model. Nearly FIFO services ([`nearly_in_turn`]) are
+//!   resolved by the order at both ends where the model is ambiguous.
+//! - **Learning** ([`estimate`]): restarts ([`beginnings`], [`first_assignments`], [`correlate`],
+//!   [`waits`]), their consensus ([`agreement`]), and EM iterations ([`rounds`], [`learner`]).
 //! - **Model** ([`model`], [`fit`]): delays ([`density`]) after triggers ([`trigger`]), shapes of
-//!   requests ([`shapes`]), the order of service ([`discipline`]), and what threads, connections,
-//!   sizes and the ends of calls prove ([`threads`], [`connections`], [`sizes`], [`promises`]). It
-//!   is learned from an assignment ([`learn`], [`idle`]), in the time of a thread where that has
-//!   too much to do ([`thread_time`]).
+//!   requests ([`shapes`]), the order of service ([`discipline`]), and the evidence of threads,
+//!   connections, sizes and the ends of calls ([`threads`], [`connections`], [`sizes`],
+//!   [`promises`]). It is learned from an assignment ([`learn`], [`idle`]), in the time of a thread
+//!   if the thread is overloaded ([`thread_time`]).
 //! - **Search** ([`search`]) through the events of a service ([`events`]), part by part
 //!   ([`parts`]): hypotheses ([`beam`], [`states`], [`at_event`], [`continuations`]), probabilities
 //!   ([`lattice`]), and exchanges after it ([`exchanges`]).
-//! - **Links** of all messages ([`message_links`]), with doubts ([`doubted`], [`heard_last`]).
-//!   Messages that belong to no call, or to nodes that mostly do not answer, have the links of
-//!   message linking, unless the connection or call id tells more ([`answered_by_another`]).
+//! - **Links** of all messages ([`message_links`]), with warnings about them ([`doubted`],
+//!   [`heard_last`]). Messages that belong to no call, or to nodes that mostly do not answer, keep
+//!   the links of message linking, unless the connection or call id gives more evidence
+//!   ([`answered_by_another`]).
 
 mod afterwards;
 mod agreement;
@@ -143,7 +144,7 @@ use size_kinds::SizeKinds;
 use super::call_links::NONE;
 use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
 
-/// The entry of auto.
+/// The registry entry of `auto`.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: EntryHelp { name: "auto", summary: "learns each service", ..EntryHelp::NOTHING },
     flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],
@@ -151,18 +152,18 @@ pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     begin: || Box::new(AutoAlgorithm::default()),
 };
 
-/// The algorithm of our own, with what it has learned of each node in the stretches of the trace so
-/// far.
+/// The algorithm `auto`, with the models that it learned of each node in the batches of the trace
+/// so far.
 #[derive(Debug, Default)]
 struct AutoAlgorithm {
     models: Vec<Option<LearnedModel>>,
-    /// The kinds of requests and calls by what they ask for.
+    /// The kinds of requests and calls by their operations.
     operation_kinds: OperationKinds,
-    /// The sizes by which the calls of each node are told apart, as the first stretch with any had
-    /// them.
+    /// The sizes by which the calls of each node are distinguished, from the first batch that had
+    /// any.
     size_kinds: Vec<Option<SizeKinds>>,
     doubts: WarningCounts,
-    /// The messages of the last stretch whose causes are known by hand-offs, in order.
+    /// The messages of the last batch with causes known from hand-offs, in order.
     handed_on: Vec<u32>,
 }
 

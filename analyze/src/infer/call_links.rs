@@ -1,18 +1,18 @@
-//! From the requests of calls, with probabilities, to links of messages. The parent of a request
-//! that a node sends, or of a response, is what the node received last for the same request: the
-//! request itself, or the response to a call that was made for it. Every algorithm that assigns
-//! calls to requests hands them over here, node by node. Nothing is kept but the calls of one node
-//! by their requests.
+//! Links of messages from the requests of calls, with probabilities. The parent of a request that a
+//! node sends, or of a response, is the message that the node received last for the same request:
+//! the request itself, or the response to a call that was made for it. Every algorithm that assigns
+//! calls to requests passes them on here, node by node. Only the calls of one node by their
+//! requests are kept.
 
 use super::span::{NodeSpan, OPEN};
 use crate::calls::Calls;
 use crate::tuning::links::call_links::{CALLS_BACK, MAX_PARENTS, MIN_PROBABILITY};
 
-/// Stands for no request, no call.
+/// Marks a missing request or call.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Marks a request that is none: it is the response to that call, or its only message, by which the
-/// node was given something to do.
+/// Marks a request that is a delivery instead: the response to that call, or its only message, with
+/// which the node received work.
 pub(super) const DELIVERY: u32 = 1 << 31;
 
 /// The requests that a node received and the calls that it made, each by time.
@@ -20,25 +20,25 @@ pub(super) const DELIVERY: u32 = 1 << 31;
 pub(super) struct NodeCalls<'a> {
     /// When the requests were received, and answered.
     pub(super) requests: &'a [NodeSpan],
-    /// The calls of the trace that the requests are; one marked as [`DELIVERY`] is none.
+    /// The requests as calls of the trace, or marked as [`DELIVERY`].
     pub(super) request_calls: &'a [u32],
     /// When the calls were made, and answered.
     pub(super) calls: &'a [NodeSpan],
-    /// The calls of the trace that they are.
+    /// The calls, as calls of the trace.
     pub(super) made_calls: &'a [u32],
 }
 
 /// The calls of a node by the request that each was most likely made for.
 struct CallsByRequest {
-    /// First call of each request among all, and the end of the last.
+    /// Index of the first call of each request, and the end of the last.
     bounds: Vec<u32>,
     /// The calls of each request in the order of time.
     calls: Vec<u32>,
 }
 
-/// Hands the links of the messages that a node sent to `link`, as the message, its possible parents
-/// with their probabilities, and the probability that it has none. `shares` are the requests that a
-/// call may have been made for, each with its probability, [`NONE`] among them.
+/// Passes the links of the messages that a node sent to `link`: the message, its possible parents
+/// with their probabilities, and the probability that it has none. `shares` returns the requests
+/// that a call may have been made for, including [`NONE`], each with its probability.
 pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
     calls: &Calls,
     node: NodeCalls<'_>,
@@ -56,7 +56,7 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
         for (request, share) in shares(call) {
             match request {
                 NONE => none += share,
-                // A call to oneself was not made for itself.
+                // A call to the node itself was not made for itself.
                 itself if node.request_calls[itself as usize] == node.made_calls[call] => {
                     none += share
                 }
@@ -71,7 +71,7 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
                 made.last_received(calls, node, *request, call as u32, node.calls[call].begin);
             last.map(|(message, _)| *request = message).is_some()
         });
-        // The parents that stay share what is left out.
+        // The remaining parents share the probability of those left out.
         let sum: f64 = parents.iter().map(|(_, share)| share).sum();
         let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
         parents.iter_mut().for_each(|(_, share)| *share = *share / sum * caused);
@@ -79,7 +79,7 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
         link(row, &parents, 1.0 - caused);
     }
     for (request, span) in node.requests.iter().enumerate() {
-        // Nobody waits for an answer to what was delivered.
+        // No response to a delivery is expected.
         if node.request_calls[request] & DELIVERY != 0 {
             continue;
         }
@@ -109,13 +109,13 @@ fn likeliest_request(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f
     shares.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(request, _)| *request != NONE)
 }
 
-/// The last calls for a request, as far as is looked back.
+/// The last calls for a request, as far as they are examined.
 pub(super) fn recent_calls(made: &[u32]) -> &[u32] {
     made.split_at(made.len().saturating_sub(CALLS_BACK)).1
 }
 
 impl CallsByRequest {
-    /// `owner` is the request of a call, or [`NONE`].
+    /// Groups the calls by `owner`, the request of a call, or [`NONE`].
     fn new(node: NodeCalls<'_>, owner: impl Fn(usize) -> u32) -> CallsByRequest {
         let owner: Vec<u32> = (0..node.calls.len()).map(owner).collect();
         let mut bounds = vec![0; node.requests.len() + 1];
@@ -132,8 +132,9 @@ impl CallsByRequest {
         CallsByRequest { bounds, calls }
     }
 
-    /// The message that was received last for a request until a time, of the calls before one, and
-    /// the call that it is the response of. A call to oneself is not for its own request.
+    /// The message that was received last for a request until a time, considering calls before
+    /// `before`, and the call that it responds to. A call to the node itself is not for its own
+    /// request.
     fn last_received(
         &self,
         calls: &Calls,

@@ -1,13 +1,13 @@
-//! Links of one node by hand.
+//! Links of one node, in handwritten traces.
 
 use super::*;
 use crate::fixture::Fixture;
 use crate::links::Links;
 
-/// A call from one node to another: when the first sees its two messages, and when the second does.
+/// A call from one node to another: the times of its two messages at the first, and at the second.
 type Call<'a> = (&'a str, &'a str, [i64; 2], [i64; 2]);
 
-/// The links of "web", whose requests and calls are given; `shares` are by call.
+/// The links of "web" with these requests and calls; `shares` are by call.
 fn links(
     requests: &[Call<'_>],
     made: &[Call<'_>],
@@ -20,7 +20,7 @@ fn links(
     }
     let trace = fixture.trace();
     let calls = Calls::from_trace(&trace);
-    // By number of its flow, which call of the trace each is.
+    // The call of the trace for the number of its flow.
     let of = |flow: usize| {
         let of = |call: &usize| {
             calls.request(*call).map(|row| trace.message(row).flow) == Some(flow as i64)
@@ -72,7 +72,7 @@ fn the_parent_is_what_was_received_last_of_the_same_request() {
     assert_eq!(parents(&found, "we2"), [("cw0".to_owned(), 1.0)]);
     assert_eq!(parents(&found, "wf3"), [("ew2".to_owned(), 1.0)]);
     assert_eq!(parents(&found, "wc0"), [("fw3".to_owned(), 1.0)]);
-    // The links of the nodes that were called are not this node's.
+    // The links of the called nodes are not this node's links.
     assert_eq!(parents(&found, "dw1"), []);
 }
 
@@ -90,10 +90,10 @@ fn the_probabilities_are_those_of_the_calls() {
         [&[(1, 0.25), (0, 0.5), (NONE, 0.25)], &[(0, 0.75), (1, 0.25)]];
     let found = links(&requests, &made, &shares);
     assert_eq!(parents(&found, "wd2"), [("cw0".to_owned(), 0.5), ("cw1".to_owned(), 0.25)]);
-    // The first request's last message before is the response of d, which was most likely called
-    // for it.
+    // The last message before for the first request is the response of d, which was most likely
+    // called for it.
     assert_eq!(parents(&found, "we3"), [("dw2".to_owned(), 0.75), ("cw1".to_owned(), 0.25)]);
-    // As sure as that e was called for it at all.
+    // As likely as that e was called for it at all.
     assert_eq!(parents(&found, "wc0"), [("ew3".to_owned(), 0.75), ("cw0".to_owned(), 0.25)]);
     assert_eq!(parents(&found, "wc1"), [("cw1".to_owned(), 1.0)]);
 }

@@ -1,17 +1,17 @@
-//! The convolution algorithm (Project 5 section 5.2). Messages are not looked at one by one. All
-//! that one node sent to another is a signal over time. Where the signal of what a node sends is
-//! like that of what it received, later by d, the one caused the other.
+//! The convolution algorithm (Project 5 section 5.2). It does not examine single messages. All
+//! messages from one node to another are a signal over time. If the signal of sent messages
+//! resembles the signal of received ones, later by d, the latter caused the former.
 //!
-//! Its steps are a file each: who sent and received what ([`sites`]); messages as indicator
-//! functions ([`indicator`], section 5.2.1) and the length of a time quantum ([`time_step`]);
-//! FindCorrelation ([`correlation`]) and the spikes of its result ([`spikes`]); the messages that
-//! belong to a spike ([`select`], lines 22 to 27 of Figure 6 and section 5.2.2), as a set with a
-//! common delay ([`caused`]); FindPathsFromRoot, ProcessNode and FindCausedMessages ([`search`]),
-//! with what is removed ([`undesirable`], section 5.2.3); and the graph that they make ([`graph`]),
-//! also as Project 5 draws it ([`delays`]).
+//! Each step is a file: the sent and received messages of each site ([`sites`]); messages as
+//! indicator functions ([`indicator`], section 5.2.1) and the length of a time quantum
+//! ([`time_step`]); FindCorrelation ([`correlation`]) and the spikes of its result ([`spikes`]);
+//! the messages that belong to a spike ([`select`], lines 22 to 27 of Figure 6 and section 5.2.2),
+//! as a set with a common delay ([`caused`]); FindPathsFromRoot, ProcessNode and FindCausedMessages
+//! ([`search`]), and the parts that are removed ([`undesirable`], section 5.2.3); and the resulting
+//! graph ([`graph`]), also in the form of Project 5 ([`delays`]).
 //!
-//! The graph says which nodes work for which, and how long they take. Links between messages are
-//! derived from it ([`parents`]), as everything after an inference goes by links.
+//! The graph shows which nodes work for which, and how long they take. Links between messages are
+//! derived from it ([`parents`]), since everything after an inference uses links.
 
 mod caused;
 mod correlation;
@@ -40,7 +40,7 @@ pub use graph::{GraphEdge, GraphPath, GraphVertex, PathGraph};
 use search::PathSearch;
 use sites::SiteMessages;
 
-/// The entry of convolution.
+/// The registry entry of the convolution algorithm.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: EntryHelp { name: "convolution", summary: "Project 5", ..EntryHelp::NOTHING },
     flags: &[
@@ -61,7 +61,7 @@ pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
 pub struct ConvolutionAlgorithm;
 
 impl ConvolutionAlgorithm {
-    /// The graph of a trace.
+    /// Builds the graph of a trace.
     pub fn build_graph(self, input: &InferenceInput<'_>) -> PathGraph {
         let sites = SiteMessages::from_trace(input.trace, input.naming);
         PathSearch::new(input, &sites).find_all_paths().0

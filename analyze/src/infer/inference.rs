@@ -1,4 +1,4 @@
-//! What an algorithm has to offer: what it says of itself ([`AlgorithmEntry`]), and its code
+//! The interface of an algorithm: its description ([`AlgorithmEntry`]) and its code
 //! ([`Inference`]).
 
 use std::fmt;
@@ -10,21 +10,21 @@ use crate::links::Links;
 use crate::options::{Algorithm, Options};
 use crate::warnings::PathWarning;
 
-/// An algorithm as the list of all of them has it.
+/// The registry entry of an algorithm.
 #[derive(Clone, Copy)]
 pub struct AlgorithmEntry {
-    /// The name, which is also that in `analysis.json`, and the help.
+    /// The name, which is also used in `analysis.json`, and the help.
     pub about: EntryHelp,
     /// The flags. Several algorithms may share some.
     pub flags: &'static [&'static dyn AnyFlag],
-    /// Sets what the user gave of the flags; what was not given stays.
+    /// Sets the options of the flags that were given; the others are unchanged.
     pub apply: fn(&FlagValues, &mut Options),
-    /// Begins an inference that knows nothing yet.
+    /// Begins an inference without prior knowledge.
     pub begin: fn() -> Box<dyn Inference>,
 }
 
 impl AlgorithmEntry {
-    /// The algorithm, as options name it.
+    /// The algorithm by which options refer to it.
     pub fn algorithm(&self) -> Algorithm {
         Algorithm::from_name(self.about.name)
     }
@@ -48,23 +48,22 @@ impl fmt::Debug for AlgorithmEntry {
 
 /// The inference of the links of one trace.
 pub trait Inference {
-    /// The possible parents of every message of a stretch. The stretches of a trace come in their
-    /// order, so an algorithm may use what it learned from those before.
+    /// The possible parents of every message of a batch. The batches of a trace come in order, so
+    /// an algorithm may use what it learned from earlier ones.
     fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links;
 
-    /// Whether the algorithm looks for calls. If not, the ids of calls need not be read, nor what
-    /// tells which answer is whose.
+    /// Returns whether the algorithm looks for calls. If not, the ids of calls, which pair
+    /// responses with requests, need not be read.
     fn looks_for_calls(&self) -> bool {
         true
     }
 
-    /// The messages of the last stretch whose causes are known by hand-offs between threads, in
-    /// order.
+    /// The messages of the last batch with causes known from hand-offs between threads, in order.
     fn messages_linked_by_handoff(&self) -> &[u32] {
         &[]
     }
 
-    /// Doubts about all that was inferred so far.
+    /// Warnings about everything that was inferred so far.
     fn warnings(&self) -> Vec<PathWarning> {
         Vec::new()
     }

@@ -6,15 +6,15 @@ use crate::handoffs::Handoff;
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// The input of an inference: a stretch of a trace, the names in it, and what the user chose. Every
-/// algorithm takes just this.
+/// The input of an inference: a batch of a trace, the names in it, and the options. It is the same
+/// for every algorithm.
 #[derive(Clone, Copy)]
 pub struct InferenceInput<'a> {
     /// The messages, sorted by the corrected time of their sending.
     pub trace: &'a MessageTrace,
-    /// The number that the first of these messages has in the whole trace.
+    /// The number of the first of these messages in the whole trace.
     pub first: u64,
-    /// Hand-offs between threads in the time of these messages; none where they were not recorded.
+    /// Hand-offs between threads in the time of these messages; empty if they were not recorded.
     pub handoffs: &'a [Handoff],
     /// The nodes and hops of these messages.
     pub naming: &'a Naming,
@@ -25,7 +25,7 @@ pub struct InferenceInput<'a> {
 }
 
 impl<'a> InferenceInput<'a> {
-    /// An input that is the whole trace, and whose progress nobody asks for.
+    /// An input with the whole trace, without progress reports.
     pub fn without_progress(
         trace: &'a MessageTrace,
         naming: &'a Naming,

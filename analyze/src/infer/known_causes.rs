@@ -1,12 +1,12 @@
-//! Causes that the source of a trace knows, as tracers do: nothing is inferred. They are in a table
-//! beside the messages, `causes.parquet`, a row for each message in their order:
+//! Causes that the source of a trace recorded, as tracers do: nothing is inferred. They are stored
+//! in the table `causes.parquet` next to the messages, one row for each message in their order:
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `parent` | Int64, may be null | the message that caused it; null where it began a path |
+//! | `parent` | Int64, nullable | the message that caused it; null if it began a path |
 //! | `probability` | Float64 | the probability of that |
 //!
-//! Of what is left to 1 a message with a parent is spontaneous.
+//! With the remaining probability a message with a parent is spontaneous.
 
 mod table;
 
@@ -30,10 +30,11 @@ pub struct KnownCauses {
 const NO_PARENT: i64 = -1;
 
 impl KnownCauses {
-    /// Reads the table at `path`. What is more than the memory of `pool` goes to its directory.
+    /// Reads the table at `path`. Rows that exceed the memory of `pool` are spilled to its
+    /// directory.
     ///
     /// # Errors
-    /// When the table cannot be read, or is not one of causes.
+    /// If the table cannot be read, or is not a table of causes.
     pub fn read(path: impl Into<DataPath>, pool: &MemoryPool) -> Result<KnownCauses, PathError> {
         let path = &path.into();
         let mut known = KnownCauses {
@@ -47,7 +48,7 @@ impl KnownCauses {
         Ok(known)
     }
 
-    /// Number of messages whose causes are known.
+    /// Number of messages with known causes.
     pub fn message_count(&self) -> u64 {
         self.parents.len() as u64
     }
@@ -92,7 +93,8 @@ mod tests {
     use crate::{Options, analyze_by};
     use message_trace::DataDir;
 
-    /// The tables of paths and links for messages with these causes, in stretches of that many.
+    /// The tables of paths and links for messages with these causes, analyzed in batches of
+    /// `stretch` messages.
     fn analyzed(causes: &[(Option<i64>, f64)], stretch: usize) -> (PathInstances, Links) {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
@@ -121,14 +123,14 @@ mod tests {
             (None, 0.75),
             (Some(2), 0.5),
             (Some(1), 1.0),
-            // A clock that is off: the cause comes later.
+            // A wrong clock: the cause comes later.
             (Some(6), 1.0),
             (Some(0), 1.0),
         ];
         let (instances, links) = analyzed(&causes, 100);
         let trees: Vec<(f64, &[u32])> =
             instances.iter().map(|instance| (instance.probability, instance.messages)).collect();
-        // What may or may not have been caused is tried both ways, and may begin a path itself.
+        // An uncertain link is evaluated both ways, and its message may begin a path itself.
         assert_eq!(
             trees,
             [(1.0, &[0, 1, 4, 6, 5][..]), (0.375, &[2, 3]), (0.375, &[2]), (0.5, &[3])]

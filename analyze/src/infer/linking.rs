@@ -1,10 +1,11 @@
 //! Message linking (WAP5 section 5.1): a message was probably caused by one that its sender
-//! received shortly before. Its steps are a file each: the arrivals and departures at each place
+//! received shortly before. Each step is a file: the arrivals and departures at each place
 //! ([`places`], with the rule for untraced nodes in [`untraced`]), the average delays ([`delay`],
 //! step 1), and the possible parents ([`parents`], step 2). Step 3 builds trees of any algorithm's
 //! links and is in [`crate::paths`].
 //!
-//! Each step looks at one place and one window of time only, so that places can be worked on apart.
+//! Each step examines only one place and one window of time, so that places can be processed
+//! separately.
 
 mod delay;
 mod flags;
@@ -34,7 +35,7 @@ use out_of_core::workers;
 use places::PlaceEvents;
 pub(super) use untraced::RoundTrips;
 
-/// The entry of message linking.
+/// The registry entry of message linking.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: EntryHelp { name: "linking", summary: "WAP5", ..EntryHelp::NOTHING },
     flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
@@ -91,7 +92,7 @@ impl Inference for LinkingAlgorithm {
     }
 }
 
-/// The average delays by all that happened at `places`: step 1.
+/// Step 1: the average delays over all events at `places`.
 fn estimate_delays(
     places: &PlaceEvents,
     naming: &Naming,
@@ -110,7 +111,7 @@ fn estimate_delays(
     DelaySums::merge_sums(parts, naming.hop_count())
 }
 
-/// The parents found in one piece: for each child how many, and all of them one after the other.
+/// The parents found in one chunk: their number for each child, and all of them in sequence.
 #[derive(Default)]
 struct LinkedChunk {
     children: Vec<(u32, u32, f64)>,

@@ -1,13 +1,13 @@
 //! The nesting algorithm (Project 5 section 5.1): a call was probably caused by one that encloses
-//! it in time at the node that makes it. Of several such, it was the one whose delay to it is the
-//! most common in the trace. Its steps are a file each: [`call_pairs`] (FindCallPairs) with what is
-//! open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings), [`nested_pairs`]
-//! (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows of section 8.
-//! FindCallPaths is [`crate::paths`], as for every algorithm.
+//! it in time at the node that makes it. Among several, it is the one with the delay that is the
+//! most common in the trace. Each step is a file: [`call_pairs`] (FindCallPairs) with the calls
+//! that are open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings),
+//! [`nested_pairs`] (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows
+//! of section 8. FindCallPaths is [`crate::paths`], as for every algorithm.
 //!
-//! Each call pair is looked at as one node saw it, and nodes are worked on apart. Possible nestings
-//! are found twice, once to score and once to choose, and not kept, so that memory does not grow
-//! with the parallelism.
+//! Each call pair is examined as one node observed it, and nodes are processed separately. Possible
+//! nestings are computed twice, once to score and once to choose, and not stored, so that memory
+//! does not grow with the parallelism.
 
 mod call_pairs;
 mod flags;
@@ -31,7 +31,7 @@ use crate::calls::Calls;
 use crate::links::Links;
 use out_of_core::workers;
 
-/// The entry of nesting.
+/// The registry entry of the nesting algorithm.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: EntryHelp {
         name: "nesting",
@@ -59,7 +59,7 @@ impl Inference for NestingAlgorithm {
         );
         windows::choose_parents(&mut nodes, &options.nesting, progress);
         progress.begin_step("linking messages", trace.len() as u64);
-        // Each message has one parent or none: the choice is not a matter of probability.
+        // Each message has one parent or none: the choice is not probabilistic.
         let parents: Vec<AtomicU32> =
             iter::repeat_with(|| AtomicU32::new(NONE)).take(trace.len()).collect();
         workers::for_each_item(

@@ -1,6 +1,6 @@
-//! Links by the traces of tracers (`traceparent`, b3), for algorithms that link messages one by
-//! one: what asks for something and is of a trace was caused by the request of the same trace that
-//! its sender received, where there is one; and by no message of another trace.
+//! Links by the trace ids of tracers (`traceparent`, b3), for algorithms that link messages one by
+//! one: a request or notification of a trace was caused by the request of the same trace that its
+//! sender received, if there is one; and by no message of another trace.
 
 use message_trace::{MessageTrace, OperationRole};
 use rustc_hash::FxHashMap;
@@ -8,19 +8,19 @@ use rustc_hash::FxHashMap;
 use super::input::InferenceInput;
 use crate::links::Links;
 
-/// A message that asks or tells, of a trace.
+/// The trace id of a message that is not a response.
 fn trace_id_of_message(trace: &MessageTrace, row: usize) -> Option<u64> {
     let told = trace.operations(row).filter(|told| told.role != OperationRole::Response)?;
     told.trace
 }
 
-/// Takes from `links`, and adds to them, what traces of tracers tell.
+/// Removes and adds `links` according to trace ids.
 pub(super) fn link_by_trace_ids(input: &InferenceInput<'_>, links: &mut Links) {
     let InferenceInput { trace, naming, .. } = *input;
     if !trace.has_operations() {
         return;
     }
-    // By receiver and trace: when each request came, and its row.
+    // By receiver and trace: the arrival of each request, and its row.
     let mut received: FxHashMap<(u32, u64), Vec<(i64, u32)>> = FxHashMap::default();
     for row in 0..trace.len() {
         if let Some((id, came)) = trace_id_of_message(trace, row).zip(trace.arrival_time(row)) {
@@ -89,7 +89,7 @@ mod tests {
         link_by_trace_ids(&InferenceInput::without_progress(&trace, &naming, &options), &mut links);
         let parents = |row: usize| links.parents(row).collect::<Vec<_>>();
         assert_eq!((parents(2), parents(3)), (vec![(1, 1.0)], vec![(0, 1.0)]));
-        // No request of the third trace was received; the last call is of none that is known.
+        // No request of the third trace was received; the last call has no known trace.
         assert_eq!((parents(4), links.spontaneous_probability(4)), (vec![], 1.0));
         assert_eq!(parents(5), [(0, 0.4), (1, 0.4)]);
     }

@@ -4,18 +4,19 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The name of an algorithm. There are those that are listed ([`crate::ALGORITHMS`]), where parsing
-/// and the default are, too.
+/// The name of an algorithm. The available ones are listed in [`crate::ALGORITHMS`], which also has
+/// parsing and the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Algorithm(&'static str);
 
 impl Algorithm {
-    /// No algorithm, but what a trace has in its place whose source tells the causes
-    /// ([`KnownCauses`](crate::infer::KnownCauses)): spans of tracers. It cannot be chosen.
+    /// Marker for traces with causes recorded by their source
+    /// ([`KnownCauses`](crate::infer::KnownCauses)), such as spans of tracers. It is not an
+    /// algorithm and cannot be chosen.
     pub const SPANS: Algorithm = Algorithm("spans");
 
-    /// The algorithm of this name, which must be one of the list.
+    /// The algorithm of this name, which must be a listed one.
     pub(crate) fn from_name(name: &'static str) -> Algorithm {
         Algorithm(name)
     }

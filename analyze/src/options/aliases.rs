@@ -1,5 +1,5 @@
-//! The user's names: a file of aliases, a rule a line, says what addresses, hosts, commands and
-//! endpoints are called, and which nodes do the same.
+//! Aliases: a file of the user, one rule per line, which names addresses, hosts, commands and
+//! endpoints, and assigns roles to nodes.
 //!
 //! ```text
 //! # what  which            = name
@@ -10,9 +10,9 @@
 //! role    web*             = web       # what nodes of these names do, for patterns by roles
 //! ```
 //!
-//! In patterns, `*` stands for any characters and `?` for one. What has a space at its ends, a `=`,
-//! a `#` or a quote in it is put in quotes, in which `\"` and `\\` are a quote and a backslash. Of
-//! several rules that fit, the first one counts.
+//! In patterns, `*` stands for any characters and `?` for one. A value with a space at its ends, a
+//! `=`, a `#` or a quote is quoted, and `\"` and `\\` in it are a quote and a backslash. Of several
+//! matching rules, the first one applies.
 
 mod rule;
 
@@ -29,16 +29,16 @@ use rule::{AliasRule, RuleSubject, parse_rule};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Aliases {
-    /// The file, where the user named one instead of the data directory's own.
+    /// The file, if the user named one instead of the data directory's own.
     pub named: Option<PathBuf>,
     rules: Vec<AliasRule>,
-    /// The rules whose pattern is a text, by it; a rule is its place among the rules.
+    /// The rules with a literal text, by that text; a rule is its index in `rules`.
     exact: FxHashMap<(RuleSubject, String), usize>,
     /// All other rules.
     patterns: Vec<usize>,
 }
 
-/// As `analysis.json` has it.
+/// The form in `analysis.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stored {
     named: Option<PathBuf>,
@@ -51,14 +51,14 @@ pub enum AliasError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] PathError),
-    /// A line is no rule.
+    /// A line is not a rule.
     #[error("{file}:{line}: {why}", file = file.display())]
     Line {
         /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Fault of the line, and what to do.
+        /// What is wrong with the line, and what to do.
         why: String,
     },
 }
@@ -67,13 +67,13 @@ impl Aliases {
     /// Reads the rules in `file`.
     ///
     /// # Errors
-    /// When it cannot be read, or a line is no rule.
+    /// If it cannot be read, or a line is not a rule.
     pub fn read(file: impl Into<DataPath>) -> Result<Aliases, AliasError> {
         let file = &file.into();
         let text = file.read_named().map_err(|source| PathError::io(file, source))?;
         let mut aliases = Aliases::default();
         let mut lines = FxHashMap::default();
-        // An editor of another system may have left a mark at the beginning.
+        // A byte order mark that another system's editor may have written.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             let wrong = |why: String| AliasError::Line {
@@ -98,7 +98,7 @@ impl Aliases {
         Ok(aliases)
     }
 
-    /// The same rules, known to be from `file`, which the user named.
+    /// The same rules with `file` as their source, which the user named.
     pub fn with_source(self, file: PathBuf) -> Aliases {
         Aliases { named: Some(file), ..self }
     }
@@ -113,7 +113,7 @@ impl Aliases {
         self.rules.push(rule);
     }
 
-    /// Whether there is no rule.
+    /// Returns whether there is no rule.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -134,7 +134,7 @@ impl Aliases {
         self.find_rule(RuleSubject::Command, command, None)
     }
 
-    /// The name of whoever is at that endpoint.
+    /// The name of the node at that endpoint.
     pub fn endpoint(&self, endpoint: &str) -> Option<&str> {
         self.find_rule(RuleSubject::Endpoint, endpoint, None)
     }
@@ -144,13 +144,13 @@ impl Aliases {
         self.find_rule(RuleSubject::Role, name, None)
     }
 
-    /// Whether the user calls any role so.
+    /// Returns whether any rule assigns this role.
     pub(crate) fn has_role(&self, role: &str) -> bool {
         self.rules.iter().any(|rule| rule.what == RuleSubject::Role && rule.name == role)
     }
 
-    /// Name of that endpoint in a table of messages: the name of whoever is there, or else that of
-    /// the address, with the port.
+    /// Name of that endpoint in a table of messages: the name of the node there, or else the name
+    /// of the address, with the port.
     pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
         if let Some(name) = self.endpoint(endpoint) {
             return Some(name.to_owned());
@@ -159,7 +159,7 @@ impl Aliases {
         self.address(address.ip()).map(|name| format!("{name}:{}", address.port()))
     }
 
-    /// Whether any endpoint has a name.
+    /// Returns whether any endpoint has a name.
     pub(crate) fn has_endpoints(&self) -> bool {
         self.rules.iter().any(|rule| rule.what == RuleSubject::Endpoint)
     }
@@ -188,17 +188,18 @@ fn is_within(address: IpAddr, (net, length): (IpAddr, u8)) -> bool {
         IpAddr::V4(address) => u128::from(u32::from(address)) << 96,
         IpAddr::V6(address) => u128::from(address),
     };
-    // No shift by all 128 bits: a net of length 0 is everything.
+    // A shift by all 128 bits fails: a net of length 0 contains every address.
     let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
     address.is_ipv4() == net.is_ipv4() && (bits(address) ^ bits(net)) & mask == 0
 }
 
-/// Whether `text` fits `pattern`, in which `*` stands for any characters and `?` for one.
+/// Returns whether `text` matches `pattern`, in which `*` stands for any characters and `?` for
+/// one.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Where the last star is, and how much of the text it has taken.
+    // The place of the last star, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&'*') {

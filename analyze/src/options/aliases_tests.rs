@@ -94,7 +94,7 @@ fn rules_survive_json() {
     assert!(Aliases::default().is_empty() && !aliases.is_empty());
 }
 
-/// A slower way to say the same.
+/// A slower reference implementation.
 fn fits(pattern: &[char], text: &[char]) -> bool {
     match (pattern.split_first(), text.split_first()) {
         (None, rest) => rest.is_none(),

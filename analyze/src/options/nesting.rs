@@ -15,8 +15,8 @@ pub struct NestingOptions {
     /// The exponents x, y and z of the penalties for children that overlap, children of the same
     /// destination, and any children (section 5.1.1.3).
     pub penalties: [f64; 3],
-    /// Window of the scoreboard that a parent is chosen by, in nanoseconds: the calls that return
-    /// within it count (section 8). None: the whole trace.
+    /// Window of the scoreboard by which a parent is chosen, in nanoseconds: the calls that return
+    /// within it count (section 8). `None`: the whole trace.
     pub scoreboard_window: Option<i64>,
 }
 

@@ -1,5 +1,5 @@
-//! Resources that an analysis may take of the machine. They change nothing in what is found, so
-//! they are not kept with the result.
+//! Resources of the machine that an analysis may use. They do not affect the results, so they are
+//! not stored with them.
 
 use std::num::NonZeroUsize;
 
@@ -10,32 +10,32 @@ use out_of_core::workers;
 /// Memory and processors of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnalysisResources {
-    /// Number of bytes of path instances that are held in memory before more go to temporary files
+    /// Number of bytes of path instances in memory beyond which they are spilled to temporary files
     /// in the data directory.
     pub memory: u64,
-    /// Number of threads that work at once; `None`: as many as there are processors.
+    /// Number of threads that run in parallel; `None`: as many as there are processors.
     pub threads: Option<NonZeroUsize>,
-    /// The size of pieces of the work. The result is the same with any; it is here for tests.
+    /// The size of units of work. It does not affect the result; it is exposed for tests.
     #[doc(hidden)]
     pub division: WorkDivision,
 }
 
-/// Into what pieces the work of path building is divided.
+/// The units into which the work of path building is divided.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkDivision {
     /// Number of messages whose instances one worker builds at a time.
     pub messages: usize,
-    /// Partitions into which instances are dealt by their shapes.
+    /// Number of partitions to which instances are distributed by their shapes.
     pub partitions: usize,
-    /// Rows of a group of the tables, at least.
+    /// Minimum number of rows of a group of the tables.
     pub rows: usize,
 }
 
 impl Default for AnalysisResources {
     fn default() -> AnalysisResources {
-        // A partition of the 20 million rows that linking makes of 4.7 million messages is some 2
-        // MB.
+        // A partition of the 20 million rows that linking produces for 4.7 million messages is some
+        // 2 MB.
         let pieces = WorkDivision { messages: 16 * 1024, partitions: 128, rows: GROUP_ROWS };
         AnalysisResources { memory: 256 << 20, threads: None, division: pieces }
     }

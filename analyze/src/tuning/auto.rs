@@ -1,4 +1,4 @@
-//! Tuned figures of the algorithm of our own, by what it does.
+//! Tuned figures of the algorithm `auto`, by step.
 
 pub(crate) mod learning;
 pub(crate) mod model;

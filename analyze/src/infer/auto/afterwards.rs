@@ -1,8 +1,8 @@
-//! Calls after the answer: logging, cache fills and notifications are made for a request after its
-//! response. They show where a call is made while no request is open: mostly after a short time, in
-//! which little of the idle time lies, or after most of the answers. Where each request has a
-//! thread of its own ([`super::holders`]), threads are looked at one by one, as others nearly
-//! always have something to do.
+//! Post-reply work: logging, cache fills and notifications are calls that a request makes after its
+//! response. They are found where a call is made while no request is open: mostly after a short
+//! time that contains little of the idle time, or after most of the responses. If each request has
+//! a thread of its own ([`super::holders`]), each thread is examined separately, since other
+//! threads nearly always have a request open.
 
 use rustc_hash::FxHashMap;
 
@@ -13,39 +13,39 @@ use crate::tuning::auto::services::afterwards::{
     ROOM_FACTOR, WITHIN_SHARE,
 };
 
-/// Calls that are made after the answer.
+/// Calls that are made after the response.
 #[derive(Debug, Default)]
 pub(super) struct PostReplyWork {
-    /// Time after the answer for which calls may be made for a request, in nanoseconds.
+    /// Time after the response during which calls may still be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of these calls, sorted.
     pub(super) kinds: Vec<u32>,
 }
 
-/// State of a service, or of a thread of it.
+/// State of a service, or of one of its threads.
 #[derive(Debug, Default)]
 struct ActivityState {
     open: usize,
-    /// When the last request was answered.
+    /// Time of the last response.
     answered: Option<i64>,
-    /// Number of calls made since.
+    /// Number of calls made since then.
     made: usize,
 }
 
-/// Times after answers in which nothing was open, and the calls that were made then.
+/// Times after responses in which no request was open, and the calls that were made then.
 #[derive(Debug, Default)]
 struct IdleTimes {
-    /// Time after the last answer at which each call was made, and its kind.
+    /// Time after the last response at which each call was made, and its kind.
     calls: Vec<(i64, u32)>,
-    /// Times between an answer and the next request.
+    /// Times between a response and the next request.
     idle: Vec<i64>,
     /// Number of calls made in each of these times.
     windows: Vec<(i64, usize)>,
-    /// Number of answers that a call followed.
+    /// Number of responses that a call followed.
     followed: usize,
 }
 
-/// The idle times of a service; `by_thread`: of each thread by itself.
+/// Collects the idle times of a service; `by_thread`: of each thread separately.
 fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     let mut all: FxHashMap<u32, ActivityState> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
@@ -69,7 +69,7 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
                 let ActivityState { open, answered, made } =
                     all.entry(receiver(request)).or_default();
                 *open = open.saturating_sub(1);
-                // It is not known when a request was over that was given up.
+                // The end of an abandoned request is not known.
                 let is_answered = service.requests[request as usize].end <= time;
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }
@@ -89,8 +89,8 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     found
 }
 
-/// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
-/// thread by itself.
+/// Finds the post-reply work of a `service` before anything is learned; `by_thread`: of each thread
+/// separately.
 pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostReplyWork {
     let IdleTimes { mut calls, mut idle, windows: stretches, followed } =
         idle_times(service, by_thread);
@@ -101,7 +101,7 @@ pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostRe
     calls.sort_unstable();
     idle.push(service.window);
     idle.sort_unstable();
-    // The sums of the shortest idle times, by how many they are.
+    // Cumulative sums of the shortest idle times.
     let mut sums = vec![0.0];
     sums.extend(idle.iter().scan(0.0, |sum, time| {
         *sum += *time as f64;
@@ -136,8 +136,8 @@ pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostRe
     PostReplyWork { linger, kinds }
 }
 
-/// Whether more calls are made in longer idle times, as by a timer, rather than a number after each
-/// answer.
+/// Returns whether longer idle times have more calls, as with a timer, instead of a fixed number of
+/// calls after each response.
 fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
     stretches.sort_unstable();
     let (short, long) = stretches.split_at(stretches.len() / 2);
@@ -155,7 +155,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A request every 100 ms that takes 10, with calls at these times after it was received.
+    /// A request every 100 ms that takes 10 ms, with calls at these times after its receipt.
     fn service(calls: impl Fn(i64) -> Vec<i64>) -> Service {
         let mut service = Service { window: 2000 * MS, ..Service::default() };
         for request in 0..60_i64 {
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn threads_are_looked_at_one_by_one_where_others_are_always_busy() {
         // One thread has a request open all the time; the other makes a call 1 ms after two of its
-        // answers.
+        // responses.
         let mut service = service(|request| if request % 30 == 7 { vec![11 * MS] } else { vec![] });
         service.requests.insert(0, NodeSpan { begin: -MS, end: 10_000 * MS, kind: 9 });
         service.request_threads = vec![[1; 2]; service.requests.len()];

@@ -1,8 +1,8 @@
-//! Trust in the best assignment of a service. The probabilities of a lattice are those of one
-//! model. Where the model was learned from an assignment that is mostly wrong, they are sure of
-//! what is wrong. But then an assignment that was begun in another way mostly settles elsewhere. So
-//! it is measured how far assignments agree, by the number of requests that a call might be for.
-//! Where they do not agree, no probability may say more than they do.
+//! Restart consensus: how far the best assignment of a service can be trusted. The probabilities of
+//! a lattice are only valid under one model. A model that was learned from a mostly wrong
+//! assignment is confident of wrong requests. In that case, however, another restart mostly
+//! converges to another assignment. So the agreement of the assignments is measured, by the number
+//! of candidate requests of a call. Probabilities are limited to the measured agreement.
 
 use rustc_hash::FxHashMap;
 
@@ -13,12 +13,12 @@ use crate::tuning::auto::learning::agreement::{
     CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
 };
 
-/// Probability that the requests of the best assignment are right, as far as other beginnings tell,
-/// by the number of requests that a call might be for.
+/// Probability that the requests of the best assignment are right, estimated from the other
+/// restarts, by the number of candidate requests of a call.
 #[derive(Clone, Debug)]
 pub(super) struct RestartConsensus {
     all: [f64; CLASSES],
-    /// At most that of the calls of a kind.
+    /// Upper limits for the calls of each kind.
     of_kinds: FxHashMap<u32, [f64; CLASSES]>,
 }
 
@@ -29,8 +29,8 @@ impl Default for RestartConsensus {
 }
 
 impl RestartConsensus {
-    /// The agreement of the assignments of the calls of `service`, each with its fit in nats, the
-    /// best first.
+    /// The consensus of assignments of the calls of `service`, each with its log-likelihood in
+    /// nats, the best one first.
     pub(super) fn from_assignments(
         service: &Service,
         events: &[(i64, ServiceEvent)],
@@ -40,7 +40,8 @@ impl RestartConsensus {
         RestartConsensus { all, of_kinds: FxHashMap::default() }
     }
 
-    /// The same, but at most that of the first of `found` with the others, kind by kind.
+    /// Limits the consensus, kind by kind, to the agreement of the first entry of `found` with the
+    /// others.
     pub(super) fn at_most(
         self,
         service: &Service,
@@ -51,14 +52,14 @@ impl RestartConsensus {
         RestartConsensus { of_kinds: worth(service, events, found, kind), ..self }
     }
 
-    /// What the likeliest request of a call is worth.
+    /// Probability that the likeliest request of a call is right.
     fn worth(&self, kind: u32, class: usize) -> f64 {
         let of_kind = self.of_kinds.get(&kind).map_or(1.0, |worth| worth[class]);
         self.all[class].min(of_kind)
     }
 
-    /// Takes from the shares of each call what they are not worth, and gives it to the requests
-    /// that it might be for as well.
+    /// Lowers the shares of each call to the consensus, and spreads the difference over the other
+    /// candidate requests of the call.
     pub(super) fn calibrate_shares(
         &self,
         service: &Service,
@@ -74,7 +75,7 @@ impl RestartConsensus {
             }
             shares.iter_mut().for_each(|(_, share)| *share *= worth);
             let spread = possible.len().min(MAX_OTHERS);
-            // The likely ones first, and then those that were received last.
+            // The likely requests come first, then the most recently received ones.
             let mut given = 0;
             let part = (1.0 - worth) / spread as f64;
             shares.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -93,8 +94,8 @@ impl RestartConsensus {
     }
 }
 
-/// What the first of these assignments is worth by the others, by a key of the call and the number
-/// of requests that a call might be for.
+/// Probability that the first of these assignments is right, judged by the others, for each key of
+/// a call and each number of candidate requests.
 fn worth(
     service: &Service,
     events: &[(i64, ServiceEvent)],
@@ -121,9 +122,8 @@ fn worth(
         seen[0] += 1.0;
         seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
     });
-    // Two that are right with the same probability, one apart from the other, agree with its
-    // square. What was not seen among many calls is not better known than what was seen among
-    // fewer.
+    // Two independent assignments that are right with the same probability agree with its square. A
+    // class with too few calls is limited by the class with fewer candidates.
     let worth = |seen: [[f64; 2]; CLASSES]| {
         let mut worth = 1.0;
         seen.map(|[all, same]| {
@@ -136,8 +136,8 @@ fn worth(
     seen.into_iter().map(|(key, seen)| (key, worth(seen))).collect()
 }
 
-/// For each call of `service`, the requests that it might be for: those that are open, and not over
-/// before the call is.
+/// Passes for each call of `service` the candidate requests: the open requests that do not end
+/// before the call does.
 pub(super) fn candidates(
     service: &Service,
     events: &[(i64, ServiceEvent)],
@@ -174,7 +174,7 @@ mod tests {
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
 
-    /// Two requests that are open together, each with a call, again and again.
+    /// Pairs of requests that are open together, each with a call.
     fn service() -> Service {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..100_i64 {
@@ -189,7 +189,7 @@ mod tests {
     fn what_beginnings_disagree_on_is_not_sure() {
         let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
         let events = events(&service);
-        // Another one that fits as well has the other request of every second pair.
+        // An alternative with the same log-likelihood exchanges the requests of every second pair.
         let other: Vec<u32> =
             (0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
         let found = |fit: f64| {
@@ -199,11 +199,11 @@ mod tests {
                 &[(-1000.0, &best), (fit, &other)],
             )
         };
-        // Half of the calls, its own word counted a tenth, and two on which all agree: sqrt((100
-        // (0.5 + 0.1) / 1.1 + 2) / 102).
+        // Half of the calls agree, the assignment's own vote counts a tenth, and all agree on two
+        // calls: sqrt((100 (0.5 + 0.1) / 1.1 + 2) / 102).
         let worth = ((100.0 * 0.6 / 1.1 + 2.0) / 102.0_f64).sqrt();
         assert!((found(-1000.0).all[1] - worth).abs() < 1e-9, "{:?}", found(-1000.0));
-        // One that fits far worse says little.
+        // An assignment with a far lower log-likelihood has little weight.
         assert!(found(-1600.0).all[1] > 0.99);
         let mut shares: Vec<Vec<(u32, f64)>> =
             best.iter().map(|request| vec![(*request, 1.0)]).collect();

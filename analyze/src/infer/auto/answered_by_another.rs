@@ -1,13 +1,13 @@
-//! Answers of a process that did not receive the request itself.
+//! Responses sent by another process than the one that received the request.
 
 use message_trace::MessageTrace;
 
 use crate::calls::Calls;
 use crate::naming::Naming;
 
-/// The request that a message answers by its connection or call id, where no service tells: its
-/// sender was not traced, or another process on the host got the request, and handed the connection
-/// on to the sender.
+/// Finds the request that a message answers by its connection or call id, for messages that no
+/// service explains: the sender was not traced, or another process on the host received the request
+/// and passed the connection to the sender.
 pub(super) fn request_of(
     trace: &MessageTrace,
     naming: &Naming,

@@ -1,4 +1,4 @@
-//! The assignments of all services of a stretch, on all processors.
+//! Assigns the calls of all services of a batch, on all processors.
 
 use std::cmp::Reverse;
 use std::sync::Mutex;
@@ -11,8 +11,8 @@ use super::assignment::Assignment;
 use super::estimate::{self, LearnedModel};
 use super::service::Service;
 
-/// The assignment of each service, the largest service first. `known` has what earlier stretches
-/// tell of each, and gets what this one does.
+/// The assignment of each service, the largest service first. `known` has the models of earlier
+/// batches and receives the models of this batch.
 pub(super) fn assign(
     services: &[Service],
     known: &mut Vec<Option<LearnedModel>>,
@@ -26,7 +26,7 @@ pub(super) fn assign(
         let service = &services[order[place]];
         let mut known = lock_mutex(&shared[order[place]]);
         if service.calls.is_empty() || !service.is_answered() {
-            // Processes come and go; what is known of one that does nothing more is not kept.
+            // Processes come and go; the model of a process without calls is dropped.
             *known = None;
             return Assignment::default();
         }

@@ -1,4 +1,4 @@
-//! An assignment of the calls of a service to its requests, as a search finds it.
+//! An assignment of the calls of a service to its requests, as found by a search.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use super::NONE;
 /// The assignment of a service's calls to its requests.
 #[derive(Debug, Default)]
 pub(super) struct Assignment {
-    /// The request of each call in the best hypothesis; [`NONE`] is none.
+    /// The request of each call in the best hypothesis; [`NONE`] if it has none.
     pub(super) request_of_call: Vec<u32>,
-    /// For each call its possible requests, [`NONE`] among them, with the probabilities; only where
-    /// they are asked for.
+    /// For each call its possible requests, including [`NONE`], with their probabilities; filled
+    /// only on request.
     pub(super) shares: Vec<Vec<(u32, f64)>>,
 }
 
 impl Assignment {
-    /// The assignment of these calls before anything is known.
+    /// An assignment of these calls before anything is known.
     pub(super) fn unassigned(calls: Range<u32>, with_shares: bool) -> Assignment {
         let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
         Assignment { request_of_call: vec![NONE; calls.len()], shares }
     }
 
     /// Makes the request of the best hypothesis the likeliest one of each call that `is_meant`, if
-    /// it is likely at all. It exchanges its probability with the one that was. Where many calls
-    /// have the same time, there are hundreds of hypotheses in which one of them is shifted, and
-    /// their sum is more than the best one of all.
+    /// it has a share at all, by exchanging the two probabilities. If many calls have the same
+    /// time, hundreds of hypotheses shift one of them, and together they outweigh the best
+    /// hypothesis.
     pub(super) fn prefer_best(&mut self, is_meant: impl Fn(usize) -> bool) {
         let calls = self.request_of_call.iter().zip(&mut self.shares).enumerate();
         for (_, (owner, shares)) in calls.filter(|(call, _)| is_meant(*call)) {

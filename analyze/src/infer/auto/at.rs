@@ -1,4 +1,4 @@
-//! A request of a service with what was done for it so far.
+//! State of a request during the search: the calls assigned to it so far.
 
 use super::shapes::ShapeId;
 

@@ -1,9 +1,9 @@
-//! Values found for states at one event of the search. States are numbered one after the other, and
-//! all that is known of one is forgotten with the next event. So a table by number, with the event
-//! in which each entry was made, beats a map that has to be emptied.
+//! Cache of values of states at one event of the search. States are numbered consecutively, and all
+//! entries expire with the next event. So a table indexed by state that stores the event of each
+//! entry beats a map that has to be cleared.
 
-/// Values found for states at the present event: by state, with the number of the event at which
-/// each was found.
+/// Values computed for states at the current event: by state, with the number of the event at which
+/// each was computed.
 #[derive(Debug)]
 pub(super) struct EventCache<T> {
     event: u32,
@@ -17,7 +17,7 @@ impl<T> Default for EventCache<T> {
 }
 
 impl<T: Copy> EventCache<T> {
-    /// Begins another event.
+    /// Begins another event, which invalidates all entries.
     pub(super) fn clear(&mut self) {
         if self.event == u32::MAX {
             *self = EventCache::default();

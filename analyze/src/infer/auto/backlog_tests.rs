@@ -1,20 +1,20 @@
-//! Queues that are hardly ever empty, by hand.
+//! Queues that are hardly ever empty, in handwritten traces.
 
 use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
 use super::tests::{MS, lot};
 
 #[test]
 fn what_a_busy_worker_is_given_is_what_was_pushed_in_its_turn() {
-    // There is hardly ever nothing to do: what comes in a burst waits, and only the first of all
-    // was waited for.
+    // The queue is hardly ever empty: jobs of a burst wait, and only the very first one was
+    // awaited.
     let pushes: Vec<i64> = (0..150).map(|at| 3000 * MS + 2 * MS * at + lot(at, MS)).collect();
     popping_workers(&pushes, 1).assert_right(1.0, &ALL[..7]);
 }
 
-/// A broker that answers each push with how much lies in the queue then, so that the answers become
-/// longer. Two producers push 250 jobs, two at a time, and look something up after each; a worker
-/// that has waited gets them one by one. `late` is how long the broker takes to tell it of the
-/// first.
+/// A broker that answers each push with the current length of the queue, so that responses become
+/// longer. Two producers push 250 jobs, two at a time, and make a lookup after each; a worker that
+/// has waited gets the jobs one by one. `late` is the delay with which the broker notifies the
+/// worker of the first job.
 fn counted(late: i64) -> Story {
     let mut story = Story::default();
     let worker = StoryFlow("worker#1", "broker", 100);

@@ -1,17 +1,17 @@
-//! The hypotheses that a search keeps, in columns, and the order in which their continuations are
-//! looked at.
+//! The beam of hypotheses that a search keeps, in columns, and the order in which their
+//! continuations are examined.
 
 use std::cmp::Reverse;
 
-/// Ways in which all calls so far may belong to requests.
+/// Hypotheses: possible assignments of all calls so far to requests.
 #[derive(Debug, Default)]
 pub(super) struct Beam {
     /// Number of open requests.
     open: usize,
     scores: Vec<f64>,
-    /// List of the requests that are over, of each hypothesis.
+    /// List of the finished requests of each hypothesis.
     over: Vec<u32>,
-    /// The states of the open requests, in their order, one hypothesis after the other.
+    /// The states of the open requests in their order, one hypothesis after the other.
     states: Vec<u32>,
 }
 
@@ -21,7 +21,7 @@ impl Beam {
         self.scores.len()
     }
 
-    /// Forgets all hypotheses. Those to come have this number of open requests.
+    /// Removes all hypotheses. The next ones have this number of open requests.
     pub(super) fn clear(&mut self, open: usize) {
         self.open = open;
         self.scores.clear();
@@ -29,14 +29,14 @@ impl Beam {
         self.states.clear();
     }
 
-    /// Adds one.
+    /// Adds a hypothesis.
     pub(super) fn push(&mut self, score: f64, over: u32, states: &[u32]) {
         self.scores.push(score);
         self.over.push(over);
         self.states.extend_from_slice(states);
     }
 
-    /// Adds one as [`Beam::push`] does, without the state in one place.
+    /// Adds a hypothesis as [`Beam::push`] does, leaving out the state at one place.
     pub(super) fn push_without(&mut self, score: f64, over: u32, states: &[u32], place: usize) {
         self.push(score, over, &states[..place]);
         self.states.extend_from_slice(&states[place + 1..]);
@@ -62,10 +62,10 @@ impl Beam {
         &mut self.states[at * self.open..(at + 1) * self.open]
     }
 
-    /// Hands on in which places a hypothesis has another state than the first one, with its own and
-    /// that of the first.
+    /// Passes each place at which the state of a hypothesis differs from the first one, with both
+    /// states.
     pub(super) fn for_each_difference(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
-        // Number of states that are compared at once.
+        // Number of states that are compared together.
         const LANES: usize = 16;
         let [own, first] = [at, 0].map(|at| self.states(at));
         for (chunk, (own, first)) in own.chunks(LANES).zip(first.chunks(LANES)).enumerate() {
@@ -79,7 +79,7 @@ impl Beam {
         }
     }
 
-    /// Another request is open, in that state.
+    /// Appends an open request with that state to all hypotheses.
     pub(super) fn open(&mut self, state: u32) {
         let (open, all) = (self.open, self.len());
         self.states.resize(all * (open + 1), state);
@@ -90,24 +90,24 @@ impl Beam {
         self.open += 1;
     }
 
-    /// The best one; of equal ones the last.
+    /// The best hypothesis; among equal ones the last.
     pub(super) fn best(&self) -> Option<usize> {
         (0..self.len()).max_by(|one, other| self.scores[*one].total_cmp(&self.scores[*other]))
     }
 }
 
-/// Scores with their places, the best score first, and of equal ones the first place.
+/// Sorts scores with their places: the best score first, and among equal scores the first place.
 #[derive(Debug, Default)]
 pub(super) struct ScoreOrder {
     keys: Vec<OrderKey>,
 }
 
-/// The greater, the earlier.
+/// Sort key; greater keys come first.
 type OrderKey = (i64, Reverse<u32>);
 
 impl ScoreOrder {
-    /// The places of `scores` that are at least `least`, no more than `most` of them, in their
-    /// order.
+    /// Returns the places of `scores` that are at least `least`, at most `most` of them, best
+    /// first.
     pub(super) fn best_first(
         &mut self,
         scores: impl Iterator<Item = f64>,
@@ -123,7 +123,7 @@ impl ScoreOrder {
         self.keys.iter().map(|(_, Reverse(place))| *place)
     }
 
-    /// The same where only the first ones will be asked for, likely no more than `likely` of them.
+    /// Like `best_first`, if only the first places will be used, probably at most `likely` of them.
     pub(super) fn first_ones(
         &mut self,
         scores: impl Iterator<Item = f64>,
@@ -154,7 +154,7 @@ fn fill(keys: &mut Vec<OrderKey>, scores: impl Iterator<Item = f64>, least: f64)
     keys.extend(places.map(|(score, place)| (order_key(score), Reverse(place))));
 }
 
-/// A number by which scores are in order as by [`f64::total_cmp`].
+/// Integer key that sorts scores like [`f64::total_cmp`].
 fn order_key(score: f64) -> i64 {
     let bits = score.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64

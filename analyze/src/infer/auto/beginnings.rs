@@ -1,6 +1,7 @@
-//! Beginnings of learning. Nothing is known of a service at first, so it is begun in several ways,
-//! on the beginning of the trace and with few hypotheses. The one that fits best after some rounds
-//! is gone on with. Beginnings are tried on all processors.
+//! Restarts of learning. Nothing is known of a service at first, so learning starts from several
+//! initial assignments, on the beginning of the trace and with few hypotheses. Learning continues
+//! with the one that has the best log-likelihood after some EM iterations. Restarts run on all
+//! processors.
 
 use super::NONE;
 use super::agreement::RestartConsensus;
@@ -22,49 +23,49 @@ use crate::tuning::auto::learning::beginnings::{
 };
 use out_of_core::workers;
 
-/// What came of the beginnings.
+/// Results of the restarts.
 #[derive(Debug)]
 pub(super) struct RestartResults {
-    /// The model of the best.
+    /// The model of the best restart.
     pub(super) model: ServiceModel,
-    /// The agreement of all.
+    /// The consensus of all restarts.
     agreement: RestartConsensus,
-    /// The assignments that they came to, each with its fit in nats, and that of the one which
-    /// supposes nothing of turns.
+    /// The final assignments, each with its log-likelihood in nats, and the final assignment of the
+    /// restart that does not assume FIFO order.
     all: Vec<(f64, Vec<u32>)>,
     free: Option<Vec<u32>>,
-    /// What they were tried on.
+    /// The part of the service that the restarts ran on.
     sample: Service,
     events: Vec<(i64, ServiceEvent)>,
     axis: Axis,
     background: BackgroundAssumption,
 }
 
-/// A beginning while it is tried.
+/// A restart while it runs.
 struct RestartTrial {
-    /// The rule of the first assignment. `None`: correlation, without supposing that an event loop
-    /// serves in turn.
+    /// The rule of the initial assignment. `None`: correlation, without the assumption that an
+    /// event loop is FIFO.
     choice: Option<InitialRule>,
-    /// The requests of the calls at first, and now.
+    /// The requests of the calls in the initial assignment, and now.
     first: Vec<u32>,
     request_of_call: Vec<u32>,
     shapes: Shapes,
 }
 
-/// A beginning that was tried.
+/// A restart with its log-likelihood.
 struct ScoredRestart {
-    /// Fit in nats.
+    /// Log-likelihood in nats.
     log_likelihood: f64,
     first: Vec<u32>,
     request_of_call: Vec<u32>,
     model: ServiceModel,
     shapes: Shapes,
-    /// Whether it is what it was before any round, as that fits better.
+    /// Whether the initial assignment was kept since it has the better log-likelihood.
     was_kept: bool,
 }
 
-/// A round of learning that was done: whether turns were supposed, the assignments before and after
-/// it, and the shapes.
+/// A finished EM iteration: whether FIFO was assumed, the assignments before and after it, and the
+/// shapes.
 struct FinishedIteration {
     in_turn: bool,
     background: BackgroundAssumption,
@@ -73,7 +74,7 @@ struct FinishedIteration {
     shapes: Shapes,
 }
 
-/// The best of several beginnings; `shapes` will be those that it knows.
+/// Runs several restarts and returns the results; `shapes` becomes the shapes of the best restart.
 pub(super) fn run_restarts(
     service: &Service,
     axis: Axis,
@@ -84,7 +85,7 @@ pub(super) fn run_restarts(
     let learner = restart_em_step(&part, events(&part), axis);
     let choices: Vec<InitialRule> =
         InitialRule::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
-    // All beginnings suppose it, so they do not tell whether it is true.
+    // All restarts assume FIFO order, so their agreement does not prove that it is true.
     let free = part.is_fifo();
     let known: Vec<Option<InitialRule>> =
         choices.into_iter().map(Some).chain(free.then_some(None)).collect();
@@ -108,7 +109,7 @@ pub(super) fn run_restarts(
     });
     let mut all: Vec<ScoredRestart> = Vec::new();
     for one in tried {
-        // An assignment that another beginning came to is no beginning of its own.
+        // An initial assignment that another restart converged to is not counted again.
         if !all.iter().any(|other| other.request_of_call == one.first) {
             all.push(one);
         }
@@ -125,8 +126,7 @@ pub(super) fn run_restarts(
     if let Some(best) = all.into_iter().next() {
         *shapes = best.shapes;
         model = match best.was_kept {
-            // One without turns, and without what ends of calls promise, would lead away from it
-            // again.
+            // A model without FIFO order and without lookahead would lead away from it again.
             true => learner.model(&best.request_of_call, nobody, shapes),
             false => best.model,
         };
@@ -144,8 +144,8 @@ pub(super) fn run_restarts(
     }
 }
 
-/// What beginnings say: each once, and the one that supposes nothing of turns as often as all
-/// others together, as if it fitted as well as the best.
+/// Votes of the restarts: one each, and for the restart without the FIFO assumption as many as for
+/// all others together, as if its log-likelihood were that of the best.
 fn votes_of_restarts<'a>(
     all: &'a [(f64, Vec<u32>)],
     free: Option<&'a [u32]>,
@@ -159,15 +159,15 @@ fn votes_of_restarts<'a>(
 }
 
 impl RestartResults {
-    /// Adds what was learned from the best beginning to what the beginnings came to.
+    /// Adds the assignment that was learned from the best restart to the results.
     pub(super) fn add(&mut self, owner: &[u32], shapes: &Shapes) {
         let learned = self.requests_in_sample(owner);
         self.all.push((self.log_likelihood(&learned, shapes), learned));
     }
 
-    /// How far the last assignment is worth to be believed. Learning goes on from the best
-    /// beginning, and may lead far away from all of them. Then it is worth no more than they say of
-    /// it, unless it fits better.
+    /// The consensus about the last assignment. Learning continues from the best restart and may
+    /// lead far away from all of them. In that case the restarts limit its probabilities, unless
+    /// its log-likelihood is better.
     pub(super) fn consensus(&self, owner: &[u32], shapes: &Shapes) -> RestartConsensus {
         let last = self.requests_in_sample(owner);
         let mut found = vec![(self.log_likelihood(&last, shapes), last.as_slice())];
@@ -175,7 +175,7 @@ impl RestartResults {
         self.agreement.clone().at_most(&self.sample, &self.events, &found)
     }
 
-    /// An assignment on the part on which beginnings were tried.
+    /// Restricts an assignment to the part that the restarts ran on.
     fn requests_in_sample(&self, owner: &[u32]) -> Vec<u32> {
         let is_in = |owner: &u32| (*owner as usize) < self.sample.requests.len();
         let owner = owner.iter().take(self.sample.calls.len());
@@ -191,14 +191,14 @@ impl RestartResults {
     }
 }
 
-/// The learner of beginnings.
+/// The EM step of restarts.
 fn restart_em_step(part: &Service, events: Vec<(i64, ServiceEvent)>, axis: Axis) -> EmStep<'_> {
     EmStep { service: part, events, axis, width: WIDTH, exchanges: false, supposes: true }
 }
 
-/// A beginning after all rounds, or as it was before any if that fits better by more than `worse`
-/// nats. Where many requests are open, learning may leave an assignment that is nearly right for
-/// one that fits far worse.
+/// Returns a restart after all EM iterations, or its initial assignment if that has a better
+/// log-likelihood by more than `worse` nats. If many requests are open, learning may abandon a
+/// nearly right assignment for one with a far lower log-likelihood.
 fn better_restart(after: ScoredRestart, before: ScoredRestart, worse: f64) -> ScoredRestart {
     match before.log_likelihood > after.log_likelihood + worse {
         true => ScoredRestart { was_kept: true, ..before },
@@ -207,7 +207,7 @@ fn better_restart(after: ScoredRestart, before: ScoredRestart, worse: f64) -> Sc
 }
 
 impl EmStep<'_> {
-    /// A beginning before any round.
+    /// A restart before any EM iteration.
     fn initial_trial(
         &self,
         choice: Option<InitialRule>,
@@ -239,8 +239,9 @@ impl EmStep<'_> {
         RestartTrial { choice, request_of_call: first.clone(), first, shapes }
     }
 
-    /// A round of learning of all beginnings. Equal assignments lead to equal results, and several
-    /// beginnings mostly come to the same assignment sooner or later. So each round is `done` once.
+    /// Runs one EM iteration of all restarts. Equal assignments have equal results, and several
+    /// restarts mostly converge to the same assignment sooner or later. So each iteration is `done`
+    /// only once.
     fn run_iteration(
         &self,
         trials: &mut [RestartTrial],
@@ -251,8 +252,8 @@ impl EmStep<'_> {
             (done.in_turn, done.background) == (trial.choice.is_some(), nobody)
                 && done.request_of_call == trial.request_of_call
         };
-        // A beginning that supposes nothing of turns has its say, but is never the best, so it need
-        // not settle.
+        // The restart without the FIFO assumption votes but is never the best, so it need not
+        // converge.
         let goes_on = |trial: &RestartTrial| {
             trial.choice.is_some() || nobody != BackgroundAssumption::WhileIdle
         };
@@ -288,7 +289,7 @@ impl EmStep<'_> {
         }
     }
 
-    /// The beginning with that assignment, and its fit.
+    /// The restart with that assignment and its log-likelihood.
     fn score_restart(
         &self,
         trial: &RestartTrial,
@@ -317,8 +318,8 @@ impl EmStep<'_> {
     }
 }
 
-/// Fit of an assignment to its own model, in nats. A part of the model that comes from a call
-/// itself is left out for that call.
+/// Log-likelihood of an assignment under its own model, in nats. The contribution of a call to the
+/// model is left out for that call.
 fn assignment_log_likelihood(
     service: &Service,
     owner: &[u32],

@@ -1,9 +1,9 @@
-//! Rounds of learning that several beginnings share.
+//! EM iterations that several restarts share.
 
 use super::*;
 use crate::infer::span::NodeSpan;
 
-/// Twenty requests one after the other, each with one call.
+/// Twenty requests in sequence, each with one call.
 fn service() -> Service {
     let mut service = Service::default();
     for at in 0..20 {
@@ -16,7 +16,7 @@ fn service() -> Service {
     service
 }
 
-/// A beginning that came to this assignment.
+/// A restart that converged to this assignment.
 fn trial(choice: Option<InitialRule>, owner: &[u32]) -> RestartTrial {
     RestartTrial {
         choice,
@@ -48,11 +48,11 @@ fn a_round_is_done_once_for_all_beginnings_that_came_to_the_same() {
         trials.iter().all(|trial| trial.request_of_call == right),
         "each goes on with what came of it"
     );
-    // All are where a round began before, so no round is left to do.
+    // All restarts are where an earlier iteration began, so no iteration is left to do.
     learner.run_iteration(&mut trials, BackgroundAssumption::Counted, &mut done);
     assert_eq!(done.len(), 3);
-    // The same assignment is another round where nobody's calls are supposed to be others; the
-    // beginning that supposes nothing of turns does not go on then.
+    // The same assignment needs another iteration under another assumption about background calls;
+    // the restart without the FIFO assumption takes no part in it.
     learner.run_iteration(&mut trials, BackgroundAssumption::WhileIdle, &mut done);
     assert_eq!(done.len(), 4);
 }
@@ -108,7 +108,7 @@ fn what_leads_away_from_all_beginnings_is_worth_no_more_than_they_say() {
     for _ in 0..3 {
         begun.add(&right, &shapes);
     }
-    // One that goes on where beginnings were, and one that exchanged all calls of kind 2.
+    // One assignment that continues from the restarts, and one that exchanged all calls of kind 2.
     let shares = |owner: &[u32]| {
         let mut shares: Vec<Vec<(u32, f64)>> = owner.iter().map(|of| vec![(*of, 1.0)]).collect();
         begun.consensus(owner, &shapes).calibrate_shares(&begun.sample, &begun.events, &mut shares);

@@ -1,7 +1,7 @@
-//! Evidence by connections. A connection that is made for one request, or taken from a pool for its
-//! time, carries the calls of that request until it is over. A connection that many requests share
-//! proves nothing. Which of both it is, is learned for each kind of call: how often a call is for
-//! the same request as the call before it on the connection, where that request is still open.
+//! Evidence from connections. A connection that is made for one request, or taken from a pool while
+//! the request is open, carries the calls of that request until its end. A connection that many
+//! requests share proves nothing. Which case applies is learned for each kind of call: how often a
+//! call has the same request as the previous call on the connection, if that request is still open.
 
 use rustc_hash::FxHashMap;
 
@@ -10,8 +10,7 @@ use super::events::ServiceEvent;
 use super::service::Service;
 use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
-/// Share of the calls of each kind that are for the same request as the call before on the
-/// connection.
+/// Share of the calls of each kind with the same request as the previous call on the connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConnectionEvidence {
     same: FxHashMap<u32, f64>,
@@ -28,7 +27,8 @@ impl ConnectionEvidence {
         if service.call_before.is_empty() {
             return ConnectionEvidence::default();
         }
-        // Number of calls of each kind, number for the same request, and number expected by chance.
+        // Number of calls of each kind, number with the same request, and number expected by
+        // chance.
         let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
         let mut is_open = vec![false; service.requests.len()];
         let mut open = 0_u32;
@@ -71,14 +71,14 @@ impl ConnectionEvidence {
         }
     }
 
-    /// Whether calls of that kind tell something by their connections.
+    /// Returns whether connections are evidence for calls of that kind.
     pub(super) fn count(&self, kind: u32) -> bool {
         self.same.contains_key(&kind)
     }
 
-    /// Nats added to the fit of a call of that kind to each of `all` requests that it may be for,
-    /// where the call before it on the connection was made for one of them: to that one, which has
-    /// the learned share, and to the others, which share the rest.
+    /// Nats added to the log-likelihood of a call of that kind for each of `all` candidate
+    /// requests, if the previous call on the connection was made for one of them: first for that
+    /// request, which has the learned share, then for each of the others, which share the rest.
     pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
         let same = self.same.get(&kind)?;
         let all = all as f64;
@@ -92,8 +92,8 @@ mod tests {
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
 
-    /// Two requests that overlap and make two calls each, again and again; `connection` is that of
-    /// a request's call.
+    /// Pairs of requests that overlap and make two calls each; `connection` returns the connection
+    /// of a call of a request.
     fn learned(connection: impl Fn(usize, usize) -> usize) -> ConnectionEvidence {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         let mut calls = Vec::new();

@@ -1,7 +1,6 @@
-//! Continuations of hypotheses at a call: the open requests that the call may be for, by columns,
-//! and the best of all continuations. Where many requests are open, hypotheses have nearly all of
-//! their states in common. So of each hypothesis only what differs from the one before is looked at
-//! anew.
+//! Continuations of hypotheses at a call: the open requests that the call may be for, in columns,
+//! and the best of all continuations. If many requests are open, hypotheses share nearly all of
+//! their states. So only the differences of a hypothesis from the previous one are scored again.
 
 use super::NONE;
 use super::discipline::{NEVER, Precedence};
@@ -11,41 +10,41 @@ use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 /// A continuation of a hypothesis at an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Continuation {
-    /// The score after it, and the part of it that is new.
+    /// The score after the event, and its new part.
     pub(super) score: f64,
     pub(super) added: f64,
     pub(super) from: u32,
-    /// The place of the request that gets the call.
+    /// The place of the request that the call is assigned to.
     pub(super) slot: u32,
 }
 
-/// A request that a call may be for, in some state.
+/// A candidate request of a call, in some state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestCandidate {
-    /// Fit in nats.
+    /// Log-likelihood in nats.
     pub(super) score: f64,
-    /// Since when it waits for such a call; [`NEVER`] if it does not.
+    /// Since when it has been waiting for such a call; [`NEVER`] if it has not.
     pub(super) waiting: i64,
-    /// Whether the call before this one on the same connection was made for it.
+    /// Whether the previous call on the same connection was made for it.
     pub(super) has_before: bool,
 }
 
-/// All requests that a call may be for, in one hypothesis.
+/// All candidate requests of a call, in one hypothesis.
 #[derive(Debug, Default)]
 pub(super) struct RequestCandidates {
-    /// Their places among those that are open.
+    /// Their places among the open requests.
     slots: Vec<u32>,
-    /// State of each; [`NONE`] where that was not looked at.
+    /// State of each; [`NONE`] if it was not scored.
     states: Vec<u32>,
     scores: Vec<f64>,
     waiting: Vec<i64>,
-    /// Weight of each beside others that wait; 0 if it does not.
+    /// Weight of each among the waiting requests; 0 if it does not wait.
     weights: Vec<f64>,
-    /// For which of them the call before on the same connection was made.
+    /// The candidate that the previous call on the same connection was made for.
     same_connection: Option<usize>,
-    /// Nats that connections add to that one, and to all others.
+    /// Nats that the connection adds to that candidate, and to all others.
     shares: Option<[f64; 2]>,
-    /// Nats by which a request overtakes less often than its delay tells, where that counts.
+    /// Nats by which overtaking is less likely than by delays alone, if order is evidence.
     less: Option<f64>,
 }
 
@@ -70,8 +69,8 @@ impl RequestCandidates {
         self.less = model.overtaking.get(&kind).copied();
     }
 
-    /// Goes on to a hypothesis in which the open requests have these states, and judges those that
-    /// had others before.
+    /// Proceeds to a hypothesis in which the open requests have these states, and scores the states
+    /// that differ from those before.
     pub(super) fn score_hypothesis(
         &mut self,
         states: &[u32],
@@ -96,7 +95,7 @@ impl RequestCandidates {
         }
     }
 
-    /// Adds the continuations of the present hypothesis, which has that number and score.
+    /// Adds the continuations of the current hypothesis, which has that number and score.
     pub(super) fn add_to(&mut self, continuations: &mut Continuations, from: u32, score: f64) {
         let held = self.same_connection.zip(self.shares);
         let (mut score_of_all, mut own) = (0.0, None);
@@ -125,12 +124,12 @@ impl RequestCandidates {
 #[derive(Debug, Default)]
 pub(super) struct Continuations {
     all: Vec<Continuation>,
-    /// Number that is asked for.
+    /// Number of continuations requested.
     most: usize,
-    /// Distance behind the best beyond which none is kept, in nats.
+    /// Distance from the best score beyond which no continuation is kept, in nats.
     margin: f64,
     best: f64,
-    /// Least score that is still kept.
+    /// Lowest score that is still kept.
     least: f64,
     scores: Vec<f64>,
 }
@@ -153,7 +152,7 @@ impl Continuations {
         self.all.push(next);
     }
 
-    /// Sorts out those that are not among the best where many were gathered.
+    /// Drops the continuations that are not among the best once many were gathered.
     pub(super) fn thin(&mut self) {
         if self.all.len() < GATHERED_FACTOR * self.most {
             return;
@@ -164,16 +163,16 @@ impl Continuations {
             self.scores.select_nth_unstable_by(self.most, |one, other| other.total_cmp(one));
         self.least = self.least.max(*last);
         let least = self.least;
-        // In the order in which they were found, by which equal ones are told apart.
+        // The order in which they were found is kept; it decides between equal scores.
         self.all.retain(|next| next.score >= least);
     }
 
-    /// The continuations that are left.
+    /// The remaining continuations.
     pub(super) fn kept_continuations(&self) -> &[Continuation] {
         &self.all
     }
 
-    /// Number that is asked for, and the least score that counts.
+    /// Number of continuations requested, and the lowest score that counts.
     pub(super) fn bounds(&self) -> (usize, f64) {
         (self.most, self.best - self.margin)
     }

@@ -1,9 +1,9 @@
-//! A model of a service before any call is given to a request: how much more often than by chance a
-//! call comes some time after a receipt, or after the response to an earlier call. Events that have
-//! nothing to do with each other are as often apart by a lag one way as the other way round, so the
-//! difference tells after what calls are made. This needs no assignment. So it finds the delays
-//! where many requests are open at once, and any first assignment is mostly wrong. (Project 5,
-//! section 5.2, correlates whole signals for the same reason.)
+//! Model of a service before any assignment: how much more often than by chance a call comes some
+//! time after a receipt, or after the response to an earlier call. Unrelated events have each lag
+//! equally often in both directions, so the difference of the two directions shows which events
+//! calls follow. This needs no assignment. So it finds the delays even if many requests are open
+//! and any initial assignment is mostly wrong. (Project 5, section 5.2, correlates whole signals
+//! for the same reason.)
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
 use crate::tuning::auto::learning::correlate::{BINS, MIN_EXCESS, REACH};
 
-/// The model of `service` by correlation alone.
+/// The model of `service` from correlation alone.
 pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> ServiceModel {
     let mut receipts: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
     for request in &service.requests {
@@ -104,7 +104,7 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Servi
     model
 }
 
-/// Number of pairs of events by the time between them, one way and the other.
+/// Number of pairs of events by the time between them, in both directions.
 struct Lags {
     after: Vec<f64>,
     before: Vec<f64>,
@@ -112,7 +112,7 @@ struct Lags {
 }
 
 impl Lags {
-    /// Between events at the times `first` and those at `then`, both sorted, up to `longest` apart.
+    /// Counts the lags between the times `first` and `then`, both sorted, up to `longest`.
     fn from_times(first: &[i64], then: &[i64], axis: Axis, longest: i64) -> Lags {
         let bins = bin(axis, longest) + 1;
         let mut lags =
@@ -140,14 +140,14 @@ impl Lags {
         lags
     }
 
-    /// Samples of the lags that are more frequent one way than the other, and how much they tell
-    /// about when calls are made: in nats for each call.
+    /// Samples of the lags that are more frequent in one direction than in the other, and the
+    /// information that they give about the times of calls, in nats per call.
     fn excess(&self, axis: Axis) -> (Vec<i64>, f64) {
         let mut samples = Vec::new();
         let mut told = 0.0;
         for (at, (after, before)) in self.after.iter().zip(&self.before).enumerate() {
             let more = after - before;
-            // An excess within what chance does is none.
+            // An excess within the scatter of chance does not count.
             if more <= 2.0 * (after + before).sqrt() {
                 continue;
             }
@@ -175,8 +175,8 @@ mod tests {
 
     #[test]
     fn the_delay_is_found_though_dozens_of_requests_are_open() {
-        // Requests at any time, a millisecond apart on average and open for forty, each with a call
-        // six to seven later.
+        // Requests at random times, 1 ms apart on average and open for 40 ms, each with a call
+        // after six to seven milliseconds.
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..600_i64 {
             let lot = (request as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d;

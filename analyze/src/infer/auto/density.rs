@@ -1,10 +1,10 @@
 //! Densities of delays, learned from samples on a logarithmic axis, because delays scatter over
-//! decades. A kernel is as wide as it must be to hold some of the samples around it, so that what
-//! is sharp stays sharp and what is rare is spread. [`Plane`] is the density of a delay where
-//! another delay is known. Where few samples say something about that, it counts little.
+//! decades. A kernel is as wide as needed to contain some of the neighbouring samples, so that
+//! sharp peaks stay sharp and rare samples are spread. [`Plane`] is the density of a delay given
+//! another delay. It has little weight if few samples support it.
 //!
-//! A sample's own part in a density can be left out, so that no assignment of calls speaks for
-//! itself.
+//! The contribution of a sample to a density can be left out, so that no assignment of calls
+//! confirms itself.
 
 use crate::tuning::auto::model::density::{
     AROUND, BINS, ENTROPY_BINS, MAX_REACH, PLAIN_SAMPLES, PLANE_BINS, PLANE_KERNEL, UNSEEN,
@@ -12,7 +12,7 @@ use crate::tuning::auto::model::density::{
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The axis of delays: the binary logarithm of nanoseconds and the clock's resolution.
+/// The axis of delays: the binary logarithm of nanoseconds plus the clock's resolution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     /// The resolution of the times, in nanoseconds.
@@ -24,7 +24,7 @@ impl Axis {
         log2(delay.max(0) as f64 + self.resolution)
     }
 
-    /// The differential entropy of delays in nats: the lower, the better they are known beforehand.
+    /// The differential entropy of delays in nats: the lower, the more predictable they are.
     pub(super) fn entropy(self, delays: impl ExactSizeIterator<Item = i64>) -> f64 {
         let total = delays.len() as f64;
         let mut places: Vec<f64> = delays.map(|delay| self.place(delay)).collect();
@@ -38,11 +38,11 @@ impl Axis {
     }
 }
 
-/// Number of parts of a factor of two whose logarithm [`log2`] knows.
+/// Number of parts of a factor of two with a logarithm in the table of [`log2`].
 const LOGARITHMS: usize = 256;
 
-/// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks
-/// for little else.
+/// The binary logarithm of a normal number greater than 0, to ten digits. The search spends most of
+/// its time on logarithms.
 fn log2(number: f64) -> f64 {
     static KNOWN: OnceLock<[(f64, f64); LOGARITHMS]> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -55,7 +55,7 @@ fn log2(number: f64) -> f64 {
     let exponent = (bits >> 52) as i32 - 1023;
     let (inverse, log) = known[(bits >> 44) as usize % LOGARITHMS];
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    // Excess over the middle of its part, as a share of that.
+    // Excess over the middle of its part, relative to the middle.
     let more = mantissa * inverse - 1.0;
     let natural = more * (1.0 - more * (1.0 / 2.0 - more * (1.0 / 3.0)));
     f64::from(exponent) + log + natural * std::f64::consts::LOG2_E
@@ -66,19 +66,19 @@ fn log2(number: f64) -> f64 {
 pub(super) struct Density {
     axis: Axis,
     low: f64,
-    /// The sum of all kernels, and what the kernel of a sample here has at its middle.
+    /// The sum of all kernels, and the height of the kernel of a sample here.
     bins: Vec<(f32, f32)>,
     samples: f64,
     plane: Option<Plane>,
-    /// Logarithm of each bin's density with no sample left out, and at last of the density beyond
-    /// them. Where another delay counts, there is a row for each of its values, and at last for one
-    /// that was never seen. An entry that was not asked for is 0.
+    /// Logarithm of each bin's density with no sample left out, and last the density beyond the
+    /// bins. If the density depends on another delay, there is a row for each of its values, and a
+    /// last one for values never seen. An entry that was not computed yet is 0.
     logs: Vec<AtomicU32>,
 }
 
 impl Density {
-    /// The density of `delays`; each with another one that is known before it, where that is to
-    /// count.
+    /// The density of `delays`; with `known`, given another delay that is known before each of
+    /// them.
     pub(super) fn from_delays(axis: Axis, delays: &[i64], known: Option<&[i64]>) -> Density {
         let places: Vec<f64> = delays.iter().map(|delay| axis.place(*delay)).collect();
         let (low, bins) = smooth_samples(&places);
@@ -91,8 +91,8 @@ impl Density {
         Density { axis, low, bins, samples: places.len() as f64, plane, logs }
     }
 
-    /// The logarithm of the density of `delay`, per nanosecond, where the other one is `known`;
-    /// `own`: this very delay is one of the samples, and is left out.
+    /// The logarithm of the density of `delay`, per nanosecond, given the other delay `known`;
+    /// `own`: this delay is one of the samples and is left out.
     pub(super) fn log(&self, delay: i64, known: i64, own: bool) -> f64 {
         let place = self.axis.place(delay);
         let at = (place - self.low) * BINS;
@@ -104,7 +104,7 @@ impl Density {
 
     fn log_of_bin(&self, bin: usize, row: usize, own: bool) -> f64 {
         let known = self.logs.get(row * (self.bins.len() + 1) + bin).filter(|_| !own);
-        // Whoever finds it finds the same.
+        // A race is harmless: every thread computes the same value.
         let log = known.map_or(0, |log| log.load(Ordering::Relaxed));
         if log != 0 {
             return f64::from(f32::from_bits(log));
@@ -120,7 +120,7 @@ impl Density {
         f64::from(log as f32)
     }
 
-    /// The density in a bin, without what one of its samples has in it if that is left out.
+    /// The density in a bin, minus the contribution of one of its samples if `own`.
     fn plain_density(&self, bin: usize, own: bool) -> f64 {
         let (sum, middle) = self.bins.get(bin).copied().unwrap_or((0.0, 0.0));
         let without = if own { f64::from(middle) } else { 0.0 };
@@ -129,8 +129,8 @@ impl Density {
     }
 }
 
-/// The sum of kernels over the samples: where its first bin is, and each bin with the middle of a
-/// kernel there.
+/// The sum of kernels over the samples: the place of the first bin, and each bin with the height of
+/// a kernel there.
 fn smooth_samples(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     let low = places.iter().copied().fold(f64::MAX, f64::min) - AROUND[0];
     let high = places.iter().copied().fold(f64::MIN, f64::max) + AROUND[0];
@@ -180,7 +180,7 @@ pub(super) struct Plane {
     joint: Vec<f32>,
     /// Number of samples near each value of the other delay.
     near: Vec<f32>,
-    /// Part of one sample in its own place, and in the number near it.
+    /// Contribution of one sample to its own place, and to the number near it.
     own: [f64; 2],
 }
 
@@ -210,19 +210,18 @@ impl Plane {
         self.size[1]
     }
 
-    /// The row of a value of the other delay; that behind the last one is for all values that are
-    /// far from those seen.
+    /// The row of a value of the other delay; the row after the last one is for values far from all
+    /// samples.
     fn row(&self, known: f64) -> usize {
         let at = (known - self.low[1]) * PLANE_BINS[1];
         if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
     }
 
-    /// Number of samples near that row, and the density at that bin of the plain density among
-    /// them.
+    /// Number of samples near that row, and their density at that bin of the plain density.
     fn density_at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };
         let (mut near, mut here) = (f64::from(*near), 0.0);
-        // The plain density begins farther from the samples, and its bins are narrower.
+        // The plain density begins farther from the samples and has narrower bins.
         let before = (AROUND[0] - AROUND[1]) * PLANE_BINS[0];
         let column = (bin as f64 * PLANE_BINS[0] / BINS - before).floor();
         if column >= 0.0 && (column as usize) < self.size[0] {
@@ -235,7 +234,7 @@ impl Plane {
     }
 }
 
-/// `values` convolved with `kernel` along the axis of that stride and size.
+/// Convolves `values` with `kernel` along the axis of that stride and size.
 fn convolve_axis(values: &[f32], kernel: &[f32], stride: usize, size: usize) -> Vec<f32> {
     let half = kernel.len() / 2;
     let mut smooth = vec![0f32; values.len()];
@@ -287,7 +286,7 @@ mod tests {
             Density::from_delays(AXIS, &delays, None),
             Density::from_delays(AXIS, &delays, Some(&known)),
         ] {
-            // What was never seen has a little everywhere.
+            // Delays that were never seen have a small density everywhere.
             assert!((0.97..1.05).contains(&mass(&density, 53_000)), "{}", mass(&density, 53_000));
         }
     }

@@ -1,7 +1,7 @@
-//! The order in which waiting requests are served. Delays alone, taken for independent, say too
-//! little about it. What holds up one request mostly holds up the next as well. So requests
-//! overtake less often than by their delays, and never where a service is first in, first out. How
-//! much less is learned for each kind of call from how often it happens.
+//! Queue discipline: the order in which waiting requests are served. Delays alone, treated as
+//! independent, predict it poorly. A delay of one request mostly delays the next one as well. So
+//! requests overtake less often than their delays predict, and never if a service is first in,
+//! first out. The reduction is learned for each kind of call from the observed overtaking rate.
 
 use rustc_hash::FxHashMap;
 
@@ -16,32 +16,34 @@ use crate::tuning::auto::learning::discipline::{
 };
 use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;
 
-/// Supposes, before anything is learned, how much less often than by their delays requests
-/// overtake: in an event loop those that wait for the same are served in turn.
+/// Assumes, before anything is learned, a reduced overtaking rate: an event loop serves requests
+/// that wait for the same result first in, first out.
 pub(super) fn suppose_fifo(service: &Service, model: &mut ServiceModel) {
     if service.is_fifo() {
         model.overtaking.extend(service.calls.iter().map(|call| (call.kind, LOOP_NATS)));
     }
 }
 
-/// The time since when a request waits that does not.
+/// Waiting time of a request that does not wait.
 pub(super) const NEVER: i64 = i64::MAX;
 
-/// Nats added as requests that wait for the same mostly get it in turn.
+/// Nats added because requests that wait for the same result are mostly served FIFO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Precedence {
-    /// Since when the one waits that waits longest.
+    /// Since when the longest-waiting request waits.
     first: i64,
-    /// Nats added to the fit of the call to that one, and to those that overtake it.
+    /// Nats added to the log-likelihood of the call for that request, and for the requests that
+    /// overtake it.
     ahead: f64,
     overtaking: f64,
 }
 
 impl Precedence {
-    /// Makes it by `less` nats less likely that a call is for a request while another one waits
-    /// longer for such a call, whoever made that request: a pool of connections has one queue for
-    /// all. The sum over all that wait stays as it was. `waiting` is since when each waits,
-    /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
+    /// Makes it `less` nats less likely that a call is for a request while another one has waited
+    /// longer for such a call, whichever client made that request: a connection pool has one queue
+    /// for all. The sum over all waiting requests is unchanged. `waiting` is since when each waits,
+    /// `weights` how likely each is, 0 for requests that do not wait. Returns `None` if no request
+    /// would overtake.
     pub(super) fn from_waiting_times(
         waiting: &[i64],
         weights: &[f64],
@@ -49,7 +51,7 @@ impl Precedence {
     ) -> Option<Precedence> {
         const LANES: usize = 8;
         let first = waiting.iter().copied().min().filter(|first| *first != NEVER)?;
-        // Several sums at once, as one addition need not wait for the one before then.
+        // Several sums in parallel, so that an addition need not wait for the previous one.
         let (mut ahead, mut all) = ([0.0; LANES], [0.0; LANES]);
         for (waiting, weights) in waiting.chunks(LANES).zip(weights.chunks(LANES)) {
             for (lane, (since, weight)) in waiting.iter().zip(weights).enumerate() {
@@ -65,7 +67,7 @@ impl Precedence {
         counts.then_some(Precedence { first, ahead: rest, overtaking: rest - less })
     }
 
-    /// Nats added for a request that waits since then.
+    /// Nats added for a request that has waited since then.
     pub(super) fn added_nats(&self, since: i64) -> f64 {
         match since {
             NEVER => 0.0,
@@ -75,7 +77,7 @@ impl Precedence {
     }
 }
 
-/// Learns from an assignment how much less often than by their delays requests overtake.
+/// Learns from an assignment how much less often requests overtake than their delays predict.
 pub(super) fn learn(
     service: &Service,
     events: &[(i64, ServiceEvent)],
@@ -127,10 +129,10 @@ pub(super) fn learn(
     }
 }
 
-/// Probability that one overtakes, and whether it did, for requests given by since when they wait,
-/// their fit, and whether the call was for them. `None`: the call was for none of them. Those that
-/// one system call woke together overtake nobody: an assignment that has all of them the wrong way
-/// round fits as well, and would go on to be believed.
+/// Probability that a request overtakes, and whether it did, for requests given by the start of
+/// their wait, their log-likelihood, and whether the call was for them. `None`: the call was for
+/// none of them. Requests that one system call woke together do not overtake each other: an
+/// assignment that reverses all of them has the same log-likelihood and would confirm itself.
 fn overtaking_probability(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
@@ -142,7 +144,8 @@ fn overtaking_probability(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), is_later(*since)))
 }
 
-/// Nats by which the odds must be less, so that as many overtake as did: found by halving.
+/// Nats by which the odds must be reduced to match the observed number of overtakings, found by
+/// bisection.
 fn less_often(seen: &[(f64, bool)]) -> f64 {
     let did = seen.iter().filter(|(_, did)| *did).count() as f64;
     let (mut low, mut high) = (MIN_NATS, MAX_NATS);
@@ -188,7 +191,7 @@ mod tests {
         let probabilities =
             waiting.map(|since| (precedence.added_nats(since).exp() * odds * 1000.0).round());
         assert_eq!(probabilities, [300.0, 300.0, 500.0, 900.0]);
-        // None waits longer than others.
+        // No request waits longer than another.
         assert!(
             Precedence::from_waiting_times(&[NEVER, 7, 7], &[0.0, odds, odds], 3f64.ln()).is_none()
         );

@@ -1,5 +1,6 @@
-//! Doubts about links: which messages are of one call, and whether a service's calls are for its
-//! requests at all. A doubt takes probability from links, and is noted for the whole analysis.
+//! Warnings about links: it may be ambiguous which messages are of one call, and whether the calls
+//! of a service are for its requests at all. Each reduces the probability of links and is recorded
+//! for the whole analysis.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -15,9 +16,8 @@ use crate::tuning::auto::search::doubted::{
 };
 use crate::warnings::{self, WarningCause, WarningCounts};
 
-/// The parents of a message that a service sent, each with less probability as far as it is
-/// doubtful which messages are of one call, or whether the service's calls are for its requests at
-/// all.
+/// Discounts the parents of a message that a service sent, as far as it is ambiguous which messages
+/// are of one call, or whether the service's calls are for its requests at all.
 pub(super) fn discount_ambiguous_parents(
     calls: &Calls,
     message: usize,
@@ -38,9 +38,9 @@ pub(super) fn discount_ambiguous_parents(
     (parents, left)
 }
 
-/// Largest share that a doubt may take from each of these parents, so that the likeliest stays
-/// likelier than none, if it is. Where several may be the parent, the sum of what is taken from all
-/// is soon more than one of them has.
+/// Largest share that a discount may take from each of these parents, so that the likeliest stays
+/// likelier than no parent, if it is. If there are several candidate parents, the sum of their
+/// discounts soon exceeds the probability of a single one.
 fn max_ambiguity(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
     let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
@@ -50,8 +50,9 @@ fn max_ambiguity(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     (MARGIN_SHARE * (likeliest - spontaneous) / (likeliest + all)).min(MAX_AMBIGUITY)
 }
 
-/// Notes how many calls of a service fit none of its requests, or not the one that they were given
-/// to, or were given to one by a guess; what the first two take from the probability of its links.
+/// Records how many calls of a service fit none of its requests, fit another request than the
+/// assigned one, or have an ambiguous request. Returns the share by which the first two reduce the
+/// probability of its links.
 pub(super) fn warn_of_unmatched_calls(
     doubts: &mut WarningCounts,
     service: &Service,
@@ -76,8 +77,8 @@ pub(super) fn warn_of_unmatched_calls(
     unfit.max(contradicted)
 }
 
-/// Number of calls whose likeliest request is hardly likelier than others. Those that are likely
-/// nobody's are not among them.
+/// Number of calls with a likeliest request that is hardly likelier than others. Likely background
+/// calls are not counted.
 pub(super) fn count_ambiguous_calls(found: &Assignment) -> usize {
     let is_guessed = |shares: &&Vec<(u32, f64)>| {
         let likeliest = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1));
@@ -86,7 +87,7 @@ pub(super) fn count_ambiguous_calls(found: &Assignment) -> usize {
     found.shares.iter().filter(is_guessed).count()
 }
 
-/// Notes between whom calls share connections.
+/// Records the pairs of nodes with calls that share connections.
 pub(super) fn warn_of_shared_connections(
     doubts: &mut WarningCounts,
     trace: &MessageTrace,
@@ -125,7 +126,8 @@ mod tests {
                 "{doubt}"
             );
         }
-        // One alone loses as much as before, and where none is likelier nothing is to be kept.
+        // A single parent is discounted as before, and there is nothing to keep if no parent is
+        // likelier.
         assert!((max_ambiguity(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
         assert!((max_ambiguity(&[(1, 0.3)], 0.7) - MAX_AMBIGUITY).abs() < 1e-9);
     }

@@ -1,8 +1,9 @@
-//! Work that is found before its message comes. A receiver of one-way messages that tell of work
-//! may look for work by itself, too, as one that reads a folder or a table does whenever it is
-//! awake. Then it does what it is not yet told of. Its calls for that come before the message, and
-//! later the message brings nothing. Such a message begins, as a request, when its work did. The
-//! work is caused by what the message itself was sent for.
+//! Work that starts before the message that announces it. A receiver of one-way messages that
+//! announce work may also look for work by itself, as a program does that reads a folder or a table
+//! whenever it is awake. It then does work before the announcement arrives. The calls of that work
+//! come before the message, and the message later causes nothing. The request of such a message
+//! begins when its work did. The work is caused by the request for which the message itself was
+//! sent.
 
 mod pairs;
 
@@ -20,7 +21,7 @@ use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, S
 /// Calls by their times and places.
 type TimedCalls = Vec<(i64, u32)>;
 
-/// When each thread got what it was asked for, in order.
+/// Times at which each thread received its requests, in order.
 #[derive(Debug)]
 pub(super) struct RequestArrivals(FxHashMap<(NodeId, i32), Vec<i64>>);
 
@@ -38,8 +39,8 @@ impl RequestArrivals {
         RequestArrivals(asked)
     }
 
-    /// The time at which the sender of the message got what it was sent for. Only work on the same
-    /// machine can be found without being told of.
+    /// The time at which the sender of the message received its own request. Only work on the same
+    /// machine can be found before its announcement.
     fn assigned_since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
@@ -52,8 +53,8 @@ impl RequestArrivals {
     }
 }
 
-/// Lets the requests of `service` whose work was found before they came begin with it. Returns the
-/// rows of these requests. `asked` is made where it is needed.
+/// Moves the beginning of the requests of `service` to the beginning of their work if that was
+/// found earlier. Returns the rows of these requests. `asked` is computed when it is first needed.
 pub(super) fn begin_with_work(
     service: &mut Service,
     trace: &MessageTrace,
@@ -61,7 +62,8 @@ pub(super) fn begin_with_work(
     asked: &mut Option<RequestArrivals>,
 ) -> FxHashSet<u32> {
     let mut found = FxHashSet::default();
-    // When the work of each message can have been found first, and when it was found.
+    // The earliest time at which the work of each message can have been found, and when it was
+    // found.
     let mut under_way: Vec<(u32, u32, [i64; 2])> = Vec::new();
     for kind in kinds(service, calls) {
         let asked = asked.get_or_insert_with(|| RequestArrivals::from_trace(trace));
@@ -99,7 +101,7 @@ pub(super) fn begin_with_work(
 }
 
 impl Service {
-    /// Sets the request that each call was found to be the work of, among those that are held.
+    /// Binds each call that was found to be early work to its request.
     pub(super) fn bind_early_work(&mut self) {
         if self.attributed_to.is_empty() {
             return;
@@ -113,8 +115,7 @@ impl Service {
     }
 }
 
-/// For each request another one whose work might have been found in its place; [`NONE`] where there
-/// is none.
+/// For each request another one which may have caused its work instead; [`NONE`] if there is none.
 fn rival_messages(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
     let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
     let mut rivals = vec![NONE; service.requests.len()];
@@ -130,7 +131,7 @@ fn rival_messages(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -
     rivals
 }
 
-/// Takes the part from the shares of each call that is not sure about whose work it is.
+/// Takes from the shares of each call the part for which its request is ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.rivals.is_empty() {
         return;
@@ -150,8 +151,8 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]
     }
 }
 
-/// The parents of a message, with the probability that it has none. A parent that came after the
-/// message was sent cannot be its cause; its own causes take its place.
+/// The parents of a message, with the probability that it has none. A parent that arrived after the
+/// message was sent cannot be its cause and is replaced by its own causes.
 pub(super) fn links(
     trace: &MessageTrace,
     links: &Links,
@@ -187,7 +188,7 @@ pub(super) fn links(
     (known, spontaneous)
 }
 
-/// The kinds of requests that are messages of one way, which have an end all the same.
+/// The kinds of requests that are one-way messages but have an end nevertheless.
 fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     let mut counts: FxHashMap<u32, (usize, bool)> = FxHashMap::default();
     for (request, call) in service.requests.iter().zip(&service.request_calls) {
@@ -203,9 +204,9 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     kinds
 }
 
-/// Work of each message, by its times and places, with how the two go together: calls of the kind
-/// that is as frequent as the messages and comes soonest after them. `None` where work does not
-/// come before its message.
+/// The work of each message, by times and places, with the pairs of the two: calls of the kind that
+/// is as frequent as the messages and follows them soonest. `None` if work does not come before its
+/// message.
 fn work(service: &Service, told: &[WorkAnnouncement]) -> Option<(TimedCalls, WorkPairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
     let mut times: FxHashMap<(u32, Option<pool::CallKind>), TimedCalls> = FxHashMap::default();

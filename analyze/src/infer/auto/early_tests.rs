@@ -1,15 +1,15 @@
-//! Letters in a box; a bell tells who is to take them.
+//! Letters in a box, and a bell that announces them to a carrier.
 
 use super::*;
 use crate::fixture::Fixture;
 use crate::infer::auto::tests::{MS, infer, lot, parents};
 
-/// How many of 300 letters that four clerks put into a box have their work below what the clerk
-/// was asked for. A clerk rings once the letter has been there for a while. Who is rung for
-/// takes all letters that are there, or, `one_by_one`, the one that is rung for alone.
+/// Counts how many of 300 letters that four clerks put into a box have their work below the clerk's
+/// own request. A clerk rings once the letter has been in the box for a while. The carrier that is
+/// rung for takes all letters in the box or, with `one_by_one`, only the letter of the ring.
 fn count_early_work(one_by_one: bool) -> (usize, usize) {
     let mut fixture = Fixture::new();
-    // When a letter is there, and when its bell is heard.
+    // When a letter is put into the box, and when its bell is heard.
     let mut letters: Vec<[i64; 3]> = (0..300)
         .map(|at| {
             let asked = 40 * MS * (at / 3) + at % 3 * (1 + lot(at, 12)) * MS / 4 + lot(at, 9000);

@@ -1,7 +1,7 @@
-//! Model and assignment of a service, each from the other, until they agree: expectation
-//! maximisation with the one best assignment in place of an expectation. Nothing is known at first,
-//! so it is begun in several ways ([`super::beginnings`]). What was learned is kept for later
-//! stretches.
+//! Model and assignment of a service, each computed from the other until they converge: expectation
+//! maximisation with the single best assignment in place of an expectation. Nothing is known at
+//! first, so learning is restarted from several initial assignments ([`super::beginnings`]). The
+//! model is kept for later batches.
 
 use std::sync::Arc;
 
@@ -30,16 +30,16 @@ use crate::tuning::auto::learning::rounds::{
 };
 use crate::tuning::auto::services::thread_time::RUNS_SHARE;
 
-/// A model of a service, learned in one stretch of the trace for the next ones.
+/// A model of a service, learned in one batch of the trace for the next ones.
 #[derive(Debug)]
 pub(super) struct LearnedModel {
     model: ServiceModel,
     shapes: Shapes,
-    /// What it began with, until it is known what that says of the assignment by the model.
+    /// The restarts, until the consensus about the model's assignment is known.
     restarts: Option<RestartResults>,
     /// Whether delays are in the time of a thread.
     in_thread_time: bool,
-    /// From how many requests.
+    /// Number of requests that it was learned from.
     requests: usize,
     /// The kinds of these requests, and of their calls.
     kinds: [FxHashSet<u32>; 2],
@@ -53,8 +53,8 @@ impl LearnedModel {
         let (mut model, mut owner, mut begun) =
             learn_model(&sample, &mut shapes, BackgroundAssumption::Counted);
         if background_share(&owner) > LOST_SHARE {
-            // Each of many requests that are alike is unlikely to be the one, and calls that are
-            // nobody's are not learned from.
+            // Each of many similar requests has a low probability, and background calls are not
+            // learned from.
             let (other, others_owner, others_begun) =
                 learn_model(&sample, &mut shapes, BackgroundAssumption::AmongAll);
             if background_share(&others_owner) < background_share(&owner) {
@@ -64,7 +64,7 @@ impl LearnedModel {
         let mut in_thread_time = false;
         let too_many = thread_time::too_many(&sample, &owner);
         if too_many > RUNS_SHARE && sample.is_fifo() && sample.evidence.contains(Evidence::Delays) {
-            // One request has the calls of others, as the thread always does something.
+            // One request has the calls of others, since the thread is always busy.
             let mut others = Shapes::new();
             let (other, others_owner, others_begun) =
                 learn_model(&sample.in_thread_time(), &mut others, BackgroundAssumption::Counted);
@@ -82,8 +82,8 @@ impl LearnedModel {
         LearnedModel { model, shapes, restarts: Some(begun), in_thread_time, requests, kinds }
     }
 
-    /// The same for another stretch; `None` where so much is new there that it is worth learning
-    /// from itself.
+    /// The same model for another batch; `None` if so much is new there that the batch should be
+    /// learned from itself.
     fn in_another(self, service: &Service) -> Option<LearnedModel> {
         let more =
             service.requests.len().min(learning_size(service)) > RELEARN_FACTOR * self.requests;
@@ -116,7 +116,7 @@ impl LearnedModel {
         early::calibrate_shares(service, &mut found.shares);
         workers::calibrate_shares(service, &mut found.shares);
         traced::restrict_to_traces(whole, &mut found.shares);
-        // No call of another stretch is one of those that it was learned from.
+        // No call of another batch is one of the samples that the model was learned from.
         self.model.learned_calls = Arc::default();
         self.model.learned_replies = Arc::default();
         found
@@ -124,7 +124,7 @@ impl LearnedModel {
 }
 
 /// Assigns all calls of `service`, with probabilities, and learns its model. A model from an
-/// earlier stretch of the trace goes on to count, as long as calls find their requests by it.
+/// earlier batch of the trace stays in use as long as calls find their requests by it.
 pub(super) fn estimate(
     service: &Service,
     known: Option<LearnedModel>,
@@ -139,7 +139,7 @@ pub(super) fn estimate(
     (known.search(service), known)
 }
 
-/// From about how many requests of a service its model is learned.
+/// Approximate number of requests that the model of a service is learned from.
 fn learning_size(service: &Service) -> usize {
     let lasted = (0..).zip(&service.requests);
     let lasted = lasted

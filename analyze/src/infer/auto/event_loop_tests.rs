@@ -1,14 +1,14 @@
-//! Event loops whose requests overtake each other at random. The supposition that they serve in
-//! turn must not make sure of it.
+//! Event loops with requests that overtake each other at random. The assumption of FIFO order must
+//! not confirm itself.
 
 use super::NONE;
 use super::estimate::estimate;
 use super::service::{NodeSpan, Service};
 use super::tests::{MS, lot};
 
-/// An event loop that gets a request every `apart` nanoseconds on average, and the request of each
-/// call. It calls `least` to `least + spread` nanoseconds after the request, and answers as long
-/// after the answer to the call.
+/// An event loop that receives a request every `apart` nanoseconds on average, and the request of
+/// each call. It makes its call `least` to `least + spread` nanoseconds after the request, and
+/// responds after as long a delay from the response to the call.
 fn at_random(apart: i64, least: i64, spread: i64) -> (Service, Vec<u32>) {
     let mut service = Service { window: 1_000 * MS, ..Service::default() };
     let mut calls: Vec<(NodeSpan, u32)> = Vec::new();
@@ -30,7 +30,7 @@ fn at_random(apart: i64, least: i64, spread: i64) -> (Service, Vec<u32>) {
     (service, calls.into_iter().map(|(_, request)| request).collect())
 }
 
-/// The calls said with 0.9 or more, and how many of them are right.
+/// Number of calls with a probability of 0.9 or more, and how many of them are right.
 fn sure(apart: i64, least: i64, spread: i64) -> (usize, usize) {
     let (service, truth) = at_random(apart, least, spread);
     assert!(service.is_event_loop());
@@ -44,8 +44,8 @@ fn sure(apart: i64, least: i64, spread: i64) -> (usize, usize) {
 
 #[test]
 fn requests_that_overtake_at_random_are_not_said_to_be_in_turn() {
-    // Without the beginning that supposes nothing, 383 of 400 are sure and 1 is right in the
-    // first, 127 and 62 in the second, 207 and 114 in the third.
+    // Without the restart that does not assume FIFO, 383 of 400 calls are sure and 1 is right in
+    // the first case, 127 and 62 in the second, 207 and 114 in the third.
     let micros = MS / 1_000;
     for (apart, least, spread) in [(125, 3_000, 250), (125, 250, 500), (1_000, 1_000, 4_000)] {
         let (said, right) = sure(apart * micros, least * micros, spread * micros);
@@ -59,9 +59,9 @@ fn requests_that_are_served_in_turn_are_said_to_be() {
     assert!(said > 380 && 100 * right >= 99 * said, "{right} of {said} sure calls");
 }
 
-/// A service that works on one request at a time, for eight clients that each ask again as soon as
-/// they are answered, and the request of each call. It works up to `work` nanoseconds before a call
-/// of `call` to twice that, and up to `after` when that has returned.
+/// A service that works on one request at a time, for eight clients that each send the next request
+/// as soon as they have a response, and the request of each call. It works up to `work` nanoseconds
+/// before a call that takes `call` to twice that, and up to `after` once that has returned.
 fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     let requests = 300;
@@ -87,8 +87,8 @@ fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<u32>) {
 
 #[test]
 fn requests_wait_for_their_turn_and_not_for_their_answer() {
-    // Where the time before the call is known better than the time after it, delays speak for a
-    // service that calls at once and answers late: without `waits.rs` 2 of 300 are right.
+    // If the time before the call is more predictable than the time after it, delays favour a
+    // service that calls immediately and responds late: without `waits.rs` 2 of 300 are right.
     for (work, call, after) in [(2, 10, 4), (2, 16, 8), (4, 16, 8)] {
         let (service, truth) = one_place(work * MS, call * MS, after * MS);
         let (found, _) = estimate(&service, None);
@@ -101,14 +101,14 @@ fn requests_wait_for_their_turn_and_not_for_their_answer() {
     }
 }
 
-/// An event loop that has more to do than it can, for `clients` clients that each ask again as soon
-/// as they are answered, and the request of each call. It reads all that has come, and then does
-/// what each of these is for, one after the other. Each request makes `most` calls of `kinds`
-/// kinds.
+/// An overloaded event loop for `clients` clients that each send the next request as soon as they
+/// have a response, and the request of each call. It reads all events that have arrived, and then
+/// handles them one after the other. Each request makes `most` calls of `kinds` kinds.
 fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     let mut made = Vec::new();
-    // What has come and was not read: when, its request, and how many calls that has made.
+    // Events that have arrived but were not read: time, request, and number of calls that it has
+    // made.
     let mut come: Vec<(i64, u32, u32)> = (0..clients).map(|at| (at as i64, NONE, 0)).collect();
     let (mut now, mut number) = (0, 0);
     while !come.is_empty() {
@@ -145,7 +145,8 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
     in_time_order(service, made)
 }
 
-/// The service with its requests and `made` calls in the order of time, and the request of each.
+/// The service with its requests and `made` calls in the order of time, and the request of each
+/// call.
 fn in_time_order(mut service: Service, made: Vec<(NodeSpan, u32)>) -> (Service, Vec<u32>) {
     service.request_threads = vec![[0, 0]; service.requests.len()];
     service.request_calls = (0..service.requests.len() as u32).map(|request| 2 * request).collect();
@@ -156,7 +157,7 @@ fn in_time_order(mut service: Service, made: Vec<(NodeSpan, u32)>) -> (Service, 
     (service, made.into_iter().map(|(_, request)| request).collect())
 }
 
-/// Fails where a thread with too much to do gives one request the calls of others.
+/// Fails if one request of an overloaded thread is assigned the calls of others.
 fn gives_each_request_its_calls(requests: usize, calls: u32, kinds: u32) {
     let (service, truth) = busy(requests, MS, 8, calls, kinds);
     assert!(service.is_event_loop());
@@ -174,7 +175,7 @@ fn a_thread_with_too_much_to_do_does_not_give_one_request_the_calls_of_many() {
 #[test]
 #[ignore = "takes a minute: `scripts/test --all` runs it"]
 fn nor_does_a_thread_with_too_much_to_do_for_long() {
-    // With delays since what each call is made after 378 of 1970 are right, and 531 of 3546.
+    // With delays measured from the trigger of each call, 378 of 1970 are right, and 531 of 3546.
     for (calls, kinds) in [(5, 2), (9, 3)] {
         gives_each_request_its_calls(400, calls, kinds);
     }

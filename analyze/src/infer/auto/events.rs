@@ -1,18 +1,18 @@
-//! The events of a service in the order of time, which the search goes through.
+//! The events of a service in the order of time, as the search processes them.
 
 use super::NONE;
 use super::service::Service;
 
-/// Something that happens at a service and bears on which call belongs to which request.
+/// An event at a service that affects which call belongs to which request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ServiceEvent {
     /// A request was received.
     Receipt(u32),
     /// A call was made.
     Call(u32),
-    /// A request was answered, where calls may be made for it afterwards.
+    /// A request was answered, but calls may still be made for it.
     Answer(u32),
-    /// A request is over: it was answered, or is given up, and nothing is done for it any more.
+    /// A request is closed: it was answered or abandoned, and no more calls are made for it.
     Reply(u32),
 }
 
@@ -38,7 +38,7 @@ pub(super) fn events(service: &Service) -> Vec<(i64, ServiceEvent)> {
     events
 }
 
-/// The calls of each request in the order of time, by the request that each call was given to.
+/// The calls of each request in the order of time, by the request that each call is assigned to.
 pub(super) fn calls_by_request(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
     let mut made = vec![Vec::new(); service.requests.len()];
     for (call, owner) in owner.iter().enumerate().filter(|(_, owner)| **owner != NONE) {

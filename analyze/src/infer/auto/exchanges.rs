@@ -1,12 +1,13 @@
-//! Exchanges of calls between requests after the search. A beam keeps few hypotheses, and what
-//! tells two requests apart often comes long after their calls: with the answer to one of them, or
-//! with the next call. So two requests exchange calls of a kind wherever both together fit better
-//! then: one call each, all from there on, or all up to there.
+//! Exchanges of calls between requests after the search. A beam keeps few hypotheses, and the
+//! evidence that distinguishes two requests often comes long after their calls: with the response
+//! to one of them, or with the next call. So two requests exchange calls of a kind wherever that
+//! raises their joint log-likelihood: one call each, all calls from there on, or all calls up to
+//! there.
 //!
-//! Models are learned from the result, so that they explain less of what the beam got wrong. An
-//! exchange after which one request overtakes the other is worth less, by as much as overtaking is
-//! rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the search
-//! is left alone.
+//! Models are learned from the result, so that they reproduce fewer errors of the beam. An exchange
+//! after which one request overtakes the other is penalised by as much as overtaking is rarer than
+//! delays predict. If requests are served FIFO ([`super::discipline`]), the result of the search is
+//! kept.
 
 use super::NONE;
 use super::agreement::candidates;
@@ -20,19 +21,19 @@ use crate::tuning::auto::learning::exchanges::{
     MAX_ALIKE, MAX_CALLS, MAX_OTHERS, MIN_GAIN, SWEEPS,
 };
 
-/// Calls that two requests exchange.
+/// The calls that two requests exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallExchange {
-    /// One for one.
+    /// One call each.
     One,
-    /// All from these on.
+    /// All calls from these on.
     Later,
-    /// All up to these.
+    /// All calls up to these.
     Earlier,
 }
 
-/// Exchanges calls of `service` between their requests, given by `owner`, where that fits better by
-/// `model`.
+/// Exchanges calls of `service` between their requests, given by `owner`, if that raises the
+/// log-likelihood under `model`.
 pub(super) fn improve(
     service: &Service,
     events: &[(i64, ServiceEvent)],
@@ -50,7 +51,7 @@ pub(super) fn improve(
     let scores = vec![None; service.requests.len()];
     let mut pairs =
         ExchangedCalls { service, shapes, model, made: calls_by_request(service, owner), scores };
-    // Two requests are compared again only where one of them has other calls since.
+    // Two requests are compared again only if the calls of one of them have changed since.
     let mut is_new = vec![true; service.requests.len()];
     for _ in 0..SWEEPS {
         let mut is_next = vec![false; service.requests.len()];
@@ -71,7 +72,7 @@ pub(super) fn improve(
     }
 }
 
-/// The `possible` requests that were received next to `own`.
+/// The `possible` requests that were received nearest in time to `own`.
 fn nearest_requests(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
@@ -85,20 +86,20 @@ fn nearest_requests(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     others
 }
 
-/// The calls of all requests, while they are exchanged.
+/// The calls of all requests while they are exchanged.
 struct ExchangedCalls<'a> {
     service: &'a Service,
     shapes: &'a mut Shapes,
     model: &'a mut ServiceModel,
     /// The calls of each request, in the order of time.
     made: Vec<Vec<u32>>,
-    /// Fit of each request with its calls, where that is known.
+    /// Log-likelihood of each request with its calls, if it was computed.
     scores: Vec<Option<f64>>,
 }
 
 impl ExchangedCalls<'_> {
-    /// Exchanges calls between two requests about the `call` of one of them, as is best; returns
-    /// whether any were.
+    /// Makes the best exchange between two requests at the `call` of one of them; returns whether
+    /// any call was exchanged.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
         let kind = self.service.calls[call as usize].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
@@ -133,8 +134,8 @@ impl ExchangedCalls<'_> {
         true
     }
 
-    /// 1 where an exchange of these calls lets the later request overtake, -1 where it ends that,
-    /// and 0 where they do not wait together.
+    /// Returns 1 if an exchange of these calls lets the later request overtake, -1 if it undoes
+    /// that, and 0 if the requests do not wait at the same time.
     fn in_order(&mut self, at: [(u32, u32); 2]) -> f64 {
         let since = at.map(|(request, call)| {
             let made: Vec<u32> =
@@ -152,8 +153,9 @@ impl ExchangedCalls<'_> {
         if (own < other) == (at[0].1 < at[1].1) { 1.0 } else { -1.0 }
     }
 
-    /// The calls of two requests after an exchange about one call of each. None where a request
-    /// cannot have made what it would get, or where it is the same as an exchange of one for one.
+    /// The calls of two requests after an exchange at one call of each. `None` if a request cannot
+    /// have made a call that it would get, or if the result is the same as exchanging one call
+    /// each.
     fn after_exchange(&self, at: [(u32, u32); 2], exchange: CallExchange) -> Option<[Vec<u32>; 2]> {
         let mut result = [Vec::new(), Vec::new()];
         let mut going = 0;
@@ -176,7 +178,7 @@ impl ExchangedCalls<'_> {
         (exchange == CallExchange::One || going > 2).then_some(result)
     }
 
-    /// Whether the request can have made the call.
+    /// Returns whether the request can have made the call.
     fn is_possible(&self, request: u32, call: u32) -> bool {
         let span = self.service.requests[request as usize];
         let begin = self.service.calls[call as usize].begin;
@@ -185,7 +187,7 @@ impl ExchangedCalls<'_> {
             && [NONE, request].contains(&self.service.bound_request(call))
     }
 
-    /// Fit of a request with the calls that it has.
+    /// Log-likelihood of a request with its current calls.
     fn current_score(&mut self, request: u32) -> f64 {
         if let Some(score) = self.scores[request as usize] {
             return score;
@@ -197,7 +199,7 @@ impl ExchangedCalls<'_> {
         score
     }
 
-    /// Fit of a request with these calls.
+    /// Log-likelihood of a request with these calls.
     fn score(&mut self, request: u32, made: &[u32]) -> f64 {
         self.model.request(self.service, self.shapes, request, made)
     }
@@ -211,8 +213,8 @@ mod tests {
     use crate::infer::auto::learn::learn;
     use crate::infer::auto::service::NodeSpan;
 
-    /// Pairs of requests that are open together. Each makes two calls, the second so long after the
-    /// first as tells them apart.
+    /// Pairs of requests that are open together. Each makes two calls, with a delay of the second
+    /// after the first that distinguishes the requests.
     fn service() -> (Service, Vec<u32>) {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         let mut calls = Vec::new();
@@ -245,7 +247,7 @@ mod tests {
         let right =
             |owner: &[u32]| owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
         assert!(right(&owner) >= 396, "nothing that is right is given away: {}", right(&owner));
-        // The second calls of every fourth pair are given to each other's request.
+        // The second calls of every fourth pair are swapped between its requests.
         let mut owner = truth.clone();
         for (call, owner) in owner.iter_mut().enumerate() {
             if service.calls[call].kind == 2 && *owner / 2 % 4 == 0 {
@@ -283,7 +285,7 @@ mod tests {
             pairs.after_exchange([(0, 2), (1, 3)], CallExchange::Earlier),
             Some([vec![1, 3], vec![0, 2]])
         );
-        // What was made before a request came is not for it.
+        // A call before the receipt of a request is not for it.
         assert_eq!(pairs.after_exchange([(0, 0), (2, 4)], CallExchange::One), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Assignments to begin with, each by one simple rule.
+//! Initial assignments of restarts, each by one simple rule.
 
 use rustc_hash::FxHashMap;
 
@@ -8,35 +8,36 @@ use super::service::{Service, UNKNOWN_THREAD};
 use super::thread_time;
 use crate::tuning::auto::learning::beginnings::MIN_SOLO;
 
-/// To which of the open requests that cover a call it is given at first.
+/// Rule that selects the initial request of a call among the open requests that cover it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InitialRule {
-    /// The one that was received first.
+    /// The request that was received first.
     Oldest,
-    /// The one that was received last.
+    /// The request that was received last.
     Newest,
-    /// The one that is answered next.
+    /// The request that is answered next.
     EndsFirst,
-    /// The one that is answered last.
+    /// The request that is answered last.
     EndsLast,
-    /// The one with the fewest calls of that kind so far, and of these the one that is answered
-    /// first, where calls are taken in the order in which they end: answers are passed on in turn.
+    /// The request with the fewest calls of that kind so far, and among these the one that is
+    /// answered first, with calls in the order of their ends: responses are forwarded FIFO.
     Delegated,
-    /// The one for which the thread that makes the call did something last.
+    /// The request for which the calling thread acted last.
     Thread,
-    /// The one with the fewest calls of that kind so far.
+    /// The request with the fewest calls of that kind so far.
     Fewest,
-    /// The one with the fewest calls of any kind so far, and of these the one that was received
-    /// first: a queue is served strictly in turn.
+    /// The request with the fewest calls of any kind so far, and among these the one that was
+    /// received first: a FIFO queue.
     Fifo,
-    /// The one that was answered last, of kinds that are seen to be made after the answer.
+    /// The request that was answered last, for kinds of calls that are seen after responses.
     Answered,
-    /// The first, but only requests that shared the service with the fewest others are learned from
-    /// at first.
+    /// The request that was received first, but the first model is learned only from requests that
+    /// shared the service with the fewest others.
     Solo,
-    /// The one that was woken first, by its receipt or by answers, and has done nothing since.
+    /// The request that was woken first, by its receipt or by responses, and has not acted since.
     Woken,
-    /// None of them: delays are those by which events follow each other more often than by chance.
+    /// No rule: delays are taken from the lags by which events follow each other more often than by
+    /// chance.
     Correlated,
 }
 
@@ -56,7 +57,7 @@ impl InitialRule {
         InitialRule::Delegated,
     ];
 
-    /// Whether what it goes by is known of the service.
+    /// Returns whether the data that the rule needs is known for the service.
     pub(super) fn is_known(self, service: &Service) -> bool {
         match self {
             InitialRule::Thread => !service.call_threads.is_empty(),
@@ -67,7 +68,7 @@ impl InitialRule {
     }
 }
 
-/// The assignment by a rule.
+/// Assigns the calls by a rule.
 pub(super) fn assign_by_rule(
     service: &Service,
     events: &[(i64, ServiceEvent)],
@@ -81,7 +82,7 @@ pub(super) fn assign_by_rule(
     let mut made: Vec<Vec<u32>> = vec![Vec::new(); service.requests.len()];
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut totals: FxHashMap<u32, u32> = FxHashMap::default();
-    // For which request each thread did something last.
+    // The request for which each thread acted last.
     let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
     let known = |by: &[u32; 2]| Some(by[0]).filter(|thread| *thread != UNKNOWN_THREAD);
     let thread_of_call = |call: u32| service.call_threads.get(call as usize).and_then(known);
@@ -152,15 +153,16 @@ pub(super) fn assign_by_rule(
     owner
 }
 
-/// The assignment by `InitialRule::PassedOn`. A request that is passed over at its call is never
-/// made up for where calls are taken as they begin: each one after it goes to the request of the
-/// next. Taken as they end, at most the answers that come between are exchanged.
+/// The assignment by [`InitialRule::Delegated`]. With calls in the order of their beginnings, a
+/// request that is skipped at its call is never compensated for: each later request gets the call
+/// of the next one. With calls in the order of their ends, at most the responses in between are
+/// exchanged.
 fn delegated_requests(service: &Service) -> Vec<u32> {
     let mut owner = vec![NONE; service.calls.len()];
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut order: Vec<u32> = (0..service.calls.len() as u32).collect();
     order.sort_by_key(|call| service.calls[*call as usize].end);
-    // When all requests up to each are closed.
+    // When all requests up to each one are closed.
     let closed = (0..service.requests.len() as u32).scan(i64::MIN, |latest, request| {
         *latest = service.closed_at(request).max(*latest);
         Some(*latest)
@@ -191,8 +193,8 @@ fn delegated_requests(service: &Service) -> Vec<u32> {
     owner
 }
 
-/// Whether each request shared the service with the fewest others: mostly those that had it to
-/// themselves.
+/// Returns for each request whether it shared the service with the fewest others: mostly requests
+/// that were open alone.
 pub(super) fn solo_requests(service: &Service, events: &[(i64, ServiceEvent)]) -> Vec<bool> {
     let mut most = vec![0u32; service.requests.len()];
     let mut open: Vec<u32> = Vec::new();

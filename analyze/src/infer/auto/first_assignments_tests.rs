@@ -1,11 +1,11 @@
-//! What answers that are passed on in turn tell, by hand.
+//! Evidence from responses that are forwarded FIFO, in handwritten traces.
 
 use super::*;
 use crate::infer::auto::events::events;
 use crate::infer::span::NodeSpan;
 
-/// Requests that wait together, each with one call. The second is the first to be called for, and
-/// is answered first.
+/// Requests that wait together, each with one call. The second request makes its call first and is
+/// answered first.
 fn overtaken() -> (Service, Vec<u32>) {
     let mut service = Service { window: 1_000, ..Service::default() };
     for at in 0..20 {
@@ -53,6 +53,7 @@ fn the_answer_that_comes_first_is_passed_on_first() {
         window: 1_000,
         ..Service::default()
     };
-    // Taken as they begin, the first call would be for the second request, which is answered first.
+    // In the order of their beginnings, the first call would be for the second request, which is
+    // answered first.
     assert_eq!(assign_by_rule(&service, &events(&service), InitialRule::Delegated), [0, 1]);
 }

@@ -1,4 +1,4 @@
-//! Fit of a request's calls and answer to the model of its service.
+//! Log-likelihood of the calls and the response of a request under the model of its service.
 
 use super::at::RequestState;
 use super::model::{CallDelay, ServiceModel, StepScores};
@@ -10,12 +10,12 @@ use crate::tuning::auto::model::fit::{
     ANY_DELAY, MIN_NEXT, MIN_OPEN, MIN_SHAPED, NO_TRIGGER, NOT_COVERED, ORDER_WEIGHT, UNKNOWN,
 };
 
-/// No delay.
+/// Absent delay.
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
 impl ServiceModel {
-    /// Fit of something done for a request at `time`, after such a delay. `triggered` is the time
-    /// of its trigger; `own` is the delay that was learned from just this.
+    /// Log-likelihood of an action for a request at `time`, after such a delay. `triggered` is the
+    /// time of its trigger; `own` is the delay that was learned from this very action.
     fn timing(
         &self,
         service: &Service,
@@ -41,7 +41,7 @@ impl ServiceModel {
         density + missing + delay.open[open_calls(service, at.made, time)]
     }
 
-    /// Fit of `call` to a request in that state.
+    /// Log-likelihood of `call` for a request in that state.
     pub(super) fn call(
         &mut self,
         service: &Service,
@@ -52,7 +52,8 @@ impl ServiceModel {
         self.score_call(service, shapes, at, call).0
     }
 
-    /// Since when a request in that state waits for making such a call; `None`: it does not.
+    /// Since when a request in that state has been waiting to make such a call; `None`: it is not
+    /// waiting.
     pub(super) fn waiting_since(
         &mut self,
         service: &Service,
@@ -63,8 +64,8 @@ impl ServiceModel {
         self.score_call(service, shapes, at, call).1
     }
 
-    /// Fit of `call` to a request in that state, and since when the request waits for making such a
-    /// call.
+    /// Log-likelihood of `call` for a request in that state, and since when the request has been
+    /// waiting to make such a call.
     pub(super) fn score_call(
         &mut self,
         service: &Service,
@@ -101,8 +102,8 @@ impl ServiceModel {
         (score, waiting)
     }
 
-    /// Probability of a call of that kind after the answer, if it is made then, or else before it,
-    /// as a logarithm.
+    /// Log-probability of a call of that kind after the response, if it is made then, or otherwise
+    /// before it.
     fn post_reply_score(&self, service: &Service, request: u32, call: u32) -> f64 {
         if !service.goes_on_after_answers() {
             return 0.0;
@@ -113,14 +114,15 @@ impl ServiceModel {
         if call.begin > request.end { after.ln() } else { before.ln() }
     }
 
-    /// Promise of the end of the call for the request.
+    /// Lookahead: evidence from the end of the call for the request.
     pub(super) fn lookahead(&self, service: &Service, request: u32, call: u32) -> f64 {
         let learned =
             self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
         self.lookaheads.lookahead(service, request, call, learned)
     }
 
-    /// Fit of the answer to a request in that state at its time, with nothing more done for it.
+    /// Log-likelihood of the response to a request in that state at its time, with no further
+    /// calls.
     pub(super) fn reply(
         &mut self,
         service: &Service,
@@ -130,7 +132,8 @@ impl ServiceModel {
         self.finish(service, shapes, at) + self.answer(service, at)
     }
 
-    /// Fit of a request with just these calls, in the order of time, and of its answer at its time.
+    /// Log-likelihood of a request with exactly these calls, in the order of time, and of its
+    /// response at its time.
     pub(super) fn request(
         &mut self,
         service: &Service,
@@ -152,7 +155,7 @@ impl ServiceModel {
         )
     }
 
-    /// Fit of a request in that state with nothing more done for it.
+    /// Log-likelihood that a request in that state makes no further calls.
     pub(super) fn finish(
         &mut self,
         service: &Service,
@@ -164,7 +167,7 @@ impl ServiceModel {
         if service.evidence.contains(Evidence::Shapes) { just - least } else { 0.0 }
     }
 
-    /// Fit of the answer to a request in that state at its time.
+    /// Log-likelihood of the time of the response to a request in that state.
     pub(super) fn answer(&self, service: &Service, at: &RequestState<'_>) -> f64 {
         let request = service.requests[at.request as usize];
         if request.end == OPEN {
@@ -180,7 +183,7 @@ impl ServiceModel {
             + self.by_thread(service, at, REPLY, service.answering_thread(at.request), request.end)
     }
 
-    /// Odds that this thread makes such a call (or the reply).
+    /// Log-odds that this thread makes such a call (or the reply).
     fn by_thread(
         &self,
         service: &Service,
@@ -193,15 +196,15 @@ impl ServiceModel {
         self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
 
-    /// Fit of a call of that kind that is made for no request.
+    /// Log-likelihood of a call of that kind that is made for no request.
     pub(super) fn spontaneous(&self, kind: u32) -> f64 {
         self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
     }
 }
 
 impl StepScores {
-    /// Whether a request in that state waits for making such a call at `time`, which it might have
-    /// made since it was triggered.
+    /// Returns whether a request in that state is waiting at `time` to make such a call, which it
+    /// could have made since it was triggered.
     fn waits(
         &self,
         service: &Service,
@@ -215,7 +218,7 @@ impl StepScores {
     }
 }
 
-/// The calls `made` for a request, in their order, before its answer.
+/// The calls `made` for a request, in their order, before its response.
 pub(super) fn before_answer<'made>(
     service: &Service,
     request: u32,

@@ -1,5 +1,5 @@
-//! Calls that fit no request at all. Where many do not, requests are missing, and what is said of
-//! the others is doubtful, too.
+//! Calls that fit no request at all. If there are many, requests are missing from the trace, and
+//! the assignment of the other calls is doubtful, too.
 
 use rustc_hash::FxHashMap;
 
@@ -12,17 +12,18 @@ use crate::tuning::auto::services::fits::MAX_PREPARING_CALLS;
 pub(super) struct RequestMatch {
     /// Whether requests were open when it was made, and all of them were answered at some time.
     pub(super) are_answered: bool,
-    /// Whether one of them lasted until the call had its answer.
+    /// Whether one of them lasted until the call was answered.
     pub(super) is_covered: bool,
-    /// Whether its thread was at a request when it made the call.
+    /// Whether its thread was working on a request when it made the call.
     is_at_it: bool,
 }
 
 impl Service {
-    /// Number of calls that no request covers: none that was ever answered was open when they were
-    /// made and lasted until they were answered. A request that is never answered covers everything
-    /// that comes after it, and so proves nothing, unless the calling thread is at it: it received
-    /// it last. What a thread does before its first request prepares it, and is for none.
+    /// Number of calls that no request covers: no request that was ever answered was open when they
+    /// were made and lasted until they were answered. A request that is never answered covers
+    /// everything after it, and so proves nothing, unless the calling thread works on it: it
+    /// received that request last. Calls of a thread before its first request are preparation, and
+    /// for no request.
     pub(super) fn unmatched_calls(&self) -> usize {
         let prepares = self.made_in_preparation();
         let unfit =
@@ -30,16 +31,16 @@ impl Service {
         self.match_requests().into_iter().zip(prepares).filter(unfit).count()
     }
 
-    /// Whether a thread that has received nothing since `request` still is at it when it makes
-    /// `call`: the request is not answered, or was not longer ago than it took.
+    /// Returns whether a thread that has received nothing since `request` still works on it when it
+    /// makes `call`: the request is not answered, or was answered no longer ago than it took.
     fn is_at(&self, request: u32, call: u32) -> bool {
         let (is_itself, begin) = (self.is_itself(request, call), self.calls[call as usize].begin);
         let NodeSpan { begin: received, end, .. } = self.requests[request as usize];
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
-    /// Whether the thread of each call made it before the first request that it received, to be
-    /// ready for requests.
+    /// Returns for each call whether its thread made it before the first request that it received,
+    /// in preparation for requests.
     fn made_in_preparation(&self) -> Vec<bool> {
         let mut first: FxHashMap<u32, i64> = FxHashMap::default();
         for ([receiver, _], request) in self.request_threads.iter().zip(&self.requests) {
@@ -83,10 +84,11 @@ impl Service {
                         self.requests[*request as usize].end != OPEN
                             && self.outlasts(*request, call)
                     };
-                    // A call may be for a request that is never answered, however long that lasts.
+                    // A call may be for a request that is never answered, however long that stays
+                    // open.
                     let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
                     let are_answered = !open.is_empty() && open.iter().all(is_answered);
-                    // The thread that makes the call has got nothing else to do since.
+                    // The calling thread has received no other request since.
                     let thread = self.calling_thread(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
                     let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));

@@ -1,4 +1,5 @@
-//! Calls that fit a request, and calls that fit none: by times, and by what their threads do.
+//! Calls that fit a request, and calls that fit none: by times, and by the activity of their
+//! threads.
 
 use super::estimate::estimate;
 use super::service::OPEN;
@@ -6,8 +7,8 @@ use super::tests::{MS, likeliest, lot, service};
 
 #[test]
 fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
-    // A mail is taken line by line: in the first line another call begins, and its answer comes in
-    // the second.
+    // A mail is received line by line: during the first line another call begins, and its response
+    // comes during the second.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {
         let begin = 20 * MS * at + lot(at, MS);
@@ -26,8 +27,8 @@ fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
 
 #[test]
 fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
-    // Data comes on a connection of its own and is not answered; the thread that took it makes a
-    // call for it.
+    // Data comes on a connection of its own and is not answered; the thread that received it makes
+    // a call for it.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {
         let begin = 20 * MS * at;
@@ -45,7 +46,7 @@ fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
 
 #[test]
 fn a_call_fits_the_request_that_its_thread_has_just_answered() {
-    // Each request takes 2 ms; a millisecond or 3 after its answer the thread makes a call.
+    // Each request takes 2 ms; 1 ms or 3 ms after its response the thread makes a call.
     let after = |ms: i64| {
         let begin = |at: i64| 20 * MS * at;
         let requests = (0..40).map(|at| (begin(at), begin(at) + 2 * MS, 9)).collect();
@@ -61,7 +62,7 @@ fn a_call_fits_the_request_that_its_thread_has_just_answered() {
 
 #[test]
 fn what_a_thread_does_before_its_first_request_is_for_none() {
-    // Forty processes that each open their connections first and then take one request.
+    // Forty processes that each open their connections first and then receive one request.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {
         let begin = 20 * MS * at;
@@ -77,7 +78,7 @@ fn what_a_thread_does_before_its_first_request_is_for_none() {
     service.request_threads = (0..40).map(|thread| [thread, thread]).collect();
     service.call_threads = (0..120).map(|call| [call / 3, call / 3]).collect();
     assert_eq!(service.unmatched_calls(), 0);
-    // A process that makes 80 calls without a request has requests that were not seen.
+    // A process that makes 80 calls without a request has requests that were not recorded.
     service.call_threads = vec![[39, 39]; 120];
     assert_eq!(service.unmatched_calls(), 80);
 }

@@ -1,4 +1,4 @@
-//! The flags of auto.
+//! The flags of `auto`.
 
 use registry::{Flag, FlagChoice, FlagValues};
 
@@ -6,7 +6,7 @@ use crate::evidence::Evidence;
 use crate::infer::{flags, linking};
 use crate::options::Options;
 
-/// Kinds of evidence that are left out.
+/// Kinds of evidence that are switched off.
 pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
     "without",
     "KIND",
@@ -18,8 +18,8 @@ pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
 .unlisted()
 .delimited(',');
 
-/// Sets what the user chose. Messages that are no calls are linked by message linking, so its
-/// constants count, too.
+/// Sets the options that the user chose. Messages that are not calls are linked by message linking,
+/// so its constants count, too.
 pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     if given.is_given(&WITHOUT) {
         options.without = given.all_values(&WITHOUT);

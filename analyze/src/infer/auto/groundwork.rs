@@ -1,4 +1,4 @@
-//! The groundwork of a stretch: what is found before any service is looked at by itself.
+//! The groundwork of a batch: results that are found before any service is examined separately.
 
 use super::queues::Queues;
 use crate::calls::Calls;
@@ -7,18 +7,18 @@ use crate::infer::input::InferenceInput;
 use crate::infer::linking::LinkingAlgorithm;
 use crate::links::Links;
 
-/// The parts that all services of a stretch share.
+/// The parts that all services of a batch share.
 pub(super) struct Groundwork {
     /// Links by message linking.
     pub(super) linked: Links,
     /// Pairs of messages that are one call.
     pub(super) calls: Calls,
-    /// Queues, and what is delivered out of each.
+    /// Queues, and the deliveries of each.
     pub(super) queues: Queues,
 }
 
 impl Groundwork {
-    /// The groundwork of a stretch.
+    /// The groundwork of a batch.
     pub(super) fn from_input(input: &InferenceInput<'_>) -> Groundwork {
         let InferenceInput { trace, naming, options, .. } = *input;
         let linked = LinkingAlgorithm.infer_links(input);

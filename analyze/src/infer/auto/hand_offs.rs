@@ -1,4 +1,4 @@
-//! The hand-offs between the threads of each service, from those of the trace's processes.
+//! The hand-offs between the threads of each service, from the hand-offs of the trace's processes.
 
 use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -11,18 +11,19 @@ use crate::infer::input::InferenceInput;
 pub(super) struct ServiceHandoff {
     /// When the first one signalled, by the clock of the service.
     pub(super) signalled: i64,
-    /// When the other one woke, likewise.
+    /// When the other one woke, by the same clock.
     pub(super) woken: i64,
     /// The thread that signalled, by its number in the service.
     pub(super) from: u32,
-    /// The thread that woke; [`UNKNOWN_THREAD`] where nobody waited.
+    /// The thread that woke; [`UNKNOWN_THREAD`] if no thread waited.
     pub(super) to: u32,
-    /// What was signalled.
+    /// The signalled object.
     pub(super) object: i64,
 }
 
-/// The hand-offs of each node of `input`, by threads as `number` has them and by the clock of the
-/// node: its own, unless `is_by_peers` says that all times of the node are on the common clock.
+/// The hand-offs of each node of `input`, with threads numbered by `number` and times on the clock
+/// of the node: its own clock, unless `is_by_peers` states that all times of the node are on the
+/// common clock.
 pub(super) fn handoffs_by_node(
     input: &InferenceInput<'_>,
     is_by_peers: impl Fn(u32) -> bool,
@@ -33,7 +34,7 @@ pub(super) fn handoffs_by_node(
     if handoffs.is_empty() {
         return of;
     }
-    // Nodes that are less than a process have no hand-offs between them.
+    // Nodes that are only a part of a process have no hand-offs between them.
     let mut nodes: FxHashMap<NodeId, Option<u32>> = FxHashMap::default();
     for row in 0..trace.len() {
         let message = trace.message(row);
@@ -62,11 +63,12 @@ pub(super) fn handoffs_by_node(
     of
 }
 
-/// How far the clock of a process is ahead of the common one, since when on the common clock.
+/// How far the clock of a process is ahead of the common clock, with the common time from which on
+/// that applies.
 #[derive(Debug, Default)]
 struct ProcessClock(Vec<(i64, i64)>);
 
-/// The clocks of these processes, by their messages.
+/// The clocks of these processes, from their messages.
 fn clocks(
     trace: &MessageTrace,
     processes: impl Iterator<Item = NodeId>,

@@ -1,4 +1,4 @@
-//! Connections that a process hands on to another one, as a server does that checks who a client is
+//! Connections that a process passes to another one, as a server does that authenticates a client
 //! before it serves it.
 
 use message_trace::FROM_CONNECTING;

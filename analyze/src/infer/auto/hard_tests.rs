@@ -1,12 +1,12 @@
-//! What is no plain call and return: retries, nodes that collect messages before they send one, and
-//! work that no request asks for. docs/accuracy.md says what of it is found.
+//! Systems that are not plain call and return: retries, nodes that collect messages before they
+//! send one, and work that no request asks for. docs/accuracy.md states how much of them is found.
 
 use std::collections::HashMap;
 
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
 
-/// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
+/// For messages of each kind: how many have their true cause as the likeliest one, and how many
 /// there are.
 type CorrectCounts = HashMap<&'static str, (usize, usize)>;
 
@@ -14,17 +14,18 @@ type CorrectCounts = HashMap<&'static str, (usize, usize)>;
 #[derive(Default)]
 struct RetryTrace {
     flows: i64,
-    /// When each message was sent, by whom, to whom, over which connection, and whether it is an
-    /// answer.
+    /// When each message was sent, from which node, to which node, over which connection, and
+    /// whether it is a response.
     sent: Vec<(i64, &'static str, &'static str, i64, bool)>,
     lost: Vec<i64>,
     /// Whether all are datagrams.
     datagrams: bool,
-    /// Of each message when it was sent, which no other was, when its cause was, and what it is.
+    /// For each message its sending time, which is unique, the sending time of its cause, and its
+    /// kind.
     truth: Vec<(i64, Option<i64>, &'static str)>,
 }
 
-/// A call: its connection, and when it was sent and received.
+/// A call: its ends, its connection, and when its request was sent.
 #[derive(Clone, Copy)]
 struct Call {
     from: &'static str,
@@ -33,14 +34,14 @@ struct Call {
     sent: i64,
 }
 
-/// Who calls, and whom.
+/// The caller and the callee.
 type CallerAndCallee = (&'static str, &'static str);
 
-/// How long a message takes.
+/// Latency of a message.
 const NETWORK: i64 = MS / 10;
 
 impl RetryTrace {
-    /// A call at about that `time`, caused by what was sent at `cause`, over a connection of its
+    /// A call at about that `time`, caused by the message sent at `cause`, over a connection of its
     /// own.
     fn call(
         &mut self,
@@ -52,7 +53,7 @@ impl RetryTrace {
         self.call_on(ends, time, cause, what, None)
     }
 
-    /// The same on that connection, if there is one.
+    /// The same call on that connection, if given.
     fn call_on(
         &mut self,
         (from, to): CallerAndCallee,
@@ -68,12 +69,12 @@ impl RetryTrace {
         Call { from, to, flow, sent }
     }
 
-    /// What was sent at that time is not received.
+    /// Loses the message that was sent at that time.
     fn lose(&mut self, sent: i64) {
         self.lost.push(sent);
     }
 
-    /// The answer to `call`. Returns when it was sent.
+    /// The response to `call`. Returns the time at which it was sent.
     fn answer(&mut self, call: Call, time: i64, cause: i64, what: &'static str) -> i64 {
         let sent = self.at(time);
         self.sent.push((sent, call.to, call.from, call.flow, true));
@@ -81,12 +82,12 @@ impl RetryTrace {
         sent
     }
 
-    /// A time that no other message has, from `time`.
+    /// Returns the first time from `time` on at which no other message was sent.
     fn at(&self, time: i64) -> i64 {
         (time..).find(|time| self.truth.iter().all(|(sent, ..)| sent != time)).unwrap()
     }
 
-    /// What is found of it.
+    /// Infers links, and counts the right ones.
     fn right(self) -> CorrectCounts {
         let mut fixture = Fixture::new();
         for (sent, from, to, flow, answers) in self.sent {
@@ -117,20 +118,20 @@ impl RetryTrace {
     }
 }
 
-/// How a first try goes wrong, and where the second one goes.
+/// How the first attempt of a retry fails, and where the second one goes.
 #[derive(Clone, Copy, Debug)]
 enum RetryScenario {
-    /// The store answers `after` ms after the first try, if at all; the second try goes to `other`
-    /// over a connection of its own.
+    /// The store responds `after` ms after the first attempt, if at all; the second attempt goes to
+    /// `other` over a connection of its own.
     Late { other: &'static str, after: Option<i64> },
-    /// A datagram is lost; the second goes to the same store from the same socket.
+    /// A datagram is lost; the second one goes to the same store from the same socket.
     Lost,
-    /// The same, but it is the answer that is lost.
+    /// The same, but the response is lost.
     AnswerLost,
 }
 
-/// Requests about every 7 ms. Each asks a store, and again after 20 ms where that has not
-/// answered, as every tenth time it does not.
+/// Requests about every 7 ms. Each asks a store, and again after 20 ms if that has not responded,
+/// which happens every tenth time.
 fn retries(trouble: RetryScenario) -> CorrectCounts {
     let datagrams = matches!(trouble, RetryScenario::Lost | RetryScenario::AnswerLost);
     let mut made = RetryTrace { datagrams, ..RetryTrace::default() };
@@ -188,7 +189,7 @@ fn a_second_try_is_for_the_same_request_and_a_late_answer_for_the_first() {
     }
 }
 
-/// Three messages of one request come together at a node that then sends one.
+/// Three messages of one request meet at a node that then sends one.
 fn joined() -> CorrectCounts {
     let mut made = RetryTrace::default();
     for number in 0..300 {
@@ -209,7 +210,7 @@ fn joined() -> CorrectCounts {
     made.right()
 }
 
-/// A log that writes to a disk what four requests bring, and then answers all four.
+/// A log that writes the data of four requests to a disk, and then answers all four.
 fn batches() -> CorrectCounts {
     let mut made = RetryTrace::default();
     for batch in 0..100 {
@@ -240,8 +241,8 @@ fn batches() -> CorrectCounts {
     made.right()
 }
 
-/// Requests about every `gap` ms that each ask a store; and every 10 ms the server asks
-/// `whom` how it is, whatever else it does.
+/// Requests about every `gap` ms that each ask a store; and every 10 ms the server sends a health
+/// check to `whom`, independently of its requests.
 fn pings(whom: &'static str, gap: i64) -> CorrectCounts {
     let mut made = RetryTrace::default();
     for number in 0..300 {
@@ -267,8 +268,8 @@ fn pings(whom: &'static str, gap: i64) -> CorrectCounts {
 fn what_is_sent_when_all_has_come_is_caused_by_what_came_last() {
     let right = joined();
     assert_eq!(right["joined"], (300, 300));
-    // Each of the parts is made of one message in a millisecond or two, while the next one comes
-    // every five.
+    // Each of the parts is made of one message within one or two milliseconds, and the next message
+    // comes every five.
     assert!(right["part"].0 > 850, "{right:?}");
 }
 
@@ -278,8 +279,8 @@ fn a_batch_is_for_the_request_that_filled_it_and_the_others_are_answered_by_them
     for what in ["request", "write", "written", "response of the last"] {
         assert_eq!(right[what].0, right[what].1, "{what}");
     }
-    // A message has one cause, and a call one request that it is made for: that the others waited
-    // for the batch, too, cannot be said. Their own requests are taken for the cause.
+    // A message has one cause, and a call one request that it is made for: that the other requests
+    // waited for the batch, too, cannot be expressed. Their own requests are treated as the cause.
     assert_eq!(right["response of others"], (0, 300));
 }
 
@@ -289,9 +290,9 @@ fn what_a_timer_sends_is_for_no_request() {
         for (what, (right, all)) in pings("registry", gap) {
             assert_eq!(right, all, "{gap}: {what}");
         }
-        // Where a timer asks the same as requests do, nothing but its interval tells them apart,
-        // which is not looked at then: those that fall into a request are taken for its own. What
-        // requests ask for is found all the same.
+        // If a timer sends the same requests as a request does, only its interval distinguishes
+        // them, and that is not examined: timer calls that fall within a request are attributed to
+        // it. The calls of requests are found all the same.
         let right = pings("store", gap);
         let (pings, all) = right["ping"];
         assert!(gap < 20 || pings as f64 > 0.95 * all as f64, "{gap}: {right:?}");

@@ -1,7 +1,7 @@
-//! What a thread heard last before it answered, against the requests that calls were given to. Who
-//! answers what another thread received, and waits for calls of its own, answers with what it heard
-//! last. Where most calls that were heard last are given to other requests, the model does not fit,
-//! however sure it is.
+//! Contradicted calls: the last response that a thread received before it answered, compared with
+//! the request that the call was assigned to. A thread that answers a request which another thread
+//! received, and waits for its own calls, answers with the last response that it received. If most
+//! such calls are assigned to other requests, the model is wrong, however confident it is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,12 +11,12 @@ use crate::tuning::auto::services::heard_last::{
     CALLS_PER_EXCEPTION, CONTRADICTED_SHARE, MIN_ANSWERS,
 };
 
-/// Number of calls that were heard last before an answer to another request than the one that they
-/// were given to, and number of all that were heard last. None where that is not many.
+/// Number of calls that were received last before the answer to another request than the assigned
+/// one, and number of all calls that were received last. `None` if these are few.
 pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
     let calls = service.call_threads.len();
     let by_others = service.call_threads.iter().filter(|[maker, hearer]| maker != hearer).count();
-    // Tasks go from thread to thread.
+    // Tasks move between threads.
     if CALLS_PER_EXCEPTION * by_others > calls {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) ->
         let before = heard.partition_point(|(time, _)| *time <= span.end);
         let last = before.checked_sub(1).map(|last| heard[last]);
         let last = last.filter(|(time, _)| span.end != OPEN && *time >= span.begin);
-        // An answer without a call has none of its own.
+        // An answer without a call of its own finds the call of an earlier answer.
         if let Some((_, call)) = last.filter(|(_, call)| used.insert(*call)) {
             all += 1;
             others += u64::from(found.request_of_call.get(call as usize) != Some(&request));
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::infer::span::NodeSpan;
 
-    /// Workers that answer what they made a call for.
+    /// Workers that answer the request for which they made a call.
     fn service(reader: u32) -> Service {
         let mut service = Service::default();
         for request in 0..60 {
@@ -69,7 +69,7 @@ mod tests {
         service
     }
 
-    /// What is said where calls are given to requests that are this far off.
+    /// The result if calls are assigned to requests that are this far off.
     fn contradictions_at_offset(off: u32, reader: u32) -> Option<[u64; 2]> {
         let owner = (0..60).map(|call| call + off).collect();
         count_contradicted_calls(
@@ -82,7 +82,7 @@ mod tests {
     fn calls_that_are_given_to_others_than_their_threads_answer_are_in_doubt() {
         assert_eq!(contradictions_at_offset(1, 1), Some([60, 60]));
         assert_eq!(contradictions_at_offset(0, 1), None);
-        // A thread that receives as well may answer anything.
+        // A thread that also receives requests may answer anything.
         assert_eq!(contradictions_at_offset(1, 4), Some([45, 45]));
     }
 

@@ -1,10 +1,10 @@
-//! The request that the thread of a call holds. In a server that gives each request to a thread,
+//! The request that the thread of a call is bound to. In a server with one thread per request,
 //! which does all of its work and answers it, a call was made for the request that its thread has
 //! received and not answered yet. No search can find more. The trace itself shows whether a service
-//! is such a server: no thread receives a request while it holds another one, whoever receives a
-//! request answers it, and the calls are made by threads that hold one and end before they answer.
-//! Requests must overlap for that to be seen. An event loop, which has one thread for all, fails at
-//! once.
+//! is such a server: no thread receives a request while it is bound to another one, the thread that
+//! receives a request answers it, and calls are made by bound threads and end before these answer.
+//! Requests must overlap for this to be visible. An event loop, which has one thread for all
+//! requests, fails immediately.
 
 use rustc_hash::FxHashMap;
 
@@ -13,8 +13,8 @@ use super::events::{ServiceEvent, events};
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
-/// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty
-/// where the rule does not hold.
+/// The request that the thread of each call of `service` is bound to, [`NONE`] if it is bound to
+/// none; empty if the service is no such server.
 pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
     if service.call_threads.is_empty() {
         return Vec::new();
@@ -34,7 +34,8 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
                 }
                 cases += 1;
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
-                // Work for a request after its answer is done before its thread holds another one.
+                // Work for a request after its response ends before its thread is bound to another
+                // one.
                 let before = holds.insert(receiver, request);
                 let is_unanswered =
                     |before: u32| service.request_end(&service.requests[before as usize]) > time;
@@ -77,8 +78,8 @@ mod tests {
     use super::*;
     use crate::infer::auto::service::NodeSpan;
 
-    /// Two requests at a time, each with a call; `thread` is that of the receipt, the call and the
-    /// reply of a request.
+    /// Two requests at a time, each with a call; `thread` returns the thread of the receipt, the
+    /// call and the reply of a request.
     fn service(thread: impl Fn(u32, usize) -> u32) -> Service {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..60_u32 {

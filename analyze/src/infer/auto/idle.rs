@@ -1,4 +1,4 @@
-//! Calls of a service while nothing is asked of it.
+//! Calls of a service while no request is open.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use super::events::ServiceEvent;
 use super::service::Service;
 use crate::tuning::auto::model::fit::{IDLE_NEVER, MIN_IDLE};
 
-/// Rate of calls of each kind while no request is open, per nanosecond, as a logarithm.
+/// Logarithm of the rate of calls of each kind while no request is open, per nanosecond.
 pub(super) fn while_idle(service: &Service, events: &[(i64, ServiceEvent)]) -> FxHashMap<u32, f64> {
     let mut counts: FxHashMap<u32, f64> =
         service.calls.iter().map(|call| (call.kind, IDLE_NEVER)).collect();
@@ -33,7 +33,7 @@ pub(super) fn while_idle(service: &Service, events: &[(i64, ServiceEvent)]) -> F
     }
     let all = events.last().map_or(1, |(time, _)| time.saturating_sub(begin)).max(1) as f64;
     let idle = f64::max(idle, MIN_IDLE * all);
-    // Where hardly any time is idle, what never happened is rarer still.
+    // If there is hardly any idle time, a kind that never occurred in it is rarer still.
     let rate = |count: f64| (count / if count > IDLE_NEVER { idle } else { all }).ln();
     counts.into_iter().map(|(kind, count)| (kind, rate(count))).collect()
 }

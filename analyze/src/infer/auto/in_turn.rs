@@ -1,18 +1,18 @@
-//! Two sequences put beside each other in their order, what is given and what is begun: jobs and
-//! their runs, pushes and deliveries. One that was not seen on either side must not shift all that
-//! come after it, so some of both may be left out.
+//! FIFO alignment of two sequences: items given and items begun, such as jobs and their runs, or
+//! pushes and deliveries. An item that was not recorded on either side must not shift all later
+//! ones, so some of both may be left out.
 
 use crate::tuning::auto::queues::in_turn::{LEFT_OUT_FACTOR, MAX_AHEAD};
 
-/// The place among the `given`, by their times in order, of each of the `begun`: in their turn,
-/// some of both left out, so that they begin soon after they were given. `fits` says whether one
-/// may be the other, by their places.
+/// The place of each of the `begun` among the `given`, by their times, which are in order: matched
+/// FIFO with some of both left out, so that each begins soon after it was given. `fits` states
+/// whether two may match, by their places.
 pub(super) fn match_in_fifo(
     given: &[i64],
     begun: &[i64],
     fits: impl Fn(usize, usize) -> bool,
 ) -> Vec<Option<usize>> {
-    // One of them is left out where that saves more than this number of usual waits.
+    // An item is left out if that saves more than this number of usual waits.
     let mut waits: Vec<i64> = begun
         .iter()
         .zip(given)
@@ -23,13 +23,13 @@ pub(super) fn match_in_fifo(
     }
     let middle = waits.len() / 2;
     let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT_FACTOR).max(1);
-    // Cost of having done with the first ones that are given, by how far these are ahead of those
-    // begun, and how that came about.
+    // Cost of having processed the first items given, by how far these are ahead of the items
+    // begun, and the step that led there.
     let width = 2 * MAX_AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
     let mut how: Vec<AlignmentStep> = Vec::with_capacity((begun.len() + 1) * width);
-    // Distance by which jobs are ahead in the middle of what is looked at, by the run: it goes
-    // after what is cheapest, as what is left out adds up.
+    // Distance by which jobs are ahead in the middle of the band, by the run: it follows the
+    // cheapest entry, since items left out add up.
     let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
     let place = |run: usize, ahead: usize, middle: isize| {
         (run + ahead).checked_add_signed(middle)?.checked_sub(MAX_AHEAD)
@@ -96,7 +96,7 @@ pub(super) fn match_in_fifo(
     taken
 }
 
-/// Next step where the two are put beside each other: both, or one that is left out.
+/// The next step of the alignment: both items, or one that is left out.
 #[derive(Clone, Copy)]
 enum AlignmentStep {
     Both,
@@ -117,11 +117,11 @@ mod tests {
         };
         let all: Vec<usize> = (0..60).collect();
         assert_eq!(taken(&all), all.iter().map(|job| Some(*job)).collect::<Vec<_>>());
-        // The first job and one in the middle are never begun; those after them are in their turn
-        // all the same.
+        // The first job and one in the middle are never begun; the jobs after them match all the
+        // same.
         let some: Vec<usize> = all.iter().copied().filter(|job| ![0, 30].contains(job)).collect();
         assert_eq!(taken(&some), some.iter().map(|job| Some(*job)).collect::<Vec<_>>());
-        // A run for an unknown job.
+        // A run of an unknown job.
         let mut begun: Vec<i64> = all.iter().map(begun).collect();
         begun.insert(0, -50);
         assert_eq!(match_in_fifo(&given, &begun, |_, _| true)[..3], [None, Some(0), Some(1)]);

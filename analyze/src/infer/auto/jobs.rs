@@ -1,7 +1,7 @@
-//! Jobs: work that a queue gave to a worker. A worker acts for a job as a server acts for a
+//! Jobs: work that a queue delivers to a worker. A worker acts for a job as a server acts for a
 //! request. So a delivery is to the worker what a request is to a server: it begins with its
-//! receipt, and is over when the worker asks for more or is given more. The messages that ask for
-//! work are for nobody.
+//! receipt, and ends when the worker asks for more or receives more. The messages that ask for work
+//! are for no request.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,14 +15,14 @@ use crate::tuning::auto::queues::jobs::{
     DELIVERIES_PER_EARLY, DELIVERIES_PER_EXCEPTION, LONGER_FACTOR, MIN_DELIVERIES,
 };
 
-/// A job that a node was given.
+/// A job that was delivered to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
-    /// From the receipt until it is over, by the node's own clock.
+    /// From the receipt to the end, by the node's own clock.
     pub(super) span: NodeSpan,
     /// The delivery.
     pub(super) row: u32,
-    /// The call that the delivery is of, marked as one.
+    /// The call that the delivery belongs to, marked as a delivery.
     pub(super) call: u32,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(super) struct Jobs<'trace> {
     of_nodes: FxHashMap<u32, Vec<Job>>,
-    /// The giver of each process that may do another's work.
+    /// The giver of each process that may do work of another process.
     givers: FxHashMap<u32, u32>,
     queues: Option<&'trace Queues>,
 }
@@ -43,7 +43,7 @@ enum WorkerEvent {
 }
 
 impl<'trace> Jobs<'trace> {
-    /// Jobs that `queues` gave to traced nodes. A job without a known end is over after `window`
+    /// Jobs that `queues` delivered to traced nodes. A job without a known end ends after `window`
     /// nanoseconds.
     pub(super) fn from_queues(
         trace: &MessageTrace,
@@ -80,24 +80,25 @@ impl<'trace> Jobs<'trace> {
         self.of_nodes.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// The node that was given what this node does: itself or, where it was given nothing, the one
-    /// that may have handed it over.
+    /// The node that receives the jobs on which this node works: itself or, if it receives none,
+    /// the node that may have handed them over.
     pub(super) fn node_of_giver(&self, node: u32) -> u32 {
         self.givers.get(&node).copied().unwrap_or(node)
     }
 
-    /// Whether the call asks for work.
+    /// Returns whether the call asks for work.
     pub(super) fn is_poll(&self, call: u32) -> bool {
         self.queues.is_some_and(|queues| queues.is_poll(call))
     }
 
-    /// Whether the message of that row is a delivery.
+    /// Returns whether the message of that row is a delivery.
     pub(super) fn is_delivery(&self, row: usize) -> bool {
         self.queues.is_some_and(|queues| queues.causes(row).is_some())
     }
 
-    /// A worker may have others do its work, in processes that it made: of the same program, later,
-    /// and nobody asks them for anything. How it hands over is out of sight.
+    /// Finds the givers: a worker may delegate its jobs to processes that it started. These run the
+    /// same program, started later, and receive no requests. How a job is handed over is not
+    /// visible.
     fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
         let pushers = self.pushing_nodes(trace, naming);
         let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
@@ -121,7 +122,7 @@ impl<'trace> Jobs<'trace> {
                     && giver.start <= own.start
             };
             let givers = self.of_nodes.keys().filter(|giver| of(**giver).is_some_and(is_giver));
-            // The last that was there then.
+            // The last giver that existed then.
             if let Some(giver) =
                 givers.copied().max_by_key(|giver| (of(*giver).and_then(|of| of.start), *giver))
             {
@@ -130,9 +131,8 @@ impl<'trace> Jobs<'trace> {
         }
     }
 
-    /// Nodes that give work to others, and so do not work for them, even where both are of one
-    /// program: what such a node sends is mostly what others are given, or it sent some before
-    /// anybody was given anything.
+    /// Nodes that give work to others, and so do not work for them, even if both run one program:
+    /// most of their messages are delivered to others, or they sent some before the first delivery.
     fn pushing_nodes(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
         let all = || self.of_nodes.values().flatten();
         let first = all().map(|job| (job.span.begin, job.row)).min().map(|(_, row)| row);
@@ -157,8 +157,8 @@ impl<'trace> Jobs<'trace> {
         pushers
     }
 
-    /// Makes jobs last longer where a worker asks for more before it is done with what it has, as
-    /// one that hands over to others does.
+    /// Makes jobs last longer if a worker asks for more before it has finished, as a worker that
+    /// delegates to others does.
     fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
         let mut within: FxHashMap<u32, (usize, Vec<i64>)> = FxHashMap::default();
         for call in 0..calls.len() {
@@ -171,7 +171,7 @@ impl<'trace> Jobs<'trace> {
                 continue;
             };
             let Some(time) = trace.send_first(row) else { continue };
-            // The jobs of a node are in the order of the trace, which is nearly that of time.
+            // The jobs of a node are in the order of the trace, which is nearly the order of time.
             let next = jobs.partition_point(|job| job.span.begin <= time);
             let last = jobs[..next].iter().rev().take(8);
             if next > 0 {
@@ -197,8 +197,8 @@ impl<'trace> Jobs<'trace> {
     }
 }
 
-/// When the worker asked for more after each delivery or, where none is asked for, was given more
-/// after it said something.
+/// When the worker asked for more after each delivery or, if it never asks, when it received more
+/// after it had sent something.
 fn ends(
     trace: &MessageTrace,
     calls: &Calls,
@@ -225,7 +225,7 @@ fn ends(
         events.sort_unstable();
         let polls =
             events.iter().any(|(_, event, _)| *event == WorkerEvent::Sent { asks_for_work: true });
-        // From the last event back: when more was asked for; whether something was said before the
+        // From the last event back: when more was asked for; whether something was sent before the
         // next delivery, and when that came.
         let acknowledged = if polls { None } else { acknowledged_ends(events) };
         if let Some(over) = acknowledged {
@@ -250,9 +250,9 @@ fn ends(
     ends
 }
 
-/// End of each delivery where a worker acknowledges each, and may be given more before it does.
+/// End of each delivery if a worker acknowledges each one and may receive more before it does.
 /// `events` are in order. It is not known which delivery an acknowledgement is for. If at most n
-/// are open at once, a delivery is over at the latest with the n-th acknowledgement after it.
+/// are open at the same time, a delivery ends at the latest with the n-th acknowledgement after it.
 fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64)>> {
     let first = events.iter().position(|(_, event, _)| *event == WorkerEvent::Delivery)?;
     let events = &events[first..];
@@ -271,7 +271,8 @@ fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64
     {
         return None;
     }
-    // Nothing is acknowledged before it was given, or what is said is something else.
+    // Nothing is acknowledged before it was delivered; otherwise the messages are not
+    // acknowledgements.
     let (mut open, mut most, mut early) = (0_usize, 0_usize, 0_usize);
     for (_, event, _) in events {
         match event {
@@ -284,7 +285,7 @@ fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64
     if DELIVERIES_PER_EARLY * early > given.len() {
         return None;
     }
-    // Where several are open the end does not tell whose it is, so all last equally long.
+    // If several are open, the delivery of an end is not known, so all last equally long.
     let over = said.iter().skip(most.saturating_sub(1));
     let longest =
         given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();

@@ -1,49 +1,49 @@
-//! The probability that a call was made for a request, with all that came before and after: the sum
-//! over all hypotheses that were kept, by the forward and backward passes over their lattice.
-//! Hypotheses that became alike are one point of it, so that their histories add up.
+//! Lattice of hypotheses: the probability that a call was made for a request, given everything
+//! before and after it. It is the sum over all hypotheses that were kept, by the forward and
+//! backward passes. Hypotheses that became equal are one point, so that their histories add up.
 
 use super::NONE;
 use crate::tuning::auto::search::hypotheses::TEMPER;
 
-/// A hypothesis that follows from another.
+/// An edge from a hypothesis to its continuation.
 #[derive(Clone, Copy, Debug)]
 struct LatticeEdge {
     from: u32,
     to: u32,
-    /// The request that the step's call is given to.
+    /// The request that the call of the step is assigned to.
     request: u32,
     weight: f64,
-    /// The logarithm of the sum over all that leads to `from`.
+    /// The logarithm of the sum over all paths to `from`.
     forward: f64,
 }
 
 /// Edges from the hypotheses before one event to those after it.
 #[derive(Clone, Copy, Debug)]
 struct LatticeStep {
-    /// The call that was given to requests, if that is what happened.
+    /// The call that was assigned in this step; [`NONE`] for other events.
     call: u32,
     froms: u32,
-    /// First of its edges among all.
+    /// Index of its first edge.
     edges: usize,
 }
 
-/// The hypotheses since they were last one.
+/// The hypotheses since there was a single one.
 #[derive(Debug)]
 pub(super) struct Lattice {
     steps: Vec<LatticeStep>,
     edges: Vec<LatticeEdge>,
-    /// The logarithms of the sums over all ways to each present hypothesis.
+    /// The logarithms of the sums over all paths to each current hypothesis.
     forward: Vec<f64>,
     next: Vec<f64>,
 }
 
 impl Lattice {
-    /// One hypothesis.
+    /// A lattice with one hypothesis.
     pub(super) fn new() -> Lattice {
         Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
-    /// Begins the step to the hypotheses after an event; `call` is given to requests in it, or
+    /// Begins the step to the hypotheses after an event; `call` is assigned to requests in it, or
     /// [`NONE`].
     pub(super) fn begin(&mut self, call: u32) {
         self.steps.push(LatticeStep {
@@ -71,8 +71,8 @@ impl Lattice {
         std::mem::swap(&mut self.forward, &mut self.next);
     }
 
-    /// Hands on, for every call and request, the probability that the one belongs to the other, and
-    /// begins anew with one hypothesis.
+    /// Passes, for every call and request, the probability that the call belongs to the request,
+    /// and starts again with one hypothesis.
     pub(super) fn finish(&mut self, mut take: impl FnMut(u32, u32, f64)) {
         let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
         let mut backward = vec![0.0; self.forward.len()];
@@ -119,7 +119,8 @@ mod tests {
     #[test]
     fn what_comes_later_counts_as_well() {
         let mut lattice = Lattice::new();
-        // Call 0 is request 5's with 0.8, or 6's; what follows is twice as likely after the latter.
+        // Call 0 belongs to request 5 with 0.8, or else to 6; the next event is twice as likely
+        // after the latter.
         lattice.begin(0);
         lattice.add(0, 0, 5, ln(0.8));
         lattice.add(0, 1, 6, ln(0.2));

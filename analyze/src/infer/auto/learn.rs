@@ -1,6 +1,6 @@
-//! The model of a service from an assignment of its calls to its requests: the half of expectation
-//! maximisation that counts. The trigger of each kind of call is chosen here: the one after which
-//! the delay is known best, that is, has the least entropy.
+//! Learns the model of a service from an assignment of its calls to its requests: the counting half
+//! of expectation maximisation. The trigger of each kind of call is chosen here: the one after
+//! which the delay is most predictable, that is, has the least entropy.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ impl CallSamples {
         self.open[open_calls(service, made, time)] += 1.0;
     }
 
-    /// The trigger of least entropy.
+    /// The trigger with the least entropy.
     fn trigger(&self, axis: Axis) -> Trigger {
         let mut best = (Trigger::Last, f64::INFINITY);
         let mut triggers: Vec<_> = self.after.iter().collect();
@@ -104,14 +104,14 @@ impl CallSamples {
     }
 }
 
-/// After which delays calls and replies were when they were learned from.
+/// Delays of the calls and replies from which the model is learned.
 struct LearnedDelays {
     calls: Vec<(u32, i64)>,
     replies: Vec<i64>,
 }
 
-/// Learns a model from the calls `made` for each request, as far as `is_used` says so of the
-/// request.
+/// Learns a model from the calls `made` for each request, restricted to the requests that
+/// `is_used`.
 pub(super) fn learn(
     service: &Service,
     made: &[Vec<u32>],
@@ -130,7 +130,7 @@ pub(super) fn learn(
     };
     let mut samples: FxHashMap<(u32, u32, u32), CallSamples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
-    // The end of a request that was not over then is not known.
+    // The end of a request that was still open then is not known.
     let is_whole = |request: usize| {
         service.until.is_none_or(|until| service.request_end(&service.requests[request]) <= until)
     };
@@ -193,7 +193,8 @@ pub(super) fn learn(
     model
 }
 
-/// Learns what threads prove, by the kinds of request and call of all `keys`, which are sorted.
+/// Learns the evidence of threads, by the kinds of request and call of all `keys`, which are
+/// sorted.
 fn learn_threads(
     threads: &mut ThreadEvidence,
     samples: &FxHashMap<(u32, u32, u32), CallSamples>,
@@ -206,7 +207,7 @@ fn learn_threads(
     }
 }
 
-/// With which shapes requests of each kind, given as kind and shape, ended.
+/// Counts the final shapes of the requests of each kind; `ended` has pairs of kind and shape.
 fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
     ended.sort_unstable();
     for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
@@ -232,14 +233,14 @@ fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, 
             (call, counts)
         });
         model.counts.insert(kind, counts.collect());
-        // The rest may have any shape.
+        // The others may have any shape.
         finals.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         finals.truncate(MAX_SHAPES_OF_KIND);
         model.finals.insert(kind, finals);
     }
 }
 
-/// Learns how often calls are made for no request, of the kinds with a known delay.
+/// Learns how often calls are made for no request, for the kinds with a known delay.
 fn count_spontaneous(model: &mut ServiceModel, service: &Service, made: &[Vec<u32>]) {
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
     let span =

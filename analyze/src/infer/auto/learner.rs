@@ -1,4 +1,4 @@
-//! One round of learning: a model from an assignment, and the best assignment by a model.
+//! One EM step: a model from an assignment, and the best assignment under a model.
 
 use super::connections::ConnectionEvidence;
 use super::density::Axis;
@@ -14,16 +14,16 @@ use super::shapes::Shapes;
 use super::sizes::SizeEvidence;
 use crate::evidence::Evidence;
 
-/// A learner of models of one service.
+/// An EM step for one service.
 pub(super) struct EmStep<'a> {
     pub(super) service: &'a Service,
     pub(super) events: Vec<(i64, ServiceEvent)>,
     pub(super) axis: Axis,
-    /// Hypotheses kept.
+    /// Number of hypotheses kept.
     pub(super) width: usize,
-    /// Whether requests exchange calls after the search where that fits better.
+    /// Whether requests exchange calls after the search if that raises the log-likelihood.
     pub(super) exchanges: bool,
-    /// Whether event loops are supposed to serve in turn before that is learned.
+    /// Whether event loops are assumed to be FIFO before their order is learned.
     pub(super) supposes: bool,
 }
 
@@ -42,7 +42,7 @@ impl EmStep<'_> {
         model
     }
 
-    /// The same without the order of service, which beginnings are too far off to tell.
+    /// The same model without the order of service, which restarts are too inaccurate to learn.
     pub(super) fn model_without_fifo(
         &self,
         owner: &[u32],
@@ -62,11 +62,11 @@ impl EmStep<'_> {
         model
     }
 
-    /// The best assignment by a model.
+    /// The best assignment under a model.
     pub(super) fn best_requests(&self, shapes: &Shapes, model: &ServiceModel) -> Vec<u32> {
         let mut owner =
             search(self.service, &self.events, shapes, model, self.width, false).request_of_call;
-        // Beginnings know nothing of the order of service, which exchanges would only hide.
+        // Restarts do not model the order of service, and exchanges would only hide it.
         if self.exchanges && !model.overtaking.is_empty() {
             let (shapes, model) = (&mut shapes.clone(), &mut model.clone());
             exchanges::improve(self.service, &self.events, &mut owner, shapes, model);

@@ -1,5 +1,5 @@
-//! The links of all messages of a stretch, from what was found of its queues, services and
-//! processes. Each message gets its links once, from the first of these that knows it.
+//! The links of all messages of a batch, from its queues, services and processes. Each message gets
+//! its links once, from the first of these that explains it.
 
 use super::assignment::Assignment;
 use super::groundwork::Groundwork;
@@ -14,18 +14,18 @@ use crate::warnings::WarningCounts;
 /// A message, its possible parents with their probabilities, and the probability that it has none.
 type MessageParents = (usize, Vec<(u32, f64)>, f64);
 
-/// The links while they are made.
+/// The links under construction.
 struct MessageLinks<'a> {
     input: &'a InferenceInput<'a>,
     groundwork: &'a Groundwork,
     links: Links,
     /// Whether each message has its links.
     is_linked: Vec<bool>,
-    /// Messages of work that was found before it was told of: their links wait for all others.
+    /// Messages of work that started before its announcement: their links are set after all others.
     of_early: Vec<MessageParents>,
 }
 
-/// The links of all messages. Doubts about them are noted in `doubts`.
+/// The links of all messages. Warnings about them are recorded in `doubts`.
 pub(super) fn links(
     input: &InferenceInput<'_>,
     groundwork: &Groundwork,
@@ -58,7 +58,7 @@ pub(super) fn links(
 }
 
 impl MessageLinks<'_> {
-    /// Links each delivery out of a queue to what put it there.
+    /// Links each delivery out of a queue to the message that put it there.
     fn link_deliveries(&mut self) {
         let queues = &self.groundwork.queues;
         for row in queues.deliveries() {
@@ -67,7 +67,7 @@ impl MessageLinks<'_> {
         }
     }
 
-    /// Links what a service sent, by the assignment of its calls.
+    /// Links the messages that a service sent, by the assignment of its calls.
     fn link_service(
         &mut self,
         service: &Service,
@@ -106,7 +106,8 @@ impl MessageLinks<'_> {
         }
     }
 
-    /// Links what no service knows: by the connection or call id, or else as message linking does.
+    /// Links the messages that no service explains: by the connection or call id, or else as
+    /// message linking does.
     fn link_others(&mut self) {
         let InferenceInput { trace, naming, .. } = *self.input;
         let Groundwork { linked, calls, .. } = self.groundwork;
@@ -127,7 +128,7 @@ impl MessageLinks<'_> {
         }
     }
 
-    /// Links the messages of work that was found before it was told of.
+    /// Links the messages of work that started before its announcement.
     fn link_early(&mut self) {
         for (message, parents, spontaneous) in std::mem::take(&mut self.of_early) {
             let (parents, spontaneous) =

@@ -1,12 +1,12 @@
-//! Untraced programs in the middle. Of a program that was not recorded (a static one, say) only its
-//! traced peers tell. It is a server where they call it; where it calls others there are
-//! connections of unknown clients. Here its own calls are found among those, so that it is a
-//! service like any other, seen by its peers' clocks.
+//! Untraced intermediaries. A program that was not recorded (a static one, say) is visible only
+//! through its traced peers. It is a server if they call it; if it calls others, these have
+//! connections from unknown clients. Here its own calls are found among those, so that it becomes a
+//! service like any other, timed by its peers' clocks.
 //!
-//! Unknown clients' calls of one kind were made by an untraced server at the same address if they
-//! all lie within requests to it, and would not at other times. So no clients are taken for a
-//! server that happens to be on their machine (a load generator beside a database), nor for one
-//! that always has a request open (a queue that is waited at).
+//! Calls of one kind from unknown clients were made by an untraced server at the same address if
+//! they all lie within requests to it, and would not at other times. So clients are not attributed
+//! to a server that happens to be on their machine (a load generator next to a database), nor to
+//! one that always has a request open (a queue that is polled).
 
 use std::net::IpAddr;
 
@@ -17,10 +17,10 @@ use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::tuning::auto::services::middle::{AWAY, CHANCE_SHARE, MIN_CALLS, WITHIN_SHARE};
 
-/// An address and, as a loopback address is of every machine, the host of who talks to it.
+/// An address and, since each machine has its own loopback address, the host of its peer.
 type ServerAddress<'a> = (IpAddr, Option<&'a str>);
 
-/// From the first event of a call to its last, by its traced end, on the common clock.
+/// From the first event of a call to its last, at its traced end, on the common clock.
 type CallTimes = (i64, i64);
 
 /// The most likely makers of the calls of unknown clients.
@@ -75,7 +75,7 @@ impl<'a> UntracedIntermediaries<'a> {
             let servers = served.get(&server_address).into_iter().flatten();
             let fits = servers
                 .filter_map(|(node, requests)| Some((*node, coincidence_share(requests, &calls)?)));
-            // The one that has the fewest requests open at other times tells the most.
+            // The candidate with the fewest requests open at other times is the strongest evidence.
             let best = fits.min_by(|(node, chance), (other, less)| {
                 chance.total_cmp(less).then(node.cmp(other))
             });
@@ -86,7 +86,7 @@ impl<'a> UntracedIntermediaries<'a> {
         UntracedIntermediaries { makers }
     }
 
-    /// The node that made the call whose request is that row, where it came from an unknown client.
+    /// The node that made the call with this request row, if it came from an unknown client.
     pub(super) fn maker(
         &self,
         trace: &'a MessageTrace,
@@ -102,7 +102,7 @@ impl<'a> UntracedIntermediaries<'a> {
     }
 }
 
-/// Whether the sender of the message is an untraced node with ephemeral ports only.
+/// Returns whether the sender of the message is an untraced node with ephemeral ports only.
 fn is_unknown_client(naming: &Naming, row: usize) -> bool {
     let node = naming.nodes()[naming.src(row) as usize];
     node.client && !node.traced
@@ -120,7 +120,8 @@ fn server_address(
     Some((address, host.filter(|_| address.is_loopback())))
 }
 
-/// If the calls were made within the requests: which part of them would be at other times.
+/// The share of the calls that would also lie within requests at other times; `None` unless they
+/// all do at their own.
 fn coincidence_share(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64> {
     let mut requests = requests.to_vec();
     requests.sort_unstable();
@@ -129,7 +130,7 @@ fn coincidence_share(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64>
     let place = took.len().checked_sub(1)? * 9 / 10;
     let (_, long, _) = took.select_nth_unstable(place);
     let long = *long;
-    // The latest end of the requests up to each.
+    // The latest end of the requests up to each one.
     let ends: Vec<i64> = requests
         .iter()
         .scan(i64::MIN, |latest, (_, end)| {

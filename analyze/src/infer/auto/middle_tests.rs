@@ -1,4 +1,4 @@
-//! Systems with a program in the middle that was not traced, all on one machine.
+//! Systems with an untraced intermediary, all on one machine.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,8 +12,8 @@ use crate::infer::auto::tests::{MS, lot};
 use crate::infer::{Inference, InferenceInput, Links};
 use crate::options::Options;
 
-/// The same with all addresses those of the loopback device, and each connection of a client that
-/// was not traced a node of its own, as in a capture.
+/// The same trace with loopback addresses only, and with a node for each connection of an untraced
+/// client, as in a capture.
 fn on_loopback(plain: &MessageTrace) -> MessageTrace {
     let mut trace = MessageTrace::new(plain.nodes.clone());
     for message in plain.messages() {
@@ -34,8 +34,8 @@ fn call(trace: &mut Fixture, [from, to]: [&str; 2], port: u16, times: [i64; 4]) 
     trace.send(to, from, answers, answered).ports(port, own).accepting().on(i64::from(own));
 }
 
-/// Requests of an untraced client to a, that calls the untraced m; and m calls b twice, from
-/// `before` after it was asked on. A part of them overlap.
+/// Requests of an untraced client to a, which calls the untraced m; and m calls b twice, the first
+/// time `before` after its receipt. Some of them overlap.
 fn through_m(requests: i64, before: i64) -> MessageTrace {
     let mut trace = Fixture::new().untraced(&["load", "m", "of-m"]);
     for request in 0..requests {
@@ -62,7 +62,7 @@ fn infer(trace: &MessageTrace) -> (Calls, Links) {
     )
 }
 
-/// How many of the calls to `to` were most likely made for a call to `parent`.
+/// How many of the calls to `to` have most likely been made for a call to `parent`.
 fn made_for(
     trace: &MessageTrace,
     (calls, links): &(Calls, Links),
@@ -86,7 +86,7 @@ fn calls_of_an_untraced_program_are_made_for_the_requests_to_it() {
     assert_eq!(made_for(&trace, &found, "b", Some("m")), 400);
     assert_eq!(made_for(&trace, &found, "m", Some("a")), 200);
     assert_eq!(made_for(&trace, &found, "a", None), 200, "the client's own requests begin paths");
-    // Each request to m has its own two, in nearly all cases.
+    // In nearly all cases each request to m has its own two calls.
     let (calls, links) = &found;
     let parents =
         LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links));
@@ -100,7 +100,7 @@ fn calls_of_an_untraced_program_are_made_for_the_requests_to_it() {
 
 #[test]
 fn calls_outside_of_the_requests_are_not_the_servers() {
-    // b is called when m has answered long ago.
+    // b is called long after m has responded.
     let trace = through_m(200, 50 * MS + MS / 7);
     let found = infer(&trace);
     assert_eq!(made_for(&trace, &found, "b", None), 400);
@@ -108,8 +108,8 @@ fn calls_outside_of_the_requests_are_not_the_servers() {
 
 #[test]
 fn a_server_that_always_has_a_request_open_makes_no_calls() {
-    // a waits at a queue that was not traced, whatever else it does; quick requests of an untraced
-    // client come meanwhile.
+    // a always waits at an untraced queue, whatever else it does; meanwhile there are quick
+    // requests of an untraced client.
     let mut trace = Fixture::new().untraced(&["load", "queue"]);
     for request in 0..200 {
         let at = 10 * MS * request + lot(request, 5 * MS);
@@ -123,9 +123,9 @@ fn a_server_that_always_has_a_request_open_makes_no_calls() {
 
 #[test]
 fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_request() {
-    // Twelve pooled connections. On each, requests are open at any time, and answers come in
-    // another order. Over one more it is told things that it does not answer: none, or more than it
-    // answers.
+    // Twelve pooled connections. On each, requests are open at any time, and responses come in
+    // another order. One more connection carries messages that are not answered: none, or more than
+    // are answered.
     for told in [0, 400] {
         let mut trace = Fixture::new().untraced(&["database"]);
         for request in 0..240_i64 {

@@ -1,6 +1,6 @@
-//! The model of a service: for each kind of request which calls are made for it, in which order,
-//! how soon after what, and how soon it is answered then. All of it is a logarithm of a probability
-//! or of a density per nanosecond, so that what is unlike is weighed by one measure.
+//! The model of a service: for each kind of request the calls that it makes, their order, their
+//! delays and triggers, and the delay of the response. Every part is a logarithm of a probability
+//! or of a density per nanosecond, so that different kinds of evidence have one scale.
 
 use std::sync::Arc;
 
@@ -41,39 +41,39 @@ pub(super) struct ServiceModel {
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
     /// Next calls for a request of that kind and shape, each with its frequency.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
-    /// Odds by which a later request overtakes less often than by its delay alone, as a logarithm,
-    /// by the kind of call.
+    /// Log-odds by which a later request overtakes less often than its delay alone predicts, by the
+    /// kind of call.
     pub(super) overtaking: FxHashMap<u32, f64>,
-    /// Evidence by threads.
+    /// Evidence of threads.
     pub(super) threads: ThreadEvidence,
-    /// Evidence by connections.
+    /// Evidence of connections.
     pub(super) connections: ConnectionEvidence,
-    /// Evidence by the ends of calls.
+    /// Evidence of the ends of calls.
     pub(super) lookaheads: LookaheadModel,
-    /// Evidence by sizes.
+    /// Evidence of sizes.
     pub(super) sizes: SizeEvidence,
-    /// How many calls of each kind a request usually has, where one that has more is to be doubted.
+    /// Usual number of calls of each kind for a request, where a request with more is doubtful.
     pub(super) usual: FxHashMap<u32, u32>,
-    /// Share of the calls before the answer and after it, by the kinds of request and call.
+    /// Shares of the calls before and after the response, by the kinds of request and call.
     pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
-    /// Rate of calls of a kind for no request, per nanosecond, as a logarithm.
+    /// Logarithm of the rate of calls of a kind for no request, per nanosecond.
     pub(super) spontaneous: FxHashMap<u32, f64>,
-    /// Whether a call is taken to be nobody's only where that is likelier than all open requests
-    /// together might be.
+    /// Whether a call is a background call only if that is likelier than all open requests
+    /// together.
     pub(super) background_among_all: bool,
-    /// Agreement of assignments that were begun in other ways.
+    /// Consensus of assignments from other restarts.
     pub(super) consensus: RestartConsensus,
-    /// The triggers that are not known by the last event of a request, sorted.
+    /// The triggers that do not follow from the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
-    /// The request that each call was taken to be for when this was learned, and after which delay.
+    /// The request that each call was assigned to when the model was learned, and its delay.
     pub(super) learned_calls: Arc<Vec<(u32, i64)>>,
-    /// The delay of each reply that was learned from.
+    /// The delay of each reply that was a sample.
     pub(super) learned_replies: Arc<Vec<i64>>,
-    /// Results that were found before.
+    /// Cached results.
     pub(super) memo: ModelCache,
 }
 
-/// Results that a model found before.
+/// Cached results of a model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ModelCache {
     /// Results of [`ServiceModel::shape`].
@@ -84,14 +84,14 @@ pub(super) struct ModelCache {
     pub(super) steps: Vec<StepScores>,
 }
 
-/// Parts of the fit of a call of one kind to requests of one kind and shape.
+/// Parts of the log-likelihood of a call of one kind for requests of one kind and shape.
 #[derive(Clone, Debug)]
 pub(super) struct StepScores {
     /// Whether calls of that kind were ever made for such requests.
     pub(super) is_known: bool,
-    /// Nats by which such requests have the shape with the call less often.
+    /// Nats by which such requests have the shape including the call less often.
     pub(super) shaped: f64,
-    /// Probability that just this is called next, as a logarithm.
+    /// Log-probability that this kind is called next.
     pub(super) next: f64,
     /// The delay, if it is known.
     pub(super) delay: Option<Arc<CallDelay>>,
@@ -100,18 +100,18 @@ pub(super) struct StepScores {
 /// Assumption about calls for no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BackgroundAssumption {
-    /// As often as in the assignment that is learned from. A call that fits nobody well is not
-    /// learned from, then.
+    /// As frequent as in the assignment that is learned from. A call that fits no request well is
+    /// then not learned from.
     Counted,
-    /// The same, where nobody must be likelier than all open requests together.
+    /// The same, but a background call must be likelier than all open requests together.
     AmongAll,
-    /// As often as they are made while no request is open.
+    /// As frequent as while no request is open.
     WhileIdle,
 }
 
 impl ServiceModel {
     /// The probabilities that a request of that kind ends with at least the calls of a shape, and
-    /// with just them.
+    /// with exactly them.
     pub(super) fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
         if let Some(known) = self.memo.shapes.get(&(kind, shape)) {
             return *known;
@@ -126,7 +126,7 @@ impl ServiceModel {
                 least += count;
             }
         }
-        // As if calls of each kind had nothing to do with those of others.
+        // As if calls of each kind were independent of the other kinds.
         let (mut any_least, mut any_just) = (1.0f64, 1.0f64);
         let known = self.counts.get(&kind).map_or(&[][..], Vec::as_slice);
         for (of, counts) in known {
@@ -151,7 +151,7 @@ impl ServiceModel {
         found
     }
 
-    /// Probability of the next call for a request of that kind and shape, as a logarithm.
+    /// Log-probability of the next call for a request of that kind and shape.
     fn next(&self, kind: u32, shape: ShapeId, call: u32) -> f64 {
         let Some(next) = self.next.get(&(kind, shape)) else { return 0.0 };
         let total: f64 = next.iter().map(|(_, count)| count).sum();
@@ -159,8 +159,7 @@ impl ServiceModel {
         ((seen + 0.5) / (total + 0.5 * (next.len() as f64 + 1.0))).ln()
     }
 
-    /// Sets how often calls are taken to be nobody's, where the model was learned from an
-    /// assignment.
+    /// Sets the rate of background calls if the model was learned from an assignment.
     pub(super) fn suppose_background(
         &mut self,
         service: &Service,
@@ -180,7 +179,7 @@ impl ServiceModel {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
-    /// The step of a call of that kind for requests of that kind and shape, as a place among all
+    /// The step of a call of that kind for requests of that kind and shape, as an index among all
     /// steps.
     pub(super) fn step(
         &mut self,

@@ -1,16 +1,15 @@
-//! Services that take up what waits nearly in turn. Several threads take work from each other, and
-//! the last that was woken may go first, so requests overtake each other all the time, but mostly
-//! not by far. No delay tells who goes on then. The order does, at both ends of a call: when its
-//! request began to wait for it, and when its request went on after its answer. Each end alone
-//! tells little. Both together leave few places.
+//! Nearly FIFO services. Several threads take work from each other, and the thread that was woken
+//! last may go first, so requests overtake each other all the time, but mostly not by far. No delay
+//! shows which request proceeds. The order shows it, at both ends of a call: when its request began
+//! to wait for it, and when its request proceeded after the response. Each end alone is weak
+//! evidence. Both together leave few candidates.
 //!
-//! Chains of receipt, calls and answer are made of all calls ([`chains`]), and calls are exchanged
-//! between them at random, those that are further from the order less often ([`sampling`]). What
-//! most of what is seen so has is the likeliest.
+//! Chains of receipt, calls and response are formed of all calls ([`chains`]), and calls are
+//! exchanged between them at random, with exchanges farther from the order being rarer
+//! ([`sampling`]). The request that occurs most often is the likeliest.
 //!
-//! Threads read in turn what they receive, and do it next. Where that is so, it tells most calls.
-//! But nothing shows that it is so. So it counts for who is likeliest, and not for how likely that
-//! is.
+//! If threads read received messages FIFO and process them next, this finds most calls. But nothing
+//! shows that they do. So it decides which request is the likeliest, but not its probability.
 
 mod chains;
 mod sampling;
@@ -26,8 +25,8 @@ use crate::tuning::auto::search::nearly_in_turn::{
 };
 use chains::RequestChains;
 
-/// Gives calls to the requests that the order at both ends makes likeliest, where many calls were
-/// written together, and the model guesses most. `tried` is an order that is not kept.
+/// Assigns calls to the requests that the order at both ends makes likeliest, if there are many
+/// coalesced writes and the model is mostly ambiguous. `tried` is a rejected FIFO order.
 pub(super) fn commit_near_fifo(service: &Service, tried: &RejectedFifo, found: &mut Assignment) {
     let is_meant = service.has_coalesced_writes()
         && doubted::count_ambiguous_calls(found) as f64

@@ -6,7 +6,7 @@ use crate::infer::auto::strict::tests::{ServingOrder, event_loop};
 use crate::infer::auto::tests::lot;
 
 /// Two requests with a call each. The second call ends, and the second request is answered, at
-/// these times. In turn the first call is for the first request.
+/// these times. In FIFO order the first call is for the first request.
 fn two(second_ends: i64, answered: i64) -> (Service, RejectedFifo) {
     let span = |begin, end, kind| NodeSpan { begin, end, kind };
     let service = Service {
@@ -19,7 +19,7 @@ fn two(second_ends: i64, answered: i64) -> (Service, RejectedFifo) {
     (service, RejectedFifo { plans, request_of_call: vec![0, 1] })
 }
 
-/// The only chains of that.
+/// The only chains of that service.
 fn chains<'a>(service: &'a Service, tried: &RejectedFifo) -> RequestChains<'a> {
     let mut all = RequestChains::from_service(service, tried, RECEIVED);
     assert_eq!(all.len(), 1);
@@ -31,13 +31,14 @@ fn what_an_exchange_costs_by_hand() {
     let (service, tried) = two(60, 110);
     let mut both = chains(&service, &tried);
     assert_eq!((both.len(), both.steps(), both.share_of_all()), (2, 1, 1.0));
-    // Each is one place off where it was received, which counts twice, and where it was answered.
+    // Each is one place off in the order of receipts, which counts twice, and in the order of
+    // responses.
     let costs = both.exchange(0, [0, 1], false);
     assert!((costs - 6.0 * 2f64.ln()).abs() < 1e-9, "{costs}");
     assert_eq!(both.links().collect::<Vec<_>>(), [(0, 1), (1, 0)]);
     let back = both.exchange(0, [0, 1], true);
     assert!((back + costs).abs() < 1e-9, "{back}");
-    // The second call ends after the first request is answered, and cannot be for it.
+    // The second call ends after the response to the first request, and cannot be for it.
     let (service, tried) = two(105, 110);
     let costs = chains(&service, &tried).exchange(0, [0, 1], false);
     assert!((costs - 6.0 * 2f64.ln() - 30.0).abs() < 1e-9, "{costs}");
@@ -65,18 +66,18 @@ fn kinds_of_calls_that_are_made_twice_or_by_others_too_are_left_out() {
     assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
     tried.plans = [(9, vec![1]), (8, vec![2, 1])].into_iter().collect();
     assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
-    // Two kinds of requests that have the same are looked at together.
+    // Two kinds of requests with the same kinds of calls are examined together.
     tried.plans = [(9, vec![1]), (8, vec![1])].into_iter().collect();
     assert_eq!(chains(&service, &tried).len(), 2);
-    // One without its call does not count.
+    // A request without its call does not count.
     tried.request_of_call[1] = NONE;
     let one = chains(&service, &tried);
     assert_eq!((one.len(), one.share_of_all()), (1, 0.5));
 }
 
-/// Calls that are right, of 300, and those that are said with 0.9 or more: how many they are, and
-/// how many of these are right. With `together` calls were written together, with `guessed` the
-/// model knows nothing but what calls a request has: it gives all of them to the next one.
+/// Number of right calls, of 300, number of calls with a probability of 0.9 or more, and how many
+/// of these are right. With `together` calls are coalesced writes; with `guessed` the model knows
+/// only the number of calls of a request and assigns all of them to the next request.
 fn commit_and_score(order: ServingOrder, together: bool, guessed: bool) -> (usize, [usize; 2]) {
     let (mut service, truth) = event_loop(30, 150, order);
     let first = service.calls[0].begin;
@@ -98,7 +99,7 @@ fn commit_and_score(order: ServingOrder, together: bool, guessed: bool) -> (usiz
     (found.request_of_call.iter().zip(&truth).filter(|(one, other)| one == other).count(), sure)
 }
 
-/// One time in three the second one that waits goes first.
+/// With probability 1/3 the second waiting request goes first.
 const NEARLY: ServingOrder = |number, waiting| usize::from(lot(number, 3) == 0).min(waiting - 1);
 
 #[test]
@@ -110,11 +111,11 @@ fn both_ends_tell_what_is_taken_up_nearly_in_turn() {
 
 #[test]
 fn another_order_is_not_said_to_be_known() {
-    // Any one of those that wait.
+    // A random waiting request.
     let (_, [sure, sure_right]) =
         commit_and_score(|number, waiting| lot(number, waiting as i64) as usize, true, true);
     assert!(sure <= 60 && sure_right as f64 >= 0.8 * sure as f64, "{sure_right} of {sure}");
-    // The last one: that is far from any turn.
+    // The last one, which is far from FIFO.
     assert_eq!(commit_and_score(|_, waiting| waiting - 1, true, true), (0, [0, 0]));
 }
 

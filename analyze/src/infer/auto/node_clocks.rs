@@ -1,4 +1,4 @@
-//! The clock by which the events of each node are told: its own, or its peers' where it has none.
+//! The clock of the events of each node: its own, or its peers' clocks if it has no times.
 
 use message_trace::{FROM_ACCEPTING, MessageTrace};
 
@@ -10,7 +10,7 @@ pub(super) struct NodeClocks<'a> {
     naming: &'a Naming,
     /// Whether any message of a kind has a time, by hop, side of the flow, and end.
     known: Vec<[[bool; 2]; 2]>,
-    /// The nodes that lack the times of a kind of message, so that their peers' times must do.
+    /// The nodes that lack the times of a kind of message, so that their peers' times replace them.
     by_peers: Vec<bool>,
 }
 
@@ -36,18 +36,18 @@ impl<'a> NodeClocks<'a> {
         clocks
     }
 
-    /// Whether all times of the node are on the common clock, as some are its peers'.
+    /// Whether all times of the node are on the common clock, because some are its peers' times.
     pub(super) fn is_by_peers(&self, node: u32) -> bool {
         self.by_peers[node as usize]
     }
 
-    /// Whether messages like this one have times where they are sent, and where they are received.
+    /// Whether messages like this one have sending times, and whether they have receiving times.
     pub(super) fn times_known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
         let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
         self.known[self.naming.hop(row) as usize][side]
     }
 
-    /// When `node` sent the message; none where that is not known.
+    /// When `node` sent the message; `None` if that is not known.
     pub(super) fn sent_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.send_first(row);
@@ -56,7 +56,7 @@ impl<'a> NodeClocks<'a> {
         trace.send_ts(row).or_else(|| trace.arrival_time(row).filter(|_| !known))
     }
 
-    /// When the first byte of the message was received by `node`; none where it was not, or that is
+    /// When the first byte of the message was received by `node`; `None` if it was not, or that is
     /// not known.
     pub(super) fn received_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {

@@ -1,11 +1,11 @@
-//! Services as their nodes see them, from the trace: the spans, threads and sizes of the requests
-//! that a node received and of the calls that it made ([`Service`]).
+//! Builds the services of a trace as their nodes observe them: the spans, threads and sizes of the
+//! requests that a node received and of the calls that it made ([`Service`]).
 //!
-//! A message has arrived with its first byte: from then on its receiver may act, as every proxy
-//! that streams does. Times are those of the node's own clock, as clocks are corrected by estimates
-//! only. A kind of message may have no time at a node at all, since the node was not traced or the
-//! source knows one end only. Then the peers' times stand in for it, and all times of the node are
-//! those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
+//! A message has arrived with its first byte: from then on its receiver may act, as every streaming
+//! proxy does. Times are on the node's own clock, since the common clock is only estimated. A kind
+//! of message may have no time at a node at all, if the node was not traced or the source records
+//! one end only. Then the peers' times replace it, and all times of the node are on the common
+//! clock, or shifted by the apparent difference of the peers' clocks ([`offsets`]).
 
 use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,11 +28,11 @@ use crate::infer::input::InferenceInput;
 use crate::naming::Naming;
 use crate::tuning::auto::services::observe::MAX_MISPAIRING;
 
-/// Added to the kind of a call that makes a connection, as that is no call like the others between
-/// the same two.
+/// Added to the kind of a call that makes a connection, since it differs from the other calls
+/// between the same two nodes.
 pub(super) const CONNECTING: u32 = 1 << 30;
 
-/// The services of a trace: one for each node that received requests or made calls; and the
+/// The services of a trace, one for each node that received requests or made calls, and the
 /// hand-offs within each.
 pub(super) fn services(
     input: &InferenceInput<'_>,
@@ -43,7 +43,7 @@ pub(super) fn services(
 ) -> (Vec<Service>, FxHashMap<u32, Vec<ServiceHandoff>>) {
     let mut observer = Observer::new(input, calls, jobs, spawned, operation_kinds);
     for call in 0..calls.len() {
-        // A delivery that nobody asked for is a job, and no request.
+        // A delivery without a request is a job, not a request.
         let row = calls.request(call).filter(|row| !jobs.is_delivery(*row));
         if let Some(row) = row.filter(|_| !calls.is_control(call)) {
             observer.request(call as u32, row);
@@ -58,7 +58,7 @@ pub(super) fn services(
     (observer.finish(), hand_offs)
 }
 
-/// The services while their requests and calls are gathered.
+/// The services while their requests and calls are collected.
 struct Observer<'a> {
     trace: &'a MessageTrace,
     naming: &'a Naming,
@@ -75,7 +75,7 @@ struct Observer<'a> {
     operation_kinds: &'a OperationKinds,
     /// Messages that one system call sent or received.
     side_by_side: SyscallBatches,
-    /// The kinds of requests, and of calls, whose times are their peers'.
+    /// The kinds of requests, and of calls, that are timed by their peers.
     requests_by_peers: FxHashSet<u32>,
     calls_by_peers: FxHashSet<u32>,
     services: Vec<Service>,
@@ -120,7 +120,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// The kind of a call, whose request is that row.
+    /// The kind of a call with this request row.
     fn kind(&self, row: usize) -> u32 {
         if let Some(kind) = self.operation_kinds.kind_of_request(self.trace, self.naming, row) {
             return kind;
@@ -128,26 +128,26 @@ impl<'a> Observer<'a> {
         self.naming.hop(row) + if self.trace.is_connect(row) { CONNECTING } else { 0 }
     }
 
-    /// The sizes of the request, which is that row, and the response of a call.
+    /// The sizes of the request, in row `row`, and of the response of a call.
     fn bytes(&self, call: u32, row: usize) -> [i64; 2] {
         let response = self.calls.response(call as usize);
         [row, response.unwrap_or(usize::MAX)]
             .map(|row| if row < self.trace.len() { self.trace.bytes(row) } else { UNKNOWN_SIZE })
     }
 
-    /// When the message of that row was sent, by the clock of its sender.
+    /// When the message of that row was sent, on the clock of its sender.
     fn sent_time(&self, sender: u32, row: usize) -> Option<i64> {
         let time = self.clocks.sent_time(sender, self.trace, row)?;
         Some(self.side_by_side.sent_time(row, time))
     }
 
-    /// When the message of that row was received, by the clock of its receiver.
+    /// When the message of that row was received, on the clock of its receiver.
     fn received_time(&self, receiver: u32, row: usize) -> Option<i64> {
         let time = self.clocks.received_time(receiver, self.trace, row)?;
         Some(self.side_by_side.received_time(row, time))
     }
 
-    /// Adds a call, whose request is that row, to the requests of the node that was called.
+    /// Adds a call with this request row to the requests of the called node.
     fn request(&mut self, call: u32, row: usize) {
         let Observer { trace, naming, calls, .. } = *self;
         let callee = naming.dst(row);
@@ -170,7 +170,7 @@ impl<'a> Observer<'a> {
         });
     }
 
-    /// Adds a call, whose request is that row, to the calls of the node that made it.
+    /// Adds a call with this request row to the calls of the node that made it.
     fn add_call(&mut self, call: u32, row: usize) {
         let Observer { trace, naming, calls, jobs, spawned, .. } = *self;
         let client = naming.src(row);
@@ -202,7 +202,7 @@ impl<'a> Observer<'a> {
         }
         let Some(begin) = self.sent_time(caller, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
-        // A delivery is no answer.
+        // A delivery is not a response.
         let response = calls
             .response(call as usize)
             .filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
@@ -231,11 +231,11 @@ impl<'a> Observer<'a> {
         });
     }
 
-    /// Adds the jobs, and puts all of each service in the order of time.
+    /// Adds the jobs, and sorts the data of each service by time.
     fn finish(mut self) -> Vec<Service> {
         let Observer { trace, calls, jobs, spawned, evidence: without, .. } = self;
-        // Where the clock is too coarse to tell what came first, the numbers that the calls have
-        // where they come from may.
+        // If the clock is too coarse to order two calls, the numbers that their source gave them
+        // may.
         let number = |call: u32| {
             calls.id(trace, (call & !DELIVERY) as usize).parse::<u64>().unwrap_or(u64::MAX)
         };
@@ -273,13 +273,13 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// For how long a message was being sent.
+/// Duration of the sending of a message.
 fn sending_time(trace: &MessageTrace, row: usize) -> i64 {
     let sent = trace.send_first(row).zip(trace.send_last(row));
     sent.map_or(0, |(first, last)| last.saturating_sub(first).max(0))
 }
 
-/// The places of spans in the order of time, and those of equal times in that of their numbers.
+/// The places of spans in the order of time, and for equal times in the order of their numbers.
 fn by_time(spans: &[NodeSpan], of: &[u32], number: impl Fn(u32) -> u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..spans.len() as u32).collect();
     order.sort_by(|one, other| {

@@ -1,8 +1,8 @@
-//! Differences of clocks. A node's requests and calls may be told by different clocks, since one of
-//! them has its peers' times alone. No message was seen at both ends, so the difference could not
-//! be estimated. Then calls seem to come before the requests that they were made for, or to be
-//! answered after these. The least difference by which nearly all of them lie within requests is
-//! taken for that of the clocks.
+//! Apparent clock differences. A node's requests and calls may be on different clocks, since one of
+//! them has only its peers' times. No message was seen at both ends, so the difference could not be
+//! estimated. Calls then seem to come before the requests that they were made for, or to be
+//! answered after these. The smallest shift with which nearly all calls lie within requests is
+//! taken as the difference of the clocks.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::tuning::auto::services::offsets::{
     AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
 };
 
-/// Moves the spans of the kinds of requests and calls that the peers' clocks tell, each kind by the
-/// difference of its clock.
+/// Shifts the spans of the kinds of requests and calls that are timed by peers' clocks, each kind
+/// by the difference of its clock.
 pub(super) fn align(
     service: &mut Service,
     requests_by_peers: &FxHashSet<u32>,
@@ -29,7 +29,7 @@ pub(super) fn align(
     for kind in kinds(&service.requests, requests_by_peers) {
         let (of_kind, others): (Vec<NodeSpan>, Vec<NodeSpan>) =
             service.requests.iter().partition(|request| request.kind == kind);
-        // Calls that lie within other requests tell nothing of this clock.
+        // Calls that lie within other requests are no evidence of this clock.
         let others = AnsweredRequests::from_spans(&others);
         let left: Vec<NodeSpan> =
             service.calls.iter().filter(|call| !others.cover(call, 0)).copied().collect();
@@ -56,7 +56,7 @@ fn shift(spans: &mut [NodeSpan], kind: u32, by: i64) {
     }
 }
 
-/// Requests that were answered, by time, with the latest end of those up to each.
+/// Requests that were answered, by time, with the latest end up to each.
 struct AnsweredRequests {
     spans: Vec<NodeSpan>,
     ends: Vec<i64>,
@@ -82,15 +82,15 @@ impl AnsweredRequests {
         before > 0 && self.ends[before - 1] >= call.end.saturating_add(by)
     }
 
-    /// The places of those near `call`.
+    /// The places of the requests near `call`.
     fn range_near(&self, call: &NodeSpan) -> Range<usize> {
         let at = self.spans.partition_point(|request| request.begin <= call.begin);
         at.saturating_sub(AROUND)..(at + AROUND).min(self.spans.len())
     }
 }
 
-/// Time by which calls must be moved to lie within requests, as far as that can be told; no more
-/// than `most`.
+/// Shift of the calls with which they lie within requests, as far as it can be determined; at most
+/// `most`.
 fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
     let requests = AnsweredRequests::from_spans(requests);
     let calls: Vec<&NodeSpan> = calls.iter().filter(|call| call.end != OPEN).collect();
@@ -101,7 +101,8 @@ fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
     if calls.len() < MIN_CALLS || requests.spans.len() < MIN_CALLS || within >= AGREED_SHARE {
         return 0;
     }
-    // For each call, by which differences it lies within a request: where these begin, and end.
+    // The differences with which each call lies within a request: where each interval begins and
+    // ends.
     let mut steps: Vec<(i64, i32)> = Vec::new();
     for call in &calls {
         let fits = |request: &NodeSpan| {
@@ -122,7 +123,7 @@ fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
         }
     }
     steps.sort_unstable();
-    // Each stretch of differences, and how many calls fit by them.
+    // Each interval of differences, and how many calls fit with it.
     let mut stretches: Vec<(i64, i64, i32)> = Vec::new();
     let mut fit = 0;
     for (place, (at, step)) in steps.iter().enumerate() {
@@ -155,8 +156,8 @@ mod tests {
     use crate::naming::Naming;
     use crate::options::Options;
 
-    /// Requests of 10 ms, one after the other, and a call of each from 1 to 5 ms after it, by a
-    /// clock that is so much ahead.
+    /// Requests of 10 ms in sequence, each with a call from 1 to 5 ms after its receipt, on a clock
+    /// that is ahead by `ahead`.
     fn service(ahead: i64) -> Service {
         let mut service = Service { window: 2000 * MS, ..Service::default() };
         let mut begin = 0;
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn with_the_callers_times_alone_calls_have_their_parents() {
-        // x calls front, which calls a, which calls b; front's clock is 5 ms behind.
+        // x calls front, which calls a, which calls b; front's clock is 5 ms slow.
         let mut plain = Fixture::new();
         let mut begin = 0;
         for request in 0..100 {
@@ -267,8 +268,8 @@ mod tests {
 
     #[test]
     fn the_least_difference_is_taken() {
-        // By hand: requests from 0 to 10 every 100; calls from -4 to -1, so that they fit moved by
-        // 4 to 11.
+        // Handwritten: requests from 0 to 10 every 100; calls from -4 to -1, which fit if shifted
+        // by 4 to 11.
         let spans = |from: i64, to: i64| {
             (0..50)
                 .map(|at| NodeSpan { begin: 100 * at + from, end: 100 * at + to, kind: 0 })
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(difference(&spans(0, 10), &spans(-4, -1), 1000), 4);
         assert_eq!(difference(&spans(0, 10), &spans(12, 14), 1000), -4);
         assert_eq!(difference(&spans(0, 10), &spans(0, 10), 1000), 0);
-        // Longer than any request; further away than is believed; too few.
+        // Calls longer than any request; a larger shift than is accepted; too few calls.
         assert_eq!(difference(&spans(0, 10), &spans(-4, 8), 1000), 0);
         assert_eq!(difference(&spans(0, 10), &spans(-44, -41), 3), 0);
         assert_eq!(difference(&spans(0, 10)[..19], &spans(-4, -1)[..19], 1000), 0);

@@ -1,8 +1,8 @@
-//! Services of one-way messages: what a node passes on it sends because of what it received, and
-//! nobody answers. There is no end of a request then, but what is done for one is done soon. How
-//! soon is learned from message linking, and with that a message is a request like any other: what
-//! is usual after it is learned, and all that the node sends is given to what it received so that
-//! it fits best together.
+//! Services of one-way messages: a node forwards messages because of others that it received, and
+//! none is answered. A request then has no end, but work for it is done soon. How soon is learned
+//! from message linking, and with that a message is a request like any other: the usual calls after
+//! it are learned, and all messages that the node sends are assigned to received ones by the best
+//! joint score.
 
 use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,8 +14,8 @@ use crate::tuning::auto::services::one_way::{
     ALIKE_SHARE, LONGER_FACTOR, MAX_CALLS_BACK, MIN_LINKED, NEARLY_PERCENT,
 };
 
-/// Gives an end to each request of `service` that nobody answers; `linked` is what message linking
-/// says. A kind with a few answered messages is none of one-way messages.
+/// Sets an end for each unanswered request of `service`; `linked` has the links of message linking.
+/// A kind with a few answered messages is not one-way.
 pub(super) fn end_requests(
     service: &mut Service,
     trace: &MessageTrace,
@@ -73,8 +73,8 @@ fn unanswered_kinds(service: &Service) -> FxHashSet<u32> {
     counts.into_iter().filter(|(_, counts)| never(*counts)).map(|(kind, _)| kind).collect()
 }
 
-/// Cause of the message `row` by message linking: what it followed, or what a call was made for
-/// whose answer it followed.
+/// Cause of the message `row` by message linking: the message that it followed, or the request of a
+/// call if it followed the response of that call.
 fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     for _ in 0..MAX_CALLS_BACK {
         let (parent, _) =
@@ -88,8 +88,8 @@ fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     None
 }
 
-/// Whether the delays are alike, so that what came last is the cause, as where a node waits for
-/// several messages.
+/// Returns whether the delays are similar, so that the last message is the cause, as if a node
+/// waits for several messages.
 fn are_alike(delays: &mut [i64]) -> bool {
     let middle = delays.len() / 2;
     let (_, median, _) = delays.select_nth_unstable(middle);
@@ -105,8 +105,8 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::infer::auto::tests::{MS, infer, lot, parents};
 
-    /// Number of messages with their true causes, and of all messages, in a system that passes
-    /// messages on along two ways through the same nodes, each at this rate a second.
+    /// Number of messages with their true causes, and of all messages, in a system that forwards
+    /// messages along two routes through the same nodes, each at this rate per second.
     fn count_forwarded(rate: i64) -> (usize, usize) {
         let mut sent: Vec<(i64, &str, &str, Option<usize>)> = Vec::new();
         let ways = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];
@@ -144,7 +144,7 @@ mod tests {
     fn messages_that_nobody_answers_are_passed_on_by_what_is_usual() {
         let (right, all) = count_forwarded(2);
         assert!(right as f64 > 0.995 * all as f64, "{right} of {all}");
-        // Where several are under way, what came last is often not the cause.
+        // If several messages are under way, the last one is often not the cause.
         let (right, all) = count_forwarded(40);
         assert!(right as f64 > 0.97 * all as f64, "{right} of {all}");
     }

@@ -1,8 +1,8 @@
-//! Kinds of requests and calls by what they ask for, where that was recorded. Two procedures of one
+//! Kinds of requests and calls by operation, if operations were recorded. Two procedures of one
 //! service, or two statements to one database, go between the same two nodes and are still
-//! different steps: which of them a request has, in which order, and how long after what, is
-//! learned for each by itself. Of what is asked for rarely too little is learned. It stays together
-//! as it is without operations.
+//! different steps: which of them a request makes, in which order, and with which delays, is
+//! learned for each separately. Rare operations have too few samples. They stay together as they
+//! are without operations.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -11,15 +11,15 @@ use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::tuning::auto::model::operation_kinds::MIN_CALLS;
 
-/// Kinds by operation are from here on, and below those by size.
+/// Kinds by operation start here; kinds by size are below.
 const NAMED: u32 = 1 << 28;
 
-/// The kinds of the stretches so far, by hop and number of the operation's name.
+/// The kinds of the batches so far, by hop and number of the operation's name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OperationKinds(FxHashMap<(u32, u32), u32>);
 
 impl OperationKinds {
-    /// Adds the kinds that a stretch has often enough.
+    /// Adds the kinds that occur often enough in a batch.
     pub(super) fn add(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
         if !trace.has_operations() {
             return;
@@ -39,7 +39,7 @@ impl OperationKinds {
         }
     }
 
-    /// The kind of the call whose request is that row; `None` where it has none of its own.
+    /// The kind of the call with this request row; `None` if its operation has no kind of its own.
     pub(super) fn kind_of_request(
         &self,
         trace: &MessageTrace,
@@ -50,7 +50,7 @@ impl OperationKinds {
     }
 }
 
-/// Between whom a request goes, and what it asks for.
+/// The hop of a request and its operation name.
 fn key(trace: &MessageTrace, naming: &Naming, row: usize) -> Option<(u32, u32)> {
     Some((naming.hop(row), trace.operations(row)?.name?))
 }
@@ -63,7 +63,7 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::options::Options;
 
-    /// Calls from web to db that ask for what has these numbers.
+    /// Calls from web to db with operation names of these numbers.
     fn calls(names: impl Iterator<Item = Option<u32>>) -> MessageTrace {
         let mut trace = Fixture::new();
         for (at, name) in (0..).zip(names) {
@@ -86,7 +86,7 @@ mod tests {
         let rest = || [Some(9), None].into_iter();
         let found = add(&mut kinds, &calls(often(7, MIN_CALLS).chain(rest())));
         assert_eq!([found[0], found[MIN_CALLS], found[MIN_CALLS + 1]], [Some(NAMED), None, None]);
-        // In the next stretch there is more of the other, and little of the first.
+        // In the next batch the other operation is frequent, and the first one is rare.
         let found = add(&mut kinds, &calls(often(9, MIN_CALLS).chain(often(7, 1))));
         assert_eq!([found[0], found[MIN_CALLS]], [Some(NAMED + 1), Some(NAMED)]);
     }

@@ -1,10 +1,10 @@
-//! Parts of a service's events that are searched at the same time. Whenever no request is open the
-//! past is settled: what came before tells nothing of what comes then, but by the model. So a part
-//! ends there, and the parts together give what a search through all would.
+//! Parts of a service's events that are searched in parallel. Whenever no request is open, earlier
+//! events affect later ones only through the model. So a part ends there, and the parts together
+//! have the same result as a search through all events.
 //!
-//! A service that is never idle is cut where it is long enough. The state at a cut is found anew
-//! from events before it, and events after it are looked at as well. Both are searched twice, but
-//! each call counts once.
+//! A service that is never idle is cut into pieces of sufficient length. The state at a cut is
+//! computed again from events before it, and events after it are searched as well. Both are
+//! searched twice, but each call counts once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,15 +24,15 @@ use out_of_core::workers;
 /// Events that are searched on one processor.
 #[derive(Debug, PartialEq)]
 struct EventFragment {
-    /// Calls whose requests are found here.
+    /// Calls that this fragment assigns.
     counted: Range<usize>,
-    /// With those around them.
+    /// These calls with the events around them.
     searched: Range<usize>,
-    /// The requests that are open before that.
+    /// The requests that are open before the searched events.
     open: Vec<u32>,
 }
 
-/// Finds the best assignment of the calls of `service` by `model`, keeping up to `width`
+/// Finds the best assignment of the calls of `service` under `model`, keeping up to `width`
 /// hypotheses.
 pub(super) fn search(
     service: &Service,
@@ -94,7 +94,7 @@ fn search_fragments(
     all
 }
 
-/// Cuts `events` into parts of at least `least` events; behind each no request is open.
+/// Cuts `events` into parts of at least `least` events; no request is open after each.
 fn split_when_idle(events: &[(i64, ServiceEvent)], least: usize) -> Vec<Range<usize>> {
     let (mut parts, mut begin, mut open) = (Vec::new(), 0, 0_u64);
     for (at, (_, event)) in events.iter().enumerate() {
@@ -115,8 +115,8 @@ fn split_when_idle(events: &[(i64, ServiceEvent)], least: usize) -> Vec<Range<us
     parts
 }
 
-/// Cuts a part of the events into pieces of at least `least` events. No request is open before and
-/// after the part.
+/// Cuts a part of the events into fragments of at least `least` events. No request is open before
+/// and after the part.
 fn split_range(
     events: &[(i64, ServiceEvent)],
     part: Range<usize>,
@@ -135,7 +135,7 @@ fn split_range(
     let pieces = (part.len() / least.max(FRAGMENT_FACTOR * twice)).max(1);
     let cut = |piece: usize| part.start + part.len() * piece / pieces;
     let mut found: Vec<EventFragment> = Vec::with_capacity(pieces);
-    // The requests that are open where the events searched begin.
+    // The requests that are open at the beginning of the searched events.
     let (mut open, mut at) = (Vec::new(), part.start);
     for piece in 0..pieces {
         let counted = cut(piece)..cut(piece + 1);
@@ -154,7 +154,7 @@ fn split_range(
     found
 }
 
-/// From the first of the calls among `events` to the last.
+/// The range from the first to the last call among `events`.
 fn calls(events: &[(i64, ServiceEvent)]) -> Range<u32> {
     let call = |(_, event): &(i64, ServiceEvent)| match event {
         ServiceEvent::Call(call) => Some(*call),
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn parts_together_are_what_one_search_through_all_finds() {
-        // Groups of three requests that overlap, one call each. The second is hardly told from the
-        // third.
+        // Groups of three overlapping requests with one call each. The second and the third are
+        // hard to distinguish.
         let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for group in 0..60_i64 {
@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn what_is_never_idle_is_cut_and_each_call_counts_once() {
-        // Twenty requests are open at a time; each makes its call so long after it came as hardly
-        // any other does.
+        // Twenty requests are open at a time; each makes its call after a delay that hardly any
+        // other has.
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..4000_i64 {
             let begin = 1_000_000 * request;

@@ -1,8 +1,8 @@
-//! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads
-//! of its own, out of sight. Each of these does one job after the other. So its calls are runs, one
-//! for each job, and jobs are begun in the order in which they were given. A run begins with one
-//! kind of call: there are as many calls of that kind as jobs, and before them is most of the time,
-//! as then the next job is waited for.
+//! Workers that delegate jobs: a worker receives jobs and hands them to its own processes or
+//! threads, which is not visible. Each of these does one job after the other. So its calls form
+//! runs, one for each job, and jobs are begun in the order in which they were received. A run
+//! begins with one kind of call: there are as many calls of that kind as jobs, and most of the idle
+//! time is before them, when a thread waits for the next job.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,21 +14,21 @@ use crate::tuning::auto::queues::pool::{
     JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL, ROOM_FACTOR, SURE,
 };
 
-/// Runs of processes and threads that have no jobs of their own.
+/// Runs of processes and threads that receive no jobs themselves.
 #[derive(Debug, Default)]
 pub(super) struct WorkerPool {
-    /// The job of each call; [`NONE`] where it is made by who gets the jobs, or is for none.
+    /// The job of each call; [`NONE`] if the receiver of the jobs makes it, or if it is for no job.
     pub(super) bound_to: Vec<u32>,
-    /// The job that each call may be for instead; [`NONE`] where none was waiting.
+    /// The alternative job of each call; [`NONE`] if no other job was waiting.
     pub(super) alternative_job: Vec<u32>,
-    /// When each job is over; without those that are no jobs.
+    /// When each job ends; requests that are not jobs are missing.
     pub(super) ends: FxHashMap<u32, i64>,
 }
 
-/// A run of calls: when it began, and which they are.
+/// The beginning of a run of calls, and the calls.
 type TimedRun = (i64, Vec<u32>);
 
-/// The pool that does the jobs of `service`, if there is one.
+/// Finds the pool that does the jobs of `service`, if there is one.
 pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
     let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();
@@ -60,7 +60,7 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     for ((begin, calls), place) in runs.iter().zip(&taken) {
         let Some(place) = *place else { continue };
         let (job, next) = (jobs[place], given.get(place + 1).filter(|next| *next < begin));
-        // Another one that had been given as well may have been begun first, and this one then.
+        // Another job that had been received as well may have been begun first, and this one then.
         let before = place
             .checked_sub(1)
             .filter(|before| begin - given[*before] < NEAR_FACTOR * (begin - given[place]));
@@ -91,7 +91,7 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     Some(pool)
 }
 
-/// Takes the part from each call of the pool that is not sure about whose job it is.
+/// Takes from the shares of each call of the pool the part for which its job is ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     for (call, beside) in (0..).zip(&service.alternative_job).filter(|(_, beside)| **beside != NONE)
     {
@@ -106,8 +106,8 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]
     }
 }
 
-/// The `own` calls of the receiver of jobs that are always the first after a job was given, as they
-/// note that it was: each with that job.
+/// The `own` calls of the receiver of jobs that always come first after a job, since they record
+/// its receipt: each with that job.
 fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     let kind = kinds(service, own.iter().copied());
     let mut seen: FxHashMap<CallKind, [usize; 2]> = FxHashMap::default();
@@ -143,7 +143,7 @@ fn runs(
     jobs: usize,
 ) -> Option<Vec<TimedRun>> {
     let kind = kinds(service, by_thread.values().flatten().copied());
-    // Number of calls of each kind, and time for which their threads had had nothing to do.
+    // Number of calls of each kind, and total idle time of their threads before them.
     let mut seen: FxHashMap<CallKind, (usize, f64)> = FxHashMap::default();
     for calls in by_thread.values() {
         let mut idle_since = i64::MAX;
@@ -155,7 +155,7 @@ fn runs(
             idle_since = if span.end == OPEN { span.begin } else { span.end };
         }
     }
-    // All of that time counts, as a thread waits once for a few calls of its own beginning.
+    // The total idle time counts, since a thread waits once for a few calls at its own start.
     let (first, (count, _)) =
         seen.into_iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))?;
     if JOBS_PER_EXCEPTION * count.abs_diff(jobs) > jobs {
@@ -174,8 +174,8 @@ fn runs(
     Some(runs)
 }
 
-/// The kind of a call: where it goes, its length or, negative, the magnitude of that, and the
-/// magnitude of the answer's length.
+/// The kind of a call: its hop, its length or, negative, the magnitude of its length, and the
+/// magnitude of the response's length.
 pub(super) type CallKind = (u32, i64, i64);
 
 pub(super) fn kinds(

@@ -1,4 +1,4 @@
-//! Workers whose jobs are done by processes of their own, by hand.
+//! Workers that delegate jobs to their own processes, in handwritten traces.
 
 use super::NONE;
 use super::pool::{WorkerPool, calibrate_shares, find_worker_pool};
@@ -6,13 +6,13 @@ use super::service::{NodeSpan, Service};
 use super::tests::MS;
 use crate::infer::call_links::DELIVERY;
 
-/// Who gets the jobs, and the two processes that do them.
+/// The thread that receives the jobs, and the two processes that do them.
 const GETTER: u32 = 1;
 const DOERS: [u32; 2] = [2, 3];
 
-/// A worker that gets 40 jobs, `apart` nanoseconds one after the other, and notes each at once. Its
-/// two processes do them in turn: each job is two calls, 2 ms and 4 ms after it began, where the
-/// process was free.
+/// A worker that receives 40 jobs, `apart` nanoseconds after each other, and records each
+/// immediately. Its two processes do them FIFO: each job is two calls, 2 ms and 4 ms after it
+/// began, once the process is free.
 fn worker(apart: i64) -> Service {
     let mut service = Service { window: 1_000 * MS, ..Service::default() };
     let mut calls: Vec<(NodeSpan, u32)> = Vec::new();
@@ -90,7 +90,7 @@ fn a_run_that_might_be_for_another_job_is_not_sure() {
         let mut shares: Vec<Vec<(u32, f64)>> =
             service.bound_to.iter().map(|job| vec![(*job, 1.0)]).collect();
         calibrate_shares(service, &mut shares);
-        // The last run of a worker that has more to do than it can.
+        // The last run of an overloaded worker.
         let last = service.calls.iter().rposition(|call| call.kind == 2).expect("a run");
         let worth: f64 = shares[last][0].1;
         assert_eq!(worth >= 0.9, is_sure, "{:?}", shares[last]);
@@ -101,7 +101,7 @@ fn a_run_that_might_be_for_another_job_is_not_sure() {
 #[test]
 fn what_a_process_calls_once_in_its_beginning_begins_no_run() {
     let mut service = worker(3 * MS);
-    // Each process logs in, and waits a second before it goes on with that.
+    // Each process logs in, and waits a second before it continues the login.
     let at: i64 = -2_000 * MS;
     for (place, doer) in (0..).zip(DOERS) {
         for (after, kind) in [(0, 6), (1_000, 7)] {

@@ -1,5 +1,5 @@
-//! Preparation of a service before any call is given to a request: calls of timers, how long
-//! requests take, who does the jobs, calls that are not waited for, and work after the answer.
+//! Preparation of a service before any call is assigned to a request: calls of timers, how long
+//! requests take, which threads do the jobs, calls that are not awaited, and post-reply work.
 
 use rustc_hash::FxHashMap;
 
@@ -11,8 +11,8 @@ use crate::tuning::auto::services::prepare::{
 };
 
 impl Service {
-    /// Learns how long requests take, who does the jobs, which calls are not waited for, and what
-    /// is done after the answer: all that can be told before any call is given to a request.
+    /// Derives everything that is known before any assignment: how long requests take, which
+    /// threads do the jobs, which calls are not awaited, and post-reply work.
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         let pool = self.find_pool();
@@ -57,8 +57,8 @@ impl Service {
         }
     }
 
-    /// Finds who does the jobs of this service, and until when: of each call the job, and which
-    /// other one it may be for.
+    /// Finds the worker pool of this service, and sets the ends of the jobs: returns the job of
+    /// each call, and the alternative one.
     fn find_pool(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
         let pool = pool::find_worker_pool(self)?;
         for (job, end) in pool.ends {
@@ -67,8 +67,8 @@ impl Service {
         Some((pool.bound_to, pool.alternative_job))
     }
 
-    /// A service may begin a call in one request and go on with it in the next, as one that takes a
-    /// mail line by line.
+    /// A service may begin a call in one request and continue it in the next, as one that receives
+    /// a mail line by line.
     fn learn_unwaited(&mut self) {
         let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
         for (call, fit) in
@@ -86,7 +86,7 @@ impl Service {
         self.unwaited.sort_unstable();
     }
 
-    /// Puts the calls aside that a timer of this process makes for no request.
+    /// Sets apart the calls that a timer of this process makes for no request.
     pub(super) fn put_timers_aside(&mut self) {
         let is_timer = timers::timer_calls(&self.requests, &self.calls, self.window);
         if !is_timer.contains(&true) {

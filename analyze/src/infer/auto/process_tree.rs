@@ -1,15 +1,15 @@
-//! The tree of processes, by their numbers and those of their parents. Between a process and the
-//! one that serves there may be others, as shells, which sent nothing. A process may become another
-//! program, which has a log of its own, without a new number.
+//! The process tree, by the process ids and parent ids. There may be other processes, such as
+//! shells, between a process and the one that serves; they sent nothing. A process may execute
+//! another program, which has a log of its own, under the same process id.
 
 use crate::tuning::auto::services::process_tree::{MAX_BECOMING, MAX_BETWEEN};
 use message_trace::{MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
-/// The processes of a trace, by which one started which.
+/// The processes of a trace, and which one started which.
 pub(super) struct ProcessTree<'trace> {
     trace: &'trace MessageTrace,
-    /// Processes by host and number, each with the time when it began.
+    /// Processes by host and process id, each with its start time.
     by_number: FxHashMap<(&'trace str, i32), Vec<(i64, NodeId)>>,
 }
 
@@ -26,8 +26,8 @@ impl ProcessTree<'_> {
         ProcessTree { trace, by_number }
     }
 
-    /// The nearest process above `process` that is a node by `serves`, and when it started what
-    /// lies below it.
+    /// The nearest ancestor of `process` that is a node according to `serves`, and when it started
+    /// its descendant.
     pub(super) fn nearest_starter(
         &self,
         process: NodeId,
@@ -45,8 +45,8 @@ impl ProcessTree<'_> {
         None
     }
 
-    /// The process that this one was before it became this program, or else the process that
-    /// started it.
+    /// The process that this one was before it executed its current program, or else the process
+    /// that started it.
     fn parent_process(&self, process: NodeId) -> Option<NodeId> {
         let node = self.trace.nodes.get(process)?;
         let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);

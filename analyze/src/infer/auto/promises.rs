@@ -1,8 +1,9 @@
-//! Promises by the ends of calls. A service that only passes answers on answers soon after its own
-//! call was answered, so the two ends together tell a pair. But the search comes to them long after
-//! it has given the call to a request. Where many requests wait in a queue, it has given up the
-//! right one by then. So when a call is given, what its end will tell is promised. The promise is
-//! taken back when the request is answered, as then the answer itself is judged.
+//! Lookahead from the ends of calls. A service that only forwards responses answers soon after its
+//! own call was answered, so the two ends identify a pair. But the search reaches them long after
+//! it has assigned the call to a request. If many requests wait in a queue, the right hypothesis
+//! has been dropped by then. So the log-odds of the ends are added as lookahead when a call is
+//! assigned, and are removed when the request is answered, since then the response itself is
+//! scored.
 
 use rustc_hash::FxHashMap;
 
@@ -14,20 +15,21 @@ use crate::tuning::auto::model::promises::{
     BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
 };
 
-/// Promises of the ends of calls in one service.
+/// Lookahead model of the ends of calls in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LookaheadModel {
     resolution: f64,
     known: FxHashMap<(u32, u32), EndGaps>,
 }
 
-/// Times from the end of a call to that of a request: of pairs that belong together, and of others.
+/// Times from the end of a call to the end of a request: of pairs that belong together, and of
+/// others.
 #[derive(Clone, Debug, Default)]
 struct EndGaps {
     own: FxHashMap<u32, f64>,
     others: FxHashMap<u32, f64>,
     totals: [f64; 2],
-    /// Promise of each bin, and the same with the pair at hand left out.
+    /// Lookahead of each bin, and the same with the scored pair left out.
     odds: Vec<[f64; 2]>,
 }
 
@@ -77,8 +79,8 @@ impl LookaheadModel {
         promises
     }
 
-    /// Promise of the end of the call for the request, as a logarithm. `own`: this very pair is one
-    /// of those that were learned from, and is left out.
+    /// Lookahead of the end of the call for the request, as log-odds. `own`: this pair is one of
+    /// the samples and is left out.
     pub(super) fn lookahead(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
@@ -87,8 +89,8 @@ impl LookaheadModel {
         bin.map_or(0.0, |bin| known(bin).unwrap_or_else(|| gaps.odds(bin, own)))
     }
 
-    /// The bin of the time from the end of the call to that of the request; none where one of them
-    /// is not known, or the request ended first.
+    /// The bin of the time from the end of the call to the end of the request; `None` if one of
+    /// them is not known, or the request ended first.
     fn bin(&self, service: &Service, request: u32, call: u32) -> Option<u32> {
         let (request, call) =
             (service.requests.get(request as usize)?, service.calls.get(call as usize)?);
@@ -101,8 +103,8 @@ impl LookaheadModel {
 impl EndGaps {
     fn odds(&self, bin: u32, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
-        // Half of what is beside it counts, too, as what is alike may fall on both sides of a
-        // border.
+        // Half of the neighbouring bins counts, too, since similar times may fall on both sides of
+        // a boundary.
         let near = |counts: &FxHashMap<u32, f64>| {
             let at = |bin: u32| counts.get(&bin).copied().unwrap_or(0.0);
             at(bin) + 0.5 * (at(bin + 1) + bin.checked_sub(1).map_or(0.0, at))
@@ -115,7 +117,7 @@ impl EndGaps {
             .clamp(BOUNDS[0], BOUNDS[1])
     }
 
-    /// Keeps the odds of all bins in which there is something.
+    /// Tabulates the odds of all bins with samples.
     fn tabulate(&mut self) {
         let bins = self.own.keys().chain(self.others.keys()).max().map_or(0, |most| most + 2);
         self.odds = (0..bins).map(|bin| [self.odds(bin, false), self.odds(bin, true)]).collect();
@@ -133,8 +135,8 @@ mod tests {
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
 
-    /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long
-    /// before its request does.
+    /// Requests 1 ms apart that take 8 to 16 ms, each with a call that ends `before` its request
+    /// does.
     fn service(before: impl Fn(i64) -> i64) -> Service {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..200_i64 {
@@ -162,8 +164,8 @@ mod tests {
         for call in 0..200 {
             let right = promises.lookahead(&service, call, call, true);
             assert!(right > 1.5, "{right}");
-            // Any other that is open and ends later, but for those that end at nearly the same
-            // time.
+            // Any other request that is open and ends later, except for those that end at nearly
+            // the same time.
             for other in call.saturating_sub(7)..call {
                 let gap = service.requests[other as usize].end - service.calls[call as usize].end;
                 let promise = promises.lookahead(&service, other, call, false);

@@ -1,5 +1,5 @@
-//! What tests of queues tell: messages between brokers, producers and workers, each with its
-//! known cause.
+//! Stories: traces for tests of queues. They consist of messages between brokers, producers and
+//! workers, each with its known cause.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 
 /// A microsecond.
 pub(super) const US: i64 = 1000;
-/// How long a message takes.
+/// Latency of a message.
 pub(super) const NETWORK: i64 = 20 * US;
 
 /// A trace with the known cause of each message.
@@ -17,26 +17,26 @@ pub(super) struct Story {
     pub(super) messages: Vec<StoryMessage>,
 }
 
-/// A message: the connection, and who accepted it.
+/// A message of a story, with its connection and the side that accepted it.
 pub(super) struct StoryMessage {
     from: String,
     to: String,
     flow: i64,
     accepting: bool,
     pub(super) sent: i64,
-    /// When it was read, by who reads late.
+    /// When it was read, if the reader is late.
     pub(super) read: Option<i64>,
     bytes: i64,
     pub(super) cause: Option<usize>,
     what: &'static str,
 }
 
-/// A connection from one to the other.
+/// A connection from one node to the other.
 #[derive(Clone, Copy)]
 pub(super) struct StoryFlow<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) i64);
 
 impl Story {
-    /// From the connecting side.
+    /// Adds a message from the connecting side.
     pub(super) fn ask(
         &mut self,
         on: StoryFlow,
@@ -48,7 +48,7 @@ impl Story {
         self.add_message(on, false, sent, bytes, cause, what)
     }
 
-    /// From the accepting side.
+    /// Adds a message from the accepting side.
     pub(super) fn reply(
         &mut self,
         on: StoryFlow,
@@ -85,7 +85,8 @@ impl Story {
         self.messages.len() - 1
     }
 
-    /// A call that is answered after so long. Returns the number of the answer, and when it came.
+    /// Adds a call that is answered after `took`. Returns the number of the response, and when it
+    /// arrived.
     pub(super) fn call(
         &mut self,
         on: StoryFlow,
@@ -98,7 +99,7 @@ impl Story {
         (answer, sent + 2 * NETWORK + took)
     }
 
-    /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
+    /// For messages of each kind: how many have their true cause as the likeliest one, and how many
     /// there are.
     fn correct_counts(&self) -> HashMap<&'static str, (usize, usize)> {
         let mut fixture = Fixture::new();
@@ -126,7 +127,7 @@ impl Story {
         right
     }
 
-    /// Asserts that of messages of these kinds so large a part is right.
+    /// Asserts that at least this share of the messages of these kinds has the right cause.
     pub(super) fn assert_right(&self, least: f64, kinds: &[&str]) {
         let right = self.correct_counts();
         for kind in kinds {
@@ -136,7 +137,7 @@ impl Story {
     }
 }
 
-/// One who waits for a pop to be answered, for a second at most, and then works for some
+/// A worker that waits for the response to a pop, for a second at most, and then works for some
 /// milliseconds.
 struct PoppingWorker {
     name: String,
@@ -145,7 +146,7 @@ struct PoppingWorker {
     asked: (i64, usize),
 }
 
-/// Producers that push to a broker at these times, and workers that pop. Returns it all as a story.
+/// Producers that push to a broker at these times, and workers that pop. Returns the story.
 pub(super) fn popping_workers(pushes: &[i64], workers: usize) -> Story {
     let mut story = Story::default();
     let mut idle: Vec<PoppingWorker> = Vec::new();
@@ -155,7 +156,7 @@ pub(super) fn popping_workers(pushes: &[i64], workers: usize) -> Story {
             story.ask(StoryFlow(&name, "broker", flow), worker as i64 * US, 32, None, "poll");
         idle.push(PoppingWorker { name, flow, asked: (worker as i64 * US, asked) });
     }
-    // When each of those who wait asked; the first who did gets what comes.
+    // The worker that asked first gets the next push.
     for (number, push) in (0..).zip(pushes) {
         let (from, bytes) = (["shop#1", "shop#2"][number as usize % 2], 70 + lot(number, 180));
         let pushed = story.ask(StoryFlow(from, "broker", number % 2), *push, bytes, None, "push");
@@ -164,14 +165,14 @@ pub(super) fn popping_workers(pushes: &[i64], workers: usize) -> Story {
         let Some(next) = (0..idle.len()).min_by_key(|at| idle[*at].asked.0) else { break };
         let worker = &mut idle[next];
         let on = StoryFlow(&worker.name, "broker", worker.flow);
-        // Nothing came for a second, at times.
+        // At times nothing comes for a second.
         while worker.asked.0 + NETWORK + 1000 * MS < at {
             let empty = worker.asked.0 + NETWORK + 1000 * MS + lot(number, MS);
             story.reply(on, empty, 5, worker.asked.1, "nothing");
             let again = empty + NETWORK + 60 * US;
             worker.asked = (again, story.ask(on, again, 32, None, "poll"));
         }
-        // At once, if it came before.
+        // Immediately, if the push came before the poll.
         let at = at.max(worker.asked.0 + NETWORK) + 30 * US + lot(number, 30 * US);
         let given = story.reply(on, at, bytes - 11, pushed, "delivery");
         let begin = at + NETWORK + 200 * US + lot(number + 9, 100 * US);

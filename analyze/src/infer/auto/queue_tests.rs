@@ -1,5 +1,5 @@
-//! Brokers and workers by hand: producers put work into a queue, workers get it and do it. And what
-//! looks like a queue and is none.
+//! Brokers and workers in handwritten traces: producers put work into a queue, and workers get it
+//! and do it. Also systems that look like a queue and are none.
 
 use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
 use super::tests::{MS, lot};
@@ -14,7 +14,7 @@ fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
 
 #[test]
 fn what_waited_in_the_queue_is_delivered_in_order() {
-    // Ten at a time for two workers, and some alone.
+    // Ten at a time for two workers, and some single jobs.
     let burst = |at: i64| {
         100 * MS * (at / 14) + if at % 14 < 10 { at % 14 * 300 * US } else { at % 14 * 7 * MS }
     };
@@ -25,7 +25,7 @@ fn what_waited_in_the_queue_is_delivered_in_order() {
 #[test]
 fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
     let mut story = Story::default();
-    // Nothing is pushed to a worker that did not say it wants something.
+    // Jobs are pushed to a worker only after it has subscribed.
     let subscribed = story.ask(StoryFlow("worker", "broker", 9), -40 * MS, 30, None, "subscribe");
     story.reply(StoryFlow("worker", "broker", 9), -39 * MS, 12, subscribed, "subscribed");
     for at in 0..150 {
@@ -49,7 +49,7 @@ fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
     let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
     for at in 0..300 {
-        // It comes in bursts, which the subscriber is slower than.
+        // Jobs come in bursts, faster than the subscriber processes them.
         let begin = 400 * MS * (at / 20) + 2 * MS * (at % 20) + lot(at, MS);
         let push = story.ask(StoryFlow("shop", "broker", 1), begin, 24, None, "push");
         let given = begin + NETWORK + 10 * US + lot(at + 1, 10 * US);
@@ -74,7 +74,7 @@ fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
     let mut free = 0;
     let mut acknowledged: Vec<i64> = Vec::new();
     for at in 0..300 {
-        // Two of the bursts are longer than what may be given at once.
+        // Two of the bursts are longer than the number of jobs that may be unacknowledged.
         let burst = 400 * MS * (at / 20);
         let begin = burst + if at / 20 % 7 == 2 { 20 * US } else { 5 * MS } * (at % 20);
         let push = story.ask(StoryFlow("shop", "broker", 1), begin, 24, None, "push");
@@ -91,13 +91,14 @@ fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
         acknowledged.push(free);
     }
     story.assert_right(1.0, &["push", "delivery", "answer"]);
-    // The first of the trace is nobody's.
+    // The first call of the trace has no cause.
     story.assert_right(0.99, &["work"]);
 }
 
 #[test]
 fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
-    // It wakes each 5 ms, and first hands out what came. Acknowledgements were sent long before.
+    // The broker wakes every 5 ms, and first hands out new jobs. Acknowledgements were sent long
+    // before.
     let mut story = Story::default();
     let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
@@ -153,8 +154,8 @@ fn who_gets_work_may_have_processes_of_its_own_do_it() {
 
 #[test]
 fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
-    // Eight clients that each ask again when they were answered; one is served at a time, the
-    // first who asked. Half of them never ask what the others do.
+    // Eight clients that each send the next request once they have a response; one is served at a
+    // time, the first that asked. Half of them never ask for the same as the others.
     let mut story = Story::default();
     let names: Vec<String> = (0..8).map(|client| format!("client#{client}")).collect();
     let bytes = |client: i64| if client % 2 == 0 { 50 } else { 500 };
@@ -179,8 +180,8 @@ fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
 
 #[test]
 fn who_waits_for_a_lock_is_answered_all_the_same() {
-    // Two who each take a lock, hold it for a while, and let go of it, which is when the other gets
-    // it.
+    // Two nodes that each take a lock, hold it for a while, and release it, at which point the
+    // other gets it.
     let mut story = Story::default();
     let mut free = 0;
     for number in 0..200_i64 {
@@ -198,15 +199,15 @@ fn who_waits_for_a_lock_is_answered_all_the_same() {
     story.assert_right(1.0, &["take", "taken", "release", "released"]);
 }
 
-/// A broker that pushes what comes to a worker that has four processes of its own do it, up to four
-/// at a time. Each says in the end that it is done.
+/// A broker that pushes jobs to a worker, which has four processes of its own do them, up to four
+/// at a time. Each reports in the end that it is done.
 fn pooled(every: i64, jobs: i64) -> Story {
     let mut story = Story::default();
     let on = StoryFlow("worker#0", "broker", 9);
     let subscribed = story.ask(on, -40 * MS, 30, None, "subscribe");
     story.reply(on, -39 * MS, 12, subscribed, "subscribed");
     let mut free = [0; 4];
-    // When each is given and what that is; a job as far back as there are workers is done by then.
+    // When each job ends; the job four places before a new one has ended by then.
     let mut done: Vec<i64> = Vec::new();
     for at in 0..jobs {
         let begin = every * at + lot(at, every);
@@ -247,8 +248,8 @@ fn few_jobs_are_given_unasked_though_each_seems_to_answer_that_one_is_done() {
 
 #[test]
 fn what_nobody_answers_is_worked_on_with_calls_that_are() {
-    // Somebody is told that there is something to do, and asks two others for it; the second is
-    // told over a connection made for that.
+    // A node is notified of work, and asks two others about it; the second over a connection made
+    // for that.
     let mut story = Story::default();
     for at in 0..300 {
         let begin = 8 * MS * at + lot(at, 12 * MS);

@@ -1,14 +1,14 @@
-//! Queues: answers that somebody else's message caused. A worker that waits in a blocking pop, a
-//! long poll or a subscription is answered, or told without having asked, because a producer sent
-//! something to the broker. That message is the cause of the delivery, and the time between the two
-//! is the time in the queue.
+//! Queues: responses that were caused by a message of another node. A worker that waits in a
+//! blocking pop, a long poll or a subscription receives a response, or a message without having
+//! asked, because a producer sent something to the broker. That message is the cause of the
+//! delivery, and the time between the two is the time in the queue.
 //!
-//! No protocol is known. What a broker sees says it ([`broker`]): replies of one kind that had to
-//! wait are sent shortly after the receipt of messages of another kind, from others, far more often
-//! than chance has it ([`wakes`]). Then pushes are matched with deliveries in their order
-//! ([`in_order`]), so that a job that waited for a free worker finds its push, too. Where hardly
-//! anything waits, as there is always work, the account of a queue says it ([`backlog`]). What a
-//! worker does is for the job that it was given last ([`super::jobs`]).
+//! No protocol is assumed. The events at a broker show it ([`broker`]): replies of one kind that
+//! had to wait are sent shortly after the receipt of messages of another kind, from other nodes,
+//! far more often than by chance ([`wakes`]). Then pushes are matched with deliveries in FIFO order
+//! ([`in_order`]), so that a job that waited for a free worker finds its push, too. If hardly any
+//! reply waits, because there is always work, the account of a queue shows it ([`backlog`]). A
+//! worker acts for the job that it received last ([`super::jobs`]).
 
 mod backlog;
 mod broker;
@@ -29,20 +29,20 @@ use wakes::ReplyQueue;
 pub(super) struct Queues {
     /// Causes of each delivery, by its row: rows of pushes with their probabilities.
     causes: FxHashMap<u32, Vec<(u32, f64)>>,
-    /// The calls that ask for work, whether they were given any or not.
+    /// The calls that ask for work, whether they received any or not.
     polls: FxHashSet<u32>,
-    /// The flows whose deliveries seem to answer what does not ask for them.
+    /// The flows on which deliveries seem to answer messages that do not ask for them.
     push_flows: FxHashSet<i64>,
 }
 
 impl Queues {
-    /// Queues of all brokers in `trace`; `window` is the longest wait that no request tells of, in
-    /// nanoseconds.
+    /// Queues of all brokers in `trace`; `window` is the longest wait that is accepted without a
+    /// request, in nanoseconds.
     ///
-    /// A worker may tell what became of a delivery. By the turns of the connection the next
-    /// delivery seems to answer that, and deliveries that were sent together are of another kind.
-    /// So once it is known that these are deliveries they are looked at again, as what is told
-    /// unasked.
+    /// A worker may report the result of a delivery. By the alternation of the connection the next
+    /// delivery seems to answer that report, and deliveries that were sent together have another
+    /// kind. So once these are known to be deliveries, they are examined again as unsolicited
+    /// messages.
     pub(super) fn from_trace(
         trace: &MessageTrace,
         naming: &Naming,
@@ -79,8 +79,8 @@ impl Queues {
         found
     }
 
-    /// Adds requests for work that are not answered any more: a message of the same length, on the
-    /// same way, asks for work, too.
+    /// Adds requests for work that were never answered: a message of the same length on the same
+    /// hop asks for work, too.
     fn add_unanswered(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
         let kind =
             |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
@@ -90,7 +90,7 @@ impl Queues {
             return;
         }
         let is_one = |call: &u32| kind(*call).is_some_and(|kind| kinds.contains(&kind));
-        // The last of each connection.
+        // The last call of each connection.
         let mut last: FxHashMap<i64, u32> = FxHashMap::default();
         for call in (0..calls.len() as u32).filter(is_one) {
             last.extend(calls.request(call as usize).map(|row| (trace.flow(row), call)));
@@ -105,29 +105,29 @@ impl Queues {
         self.causes.get(&(row as u32)).map(Vec::as_slice)
     }
 
-    /// Links the delivery `row` to its causes. It is no answer to the request on its connection,
-    /// however likely another push brought it, so the rest of the probability has no cause.
+    /// Links the delivery `row` to its causes. It does not answer the request on its connection,
+    /// however likely another push caused it, so the remaining probability is for no cause.
     pub(super) fn link(&self, row: u32, links: &mut Links) {
         let Some(causes) = self.causes(row as usize) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
         links.set_parents(row as usize, causes, rest.max(0.0));
     }
 
-    /// The rows of all deliveries, in their order.
+    /// The rows of all deliveries, in order.
     pub(super) fn deliveries(&self) -> Vec<u32> {
         let mut rows: Vec<u32> = self.causes.keys().copied().collect();
         rows.sort_unstable();
         rows
     }
 
-    /// Whether the call asks for work.
+    /// Returns whether the call asks for work.
     pub(super) fn is_poll(&self, call: u32) -> bool {
         self.polls.contains(&call)
     }
 
-    /// Adds requests for work: those that are told at times that there is nothing, and those before
-    /// anything was delivered. Where the first of a kind comes after a delivery it tells what
-    /// became of it, and the next delivery is not its answer.
+    /// Adds requests for work: those that are sometimes answered with nothing, and those before the
+    /// first delivery. If the first message of a kind comes after a delivery, it reports the result
+    /// of that delivery, and the next delivery is not its response.
     fn add_polls(&mut self, broker: &Broker, queues: &[ReplyQueue]) {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;
@@ -140,7 +140,8 @@ impl Queues {
         }
     }
 
-    /// Whether on most connections nothing was delivered before the first of these was asked for.
+    /// Returns whether on most connections nothing was delivered before the first of these
+    /// requests.
     fn ask_first<'broker>(
         &self,
         broker: &'broker Broker,

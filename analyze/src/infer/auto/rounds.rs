@@ -1,4 +1,4 @@
-//! Rounds of learning until model and assignment agree, and when they are over.
+//! EM iterations until model and assignment converge, and the stopping rule.
 
 use super::NONE;
 use super::beginnings::{RestartResults, run_restarts};
@@ -13,7 +13,7 @@ use crate::tuning::auto::learning::rounds::{
     CALLS_PER_CHANGE, LOSING, MAX_ITERATIONS, PATIENCE, WIDTH,
 };
 
-/// The model of a service, the requests of its calls by it, and what it began with.
+/// The model of a service, the requests of its calls under it, and the restarts.
 pub(super) fn learn_model(
     service: &Service,
     shapes: &mut Shapes,
@@ -37,13 +37,13 @@ pub(super) fn learn_model(
     (model, owner, begun)
 }
 
-/// Share of the calls that is nobody's.
+/// Share of the background calls.
 pub(super) fn background_share(owner: &[u32]) -> f64 {
     owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
 }
 
 impl EmStep<'_> {
-    /// Model and assignment, each from the other, in up to `rounds` rounds.
+    /// Model and assignment, each computed from the other, in up to `rounds` EM iterations.
     fn run_iterations(
         &self,
         mut owner: Vec<u32>,
@@ -66,20 +66,21 @@ impl EmStep<'_> {
     }
 }
 
-/// State of the rounds of learning so far.
+/// State of the EM iterations so far.
 #[derive(Debug, Default)]
 struct IterationState {
-    /// The fewest calls that were given to another request than before, and how many rounds ago.
+    /// The fewest calls with a changed request in an iteration, and how many iterations ago that
+    /// was.
     least: Option<usize>,
     since: usize,
-    /// Share of the calls that was nobody's, and number of rounds in which it grew since.
+    /// Share of the background calls, and number of iterations in which it grew since.
     nobodys: Option<f64>,
     losing: usize,
 }
 
 impl IterationState {
-    /// Whether learning is over after a round with this number of `changed` calls, and with these
-    /// requests of all calls.
+    /// Returns whether learning stops after an iteration with this number of `changed` calls and
+    /// these requests of all calls.
     fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
         self.since =
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
@@ -98,8 +99,8 @@ impl IterationState {
 mod tests {
     use super::*;
 
-    /// After which round learning is over, given how many of 1000 calls changed and how many were
-    /// nobody's.
+    /// The iteration after which learning stops, given the number of changed calls and of
+    /// background calls, of 1000.
     fn last(rounds: &[(usize, usize)]) -> Option<usize> {
         let mut round = IterationState::default();
         rounds.iter().position(|(changed, nobodys)| {
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn learning_is_over_when_more_and_more_calls_are_nobodys() {
         assert_eq!(last(&[(300, 90), (250, 140), (200, 190), (150, 230)]), Some(2));
-        // Which is settled soon.
+        // The share converges soon.
         assert_eq!(last(&[(300, 258), (250, 297), (200, 306), (150, 307)]), None);
         assert_eq!(last(&[(300, 140), (250, 190), (200, 120), (150, 170)]), None);
     }

@@ -1,7 +1,7 @@
-//! The search for the best assignment of all calls of a service together: a beam search over joint
-//! hypotheses. Events are taken in the order of time. At each call every hypothesis is continued
-//! with every open request, and those that fit best are kept ([`super::beam`]). Hypotheses that
-//! differ only in what cannot matter any more become one ([`super::lattice`] keeps what they were).
+//! Beam search for the best joint assignment of all calls of a service. Events are processed in the
+//! order of time. At each call every hypothesis is continued with every open request, and the
+//! continuations with the best scores are kept ([`super::beam`]). Hypotheses that differ only in
+//! the past that can no longer matter are merged ([`super::lattice`] keeps their histories).
 
 mod calls;
 mod replies;
@@ -23,13 +23,13 @@ use super::shapes::Shapes;
 use super::states::States;
 use crate::tuning::auto::search::hypotheses::{MAX_OPEN_REQUESTS, MAX_STEPS, MIN_SHARE};
 
-/// A state at an event.
+/// Score of a call for a state.
 #[derive(Clone, Copy, Debug)]
 struct CallScore {
     candidate: RequestCandidate,
-    /// Promise of the end of the call for it.
+    /// Lookahead from the end of the call.
     lookahead: f64,
-    /// The state after it.
+    /// The state after the call.
     grown: u32,
 }
 
@@ -40,38 +40,38 @@ pub(super) struct BeamSearch<'a> {
     model: &'a mut ServiceModel,
     width: usize,
     states: States,
-    /// Lists of final states: one, and the rest.
+    /// Lists of final states: the last one, and the rest.
     over: Vec<(u32, u32)>,
     open: Vec<u32>,
     hypotheses: Beam,
     lattice: Option<Lattice>,
     scores: EventCache<CallScore>,
-    /// Nats that an answer adds to the score, by state.
+    /// Nats that a response adds to the score, by state.
     answered: EventCache<f64>,
-    /// The first of the calls at hand, by which places in `found` are counted.
+    /// The first of the searched calls; indices in `found` are relative to it.
     first: u32,
     found: Assignment,
     room: SearchBuffers,
 }
 
-/// Buffers that are used for one event after the other.
+/// Buffers that are reused for each event.
 #[derive(Default)]
 struct SearchBuffers {
     next: Beam,
     order: ScoreOrder,
-    /// Continuation of each hypothesis at an answer.
+    /// Continuation of each hypothesis at a response.
     answered: Vec<Continuation>,
     candidates: RequestCandidates,
     continuations: Continuations,
-    /// The mark of each hypothesis.
+    /// The digest of each hypothesis.
     marks: Vec<u64>,
-    /// The hypothesis with each mark.
+    /// The hypothesis with each digest.
     seen: FxHashMap<u64, u32>,
 }
 
 impl<'a> BeamSearch<'a> {
-    /// Finds the best assignment of these `calls` of `service`, those among `events`, by `model`,
-    /// keeping up to `width` hypotheses.
+    /// Finds the best assignment of these `calls` of `service`, which occur in `events`, under
+    /// `model`, keeping up to `width` hypotheses.
     pub(super) fn run(
         service: &'a Service,
         events: &[(i64, ServiceEvent)],
@@ -126,9 +126,9 @@ impl<'a> BeamSearch<'a> {
         self.hypotheses.open(state);
     }
 
-    /// Finds a number for each of `all` hypotheses that is equal where the future does not tell
-    /// them apart, from their differences to the first of them. The request in the place `left_out`
-    /// does not count.
+    /// Computes a digest for each of `all` hypotheses from their differences to the first one.
+    /// Hypotheses with equal digests have the same future. The request at the place `left_out` does
+    /// not count.
     pub(super) fn digest_all(
         &mut self,
         all: &Beam,
@@ -150,12 +150,12 @@ impl<'a> BeamSearch<'a> {
         }
     }
 
-    /// A number that is equal for states that the future does not tell apart.
+    /// Digest that is equal for states with the same future.
     pub(super) fn state_digest(&mut self, state: u32, time: i64) -> u64 {
         self.states.state_digest(self.service, self.model, state, time)
     }
 
-    /// Keeps the requests of all calls so far, and goes on with the best hypothesis alone.
+    /// Commits the requests of all calls so far, and continues with the best hypothesis alone.
     fn commit_best(&mut self) {
         let first = self.first;
         if let Some(lattice) = &mut self.lattice {

@@ -1,6 +1,6 @@
-//! A service: the requests that one node received and answered, and the calls that it made, all by
-//! its own clock. Everything that is inferred here is inferred for one service at a time, from
-//! these times and kinds alone.
+//! A service: the requests that one node received and answered, and the calls that it made, all on
+//! its own clock. Everything is inferred for one service at a time, from these times and kinds
+//! alone.
 
 use rustc_hash::FxHashMap;
 
@@ -17,94 +17,95 @@ pub(super) struct Service {
     pub(super) requests: Vec<NodeSpan>,
     pub(super) calls: Vec<NodeSpan>,
     /// The threads that received each request, and that answered it, by numbers of this service;
-    /// and those that made each call and received its response. [`UNKNOWN_THREAD`] where that is
-    /// not known; empty where none is.
+    /// and those that made each call and received its response. [`UNKNOWN_THREAD`] if one is not
+    /// known; empty if none is.
     pub(super) request_threads: Vec<[u32; 2]>,
     pub(super) call_threads: Vec<[u32; 2]>,
     /// Sizes of each request and its response, and of each call and its response, in bytes;
-    /// [`UNKNOWN_SIZE`] where that is not known. Empty where nothing is.
+    /// [`UNKNOWN_SIZE`] if one is not known. Empty if none is.
     pub(super) request_sizes: Vec<[i64; 2]>,
     pub(super) call_sizes: Vec<[i64; 2]>,
-    /// For how many nanoseconds each answer was being sent, from its first byte to its last. Empty
-    /// where none took any.
+    /// Time for which each response was being sent, from its first byte to its last, in
+    /// nanoseconds. Empty if all are zero.
     pub(super) answering: Vec<i64>,
-    /// The call before each call on the same connection; [`NONE`] where there is none. Empty where
-    /// no connection is known.
+    /// The call before each call on the same connection; [`NONE`] if there is none. Empty if no
+    /// connection is known.
     pub(super) call_before: Vec<u32>,
-    /// The call after each call on the same connection, likewise.
+    /// The call after each call on the same connection, in the same form.
     pub(super) call_after: Vec<u32>,
-    /// Whether it is doubtful which answer each call has, and so when it ended.
+    /// Whether it is ambiguous which response each call has, and so when it ended.
     pub(super) call_unsure: Vec<bool>,
-    /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where
-    /// that proves nothing.
+    /// The request that the thread of each call is bound to; [`NONE`] if it is bound to none. Empty
+    /// if that proves nothing.
     pub(super) bound_to: Vec<u32>,
-    /// The job that each call of a pool may be for instead of the one that its thread seems to do;
-    /// [`NONE`] for other calls. Empty where there is no pool.
+    /// The alternative job of each call of a pool, besides the one that its thread seems to do;
+    /// [`NONE`] for other calls. Empty if there is no pool.
     pub(super) alternative_job: Vec<u32>,
-    /// The request of each call that was found to be the work of a request, both as calls of the
+    /// The request of each call that was found to be delegated or early work, both as calls of the
     /// trace.
     pub(super) attributed_to: FxHashMap<u32, u32>,
-    /// The other request of each call whose request was found, but not for sure, both as calls of
-    /// the trace, with its probability.
+    /// The alternative request of each call with an ambiguous request, both as calls of the trace,
+    /// with its probability.
     pub(super) alternative_request: FxHashMap<u32, (u32, f64)>,
-    /// The requests that each call of a tracer's trace may have been made for, as that tells. All
-    /// are calls of the trace.
+    /// The requests that each call of a tracer's trace may have been made for, according to the
+    /// tracer. All are calls of the trace.
     pub(super) traced_for: FxHashMap<u32, Vec<u32>>,
-    /// The tracer's trace of each request and of each call, 0 where that is not known. Empty where
-    /// no call is of one.
+    /// The tracer's trace of each request and of each call, 0 if it is not known. Empty if no call
+    /// is of one.
     pub(super) request_traces: Vec<u64>,
     pub(super) call_traces: Vec<u64>,
-    /// For each request another one whose work might have been found in its place; [`NONE`] where
-    /// there is none. Empty where nothing is found before it is told of.
+    /// For each request another one that may have caused its work instead; [`NONE`] if there is
+    /// none. Empty if no work starts before its announcement.
     pub(super) rivals: Vec<u32>,
-    /// The number, in the trace, of the call of each request.
+    /// The call of each request, by its number in the trace.
     pub(super) request_calls: Vec<u32>,
-    /// The number, in the trace, of each call.
+    /// The number of each call in the trace.
     pub(super) made_calls: Vec<u32>,
     /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
     pub(super) timer_calls: Vec<u32>,
-    /// Whether nobody answers anything here, and requests end when what they cause is likely done.
+    /// Whether no message is answered here, and requests end when the work that they cause is
+    /// likely done.
     pub(super) one_way: bool,
-    /// Whether this is an event loop. `Some` only where several processes were put together; else
-    /// [`Service::is_event_loop`] finds it by the threads.
+    /// Whether this is an event loop. `Some` only for pooled processes; otherwise
+    /// [`Service::is_event_loop`] derives it from the threads.
     pub(super) is_loop: Option<bool>,
-    /// Whether nobody answers some kinds of requests: these end when what they cause is likely
-    /// done.
+    /// Whether some kinds of requests are never answered: these end when the work that they cause
+    /// is likely done.
     pub(super) has_unanswered_kinds: bool,
-    /// Time after which a request without a response is over, in nanoseconds.
+    /// Time after which a request without a response is closed, in nanoseconds.
     pub(super) window: i64,
-    /// The same by the kind of request, where it is known how long requests of that kind take.
+    /// The same time by the kind of request, if the usual duration of that kind is known.
     pub(super) patience: FxHashMap<u32, i64>,
-    /// Time after its answer for which calls may still be made for a request, in nanoseconds.
+    /// Time after its response for which calls may still be made for a request, in nanoseconds.
     pub(super) linger: i64,
-    /// The kinds of calls that are seen to be made after the answer, sorted.
+    /// The kinds of calls that are seen after responses, sorted.
     pub(super) after_answer: Vec<u32>,
-    /// The kinds of calls whose answers the requests do not wait for, sorted.
+    /// The kinds of calls with responses that requests do not wait for, sorted.
     pub(super) unwaited: Vec<u32>,
     /// Time at which this part of the service ends; `None` in the last part.
     pub(super) until: Option<i64>,
-    /// Kinds of evidence that are left out.
+    /// Kinds of evidence that are enabled.
     pub(super) evidence: EnabledEvidence,
-    /// When the one thread did something, sorted, where delays are measured in its time. Else
+    /// When the only thread was active, sorted, if delays are measured in its time. Otherwise
     /// empty.
     pub(super) active_at: Vec<i64>,
-    /// The times of the first and the last call that one system call sent, of those that sent
-    /// several, in order.
+    /// The times of the first and the last call that one system call sent, for each system call
+    /// that sent several, in order.
     pub(super) shared_writes: Vec<[i64; 2]>,
-    /// How many calls of each kind a request usually has, where calls are written together.
+    /// Usual number of calls of each kind for a request, if there are coalesced writes.
     pub(super) usual: FxHashMap<u32, u32>,
 }
 
 /// The kind of the reply, as if it were a call.
 pub(super) const REPLY: u32 = u32::MAX;
-/// The number of no thread.
+/// The number of an unknown thread.
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 /// The size of an unseen message.
 pub(super) const UNKNOWN_SIZE: i64 = -1;
 
 impl Service {
-    /// Whether the call can have been made for the request and, if its answer is waited for, ended
-    /// before.
+    /// Returns whether the call can have been made for the request and, if its response is awaited,
+    /// ended before.
     #[inline]
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
         let is_unwaited = || self.unwaited.binary_search(&self.calls[call as usize].kind).is_ok();
@@ -116,7 +117,7 @@ impl Service {
                 && self.requests[request as usize].end >= self.calls[call as usize].begin
     }
 
-    /// Whether the request lasted until the call had ended, or the call was made after it.
+    /// Returns whether the request lasted until the call had ended, or the call was made after it.
     #[inline]
     pub(super) fn outlasts(&self, request: u32, call: u32) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
@@ -133,26 +134,26 @@ impl Service {
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
     }
 
-    /// Whether it is doubtful when the call ended.
+    /// Returns whether it is ambiguous when the call ended.
     #[inline]
     pub(super) fn is_unsure(&self, call: u32) -> bool {
         self.call_unsure.get(call as usize).copied().unwrap_or(false)
     }
 
-    /// The request that the thread of the call holds, or [`NONE`].
+    /// The request that the thread of the call is bound to, or [`NONE`].
     #[inline]
     pub(super) fn bound_request(&self, call: u32) -> u32 {
         self.bound_to.get(call as usize).copied().unwrap_or(NONE)
     }
 
-    /// The call before this one on its connection, or [`NONE`].
+    /// The previous call on its connection, or [`NONE`].
     #[inline]
     pub(super) fn previous_call(&self, call: u32) -> u32 {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
 
-    /// When there will be another call on the connection of this one after `time`, if that is
-    /// before the request is answered.
+    /// Time of the next call after `time` on the connection of this one, if that is before the
+    /// request is answered.
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
         let next =
             self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
@@ -171,8 +172,8 @@ impl Service {
         self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
     }
 
-    /// Whether one thread receives all requests, makes all calls and receives what they bring: an
-    /// event loop, which takes up what comes in the order in which it comes.
+    /// Returns whether one thread receives all requests, makes all calls and receives their
+    /// responses: an event loop, which processes events in the order in which they arrive.
     pub(super) fn is_event_loop(&self) -> bool {
         if let Some(is_loop) = self.is_loop {
             return is_loop;
@@ -187,13 +188,14 @@ impl Service {
         most.is_some_and(|most| (all - most) * EVENTS_PER_OTHER_THREAD <= *most)
     }
 
-    /// Whether what is done here has one order: an event loop takes up in turn what comes, and a
-    /// writer that sends several calls at once takes them out of one queue, whoever put them there.
+    /// Returns whether the service has a single order: an event loop processes events FIFO, and a
+    /// writer that sends several calls together takes them from one queue, whichever thread put
+    /// them there.
     pub(super) fn is_fifo(&self) -> bool {
         self.is_event_loop() || self.has_coalesced_writes()
     }
 
-    /// Whether many calls were sent together with others by one system call.
+    /// Returns whether many calls were sent together with others by one system call.
     pub(super) fn has_coalesced_writes(&self) -> bool {
         let first = self.calls.first().map_or(0, |call| call.begin);
         let last = self.calls.last().map_or(0, |call| call.begin);
@@ -202,7 +204,7 @@ impl Service {
         together as f64 >= TOGETHER_SHARE * self.calls.len() as f64 && together > 0
     }
 
-    /// When the first call was sent by the system call that sent the one of `time`, if that sent
+    /// Time of the first call sent by the system call that sent the one at `time`, if it sent
     /// several. None of them triggers another one.
     #[inline]
     pub(super) fn shared_write(&self, time: i64) -> Option<i64> {
@@ -210,7 +212,8 @@ impl Service {
         self.shared_writes.get(place).map(|[first, _]| *first).filter(|first| *first <= time)
     }
 
-    /// Whether the request and the call are the two ends of one call that the node makes to itself.
+    /// Returns whether the request and the call are the two ends of one call that the node makes to
+    /// itself.
     #[inline]
     pub(super) fn is_itself(&self, request: u32, call: u32) -> bool {
         let [request, call] =
@@ -218,9 +221,9 @@ impl Service {
         request.is_some() && request == call
     }
 
-    /// Whether this is a service of calls: there are requests, and most requests and calls have
-    /// responses. Jobs count as answered, as nobody expects an answer to them. All else are
-    /// messages of another kind.
+    /// Returns whether this is a service of calls: there are requests, and most requests and calls
+    /// have responses. Jobs count as answered, since no response to them is expected. All other
+    /// messages are of another kind.
     pub(super) fn is_answered(&self) -> bool {
         if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
             return true;
@@ -228,15 +231,15 @@ impl Service {
         let answered = |spans: &[NodeSpan]| spans.iter().filter(|span| span.end != OPEN).count();
         let [requests, calls] =
             [&self.requests, &self.calls].map(|spans| (answered(spans), spans.len()));
-        // A few messages that are no calls, as what a server tells unasked, make no other service
-        // of it.
+        // A few messages that are not calls, such as unsolicited messages of a server, do not
+        // change that.
         requests.1 > 0
             && 2 * requests.0 >= requests.1
             && 2 * (requests.0 + calls.0) >= requests.1 + calls.1
     }
 
     /// The resolution of the times in nanoseconds: the largest power of ten that divides all of
-    /// them, from a microsecond, below which nothing is to be learned of causes, to a millisecond.
+    /// them, from a microsecond, below which there is no causal information, to a millisecond.
     pub(super) fn resolution(&self) -> f64 {
         let mut unit = 1_000_000;
         for span in self.requests.iter().chain(&self.calls) {
@@ -249,7 +252,7 @@ impl Service {
         unit as f64
     }
 
-    /// The calls that its links are made of.
+    /// The calls from which its links are made.
     pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.requests,
@@ -259,7 +262,7 @@ impl Service {
         }
     }
 
-    /// When the request was over.
+    /// When the request ended.
     #[inline]
     pub(super) fn request_end(&self, request: &NodeSpan) -> i64 {
         let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
@@ -271,7 +274,7 @@ impl Service {
         end.max(request.begin)
     }
 
-    /// When nothing is done for the request any more.
+    /// When no more calls are made for the request.
     #[inline]
     pub(super) fn closed_at(&self, request: u32) -> i64 {
         let span = &self.requests[request as usize];
@@ -283,13 +286,13 @@ impl Service {
         self.request_end(span).saturating_add(linger)
     }
 
-    /// For how long the answer to the request was being sent.
+    /// Time for which the response to the request was being sent.
     #[inline]
     pub(super) fn response_send_time(&self, request: u32) -> i64 {
         self.answering.get(request as usize).copied().unwrap_or(0)
     }
 
-    /// Whether calls may be made for requests that are being answered, or were.
+    /// Returns whether calls may be made for requests during or after their responses.
     #[inline]
     pub(super) fn goes_on_after_answers(&self) -> bool {
         self.linger > 0 || !self.answering.is_empty()

@@ -1,4 +1,4 @@
-//! Parts of a service: requests and calls are added one by one, and some of them are taken out.
+//! Adds requests and calls to a service one by one, and extracts parts of it.
 
 use rustc_hash::FxHashMap;
 
@@ -12,11 +12,11 @@ pub(super) struct RequestRow {
     pub(super) span: NodeSpan,
     /// The threads that received it, and that answered it.
     pub(super) threads: [u32; 2],
-    /// Its size, and that of the response.
+    /// Its size, and the size of the response.
     pub(super) bytes: [i64; 2],
-    /// Time for which the answer was being sent, in nanoseconds.
+    /// Time for which the response was being sent, in nanoseconds.
     pub(super) answering: i64,
-    /// Which call of the trace it is.
+    /// Its call in the trace.
     pub(super) call: u32,
 }
 
@@ -25,13 +25,13 @@ pub(super) struct CallRow {
     pub(super) span: NodeSpan,
     /// The threads that made it, and that received its response.
     pub(super) threads: [u32; 2],
-    /// Its size, and that of the response.
+    /// Its size, and the size of the response.
     pub(super) bytes: [i64; 2],
-    /// The call before it on the same connection, or [`NONE`].
+    /// The previous call on the same connection, or [`NONE`].
     pub(super) before: u32,
-    /// Whether it is doubtful which answer it has.
+    /// Whether it is ambiguous which response it has.
     pub(super) is_unsure: bool,
-    /// Which call of the trace it is.
+    /// Its call in the trace.
     pub(super) call: u32,
 }
 
@@ -57,7 +57,7 @@ impl Service {
         self.made_calls.push(call);
     }
 
-    /// Notes that the call of that time was sent by the same system call as the one before it, a
+    /// Records that the call at that time was sent by the same system call as the one before it, a
     /// nanosecond earlier.
     pub(super) fn add_to_write(&mut self, time: i64) {
         match self.shared_writes.last_mut() {
@@ -66,7 +66,8 @@ impl Service {
         }
     }
 
-    /// The beginning, of about `size` requests and as many calls, but not many times as many calls.
+    /// The beginning of the service, of about `size` requests and as many calls, but not many times
+    /// as many calls.
     pub(super) fn prefix_of_size(&self, size: usize) -> Service {
         if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {
             return self.prefix_until(self.requests.len(), self.calls.len(), None);
@@ -81,7 +82,7 @@ impl Service {
         self.prefix_until(before(&self.requests, 1), before(&self.calls, size), Some(until))
     }
 
-    /// Keeps the calls of these places, which need not be in order.
+    /// Keeps the calls at these places, which need not be in order.
     pub(super) fn keep_calls(&mut self, places: &[u32]) {
         let mut place_of = vec![NONE; self.calls.len()];
         places.iter().zip(0..).for_each(|(at, place)| place_of[*at as usize] = place);
@@ -96,7 +97,7 @@ impl Service {
         }
     }
 
-    /// Keeps the requests of these places, which need not be in order.
+    /// Keeps the requests at these places, which need not be in order.
     pub(super) fn keep_requests(&mut self, places: &[u32]) {
         pick(&mut self.requests, places);
         pick(&mut self.request_calls, places);
@@ -150,7 +151,7 @@ impl Service {
     }
 }
 
-/// Keeps the values at these places, in their order; of an empty column, nothing.
+/// Keeps the values at these places, in their order; an empty column stays empty.
 fn pick<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
     *column = places.iter().filter_map(|at| column.get(*at as usize).copied()).collect();
 }

@@ -1,4 +1,4 @@
-//! The services of a stretch, made ready to be learned from.
+//! The services of a batch, prepared for learning.
 
 use rustc_hash::FxHashSet;
 
@@ -13,21 +13,20 @@ use crate::calls::Calls;
 use crate::evidence::{EnabledEvidence, Evidence};
 use crate::infer::input::InferenceInput;
 
-/// The services of a stretch, one for each node.
+/// The services of a batch, one for each node.
 pub(super) struct Services {
     pub(super) all: Vec<Service>,
     /// The processes that were started for a request.
     pub(super) spawned: SpawnedProcesses,
-    /// The rows of requests whose work was found before they came.
+    /// The rows of requests with work that started before they arrived.
     pub(super) early: FxHashSet<u32>,
-    /// The calls of the trace whose work was handed on, as is recorded.
+    /// The calls of the trace with work that was handed off, according to recorded hand-offs.
     handed_on: FxHashSet<u32>,
 }
 
 impl Services {
-    /// Observes the services and settles, service by service, what their requests and calls are.
-    /// `operation_kinds` and `size_kinds` have those of earlier stretches, and get those of this
-    /// one.
+    /// Observes the services and determines the requests and calls of each. `operation_kinds` and
+    /// `size_kinds` have the kinds of earlier batches, and receive those of this one.
     pub(super) fn from_input(
         input: &InferenceInput<'_>,
         groundwork: &Groundwork,
@@ -61,7 +60,7 @@ impl Services {
                 kinds.get_or_insert_with(|| SizeKinds::from_service(service)).split_kinds(service);
             }
             if service.is_loop.is_some() {
-                // Where no service alone has enough of these requests, all together may.
+                // The pooled service may have enough of these requests, even if no single one has.
                 one_way::end_requests(service, trace, calls, linked);
             }
             service.note_traces(trace, calls);
@@ -70,7 +69,7 @@ impl Services {
         Services { all, spawned, early, handed_on }
     }
 
-    /// The requests of the calls whose work was handed on, in the order of messages.
+    /// The requests of the calls with work that was handed off, in the order of messages.
     pub(super) fn linked_by_handoff(&self, calls: &Calls) -> Vec<u32> {
         let rows = self.handed_on.iter().filter_map(|call| calls.request(*call as usize));
         let mut rows: Vec<u32> = rows.map(|row| row as u32).collect();

@@ -1,16 +1,16 @@
 //! Shapes of requests. A shape is the number of calls of each kind that were made for a request, in
-//! whatever order. It grows call by call while a request is served. Each shape is kept once and
-//! known by a number.
+//! any order. It grows call by call while a request is served. Each shape is stored once and
+//! identified by a number.
 
 use std::sync::Arc;
 
 use crate::tuning::auto::model::shapes::MAX_COUNT;
 use rustc_hash::FxHashMap;
 
-/// A shape's number; 0 is the one without calls.
+/// A shape's number; 0 is the shape without calls.
 pub(super) type ShapeId = u32;
 
-/// Shared, as every part of a search has its own shapes.
+/// Shared, since every part of a search has its own shapes.
 type ShapeCounts = Arc<[(u32, u32)]>;
 
 /// All shapes seen so far.

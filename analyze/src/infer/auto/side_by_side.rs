@@ -1,17 +1,17 @@
-//! Messages that one system call sent or received, where operations tell them apart. Their times
-//! are the same, but their bytes have an order, and in it they were written and are taken up. So
-//! each is a nanosecond later here than the one before it: far less than anything is learned from,
-//! and enough to tell who waits longer.
+//! Same-syscall batches: messages that one system call sent or received, if operations distinguish
+//! them. Their times are equal, but their bytes have an order, in which they were written and are
+//! processed. So each is a nanosecond later here than the one before it: far less than any learned
+//! delay, and enough to show which waits longer.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
-/// Nanoseconds by which the times of each message at its sender and at its receiver are later than
-/// those of the system call.
+/// Nanoseconds by which each message is later than its system call, at its sender and at its
+/// receiver.
 #[derive(Debug, Default)]
 pub(super) struct SyscallBatches(Vec<[i64; 2]>);
 
-/// The latest message of one side of a connection, as one end saw it.
+/// The latest message of one side of a connection, as observed at one end.
 #[derive(Clone, Copy, Debug, Default)]
 struct LatestMessage {
     time: Option<i64>,
@@ -19,7 +19,7 @@ struct LatestMessage {
 }
 
 impl SyscallBatches {
-    /// The messages of `trace`, which are in the order of time and, where that is the same, of
+    /// Numbers the messages of `trace`, which are in the order of time and, for equal times, of
     /// their bytes.
     pub(super) fn from_trace(trace: &MessageTrace) -> SyscallBatches {
         if !trace.has_operations() {
@@ -41,17 +41,17 @@ impl SyscallBatches {
         SyscallBatches(later.collect())
     }
 
-    /// When the message of that row was sent, if its system call did that at `time`.
+    /// When the message of that row was sent, if its system call was at `time`.
     pub(super) fn sent_time(&self, row: usize, time: i64) -> i64 {
         time.saturating_add(self.0.get(row).map_or(0, |[sent, _]| *sent))
     }
 
-    /// When it was received, likewise.
+    /// When it was received, if its system call was at `time`.
     pub(super) fn received_time(&self, row: usize, time: i64) -> i64 {
         time.saturating_add(self.0.get(row).map_or(0, |[_, received]| *received))
     }
 
-    /// Whether the message was sent by the same system call as one before it.
+    /// Returns whether the message was sent by the same system call as an earlier one.
     pub(super) fn is_sent_with_another(&self, row: usize) -> bool {
         self.0.get(row).is_some_and(|[sent, _]| *sent > 0)
     }

@@ -11,7 +11,7 @@ const ANSWERS: OperationRole = OperationRole::Response;
 #[test]
 fn messages_of_one_system_call_are_a_nanosecond_apart() {
     let mut trace = Fixture::new();
-    // Two connections, one after the other; the third message of the first is received later.
+    // Two connections, one after the other; the third message of the first one is received later.
     for (flow, send, recv, is_told) in [
         (1, 10, 50, true),
         (1, 10, 50, true),
@@ -39,14 +39,14 @@ fn messages_of_one_system_call_are_a_nanosecond_apart() {
     assert_eq!(SyscallBatches::default().sent_time(3, 7), 7);
 }
 
-/// An event loop that reads all that has come, and writes at once what that leads to: for each
-/// request a question of the first name to a server behind, and a second one when that is answered.
-/// All questions go over one connection, whose own messages come in between. The request of each
-/// question, by its row. With two `threads` any of them does something, and the last that was read
-/// is often the first that goes on.
+/// An event loop that reads all events that have arrived, and writes all resulting messages
+/// together: for each request a question of the first name to a server, and a second one when that
+/// is answered. All questions go over one connection, with control messages in between. Returns the
+/// request of each question, by its row. With two `threads` either of them acts, and the request
+/// that was read last often proceeds first.
 fn event_loop(requests: u32, threads: i64) -> (MessageTrace, Vec<(usize, u32)>) {
     let mut trace = Fixture::new();
-    // What has come to the loop: when, its request, and how many answers that has.
+    // Events that have arrived at the loop: time, request, and number of its responses so far.
     let mut come: Vec<(i64, u32, u64)> =
         (0..requests).map(|at| (i64::from(at) * MS + lot(at.into(), MS), at, 0)).collect();
     let mut now = 0;
@@ -89,7 +89,7 @@ fn event_loop(requests: u32, threads: i64) -> (MessageTrace, Vec<(usize, u32)>) 
             asked.named(Some(2 + answers as u32), false).bytes(1_000 + id as i64);
             come.push((answered, request, answers + 1));
         }
-        // A window opens.
+        // A window update.
         trace.send("web", "back", written, written + MS / 10).on(1).threads(1, 3).bytes(9);
         now = written;
     }
@@ -116,7 +116,7 @@ fn of_two_threads_that_write_together_no_request_has_the_calls_of_all() {
     let (trace, questions) = event_loop(400, 2);
     let links = infer(&trace);
     let found: Vec<usize> = right(&trace, &questions, &links).collect();
-    // With one delay counted for all of a write, 291 of 800 are right.
+    // With one delay counted for all calls of a write, 291 of 800 are right.
     assert!(2 * found.len() > questions.len(), "{} of {}", found.len(), questions.len());
     let is_sure = |row: usize| links.parents(row).any(|(_, probability)| probability >= 0.9);
     let sure = questions.iter().filter(|(row, _)| is_sure(*row)).count();
@@ -124,7 +124,7 @@ fn of_two_threads_that_write_together_no_request_has_the_calls_of_all() {
     assert!(10 * right >= 9 * sure, "{right} of {sure} sure calls");
 }
 
-/// The rows of the questions that are given to their requests.
+/// The rows of the questions that are assigned to their requests.
 fn right<'a>(
     trace: &'a MessageTrace,
     questions: &'a [(usize, u32)],
@@ -143,7 +143,7 @@ fn right<'a>(
     })
 }
 
-/// The id of the call that the message of that row is of.
+/// The id of the call that the message of that row belongs to.
 fn id_of(trace: &MessageTrace, row: u32) -> u32 {
     trace.call_id(row as usize).and_then(|id| id.split_once('/')?.1.parse().ok()).unwrap_or(0)
 }

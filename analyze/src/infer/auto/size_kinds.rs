@@ -1,11 +1,12 @@
 //! Kinds of calls by the sizes of their requests. Two queries of one request go to the same
-//! database, and a request before its second query looks like one before its first. Where many
-//! requests wait for connections, one was given two first queries, and another one two second ones.
-//! Where each request makes one call of each size, or two, they are of different kinds.
+//! database, and a request before its second query looks like another one before its first. If many
+//! requests wait for connections, one may be assigned two first queries, and another one two second
+//! ones. If each request makes one call of each size, or two, calls of different sizes have
+//! different kinds.
 //!
-//! Sizes that vary with what is asked tell nothing of that. So a kind is parted only where its
-//! calls have a few sizes, and of each there are just as many as requests, or a multiple. Sizes of
-//! calls that are open together on a connection are partly guesses, and tell nothing either.
+//! Sizes that vary with the content of a query are no evidence. So a kind is split only if its
+//! calls have a few sizes, and there are just as many of each as requests, or a multiple. Sizes of
+//! calls that are open together on a connection are partly guesses, and no evidence either.
 
 use rustc_hash::FxHashMap;
 
@@ -18,15 +19,15 @@ use crate::tuning::auto::model::size_kinds::{
     REQUESTS_PER_UNANSWERED, UNEVEN_SHARE,
 };
 
-/// Kinds of calls by size are from here on.
+/// Kinds of calls by size start here.
 const SIZED: u32 = 1 << 29;
 
-/// The sizes by which calls of a service are told apart, by their kind: each with its own kind.
+/// The sizes that distinguish the calls of a service, by their kind: each with its own kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SizeKinds(FxHashMap<(u32, i64), u32>);
 
 impl SizeKinds {
-    /// The sizes by which the calls of `service` are told apart.
+    /// The sizes that distinguish the calls of `service`.
     pub(super) fn from_service(service: &Service) -> SizeKinds {
         let mut found = SizeKinds::default();
         if !is_scored(service) {
@@ -44,7 +45,7 @@ impl SizeKinds {
         found
     }
 
-    /// Gives the calls of `service` these kinds.
+    /// Sets these kinds for the calls of `service`.
     pub(super) fn split_kinds(&self, service: &mut Service) {
         for (call, [size, _]) in service.calls.iter_mut().zip(&service.call_sizes) {
             call.kind = self.0.get(&(call.kind, *size)).copied().unwrap_or(call.kind);
@@ -52,9 +53,9 @@ impl SizeKinds {
     }
 }
 
-/// Whether many calls might be for several requests, and nearly all requests are answered. Where
-/// one is open at a time there is nothing to tell apart. Services of jobs have other ways
-/// ([`super::pool`]).
+/// Returns whether many calls have several candidate requests, and nearly all requests are
+/// answered. If one is open at a time, there is nothing to distinguish. Services of jobs have other
+/// evidence ([`super::pool`]).
 fn is_scored(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
@@ -71,7 +72,7 @@ fn is_scored(service: &Service) -> bool {
     shared * CALLS_PER_SHARED >= service.calls.len()
 }
 
-/// The sizes that calls of a kind are told apart by, in order; none where they are not.
+/// The sizes that distinguish calls of a kind, in order; empty if sizes do not.
 fn distinct_sizes(service: &Service, kind: u32) -> Vec<i64> {
     let mut counts: FxHashMap<i64, usize> = FxHashMap::default();
     let (mut all, mut unsure) = (0, 0);
@@ -120,7 +121,7 @@ mod tests {
         service
     }
 
-    /// Number of kinds by which the calls of `service` are told apart.
+    /// Number of kinds into which the calls of `service` are split.
     fn parted(mut service: Service) -> usize {
         SizeKinds::from_service(&service).split_kinds(&mut service);
         let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(parted(service(|request| vec![66, if request == 5 { 70 } else { 122 }])), 3);
     }
 
-    /// The part of the queries that are given to their own requests, by a service that asks a
+    /// The share of the queries that are assigned to their own requests, for a service that asks a
     /// database twice for each of its requests, with queries of these sizes.
     fn right(sizes: [i64; 2]) -> f64 {
         let mut fixture = Fixture::new();

@@ -1,9 +1,9 @@
-//! Evidence by sizes. A service that passes a request on sends about as many bytes as it received,
-//! but for a header more or less, and likewise with an answer back. The differences in size are
-//! learned for each kind of request and call, and weighed against those of requests of other times.
-//! Where sizes have nothing to do with each other, as of a cache behind a service, the differences
-//! are those of chance. Then sizes count nothing: otherwise calls would gather at differences that
-//! were frequent by chance, and each such call would make them more frequent.
+//! Evidence from sizes. A service that forwards a request sends about as many bytes as it received,
+//! except for a header more or less, and likewise for a response. The differences in size are
+//! learned for each kind of request and call, and compared with those of requests of other times.
+//! If sizes are unrelated, as for a service with a cache, the differences are those of chance. Then
+//! sizes do not count: otherwise calls would gather at differences that were frequent by chance,
+//! and each such call would make them more frequent.
 
 use rustc_hash::FxHashMap;
 
@@ -14,11 +14,11 @@ use crate::tuning::auto::model::sizes::{
     BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
 };
 
-/// Evidence by sizes in one service.
+/// Evidence from sizes in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SizeEvidence {
-    /// Differences in size by the kinds of the request and the call: of what is sent on, and of
-    /// what is passed back.
+    /// Differences in size by the kinds of the request and the call: of forwarded requests, and of
+    /// returned responses.
     known: FxHashMap<(u32, u32), [Option<SizeDifferences>; 2]>,
 }
 
@@ -57,8 +57,8 @@ impl SizeEvidence {
                     if own != NONE {
                         add(own, true);
                     }
-                    // One that is not open cannot be the one that the call was made for, as any
-                    // other might.
+                    // A request that is not open cannot be the one that the call was made for, as
+                    // any other might.
                     let others = (1..=OTHERS)
                         .map(|other| (*call as usize + other * OTHERS_APART) % is_open.len());
                     others
@@ -74,8 +74,8 @@ impl SizeEvidence {
         }
     }
 
-    /// Odds of the sizes if the call was made for the request against another request, as a
-    /// logarithm. `own`: this very pair is one of the samples, and is left out.
+    /// Log-odds of the sizes if the call was made for the request against another request. `own`:
+    /// this pair is one of the samples and is left out.
     pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
             .map(|span| span.map_or(NONE, |span| span.kind));
@@ -85,8 +85,8 @@ impl SizeEvidence {
     }
 }
 
-/// Number of bytes that the call has more than the request, and that the answer to the request has
-/// more than that to the call.
+/// Number of bytes by which the call is larger than the request, and by which the response to the
+/// request is larger than the response to the call.
 fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
     let (Some(request), Some(call)) =
         (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
@@ -113,7 +113,7 @@ impl SizeDifferences {
         self.totals[usize::from(!is_own)] += 1.0;
     }
 
-    /// Odds of such a difference, as a logarithm.
+    /// Log-odds of such a difference.
     fn odds(&self, difference: i64, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);
@@ -133,7 +133,7 @@ impl SizeDifferences {
     }
 }
 
-/// Number of pairs with that difference, and a part of those that nearly have it.
+/// Number of pairs with that difference, and a share of those with nearly that difference.
 fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
     let around = (-NEAR_BYTES..=NEAR_BYTES).map(|off| {
         let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };
@@ -148,7 +148,7 @@ mod tests {
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
 
-    /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the
+    /// Four requests at a time with sizes by `size`, each with a call of a size by `called`, in the
     /// order of the requests.
     fn service(size: impl Fn(i64) -> i64, called: impl Fn(i64) -> i64) -> Service {
         let mut service = Service { window: 1_000_000, ..Service::default() };
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_is_passed_on_is_known_by_its_size_though_half_was_given_to_others() {
         let service = service(|request| 100 + lot(request, 400), |request| 130 + lot(request, 400));
-        // Every other pair of neighbours is taken for each other.
+        // Every other pair of neighbours is swapped.
         let owner: Vec<u32> =
             (0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
         let sizes = SizeEvidence::learn(&service, &events(&service), &owner);

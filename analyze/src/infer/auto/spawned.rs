@@ -1,8 +1,8 @@
-//! Processes that a node starts for a request, as a CGI script, or the command that somebody runs
-//! by ssh. Nobody asks such a process for anything, so its messages would begin paths of their own.
-//! To the node that started it, its whole life is one call: it begins when the process is started,
-//! and ends with the last thing that it hears. What it asks of others is for the request for which
-//! it was started. [`super::process_tree`] tells who started it.
+//! Processes that a node starts for a request, such as a CGI script, or a command that is run by
+//! ssh. Such a process receives no requests, so its messages would begin paths of their own. To the
+//! node that started it, its whole life is one call: it begins when the process is started, and
+//! ends with the last message that it receives. Its calls are for the request for which it was
+//! started. [`super::process_tree`] finds the process that started it.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,18 +25,19 @@ pub(super) struct SpawnedProcesses {
 /// A process that was started for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpawnedProcess {
-    /// The node that started it, or the first of those between them.
+    /// The node that started it or its first intermediate process.
     pub(super) starter: u32,
-    /// When that was, by its host's clock.
+    /// When it was started, on its host's clock.
     pub(super) begin: i64,
-    /// When it heard or said the last thing; [`OPEN`] where it waits for an answer that never came.
+    /// When it received or sent its last message; [`OPEN`] if it waits for a response that never
+    /// came.
     pub(super) end: i64,
-    /// Its first call, which stands for all of them.
+    /// Its first call, which represents all of them.
     pub(super) first_call: u32,
 }
 
 impl SpawnedProcesses {
-    /// Started processes of `trace`, where each process is a node.
+    /// The started processes of `trace`, if each process is a node.
     pub(super) fn from_trace(
         trace: &MessageTrace,
         naming: &Naming,
@@ -45,7 +46,7 @@ impl SpawnedProcesses {
     ) -> SpawnedProcesses {
         let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
-        // When each node was asked for something first.
+        // When each node received its first request.
         let mut asked: FxHashMap<u32, i64> = FxHashMap::default();
         let mut children: FxHashMap<u32, SpawnedProcess> = FxHashMap::default();
         for call in 0..calls.len() {
@@ -53,18 +54,18 @@ impl SpawnedProcesses {
             let message = trace.message(row);
             let (from, to) = (naming.src(row), naming.dst(row));
             for (node, process) in [(from, message.src), (to, message.dst)] {
-                // A process without a number was started by nobody who is known.
+                // A process without a process id has no known starter.
                 if trace.nodes.get(process).is_none_or(|known| known.pid.is_none()) {
                     continue;
                 }
                 if *nodes.entry(process).or_insert(node) != node
                     || *processes.entry(node).or_insert(process) != process
                 {
-                    // Threads or hosts are nodes, and no process is one.
+                    // Nodes are threads or hosts instead of processes.
                     return SpawnedProcesses::default();
                 }
             }
-            // A message on a connection of the process's own is no request.
+            // A message on a connection that the process made itself is no request.
             let heard = trace.recv_first(row).or(trace.recv_last(row));
             if let Some(time) = heard.filter(|_| trace.direction(row) == FROM_CONNECTING) {
                 let first = asked.entry(to).or_insert(time);
@@ -73,7 +74,7 @@ impl SpawnedProcesses {
             let answer = calls.response(call).filter(|answer| naming.dst(*answer) == from);
             let end = match answer {
                 Some(answer) => trace.recv_last(answer),
-                // Nobody answers what only makes a connection, or the last of what is sent.
+                // There is no response to a mere connection, or to the last message.
                 None => trace.send_last(row),
             };
             let child =
@@ -102,9 +103,8 @@ impl SpawnedProcesses {
         SpawnedProcesses { children, first_calls }
     }
 
-    /// Links what else the processes asked for to the requests of their first calls, as long as
-    /// these were not answered more than `window` nanoseconds before; `own` are the messages that
-    /// are linked.
+    /// Links the further calls of the processes to the requests of their first calls, if these were
+    /// answered no more than `window` nanoseconds before; `own` are the messages that are linked.
     pub(super) fn link(
         &self,
         trace: &MessageTrace,
@@ -133,8 +133,8 @@ impl SpawnedProcesses {
         }
     }
 
-    /// Gives the processes that `service` started to what it received last, where it has one thread
-    /// and nothing else waits for its answer.
+    /// Binds the processes that `service` started to the last request that it received, if it has
+    /// one thread and no other request waits for its response.
     pub(super) fn bind_processes(&self, service: &mut Service) {
         if self.first_calls.is_empty() {
             return;
@@ -146,7 +146,7 @@ impl SpawnedProcesses {
         else {
             return;
         };
-        // Until when any request before each one waits for its answer.
+        // The latest end of the requests before each one.
         let ends = service
             .requests
             .iter()
@@ -175,8 +175,8 @@ impl SpawnedProcesses {
     }
 }
 
-/// When the request was answered for which a call was made whose request is `row`, by the likeliest
-/// links; none where it was not.
+/// When the request of a call with request row `row` was answered, by the likeliest links; `None`
+/// if it was not.
 fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
     for _ in 0..CALLS_BACK {
         let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;
@@ -185,7 +185,7 @@ fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usiz
         if response != Some(parent as usize) {
             return trace.send_last(response?);
         }
-        // It was made after the answer to another call, which was made for the same request.
+        // It was made after the response to another call, which was made for the same request.
         row = calls.request(call)?;
     }
     None

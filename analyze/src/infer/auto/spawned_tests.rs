@@ -1,4 +1,4 @@
-//! Processes that are started for requests, by hand.
+//! Processes that are started for requests, in handwritten traces.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
 
 /// A server, number 10, that starts a script for each of 30 requests, which asks a database twice;
-/// the server answers when the script has ended. Processes have the numbers that their names have.
+/// the server answers when the script has ended. Process ids are the numbers in the names.
 fn scripts(apart: i64) -> MessageTrace {
     let mut sent: Vec<(i64, String, &str, i64, bool)> = Vec::new();
     for request in 0..30_i64 {
@@ -50,7 +50,7 @@ fn scripts(apart: i64) -> MessageTrace {
     trace
 }
 
-/// How many of the scripts' requests are caused by the request that came last before their script.
+/// How many of the scripts' requests are caused by the last request before their script.
 fn right(trace: &MessageTrace) -> (usize, usize) {
     let found = parents(&infer(trace));
     let name = |id: i32| trace.nodes.0[id as usize].command.as_str();
@@ -81,7 +81,7 @@ fn a_shell_between_the_two_that_becomes_the_script_is_passed_over() {
     for id in 0..nodes.len() {
         let script = nodes.0[id].clone();
         if script.command == "script" {
-            // A shell starts another, and that becomes the script and keeps its number.
+            // A shell starts another one, which executes the script and keeps its process id.
             let start = |before: i64| script.start.map(|start| start - before * MS / 10);
             let shell = Node { command: "sh".into(), ..script.clone() };
             let pid = script.pid.map(|pid| 1_000 + pid);

@@ -1,6 +1,5 @@
-//! States of requests: the calls made for each so far, in every way that the search looks at. A
-//! state is a call after an earlier state, so that states that begin alike share what they have in
-//! common.
+//! States of requests: the calls made for each so far, in every variant that the search examines. A
+//! state is a call after an earlier state, so that states with a common beginning share it.
 
 use super::NONE;
 use super::model::ServiceModel;
@@ -16,23 +15,24 @@ pub(super) struct StateNode {
     pub(super) call: u32,
     pub(super) before: u32,
     pub(super) shape: ShapeId,
-    /// Promise of the ends of its calls, in nats; it is in the score until the request is answered.
+    /// Lookahead from the ends of its calls, in nats; it is part of the score until the request is
+    /// answered.
     pub(super) promised: f64,
-    /// Result of [`States::state_digest`], which is so until a time.
+    /// Cached result of [`States::state_digest`], which is valid until a time.
     mark: u64,
     mark_until: i64,
 }
 
-/// All states since hypotheses were last one.
+/// All states since there was a single hypothesis.
 #[derive(Debug, Default)]
 pub(super) struct States {
     all: Vec<StateNode>,
-    /// The calls of the state that was looked back from, in their order.
+    /// Buffer: the calls of the state that was traced back, in their order.
     made: Vec<u32>,
 }
 
 impl States {
-    /// The state of a request for which nothing was done.
+    /// The state of a request without calls.
     pub(super) fn begin(&mut self, request: u32) -> u32 {
         self.push(StateNode {
             request,
@@ -45,7 +45,7 @@ impl States {
         })
     }
 
-    /// The state after a call, with its new shape and the promise of the call.
+    /// The state after a call, with its new shape and the lookahead of the call.
     pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, promise: f64) -> u32 {
         let StateNode { request, promised, .. } = self.get(before);
         let promised = promised + promise;
@@ -69,14 +69,14 @@ impl States {
         self.all[state as usize]
     }
 
-    /// Takes away what the calls of a state promised.
+    /// Removes and returns the lookahead of the calls of a state.
     pub(super) fn take_lookahead(&mut self, state: u32) -> f64 {
         let state = &mut self.all[state as usize];
         state.mark_until = i64::MIN;
         std::mem::take(&mut state.promised)
     }
 
-    /// Does something with the calls of a state, in their order.
+    /// Calls `work` with the calls of a state, in their order.
     pub(super) fn with_calls<T>(
         &mut self,
         state: u32,
@@ -93,8 +93,8 @@ impl States {
         work(state, &self.made)
     }
 
-    /// A number that is equal for states of a request that the future does not tell apart at
-    /// `time`, which is no earlier than before.
+    /// Digest that is equal for states of a request that have the same future at `time`, which is
+    /// no earlier than in the previous call.
     pub(super) fn state_digest(
         &mut self,
         service: &Service,
@@ -113,7 +113,7 @@ impl States {
         mark
     }
 
-    /// Hands on all calls of a state with their requests.
+    /// Passes all calls of a state with their requests.
     pub(super) fn calls(&self, state: u32, mut take: impl FnMut(u32, u32)) {
         let mut at = self.get(state);
         while at.call != NONE {
@@ -122,7 +122,7 @@ impl States {
         }
     }
 
-    /// Forgets all but these states and the states before them.
+    /// Drops all states except these and their predecessors.
     pub(super) fn keep(&mut self, states: &mut [u32]) {
         let old = std::mem::take(&mut self.all);
         let mut chain = Vec::new();
@@ -142,7 +142,7 @@ impl States {
     }
 }
 
-/// The mark of a state in which these calls were `made`, and until when it is that.
+/// The digest of a state in which these calls were `made`, and until when it is valid.
 fn digest_until(
     service: &Service,
     model: &ServiceModel,
@@ -169,8 +169,8 @@ fn digest_until(
             last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
         mark = mix_digests(mark, thread.map_or(u64::MAX, u64::from));
     }
-    // Where there will be another call on the connection of a call in its time, it matters whose
-    // the call is.
+    // If there will be another call on the connection of a call while the request is open, the
+    // request of the call matters.
     for call in made {
         if let Some(next) = service.goes_on(*call, request, time) {
             mark = mix_digests(mark, u64::from(*call));
@@ -189,7 +189,7 @@ fn digest_until(
     (mark, until)
 }
 
-/// A number that follows from two, and mostly from no others.
+/// Mixes two numbers into one that mostly differs for other pairs.
 fn mix_digests(one: u64, other: u64) -> u64 {
     let sum = (one ^ other.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     sum ^ sum >> 29

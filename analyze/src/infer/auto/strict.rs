@@ -1,8 +1,8 @@
-//! Services that do strictly one thing after the other. Who waits longest for a call makes the next
-//! one, and who has had its last answer longest is answered next. That leaves one assignment, which
-//! needs no delay. Whether it is true can be told, too: a request is answered after all its calls,
-//! and in its turn. Where the order is not kept, answers soon contradict what follows from it. So
-//! an assignment that they never contradict needs no model.
+//! FIFO services. The request that has waited longest for a call makes the next one, and the
+//! request that received its last response first is answered next. That leaves one assignment,
+//! which needs no delays. Its truth can be tested, too: a request is answered after all its calls,
+//! and in FIFO order. If the order is not kept, responses soon contradict it. So an assignment that
+//! they never contradict needs no model.
 
 mod counted;
 
@@ -18,17 +18,17 @@ use crate::evidence::Evidence;
 use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
 pub(super) use counted::CallPlans;
 
-/// An order that was tried, and that is not kept: what requests have, and the request of each call
-/// if it was kept.
+/// A FIFO order that was rejected: the calls that requests have, and the request of each call if
+/// the order was kept.
 #[derive(Debug, Default)]
 pub(super) struct RejectedFifo {
     pub(super) plans: CallPlans,
     pub(super) request_of_call: Vec<u32>,
 }
 
-/// Gives each call to the request whose turn it is, where that is contradicted by nearly nothing.
-/// `found` is what the model says: it tells which calls a request has. Returns what was tried where
-/// it is contradicted.
+/// Assigns each call by FIFO order, if that is hardly ever contradicted. `found` is the assignment
+/// of the model: it shows which calls a request has. Returns the rejected order if it is
+/// contradicted.
 pub(super) fn commit_fifo(service: &Service, found: &mut Assignment) -> Option<RejectedFifo> {
     let is_meant = service.is_fifo()
         && service.bound_to.is_empty()
@@ -66,7 +66,8 @@ pub(super) fn commit_fifo(service: &Service, found: &mut Assignment) -> Option<R
     None
 }
 
-/// The one assignment that nearly nothing contradicts, of those by how often calls are made.
+/// The assignment with the fewest contradictions, among those that follow from the frequencies of
+/// calls.
 fn count_based_assignment(
     service: &Service,
     events: &[(i64, FifoEvent)],
@@ -81,7 +82,7 @@ fn count_based_assignment(
     kept.next().filter(|_| kept.next().is_none())
 }
 
-/// What requests mostly have, by the request of each call.
+/// The calls that requests of each kind mostly have, by the request of each call.
 pub(super) fn plans(service: &Service, owner: &[u32]) -> CallPlans {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for (request, made) in service.requests.iter().zip(calls_by_request(service, owner)) {
@@ -97,7 +98,7 @@ pub(super) fn plans(service: &Service, owner: &[u32]) -> CallPlans {
     seen.into_iter().filter_map(plan).collect()
 }
 
-/// Something that happens, in the order in which it counts at equal times.
+/// An event, in the order that applies at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FifoEvent {
     Receipt(u32),
@@ -106,7 +107,7 @@ enum FifoEvent {
     Reply(u32),
 }
 
-/// What happens, in the order of time.
+/// The events of the service, in the order of time.
 fn events(service: &Service) -> Vec<(i64, FifoEvent)> {
     let mut events: Vec<(i64, FifoEvent)> = Vec::new();
     for (at, request) in (0..).zip(&service.requests) {
@@ -122,19 +123,19 @@ fn events(service: &Service) -> Vec<(i64, FifoEvent)> {
     events
 }
 
-/// The assignment strictly in turn.
+/// The assignment in FIFO order.
 struct FifoAssignment {
     request_of_call: Vec<u32>,
-    /// Number of calls and answers that fit it, or contradict it.
+    /// Number of calls and responses, and number of those that contradict it.
     cases: usize,
     against: usize,
-    /// Number of answers that could have contradicted it.
+    /// Number of responses that could have contradicted it.
     answers: usize,
 }
 
 impl FifoAssignment {
-    /// `None` where it is not known which calls a request has, or more than `most` of the `events`
-    /// contradict it.
+    /// Builds the assignment; `None` if it is not known which calls a request has, or if more than
+    /// `most` of the `events` contradict it.
     fn from_events(
         service: &Service,
         events: &[(i64, FifoEvent)],
@@ -144,7 +145,7 @@ impl FifoAssignment {
         if !service.requests.iter().all(|request| plans.contains_key(&request.kind)) {
             return None;
         }
-        // A connection begins with calls that are made rarely, and that no request has.
+        // A connection begins with calls that are made rarely and that no request has.
         let mut own = counted::counts(&service.calls);
         own.retain(|kind, count| {
             let is_rare = counted::is_rare(*count, service.calls.len());
@@ -156,7 +157,8 @@ impl FifoAssignment {
             against: 0,
             answers: 0,
         };
-        // Who waits for a call of each kind or, by `None`, for the answer, and since when.
+        // The requests that wait for a call of each kind or, under `None`, for the response, and
+        // since when.
         let mut waiting: FxHashMap<Option<u32>, BTreeSet<(i64, u32)>> = FxHashMap::default();
         let mut made = vec![0_usize; service.requests.len()];
         let mut open = 0_usize;
@@ -213,12 +215,12 @@ impl FifoAssignment {
         self.against += usize::from(!fits);
     }
 
-    /// Whether the order is kept, as far as can be told.
+    /// Returns whether the order is kept, as far as can be tested.
     fn is_kept(&self) -> bool {
         self.answers >= MIN_ANSWERS && self.against * CASES_PER_EXCEPTION <= self.cases
     }
 
-    /// Probability that the request of a call is right: as if one more case were against it.
+    /// Probability that the request of a call is right: as if one more case contradicted the order.
     fn share(&self) -> f64 {
         1.0 - (self.against as f64 + 1.0) / (self.cases as f64 + 2.0)
     }

@@ -2,19 +2,20 @@ use super::*;
 use crate::infer::auto::service::NodeSpan;
 use crate::infer::auto::tests::{MS, lot};
 
-/// How the thread of a service takes up what waits: of those that wait the one of this place, by
-/// the number of the event.
+/// The order in which the thread of a service processes waiting requests: returns the place of the
+/// next one, given the number of the event and the number of waiting requests.
 pub(in crate::infer::auto) type ServingOrder = fn(i64, usize) -> usize;
 
-/// An event loop for `clients` clients that each ask again as soon as they are answered: for each
-/// request a call of kind 1, then one of kind 2, then the answer. With it the request of each call.
+/// An event loop for `clients` clients that each send the next request as soon as they have a
+/// response: for each request a call of kind 1, then one of kind 2, then the response. Also returns
+/// the request of each call.
 pub(in crate::infer::auto) fn event_loop(
     clients: u32,
     requests: u32,
     order: ServingOrder,
 ) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
-    // When something comes, the request, and how many calls it has made.
+    // The time of each arriving event, its request, and how many calls that has made.
     let mut come: Vec<(i64, u32, u32)> =
         (0..clients).map(|client| (lot(client.into(), MS), NONE, 0)).collect();
     let mut waiting: Vec<(u32, u32)> = Vec::new();
@@ -57,8 +58,8 @@ pub(in crate::infer::auto) fn event_loop(
     (service, owner)
 }
 
-/// What becomes of an assignment that has every fifth call wrong: the calls that are right, and the
-/// least probability of any.
+/// Commits an assignment that has every fifth call wrong: returns the number of right calls, and
+/// the least probability.
 fn commit_and_score(service: &Service, truth: &[u32]) -> (usize, f64) {
     let wrong = |at: usize, request: u32| if at % 5 == 3 { request.max(1) - 1 } else { request };
     let owner: Vec<u32> =
@@ -87,7 +88,7 @@ fn what_is_served_strictly_in_turn_needs_no_model() {
 #[test]
 fn an_order_that_is_not_kept_is_left_to_the_model() {
     let orders: [ServingOrder; 3] = [
-        // The last that was woken, one of two at random, and now and then the second.
+        // The request that was woken last, one of two at random, and occasionally the second one.
         |_, waiting| waiting - 1,
         |number, waiting| lot(number, 2) as usize % waiting,
         |number, waiting| usize::from(number % 20 == 0).min(waiting - 1),
@@ -101,7 +102,8 @@ fn an_order_that_is_not_kept_is_left_to_the_model() {
 
 #[test]
 fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
-    /// What becomes of an assignment by which the first request has all calls.
+    /// Commits an assignment that gives all calls to the first request: returns the number of right
+    /// calls.
     fn right(service: &Service, truth: &[u32]) -> usize {
         let shares = truth.iter().map(|_| vec![(0, 1.0)]).collect();
         let mut found = Assignment { request_of_call: vec![0; truth.len()], shares };
@@ -110,14 +112,14 @@ fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
     }
     let (mut service, mut truth) = event_loop(30, 300, |_, _| 0);
     assert_eq!(right(&service, &truth), 600);
-    // A connection begins with calls that no request has.
+    // A connection begins with calls that no request makes.
     for begin in 0..3 {
         service.calls.insert(0, NodeSpan { begin: -begin, end: 0, kind: 77 });
         service.call_threads.push([0, 0]);
         truth.insert(0, NONE);
     }
     assert_eq!(right(&service, &truth), 600);
-    // The last that was answered goes on first.
+    // The request that was answered last proceeds first.
     let (service, truth) = event_loop(30, 300, |_, waiting| waiting - 1);
     assert_eq!(right(&service, &truth), 2);
     let (mut service, truth) = event_loop(30, 300, |_, _| 0);
@@ -129,7 +131,7 @@ fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
 fn a_few_answers_do_not_show_that_an_order_is_kept() {
     let (service, truth) = event_loop(30, 40, |_, _| 0);
     assert!(commit_and_score(&service, &truth).0 < 70);
-    // One at a time is never in any other order.
+    // One request at a time is never in another order.
     let (service, truth) = event_loop(1, 300, |_, _| 0);
     assert!(commit_and_score(&service, &truth).0 < 500);
 }

@@ -1,4 +1,4 @@
-//! Whole services by hand, and the links that come of them.
+//! Whole services in handwritten traces, and the resulting links.
 
 use message_trace::{MessageTrace, NodeList};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ pub(super) fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)
     }
 }
 
-/// The request that each call is most likely for, and how probable that is.
+/// The likeliest request of each call, with its probability.
 pub(super) fn likeliest(found: &Assignment) -> Vec<(u32, f64)> {
     let best = |shares: &Vec<(u32, f64)>| {
         shares.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1)).expect("a share")
@@ -36,7 +36,7 @@ pub(super) fn likeliest(found: &Assignment) -> Vec<(u32, f64)> {
     found.shares.iter().map(best).collect()
 }
 
-/// A number that looks as if it were drawn by lot, below `bound`.
+/// A pseudorandom number below `bound`.
 pub(super) fn lot(at: i64, bound: i64) -> i64 {
     let mixed = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
     ((mixed ^ mixed >> 29).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).rem_euclid(bound)
@@ -44,8 +44,8 @@ pub(super) fn lot(at: i64, bound: i64) -> i64 {
 
 #[test]
 fn requests_that_overlap_are_told_apart_by_what_is_usual() {
-    // Each request calls 1 after 1 ms and 2 when that has answered, half a millisecond later; every
-    // other one comes while the one before is being worked on.
+    // Each request calls 1 after 1 ms, and 2 half a millisecond after the response; every second
+    // one arrives while the previous one is being processed.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..400 {
         let begin = 20 * MS * (at / 2) + at % 2 * (1 + lot(at, 7)) * MS / 2 + lot(at, 100);
@@ -71,13 +71,13 @@ fn requests_that_overlap_are_told_apart_by_what_is_usual() {
         .count();
     assert_eq!(wrong, 0);
     let sums = found.shares.iter().map(|shares| shares.iter().map(|(_, share)| share).sum::<f64>());
-    // What is hardly possible is left out.
+    // Shares of hardly possible requests are left out.
     sums.for_each(|sum| assert!((0.99..1.0 + 1e-9).contains(&sum), "{sum}"));
 }
 
 #[test]
 fn a_service_that_serves_in_turn_is_recognised() {
-    // Two requests at one moment; one worker takes them in turn, after times that scatter widely.
+    // Two requests at one moment; one worker processes them FIFO, after times that scatter widely.
     let (mut requests, mut calls, mut truth) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..300 {
         let begin = 100 * MS * at;
@@ -184,10 +184,10 @@ fn the_parent_is_what_was_received_last_for_the_same_request() {
     assert_eq!(parents(&infer(&trace)), expected.collect::<Vec<_>>());
 }
 
-/// A pool of threads that are given requests and calls by `number` and `turn`, which is 0 for the
-/// receipt, 1 and 2 for two calls of one kind, the first soon and the other at a random time, and 3
-/// for the reply; a dozen requests are open at any time, and what is found is the part of calls
-/// that were given to their requests.
+/// A pool of threads that perform the events of requests: `thread` returns the thread by the number
+/// of the request and the turn, which is 0 for the receipt, 1 and 2 for two calls of one kind, the
+/// first soon and the other at a random time, and 3 for the reply. A dozen requests are open at any
+/// time. Returns the share of calls that are assigned to their requests.
 fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
     let mut requests = Vec::new();
     let mut calls = Vec::new();
@@ -229,11 +229,11 @@ fn threads_count_by_what_they_prove() {
     // A thread for each request, from the pool.
     let own = with_threads(|number, _| pool(number));
     assert!(own > 0.99, "{own}");
-    // One thread receives all, and hands over to one of a pool that makes all calls: the second is
-    // by the thread of the first.
+    // One thread receives all requests, and hands over to one of a pool that makes all calls: the
+    // second call is by the thread of the first.
     let handed = with_threads(|number, turn| if turn == 0 { 99 } else { pool(number) });
     assert!(handed > 0.95, "{handed}");
-    // Whoever is free does what is next: that proves nothing, and does no harm.
+    // Any free thread performs the next event: that proves nothing, and does no harm.
     let any = with_threads(|number, turn| lot(4 * number + turn, 16) as u32);
     assert!(any > unknown - 0.03, "{any} {unknown}");
 }
@@ -244,7 +244,7 @@ fn calls_to_oneself_are_for_another_request_than_themselves() {
     for round in 0..40 {
         let begin = 20 * MS * round;
         fixture.send("client", "web", begin, begin).on(2 * round);
-        // By a clock so coarse that what is sent is received at the same time.
+        // On a clock so coarse that messages are sent and received at the same time.
         fixture.send("web", "web", begin + MS, begin + MS).on(2 * round + 1);
         let back = fixture.send("web", "web", begin + 2 * MS, begin + 2 * MS);
         back.accepting().ports(80, 40_000).on(2 * round + 1);
@@ -264,7 +264,7 @@ fn calls_to_oneself_are_for_another_request_than_themselves() {
 fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
     let mut fixture = Fixture::new();
     for round in 0..40 {
-        // The server's clock is a second behind the others'.
+        // The server's clock is a second slow.
         let [begin, behind] = [1000 * MS, 0].map(|clock| clock + 10 * MS * round);
         fixture.send("client", "web", begin, behind + MS).on(2 * round);
         fixture.send("web", "store", behind + 2 * MS, begin + 3 * MS).on(2 * round + 1);
@@ -283,7 +283,7 @@ fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
 
 #[test]
 fn a_service_whose_calls_fit_no_request_is_in_doubt() {
-    // The requests are answered at once or never, and calls go on for long after them.
+    // The requests are answered immediately or never, and calls continue for long after them.
     let trace = |is_answered: bool, late: i64| {
         let mut fixture = Fixture::new();
         for round in 0..60 {
@@ -321,8 +321,8 @@ fn nothing_gives_nothing() {
     assert_eq!(infer(&MessageTrace::new(NodeList::default())).message_count(), 0);
 }
 
-/// A web server that is asked by many at once and asks a store once for each, all of it at these
-/// milliseconds after the beginning; as messages of connections of their own.
+/// A web server that receives many requests simultaneously and asks a store once for each, all at
+/// these milliseconds after the beginning; as messages on connections of their own.
 fn at_once(requests: i64) -> MessageTrace {
     let mut fixture = Fixture::new();
     for at in 0..requests {
@@ -377,7 +377,7 @@ fn times_at_the_ends_of_the_range_are_borne() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Nodes that also call themselves, by a clock so coarse that most is at the same time.
+    /// Nodes that also call themselves, on a clock so coarse that most events are simultaneous.
     #[test]
     fn nothing_causes_itself(
         messages in prop::collection::vec((0..3usize, 0..3usize, 0..4i64, any::<bool>(), 0..6i64, 0..2i64), 0..60),
@@ -399,7 +399,7 @@ proptest! {
             let all: Vec<u32> = links.parents(child).map(|(parent, _)| parent).collect();
             prop_assert!(all.iter().all(|parent| *parent as usize != child));
             prop_assert!(all.iter().collect::<std::collections::BTreeSet<_>>().len() == all.len(), "{all:?}");
-            // The way up ends.
+            // The path to the root ends.
             let mut at = Some(child as u32);
             let steps = std::iter::from_fn(|| {
                 at = parents[at? as usize];
@@ -412,7 +412,7 @@ proptest! {
 
 #[test]
 fn what_was_learned_of_one_stretch_counts_in_the_next() {
-    // Alone, a handful of requests that overlap do not tell which call comes how soon.
+    // On its own, a handful of overlapping requests does not show the delays of calls.
     let spans = |count: i64, gap: i64| -> Service {
         let request = |at: i64| (at * gap, at * gap + 9_000_000, 0);
         let call = |at: i64| (at * gap + 4_000_000, at * gap + 5_000_000, 1);
@@ -427,11 +427,10 @@ fn what_was_learned_of_one_stretch_counts_in_the_next() {
             "{shares:?}"
         );
     }
-    // By themselves they tell less, whatever they are first taken for.
+    // On their own they give less certain results, whatever the initial assignment.
     let (alone, _) = estimate(&few, None);
     assert_ne!(alone.shares, found.shares);
-    // Requests of another kind are learned from by themselves, though their calls are of the kind
-    // that is known.
+    // Requests of another kind are learned separately, though their calls are of the known kind.
     let request = |at: i64| (at * 20_000_000, at * 20_000_000 + 9_000_000, 7);
     let call = |at: i64| (at * 20_000_000 + 1_000_000, at * 20_000_000 + 2_000_000, 1);
     let other = service((0..400).map(request).collect(), (0..400).map(call).collect());

@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::service::UNKNOWN_THREAD;
 
-/// Numbers for threads. A process and a thread of it are one thread, whichever name the process
-/// goes by.
+/// Numbers for threads. A process has one number for each of its threads, whichever name the
+/// process has.
 #[derive(Default)]
 pub(super) struct ThreadNumbers(FxHashMap<(NodeId, i32), u32>);
 
@@ -16,7 +16,7 @@ impl ThreadNumbers {
         self.number(message.src, message.src_tid)
     }
 
-    /// The thread that received it.
+    /// The thread that received a message.
     pub(super) fn receiver(&mut self, message: &Message) -> u32 {
         self.number(message.dst, message.dst_tid)
     }

@@ -1,11 +1,11 @@
-//! The time of the one thread of an event loop that has more to do than it can. A request waits for
-//! the thread, which has others to see to first, so it is not known how long after its request a
-//! call is made. But the thread always does something. Of all requests the one that did something
-//! last has the shortest delay, again and again, and one request gets the calls of many.
+//! Thread time: the time of the only thread of an overloaded event loop. A request waits for the
+//! thread, which processes others first, so the delay of a call after its request is not
+//! predictable. But the thread is always active. So among all requests the one that acted last has
+//! the shortest delay, again and again, and one request is assigned the calls of many.
 //!
-//! So delays are measured from the last thing that the thread did, for whatever request, if that
-//! was later than the trigger of the call. They tell what the thread did next, and not for whom.
-//! That is told by the order in which requests were woken, and by what is usual.
+//! So delays are measured from the last action of the thread, for any request, if that was later
+//! than the trigger of the call. They show what the thread did next, but not for which request.
+//! That is shown by the order in which requests were woken, and by the usual calls.
 
 use rustc_hash::FxHashMap;
 
@@ -25,13 +25,12 @@ impl Service {
         service
     }
 
-    /// Whether delays are measured in the time of the thread.
+    /// Returns whether delays are measured in the time of the thread.
     pub(super) fn has_thread_time(&self) -> bool {
         !self.active_at.is_empty()
     }
 
-    /// Time from which the delay of an event at `time` is measured, if it was to be done since
-    /// `since`.
+    /// Time from which the delay of an event at `time` is measured, if it was due since `since`.
     pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
         let before = self.active_at.partition_point(|active| *active < time);
         let last = before.checked_sub(1).and_then(|last| self.active_at.get(last));
@@ -39,8 +38,8 @@ impl Service {
     }
 }
 
-/// Share of the requests with more calls than usual by an assignment, of the kinds of calls that
-/// all requests seem to have equally often.
+/// Share of the requests with more calls than usual in an assignment, for the kinds of calls that
+/// all requests seem to make equally often.
 pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     let usual = usual_calls(service);
     let all = service.calls.iter().filter(|call| usual.contains_key(&call.kind)).count();
@@ -56,7 +55,7 @@ pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     too_many as f64 / all.max(1) as f64
 }
 
-/// How many calls of each kind a request usually has, of the kinds that all requests seem to have
+/// Usual number of calls of each kind for a request, for the kinds that all requests seem to make
 /// equally often.
 pub(super) fn usual_calls(service: &Service) -> FxHashMap<u32, u32> {
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
@@ -73,9 +72,9 @@ pub(super) fn usual_calls(service: &Service) -> FxHashMap<u32, u32> {
     all.into_iter().filter_map(usual).collect()
 }
 
-/// The rank of a request among others at `time`; the least comes first. First come those that were
-/// woken, by their receipt or by all answers to what they asked, and have done nothing since; then
-/// those that wait for other answers; and then the one that did something last.
+/// The rank of a request among others at `time`; the lowest comes first. First come requests that
+/// were woken, by their receipt or by the responses to all their calls, and have not acted since;
+/// then requests that wait for other responses; and then the one that acted last.
 pub(super) fn fifo_rank(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
     let made = recent_calls(made);
     let woken = Trigger::LastEnd.time(service, request, made, time).unwrap_or(i64::MIN);
@@ -115,7 +114,7 @@ mod tests {
         let service = service();
         let owner: Vec<u32> = (0..40).collect();
         assert!(too_many(&service, &owner) < 1e-9);
-        // The first ten have one, and the eleventh has all others.
+        // The first ten have one call each, and the eleventh has all others.
         let owner: Vec<u32> = (0..40).map(|call: u32| call.min(10)).collect();
         assert!((too_many(&service, &owner) - 29.0 / 40.0).abs() < 1e-9);
     }

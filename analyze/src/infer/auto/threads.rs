@@ -1,12 +1,12 @@
-//! Evidence by threads. Where each request has a thread of its own, the thread of a call tells
-//! which request it is for. Where threads take up whatever is ready, it tells nothing. Where one
-//! thread hands over to another, the thread of the event before may tell. Which of these it is, is
+//! Evidence from threads. If each request has a thread of its own, the thread of a call identifies
+//! its request. If any free thread takes the next work, the thread is no evidence. If one thread
+//! hands over to another, the thread of the previous event may be evidence. Which case applies is
 //! learned for each kind of call: how often a call is made by the thread that received the request,
-//! by that of the last event of the request, or by one that did something else for it, and how
-//! often by any thread that happens to be there.
+//! by the thread of the request's last event, or by one that acted for it earlier, and how often by
+//! any thread.
 //!
-//! All of it is a ratio to what a thread does of such calls anyway. So where threads are not known,
-//! or there is only one, nothing changes.
+//! All of it is a ratio to the share of such calls that a thread makes anyway. So nothing changes
+//! if threads are not known, or if there is only one.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +16,10 @@ use super::service::{Service, UNKNOWN_THREAD};
 use super::trigger::last_event;
 use crate::tuning::auto::model::threads::{EM_ITERATIONS, PRIOR, PRIOR_NONE};
 
-/// The threads that are looked at: of the receipt, of the last event, of any earlier one.
+/// The examined threads: of the receipt, of the last event, of any earlier one.
 const RELATIONS: usize = 3;
 
-/// Evidence by the threads of one service.
+/// Evidence from the threads of one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThreadEvidence {
     /// Weights of the relations and of none of them, by the kinds of the request and the call.
@@ -28,12 +28,13 @@ pub(super) struct ThreadEvidence {
     usual: FxHashMap<(u32, u32), f64>,
 }
 
-/// A call that was made for a request: how its thread is related to it, and which part of such
-/// calls the thread makes.
+/// A call that was made for a request: how its thread is related to the request, and the share of
+/// such calls that the thread makes.
 pub(super) type ThreadSample = ([bool; RELATIONS], f64);
 
 impl ThreadEvidence {
-    /// Usual calls of each thread of `service`, whatever for. What that proves is not known yet.
+    /// Usual calls of each thread of `service`, for any request. Their weight as evidence is not
+    /// learned yet.
     pub(super) fn from_service(service: &Service) -> ThreadEvidence {
         let mut usual: FxHashMap<(u32, u32), f64> = FxHashMap::default();
         let mut totals: FxHashMap<u32, f64> = FxHashMap::default();
@@ -53,7 +54,7 @@ impl ThreadEvidence {
         ThreadEvidence { weights: FxHashMap::default(), usual }
     }
 
-    /// The same for all of `service`, learned from a part of it.
+    /// The same evidence for all of `service`, learned from a part of it.
     pub(super) fn in_all_of(self, service: &Service) -> ThreadEvidence {
         ThreadEvidence { usual: ThreadEvidence::from_service(service).usual, ..self }
     }
@@ -67,7 +68,7 @@ impl ThreadEvidence {
         thread: u32,
         time: i64,
     ) -> Option<ThreadSample> {
-        // A thread that makes all such calls tells nothing.
+        // A thread that makes all such calls is no evidence.
         let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
         let [receipt, _] = *service.request_threads.get(at.request as usize)?;
         let last = match last_event(service, at.made, time) {
@@ -85,8 +86,8 @@ impl ThreadEvidence {
     }
 
     /// Learns why threads make such calls, from the samples of one kind of call for one kind of
-    /// request: expectation maximisation over the relations. Where several relations hold, any of
-    /// them may be the reason.
+    /// request: expectation maximisation over the relations. If several relations hold, any of them
+    /// may be the reason.
     pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[ThreadSample]) {
         if samples.is_empty() {
             return;
@@ -106,7 +107,7 @@ impl ThreadEvidence {
         self.weights.insert((request, call), weights);
     }
 
-    /// Odds of a sample against chance, where the thread does this anyway, as a logarithm.
+    /// Log-odds of a sample against chance, which is the usual share of the thread.
     pub(super) fn odds(&self, request: u32, call: u32, sample: Option<ThreadSample>) -> f64 {
         match (self.weights.get(&(request, call)), sample) {
             (Some(weights), Some(sample)) => {
@@ -117,7 +118,7 @@ impl ThreadEvidence {
     }
 }
 
-/// Part of each relation, and of none of them, in a sample.
+/// Share of each relation, and of none of them, in a sample.
 fn relation_shares(
     weights: &[f64; RELATIONS + 1],
     (related, usual): ThreadSample,
@@ -133,7 +134,7 @@ fn relation_shares(
 mod tests {
     use super::*;
 
-    /// 100 threads that make as many calls each; `by_receipt` of the samples are by the thread of
+    /// 100 threads that make equally many calls; `by_receipt` of the samples are by the thread of
     /// the receipt.
     fn learned(by_receipt: usize) -> ThreadEvidence {
         let mut threads = ThreadEvidence::default();
@@ -147,8 +148,7 @@ mod tests {
     fn a_thread_of_its_own_proves_nearly_all() {
         let threads = learned(990);
         let odds = |receipt| threads.odds(1, 2, Some(([receipt, false, false], 0.01)));
-        // Of ten that are not related most are by chance: 0.99 of 1 in a hundred threads against
-        // 0.01.
+        // Of ten unrelated samples most are by chance: 0.99 of 1 in a hundred threads against 0.01.
         assert!(
             (odds(true) - 99f64.ln()).abs() < 0.02 && (odds(false) + 100f64.ln()).abs() < 0.1,
             "{threads:?}"

@@ -1,11 +1,11 @@
-//! Calls of timers, made for no request: health checks, heartbeats, polls. They come at one
-//! interval whatever is asked of the node. If they were left among the calls to be given to
-//! requests, each that falls into a request would be taken for that request's.
+//! Calls of timers, made for no request: health checks, heartbeats, polls. They recur at one
+//! interval independently of requests. If they were assigned to requests, each one within a request
+//! would be attributed to it.
 //!
-//! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request
-//! comes at that interval or one in a simple proportion to it, and it is made as often while the
-//! node has nothing to do as otherwise. All three are asked for. So calls for requests that come at
-//! even intervals stay with their requests, and so do those of work that goes on after the answer.
+//! A kind of call belongs to a timer if nearly all of its gaps have one length, no kind of request
+//! recurs at that interval or one in a simple proportion to it, and it is made as often while the
+//! node is idle as otherwise. All three conditions are required. So calls for requests that arrive
+//! at even intervals stay with their requests, and so does post-reply work.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ use crate::tuning::auto::services::timers::{
 };
 
 /// For each of `calls`, whether a timer made it. Both are sorted by their beginnings; `window` is
-/// how long a request without an answer is taken to be open, in nanoseconds.
+/// how long a request without a response is considered open, in nanoseconds.
 pub(super) fn timer_calls(requests: &[NodeSpan], calls: &[NodeSpan], window: i64) -> Vec<bool> {
     let kinds = begins_by_kind(calls);
     let of_requests: Vec<i64> =
@@ -24,7 +24,7 @@ pub(super) fn timer_calls(requests: &[NodeSpan], calls: &[NodeSpan], window: i64
     let mut is_timer: FxHashMap<u32, bool> = FxHashMap::default();
     for (kind, begins) in kinds {
         let Some(interval) = interval(&begins) else { continue };
-        // Every second or third request may have the call, or each two of them.
+        // Every second or third request may make the call, or two calls may be made for each.
         let is_asked = of_requests.iter().any(|of| {
             let proportions =
                 (1..=MAX_RATIO).flat_map(|calls| (1..=MAX_RATIO).map(move |asked| (calls, asked)));
@@ -50,7 +50,7 @@ fn begins_by_kind(spans: &[NodeSpan]) -> FxHashMap<u32, Vec<i64>> {
     kinds
 }
 
-/// The interval at which all these times come, if they do, in nanoseconds.
+/// The interval at which these times recur, if they do, in nanoseconds.
 fn interval(begins: &[i64]) -> Option<i64> {
     if begins.len() < MIN_CALLS {
         return None;
@@ -66,9 +66,9 @@ fn interval(begins: &[i64]) -> Option<i64> {
     (median > 0 && even as f64 >= EVEN_SHARE * gaps.len() as f64).then_some(median)
 }
 
-/// When a node has nothing to do.
+/// Times at which a node is idle.
 struct IdlePeriods {
-    /// From the end of all that was asked until the next request, one after the other.
+    /// From the end of all requests until the next one, in sequence.
     spans: Vec<(i64, i64)>,
 }
 
@@ -91,7 +91,7 @@ impl IdlePeriods {
         IdlePeriods { spans }
     }
 
-    /// Whether enough of the calls that begin at these times do so when there is nothing to do.
+    /// Returns whether enough of the calls that begin at these times do so while the node is idle.
     fn has(&self, begins: &[i64]) -> bool {
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else { return false };
         let within =
@@ -103,7 +103,7 @@ impl IdlePeriods {
             self.spans.get(next).is_some_and(|(from, _)| from < *begin)
         });
         let (when_idle, expected) = (when_idle.count() as f64, share * begins.len() as f64);
-        // A few by chance say nothing.
+        // A few are by chance.
         when_idle >= MIN_CALLS as f64 / 4.0 && when_idle >= IDLE_SHARE * expected
     }
 }
@@ -113,7 +113,8 @@ mod tests {
     use super::*;
     use crate::infer::auto::tests::{MS, lot};
 
-    /// Requests of one kind that begin at these milliseconds and take so long, or spans of calls.
+    /// Requests of one kind that begin at these tenths of a millisecond and take `took`
+    /// milliseconds, or spans of calls.
     fn spans(begins: impl Iterator<Item = i64>, took: i64) -> Vec<NodeSpan> {
         let span = |begin: i64| NodeSpan {
             begin: begin * MS / 10,
@@ -129,13 +130,13 @@ mod tests {
 
     #[test]
     fn what_comes_at_one_interval_whatever_is_asked_is_a_timers() {
-        // Every 10 ms about; requests every 15 to 25 ms, which take 5.
+        // About every 10 ms; requests every 15 to 25 ms, which take 5 ms.
         let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 5);
         let every = |jitter| spans((0..150).map(|at| 100 * at + lot(at, jitter)), 1);
         assert_eq!(timers(&requests, &every(5)), 150);
         assert_eq!(timers(&requests, &every(60)), 0, "by no interval");
         assert_eq!(timers(&requests, &every(5)[..MIN_CALLS - 1]), 0, "too few to tell");
-        // Of two kinds each is judged by itself.
+        // Two kinds are examined separately.
         let mut both = every(5);
         both.extend(
             spans((0..100).map(|at| 200 * at + lot(at, 100) + 10), 2)
@@ -156,28 +157,28 @@ mod tests {
     fn what_requests_cause_is_none() {
         let every =
             |times: i64, after: i64, took| spans((0..100).map(|at| 100 * times * at + after), took);
-        // Requests come at one interval, and so do their calls, each within its own or, the other
-        // way round, when it was answered.
+        // Requests arrive at one interval, and so do their calls, each within its own request or,
+        // conversely, after its response.
         for (times, after) in [(1, 20), (1, 70), (2, 70), (3, 70)] {
             assert_eq!(timers(&every(1, 0, 5), &every(times, after, 1)), 0, "{times} {after}");
         }
-        // Two for each request, the second when it was answered; and after every fifth.
+        // Two for each request, the second after its response; and one after every fifth.
         let mut two: Vec<NodeSpan> = every(1, 20, 1).into_iter().chain(every(1, 70, 1)).collect();
         two.sort_by_key(|call| call.begin);
         assert_eq!(timers(&every(1, 0, 5), &two), 0);
         assert_eq!(timers(&every(1, 0, 5), &every(5, 70, 1)[..20]), 0);
-        // The requests of many kinds, none at an interval of its own: it is never
-        // idle when calls are made.
+        // The requests of many kinds, none at an interval of its own: the node is never idle when
+        // calls are made.
         let mut requests = every(1, 0, 5);
         requests
             .iter_mut()
             .enumerate()
             .for_each(|(at, request)| request.kind = lot(at as i64, 9) as u32);
         assert_eq!(timers(&requests, &every(1, 20, 1)), 0);
-        // Nor is a node that always has something to do.
+        // A node that is always busy has no timers either.
         let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 50);
         assert_eq!(timers(&requests, &every(1, 0, 1)), 0);
-        // A request without an answer is open for as long as is waited.
+        // A request without a response is open for the whole window.
         let open: Vec<NodeSpan> =
             requests.iter().map(|request| NodeSpan { end: OPEN, ..*request }).collect();
         assert_eq!((timers(&open, &every(1, 0, 1)), timers(&[], &[])), (0, 0));

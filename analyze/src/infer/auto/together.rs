@@ -1,15 +1,15 @@
-//! Processes of one program learn together. A server often has several processes, and each gets a
-//! part of the requests. Some programs have a new process for each connection. One of them alone
-//! may have too few requests to learn anything from. The times of each are put one after the other,
-//! so that no request is open when those of the next begin:
+//! Pooled processes: processes of one program learn together. A server often has several processes,
+//! and each receives a part of the requests. Some programs start a process for each connection. One
+//! of them alone may have too few requests to learn from. Their times are concatenated, so that no
+//! request is open when those of the next process begin:
 //!
 //! ```text
 //! worker 1:  ─[──]──[────]─         ─[──]──[────]─
 //! worker 2:  ──[───]──[──]─    →                   ──[───]──[──]─
 //! ```
 //!
-//! Then it is one service. All is learned and inferred at once, and no request can get a call of
-//! another process.
+//! The result is one service. Everything is learned and inferred together, and no request can be
+//! assigned a call of another process.
 
 use rustc_hash::FxHashMap;
 
@@ -18,8 +18,8 @@ use super::service::{NodeSpan, OPEN, Service, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::naming::Naming;
 use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
 
-/// Puts those of `services` together that have one name; they are the nodes of `naming`. The result
-/// is in the place of the first of them, and the others have nothing.
+/// Pools the `services` with the same name; they are the nodes of `naming`. The result replaces the
+/// first of them, and the others become empty.
 pub(super) fn pool_processes(services: &mut [Service], naming: &Naming) {
     let mut groups: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
     for (at, service) in
@@ -48,7 +48,7 @@ pub(super) fn pool_processes(services: &mut [Service], naming: &Naming) {
     }
 }
 
-/// The services, one after the other.
+/// Concatenates the services.
 fn join_services(parts: &[Service]) -> Service {
     let mut all = Service {
         window: parts.iter().map(|part| part.window).max().unwrap_or(0),
@@ -63,7 +63,7 @@ fn join_services(parts: &[Service]) -> Service {
         let (requests, calls) = (all.requests.len() as u32, all.calls.len() as u32);
         let spans = || part.requests.iter().chain(&part.calls);
         let begin = spans().map(|span| span.begin).min().unwrap_or(0);
-        // In whole units, so that the times keep theirs.
+        // In whole units, so that the resolution of the times is kept.
         let shift = i64::saturating_sub(next, begin)
             .div_euclid(BETWEEN)
             .saturating_add(1)
@@ -110,8 +110,8 @@ fn join_services(parts: &[Service]) -> Service {
     all
 }
 
-/// Appends `count` values of `part` to a column with `before` values, or as many `unknown` ones
-/// where the part has none. A column that nobody has stays empty.
+/// Appends `count` values of `part` to a column with `before` values, or as many `unknown` ones if
+/// the part has none. A column that is empty in all parts stays empty.
 fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: u32, count: usize, unknown: T) {
     if part.is_empty() && all.is_empty() {
         return;
@@ -184,7 +184,8 @@ mod tests {
         services[node(4)].requests = vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS];
         pool_processes(&mut services, &naming);
         let count = |process: usize| services[node(process)].requests.len();
-        // The first two are enough; the fourth is left alone, and the fifth was enough before.
+        // The first two are enough; the fourth is the only one of its name, and the fifth was
+        // enough before.
         assert_eq!([0, 1, 2, 3, 4].map(count), [ENOUGH_REQUESTS, 0, 1, 1, ENOUGH_REQUESTS]);
         assert_eq!([0, 2, 4].map(|at| services[node(at)].is_loop.is_some()), [true, false, false]);
     }

@@ -1,8 +1,8 @@
-//! Traces of tracers (`traceparent`, b3), where messages carry their ids: a call was made for a
-//! request of the same trace. Where the node received one such request, that is it, and nothing is
-//! inferred. Where it received several, it is one of them: the one with the same span, if the node
-//! passed the header on as it was. A request of another trace it was not made for. What has no id
-//! is as without tracers.
+//! Trace ids of tracers (`traceparent`, b3) in messages: a call was made for a request of the same
+//! trace. If the node received one such request, that is the request, and nothing is inferred. If
+//! it received several, it is one of them: the one with the same span, if the node forwarded the
+//! header unchanged. A call is never for a request of another trace. Messages without ids are
+//! treated as without tracers.
 
 use rustc_hash::FxHashMap;
 
@@ -12,10 +12,10 @@ use crate::calls::Calls;
 use crate::infer::call_links::DELIVERY;
 use message_trace::{MessageTrace, OperationFacts, OperationRole};
 
-/// The number of no trace.
+/// Marks a missing trace id.
 const NO_TRACE: u64 = 0;
 
-/// What the request of a call tells, where it is of a trace.
+/// The operation of the request of a call, if it belongs to a trace.
 fn traced_operation(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<OperationFacts> {
     let row = calls.request((call & !DELIVERY) as usize).filter(|_| call & DELIVERY == 0)?;
     trace
@@ -24,7 +24,7 @@ fn traced_operation(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<Op
 }
 
 impl Service {
-    /// Finds the requests that calls were made for by the traces that they are of.
+    /// Finds the requests of calls by their traces.
     pub(super) fn find_traced(&mut self, trace: &MessageTrace, calls: &Calls) {
         if !trace.has_operations() {
             return;
@@ -69,7 +69,8 @@ impl Service {
         }
     }
 
-    /// Notes the trace of each request and each call. Where no call is of one, nothing is noted.
+    /// Records the trace of each request and each call. If no call belongs to one, nothing is
+    /// recorded.
     pub(super) fn note_traces(&mut self, trace: &MessageTrace, calls: &Calls) {
         if !trace.has_operations() {
             return;
@@ -85,7 +86,7 @@ impl Service {
         }
     }
 
-    /// Whether the request and the call are of two traces.
+    /// Returns whether the request and the call are of two traces.
     #[inline]
     pub(super) fn are_of_two_traces(&self, request: u32, call: u32) -> bool {
         let Some(call) = self.call_traces.get(call as usize) else { return false };
@@ -94,7 +95,7 @@ impl Service {
     }
 }
 
-/// Leaves of the requests that each call may have been made for those that are of its trace.
+/// Keeps those candidate requests of each call that belong to its trace.
 pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.call_traces.is_empty() {
         return;
@@ -111,7 +112,7 @@ pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(u32, f64)
             [.., last] => {
                 shares.retain(|(request, _)| among.contains(request));
                 if shares.is_empty() {
-                    // As good as any: all are of one trace.
+                    // As good as any: all belong to one trace.
                     shares.push((last, 1.0));
                 }
             }

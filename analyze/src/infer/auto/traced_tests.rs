@@ -1,4 +1,4 @@
-//! Calls of traces of tracers, against what time alone tells.
+//! Calls with trace ids of tracers, compared with the result from times alone.
 
 use message_trace::MessageTrace;
 
@@ -9,8 +9,8 @@ use crate::infer::{Inference, InferenceInput};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// Pairs of requests that a server of one thread has at once. It asks for the second one first in
-/// every third pair, which time does not tell.
+/// Pairs of requests that a server with one thread receives together. In every third pair it makes
+/// the call for the second one first, which the times do not show.
 fn overtaking(with_traces: bool) -> MessageTrace {
     let mut trace = Fixture::new();
     for pair in 0..40_i64 {
@@ -50,7 +50,8 @@ fn overtaking(with_traces: bool) -> MessageTrace {
     trace.trace()
 }
 
-/// The calls whose cause is the request of their pair and place for sure, among all.
+/// Number of calls that are surely caused by the request of their pair and place, and number of
+/// all.
 fn sure(trace: &MessageTrace) -> [usize; 2] {
     let options = Options::default();
     let naming = Naming::new(trace, &options);
@@ -77,7 +78,7 @@ fn a_call_was_made_for_the_request_of_its_trace() {
 
 #[test]
 fn what_is_passed_on_as_it_was_is_of_the_request_with_the_same_span() {
-    // Both requests are of one trace; the proxy passes their headers on.
+    // Both requests are of one trace; the proxy forwards their headers.
     let mut trace = Fixture::new();
     for (of, at) in [(0_i64, 60), (1, 50)] {
         trace

@@ -1,5 +1,5 @@
 //! Triggers of calls: the receipt of the request, its last event, or the beginning or end of one of
-//! its calls. The trigger that tells best when a call is made is learned for every kind of call
+//! its calls. The trigger that predicts best when a call is made is learned for every kind of call
 //! ([`super::learn`]).
 
 use super::service::{NodeSpan, Service};
@@ -7,13 +7,13 @@ use super::service::{NodeSpan, Service};
 /// An event of a request that another event of it can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Trigger {
-    /// The last event of the request, whatever it was.
+    /// The last event of the request, of any kind.
     Last,
     /// The request was received.
     Receipt,
     /// The last response was received or, before there was one, the request.
     LastEnd,
-    /// The request was answered: with the last byte, or before that was sent with the first.
+    /// The response was sent: its last byte or, before that, its first.
     Answer,
     /// The last call of that kind was made.
     Start(u32),
@@ -22,8 +22,7 @@ pub(super) enum Trigger {
 }
 
 impl Trigger {
-    /// When it happened to a request for which the calls `made` were made before `time`; `None`: it
-    /// did not.
+    /// When it happened to a request that made the calls `made` before `time`; `None`: it did not.
     pub(super) fn time(
         self,
         service: &Service,
@@ -95,7 +94,7 @@ mod tests {
         assert_eq!((at(Trigger::LastEnd, 25), at(Trigger::LastEnd, 70)), (Some(0), Some(60)));
         assert_eq!((at(Trigger::Start(2), 50), at(Trigger::Start(3), 50)), (Some(20), None));
         assert_eq!((at(Trigger::End(2), 50), at(Trigger::End(2), 60)), (None, Some(60)));
-        // What one system call sent first triggers nothing else that it sent.
+        // The first call that a system call sent does not trigger the others that it sent.
         let service = Service { shared_writes: vec![[20, 21]], ..service };
         let at = |trigger: Trigger, time| trigger.time(&service, 0, &[0, 1], time);
         assert_eq!([at(Trigger::Last, 21), at(Trigger::Start(2), 21)], [Some(10), None]);

@@ -1,15 +1,15 @@
-//! Whether requests wait before what is done for them, or after it. A service that is given more
-//! than it does at once lets requests wait in a queue, and answers when their last call has
-//! returned. Reversed in time, the same events tell that each request is worked on as soon as it
-//! comes, and that its answer then waits for as long. Delays fit both ways equally well, so that
-//! only this tells which of them is likely.
+//! Whether requests wait before their calls or after them. An overloaded service lets requests wait
+//! in a queue, and answers when their last call has returned. Reversed in time, the same events
+//! mean that each request is processed as soon as it arrives, and that its response then waits for
+//! as long. Delays fit both directions equally well, so this is the only evidence for which one is
+//! likely.
 
 use super::events::calls_by_request;
 use super::service::{OPEN, Service};
 
-/// Share of the waiting of answered requests that comes after their last call, from 0 to 1; the
-/// rest comes before their first. A request without calls waits for its answer all the time. 0
-/// where the ends of some kinds of requests are guesses, as it is not known how long these wait.
+/// Share of the waiting time of answered requests that comes after their last call, from 0 to 1;
+/// the rest comes before their first. A request without calls waits for its response all the time.
+/// 0 if the ends of some kinds of requests are estimated, since their waiting times are not known.
 pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
     if service.has_unanswered_kinds {
         return 0.0;
@@ -22,7 +22,7 @@ pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
             continue;
         }
         let first = calls().map(|call| call.begin).min().unwrap_or(request.begin);
-        // Without any call all of it is waiting for the answer.
+        // Without any call all of it is waiting for the response.
         let last = calls().map(|call| call.end).max().unwrap_or(request.begin);
         before += first.saturating_sub(request.begin).max(0) as f64;
         after += request.end.saturating_sub(last).max(0) as f64;
@@ -42,12 +42,12 @@ mod tests {
         let calls = [(60, 95), (110, 145)].map(|(begin, end)| NodeSpan { begin, end, kind: 1 });
         let service =
             Service { requests: requests.to_vec(), calls: calls.to_vec(), ..Service::default() };
-        // 60 and 60 before, 5 and 5 after; and a half of each beforehand.
+        // 60 and 60 before, 5 and 5 after; and a half of each as prior.
         assert!((after_last_call(&service, &[0, 1]) - 10.5 / 131.0).abs() < 1e-9);
         // The first call for the second request: 10 before, 55 after; the other has none that
         // returned in time.
         assert!((after_last_call(&service, &[1, 0]) - 55.5 / 66.0).abs() < 1e-9);
-        // Without calls nothing but the answer is waited for.
+        // Without calls only the response is awaited.
         assert!((after_last_call(&service, &[NONE; 2]) - 200.5 / 201.0).abs() < 1e-9);
         assert!((after_last_call(&Service::default(), &[]) - 0.5).abs() < 1e-9);
     }

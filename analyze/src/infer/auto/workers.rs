@@ -1,20 +1,21 @@
-//! Pools of workers: threads that receive no request and do the work of those that do, each one
-//! thing after the other. All calls that a worker makes from one change of work to the next, a run,
-//! are for one request.
+//! Worker pools: threads that receive no requests and do the work of the threads that do, one item
+//! after the other. All calls that a worker makes between two changes of work, a run, are for one
+//! request.
 //!
-//! - Whoever answers itself ([`own_answers`]) tells by the answer which request it was at. That is
-//!   certain. Answers that others write for it are told by their order ([`passed_on`]).
-//! - Where another thread answers, runs are told apart by what workers signal, where hand-offs were
+//! - A worker that answers itself ([`own_answers`]) shows its request by the response. That is
+//!   certain. Responses that other threads write for it are found by their order ([`passed_on`]).
+//! - If another thread answers, runs are separated by the signals of workers, if hand-offs were
 //!   recorded, or by a kind of call that each run begins with ([`runs`]). The requests are those
-//!   that fit the order of the queues at both ends ([`both_ends`]): who takes first has what was
-//!   received first, and what was done first is answered first. Two that come so near to each other
-//!   at one end that the order is not told there are mostly far apart at the other.
-//! - Of goroutines it is recorded each time who let whom go on ([`woken`]).
-//! - Where threads hold requests, others may write some of their calls ([`waiting`]).
+//!   that fit the order of the queues at both ends ([`both_ends`]): the run that begins first has
+//!   the request received first, and the run that ends first is answered first. Two that are so
+//!   near to each other at one end that their order is ambiguous there are mostly far apart at the
+//!   other.
+//! - Wake-up edges between goroutines are always recorded ([`woken`]).
+//! - If threads are bound to requests, others may write some of their calls ([`waiting`]).
 //!
-//! That a process works so is not supposed: calls that are open across an answer, runs that begin
-//! before their request or end after it, and requests that overtake each other all the time show
-//! that it does not, and then nothing is said here.
+//! It is not assumed that a process works this way: calls that are open across a response, runs
+//! that begin before their request or end after it, and requests that overtake each other all the
+//! time show that it does not, and then nothing is attributed here.
 
 mod both_ends;
 mod in_order;
@@ -41,9 +42,9 @@ use both_ends::QueuedRun;
 use run::AttributedCall;
 
 impl Service {
-    /// Finds the requests of calls that workers make. `hand_offs` are those between the threads of
-    /// this service by the time of the signals; empty where none were recorded. Returns the calls,
-    /// as calls of the trace, whose work was handed on as is recorded.
+    /// Finds the requests of calls that workers make. `hand_offs` are the hand-offs between the
+    /// threads of this service by the time of the signals; empty if none were recorded. Returns the
+    /// calls, as calls of the trace, with work that was handed off according to records.
     pub(super) fn find_workers(&mut self, hand_offs: &[ServiceHandoff]) -> FxHashSet<u32> {
         let has_jobs = self.request_calls.iter().any(|call| call & DELIVERY != 0);
         let has_few = self.requests.len() < MIN_REQUESTS || self.call_threads.is_empty();
@@ -71,8 +72,8 @@ impl Service {
         recorded
     }
 
-    /// The requests of calls of workers whose work others answer. Those that are `given` were
-    /// handed over as far as is recorded.
+    /// The requests of calls of workers with work that others answer. The requests `given` were
+    /// handed over according to records.
     fn queued_calls(
         &self,
         hand_offs: &[ServiceHandoff],
@@ -82,7 +83,8 @@ impl Service {
         let answered: Vec<u32> = (0..self.requests.len() as u32)
             .filter(|request| self.requests[*request as usize].end != OPEN)
             .collect();
-        // Where a thread of its own answers what was handed over, who receives answers the rest.
+        // If a separate thread answers the requests that were handed over, the receiver answers the
+        // rest.
         let handed_over = |request: &u32| {
             let [receiver, answerer] = self.request_threads[*request as usize];
             answerer != UNKNOWN_THREAD && answerer != receiver
@@ -113,7 +115,7 @@ impl Service {
     }
 }
 
-/// Takes the part from each call of a worker that is not sure about its request.
+/// Takes from the shares of each call of a worker the part for which its request is ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.alternative_request.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! A set of messages with a common delay, which an edge of the graph is made of.
+//! Caused messages: a set of messages with a common delay, from which an edge of the graph is made.
 
 use super::select::ShiftRange;
 use super::sites::SiteEvent;
@@ -8,7 +8,7 @@ pub(super) struct CausedMessages {
     pub(super) group: u32,
     /// d, in quanta.
     pub(super) delay: usize,
-    /// Within which delays the messages are.
+    /// The range of the delays of these messages.
     pub(super) shifts: ShiftRange,
     /// Excess of C over its mean at each of them.
     pub(super) excess: Vec<f64>,
@@ -16,7 +16,7 @@ pub(super) struct CausedMessages {
 }
 
 impl CausedMessages {
-    /// Number of messages with such a delay beyond those that have it by chance.
+    /// Number of messages with such a delay in excess of chance.
     pub(super) fn excess_count(&self) -> f64 {
         self.excess.iter().sum()
     }

@@ -2,11 +2,11 @@
 //! fast Fourier transforms. C(d) is the sum over t of s1(t) s2(t + d): roughly the number of
 //! messages of s2 that came d quanta after one of s1.
 //!
-//! Signals are taken as going round: after the last quantum comes the first. With as many zeros
-//! between as the longest delay asked for, no shift up to that meets the other end. A correlation
-//! of signals that end would be highest at shift zero and fall on both sides, just because ever
-//! less of the two overlaps, and what rises above that slope at one shift would be hidden at
-//! another (docs/decisions/0403).
+//! Signals are treated as cyclic: the first quantum follows the last one. With as many zeros in
+//! between as the longest requested delay, no shift up to that reaches the other end. A correlation
+//! of finite signals would be highest at shift zero and fall on both sides, just because their
+//! overlap shrinks, and a peak above that slope at one shift would be hidden at another
+//! (docs/decisions/0403).
 
 use fourier::{Complex, ForwardTransform, InverseTransform};
 
@@ -30,10 +30,10 @@ pub(super) struct Correlation {
 }
 
 impl Correlator {
-    /// A correlator of signals of `quanta` quanta, for shifts of up to `longest`.
+    /// Creates a correlator of signals of `quanta` quanta, for shifts of up to `longest`.
     pub(super) fn new(quanta: usize, longest: usize) -> Correlator {
         // One more place than the longest shift, for the neighbour that a local maximum is compared
-        // with, and one for that of shift 0.
+        // with, and one for the neighbour of shift 0.
         let length = fast_length(quanta.saturating_add(longest).saturating_add(2));
         let (forward, inverse) = fourier::real_transforms(length);
         Correlator { length, forward, inverse }
@@ -44,7 +44,7 @@ impl Correlator {
         self.length
     }
 
-    /// The spectrum of `signal`, which is used up.
+    /// The spectrum of `signal`, which is overwritten.
     pub(super) fn compute_spectrum(&self, signal: &mut [f64]) -> Spectrum {
         let mut spectrum = self.forward.make_output_vec();
         // It fails only for signals of another length.
@@ -58,15 +58,15 @@ impl Correlator {
     pub(super) fn correlate(&self, s1: &[Complex<f64>], s2: &[Complex<f64>]) -> Correlation {
         let mut product: Spectrum =
             s1.iter().zip(s2).map(|(one, other)| one.conj() * other).collect();
-        // The ends of real signals are real; rounding must not say otherwise.
+        // The ends of real signals are real; rounding errors must not change that.
         let ends = [0, product.len().saturating_sub(1)];
         for end in ends {
             if let Some(value) = product.get_mut(end) {
                 value.im = 0.0;
             }
         }
-        // The first is the sum of C, and the sum of the squares of all is that of C (Parseval);
-        // those that are not kept are the conjugates of those that are.
+        // The first value is the sum of C, and the sum of the squares of all is that of C
+        // (Parseval); the values that are not stored are the conjugates of the stored ones.
         let squares: f64 = product.iter().map(|value| value.norm_sqr()).sum();
         let [sum, last] = ends.map(|end| product.get(end).map_or(0.0, |value| value.re));
         let length = self.length as f64;
@@ -82,7 +82,7 @@ impl Correlator {
     }
 }
 
-/// The least even number of at least `length` that has no prime factors but 2, 3 and 5: such
+/// The least even number of at least `length` without prime factors except 2, 3 and 5: such
 /// transforms are fast.
 fn fast_length(length: usize) -> usize {
     let mut best = length.max(2).checked_next_power_of_two().unwrap_or(length);

@@ -1,7 +1,6 @@
-//! The output graph as Project 5 draws it (section 5.4, Figure 9): where a path goes on to the same
-//! node after several delays, that is one edge with all of them, the most frequent first. A trace
-//! that is looked at stretch by stretch has one such graph, into which those of its stretches are
-//! put together.
+//! The output graph in the form of Project 5 (section 5.4, Figure 9): if a path continues to the
+//! same node after several delays, these form one edge, the most frequent delay first. A trace that
+//! is analyzed in batches has one such graph, into which the graphs of its batches are merged.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +17,12 @@ use crate::naming::Namer;
 use crate::options::Options;
 use crate::tuning::convolution::NEAR_DIVISOR;
 
-/// Delays by edge. From a root downwards it is a tree.
+/// Delays by edge. Below each root it is a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DelayGraph {
-    /// The names of the vertices' nodes; a node may stand several times in a path.
+    /// The names of the vertices' nodes; a node may occur several times in a path.
     pub nodes: Vec<String>,
-    /// The edges, each after that which leads to its sender.
+    /// The edges, each after the edge that leads to its sender.
     pub edges: Vec<DelayEdge>,
 }
 
@@ -34,8 +33,8 @@ pub struct DelayEdge {
     pub from: usize,
     /// The receiver's vertex.
     pub to: usize,
-    /// Times that the sender takes, in nanoseconds, each with the number of messages; not known of
-    /// a root.
+    /// Times between receipt and sending at the sender, in nanoseconds, each with the number of
+    /// messages; unknown for a root.
     pub delays: Vec<(Option<i64>, usize)>,
 }
 
@@ -72,7 +71,7 @@ impl DelayGraph {
         }
         for (edge, delays) in all.edges.iter_mut().zip(delays) {
             edge.delays = delays.into_iter().collect();
-            // Sorting is stable: equally frequent delays stay in their own order.
+            // The sort is stable: equally frequent delays keep their order.
             edge.delays.sort_by_key(|(_, messages)| std::cmp::Reverse(*messages));
         }
         all
@@ -83,10 +82,10 @@ impl DelayGraph {
         self.nodes.len() - 1
     }
 
-    /// The graph of all messages of `data`, which are looked at in stretches.
+    /// Builds the graph of all messages of `data`, which are analyzed in batches.
     ///
     /// # Errors
-    /// When the messages cannot be read.
+    /// If the messages cannot be read.
     pub fn from_data(
         data: &DataDir,
         options: &Options,
@@ -104,7 +103,7 @@ impl DelayGraph {
         let mut all = BatchedDelayGraph::default();
         while left > 0 {
             let mut trace = MessageTrace::new(reader.nodes().clone());
-            // No last stretch is too short for its delays to stand out.
+            // The last batch is never so short that its delays do not stand out.
             let most = options.stretch.max(1) as u64;
             let most = if left / 2 < most { left } else { most };
             reader.read_rows(&mut trace, most as usize)?;
@@ -126,7 +125,7 @@ impl DelayGraph {
     }
 }
 
-/// The graph of the stretches so far.
+/// The graph of the batches so far.
 #[derive(Default)]
 struct BatchedDelayGraph {
     graph: DelayGraph,
@@ -135,7 +134,7 @@ struct BatchedDelayGraph {
 }
 
 impl BatchedDelayGraph {
-    /// Adds the graph of the next stretch. Its delays are known to `known_to` nanoseconds.
+    /// Adds the graph of the next batch. Its delays have a precision of `known_to` nanoseconds.
     fn add_batch(&mut self, stretch: &DelayGraph, known_to: i64) {
         let mut is_root = vec![true; stretch.nodes.len()];
         stretch.edges.iter().for_each(|edge| is_root[edge.to] = false);
@@ -159,7 +158,7 @@ impl BatchedDelayGraph {
 }
 
 impl DelayEdge {
-    /// Adds the delays of the same edge in another stretch: each to the nearest one, if that is
+    /// Merges the delays of the same edge in another batch: each into the nearest one, if that is
     /// near enough.
     fn merge_delays(&mut self, delays: &[(Option<i64>, usize)], known_to: i64) {
         let before = self.delays.len();
@@ -190,7 +189,7 @@ impl DelayEdge {
     }
 }
 
-/// The mean of two delays, by how many messages have each.
+/// The mean of two delays, weighted by their numbers of messages.
 fn weighted_mean(one: i64, count: usize, other: i64, more: usize) -> i64 {
     let part = more as f64 / (count + more).max(1) as f64;
     one.saturating_add((other.saturating_sub(one) as f64 * part).round() as i64)
@@ -266,7 +265,7 @@ mod tests {
             edge(1, 5, &[(Some(7), 1)]),
         ];
         assert_eq!(all.graph.edges, expected);
-        // What the quanta of a stretch cannot tell apart is one as well.
+        // Delays that are within the quanta of a batch are merged as well.
         let mut edge = expected[1].clone();
         edge.merge_delays(&[(Some(1300), 5)], 100);
         assert_eq!(edge.delays[1..], [(Some(1350), 10), (Some(1000), 6)]);
@@ -276,7 +275,7 @@ mod tests {
     fn all_messages_count_however_long_a_stretch_is() {
         let mut fixture = crate::fixture::Fixture::new();
         for call in 0..400 {
-            // At no regular times, or every period would be a delay.
+            // Irregular times; otherwise every period would be a delay.
             let at = 10_000_000 * call + call * call * 7919 % 9_000_001;
             fixture.send("A", "B", at, at + 10).on(2 * call);
             fixture.send("B", "C", at + 50_010, at + 50_020).on(2 * call + 1);

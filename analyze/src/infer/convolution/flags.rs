@@ -62,7 +62,7 @@ pub(super) static LEAST_SHARE: Flag<f64> = Flag::text(
 )
 .heading(HEADING);
 
-/// Sets what the user chose.
+/// Sets the options that the user chose.
 pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     set_window(given, options);
     let former = &options.convolution;

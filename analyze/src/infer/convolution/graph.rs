@@ -1,6 +1,6 @@
 //! The output graph (Project 5 section 5.2 and Figure 9). Vertices are labelled with nodes, and a
-//! node may stand several times in a path. Edges are labelled with a delay and the number of
-//! messages that showed it. From a root downwards it is a tree.
+//! node may occur several times in a path. Edges are labelled with a delay and the number of
+//! messages that showed it. Below each root it is a tree.
 
 use std::fmt;
 
@@ -19,19 +19,19 @@ pub struct PathGraph {
 pub struct GraphVertex {
     /// The node's name.
     pub node: String,
-    /// The edge that leads to it; none for a root.
+    /// The edge that leads to it; `None` for a root.
     pub edge: Option<usize>,
 }
 
-/// Messages from one node to another with, but for those of a root, a common delay after what
-/// caused them.
+/// Messages from one node to another, which have a common delay after their causes unless the
+/// sender is a root.
 #[derive(Clone, Debug)]
 pub struct GraphEdge {
     /// The vertex of the sender.
     pub from: usize,
     /// The vertex of the receiver.
     pub to: usize,
-    /// d: how long the sender took, in nanoseconds; none at a root.
+    /// d: time between receipt and sending at the sender, in nanoseconds; `None` at a root.
     pub delay: Option<i64>,
     /// W: the selected messages.
     pub(super) messages: Vec<SiteEvent>,
@@ -39,13 +39,13 @@ pub struct GraphEdge {
     pub(super) group: u32,
     /// The mean time between sending and receipt.
     pub(super) travel: i64,
-    /// The shifts within which W was selected, and by how much C is above its mean at each.
+    /// The shifts within which W was selected, and the excess of C over its mean at each.
     pub(super) shifts: ShiftRange,
     pub(super) excess: Vec<f64>,
 }
 
 impl PathGraph {
-    /// The vertices; edges name them by their place.
+    /// The vertices; edges refer to them by index.
     pub fn vertices(&self) -> &[GraphVertex] {
         &self.vertices
     }
@@ -61,7 +61,7 @@ impl PathGraph {
         self.vertices.len() - 1
     }
 
-    /// Adds `edge` with a vertex for its receiver, which it is told, and returns its number.
+    /// Adds `edge` with a vertex for its receiver, sets its `to`, and returns its number.
     pub(super) fn add_edge(&mut self, node: &str, mut edge: GraphEdge) -> usize {
         edge.to = self.vertices.len();
         self.vertices.push(GraphVertex { node: node.to_owned(), edge: Some(self.edges.len()) });
@@ -74,7 +74,7 @@ impl PathGraph {
         self.vertices[self.edges[edge].from].edge
     }
 
-    /// The edges from the root down to `vertex`, from below.
+    /// The edges from the root down to `vertex`, the lowest first.
     pub(super) fn path_to(&self, vertex: usize) -> impl Iterator<Item = &GraphEdge> {
         let mut next = self.vertices[vertex].edge;
         std::iter::from_fn(move || {
@@ -84,8 +84,8 @@ impl PathGraph {
         })
     }
 
-    /// The paths from roots to where nothing follows, the most frequent first: nodes, delays (none
-    /// at the root) and numbers of messages of each edge.
+    /// The paths from roots to leaves, the most frequent first: nodes, delays (none at the root)
+    /// and numbers of messages of each edge.
     pub fn paths(&self) -> Vec<GraphPath> {
         let mut goes_on = vec![false; self.vertices.len()];
         self.edges.iter().for_each(|edge| goes_on[edge.from] = true);
@@ -120,7 +120,7 @@ impl GraphEdge {
 pub struct GraphPath {
     /// The nodes, one more than there are edges.
     pub nodes: Vec<String>,
-    /// Time that each node took before it sent on, in nanoseconds; not known of a root.
+    /// Time between receipt and sending at each node, in nanoseconds; unknown for a root.
     pub delays: Vec<Option<i64>>,
     /// Number of messages of each edge.
     pub messages: Vec<usize>,
@@ -144,7 +144,7 @@ impl fmt::Display for GraphPath {
 pub(super) mod tests {
     use super::*;
 
-    /// An edge from a vertex, with a number of messages and the number of the first.
+    /// An edge from a vertex, with these messages by number.
     pub(in super::super) fn edge(
         from: usize,
         delay: Option<i64>,

@@ -1,11 +1,11 @@
 //! Indicator functions: messages as a signal over time (Project 5 section 5.2), in the
-//! discretisation of section 5.2.1: time is cut into quanta of the same length, and the value of a
+//! discretisation of section 5.2.1: time is divided into quanta of equal length, and the value of a
 //! quantum is the square root of the number of messages in it. The product of two such values,
-//! which is what a correlation sums up, is then in messages again.
+//! which a correlation sums up, has the unit of messages again.
 
 use super::sites::SiteEvent;
 
-/// Time in quanta: how long one is, and when the first begins.
+/// Time in quanta: the beginning of the first one, and their length and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimeQuanta {
     origin: i64,
@@ -14,8 +14,8 @@ pub(super) struct TimeQuanta {
 }
 
 impl TimeQuanta {
-    /// Quanta of `step` nanoseconds from `first` to `last`; longer ones where there would be more
-    /// than `most`, so that no step and no trace takes more memory than there is.
+    /// Quanta of `step` nanoseconds from `first` to `last`; longer ones if there would be more than
+    /// `most`, so that memory is bounded for any step and trace.
     pub(super) fn new(first: i64, last: i64, step: i64, most: usize) -> TimeQuanta {
         let span = last.saturating_sub(first).max(0);
         let least = span / (most.max(1) as i64) + 1;
@@ -33,21 +33,21 @@ impl TimeQuanta {
         self.count
     }
 
-    /// The quantum of `time`. A time outside of the trace counts to the first or the last.
+    /// The quantum of `time`. A time outside of the trace belongs to the first or the last one.
     pub(super) fn quantum_at(&self, time: i64) -> usize {
         let since = time.saturating_sub(self.origin).max(0) / self.step;
         (since as usize).min(self.count - 1)
     }
 
-    /// A time span in whole quanta, at least as long.
+    /// A time span in quanta, rounded up.
     pub(super) fn quanta_covering(&self, span: i64) -> usize {
         usize::try_from((span.max(0) / self.step).saturating_add(i64::from(span % self.step != 0)))
             .unwrap_or(usize::MAX)
     }
 }
 
-/// Writes the indicator function of `events` to `signal`, which has at least as many places as
-/// there are quanta. Places beyond them are zero.
+/// Writes the indicator function of `events` to `signal`, which has at least as many elements as
+/// there are quanta. Elements beyond them are zero.
 pub(super) fn write_indicator(events: &[SiteEvent], quanta: &TimeQuanta, signal: &mut [f64]) {
     signal.fill(0.0);
     for event in events {

@@ -1,11 +1,11 @@
-//! From the graph to links between messages. Possible causes of a message that an edge selected are
-//! the messages of the edge before that were received within the edge's delays. A cause is the
+//! Links between messages from the graph. Possible causes of a message that an edge selected are
+//! the messages of the preceding edge that were received within the edge's delays. A cause is the
 //! likelier the higher the correlation at the delay between the two is above its mean: that share
 //! of the messages has the delay not by chance.
 //!
-//! A message that the paths do not explain begins somewhere between the others at random: being
-//! spontaneous is as likely, in a quantum, as a message of its kind that no edge has is found
-//! there. Half a message is added to the latter, so that nothing is certain.
+//! A message that the paths do not explain occurs at a random time: the probability that a message
+//! is spontaneous equals the rate, per quantum, of messages of its kind that no edge selected. Half
+//! a message is added to their number, so that nothing is certain.
 
 use super::graph::PathGraph;
 use super::indicator::TimeQuanta;
@@ -14,7 +14,7 @@ use super::sites::SiteMessages;
 use crate::links::Links;
 use crate::tuning::convolution::{MAX_PARENTS, NEGLIGIBLE};
 
-/// A possible parent of a message and its weight: how likely it would have the effect in that
+/// A possible parent of a message with its weight: how likely it would have the effect in that
 /// quantum.
 #[derive(Clone, Copy)]
 struct CandidateCause {
@@ -23,7 +23,7 @@ struct CandidateCause {
     weight: f64,
 }
 
-/// Links of a trace of `messages` messages.
+/// Builds the links of a trace of `messages` messages.
 pub(super) fn build_links(
     messages: usize,
     sites: &SiteMessages,
@@ -43,8 +43,8 @@ pub(super) fn build_links(
                 let shift = sent
                     .saturating_sub(quanta.quantum_at(cause.time))
                     .saturating_sub(edge.shifts.0);
-                // With a v beyond the spike there are delays that are not above the mean: possible,
-                // not likely.
+                // If v is wider than the spike, some delays are not above the mean: these are
+                // possible but not likely.
                 let excess = edge.excess.get(shift).copied().unwrap_or(0.0).max(0.01);
                 let weight = excess * each;
                 candidates.push(CandidateCause {
@@ -55,7 +55,7 @@ pub(super) fn build_links(
             }
         });
     }
-    // The edge that explains a message best counts, of those that lead to it from one other.
+    // Among the edges that link the same two messages, the one with the highest weight counts.
     candidates.sort_unstable_by(|one, other| {
         let pair = (one.child, one.parent).cmp(&(other.child, other.parent));
         pair.then(other.weight.total_cmp(&one.weight))
@@ -69,7 +69,7 @@ pub(super) fn build_links(
     links
 }
 
-/// For each message how likely one of its kind is in a quantum without a cause.
+/// For each message the rate of messages of its kind without a cause, per quantum.
 fn spontaneous_rates(
     messages: usize,
     sites: &SiteMessages,
@@ -87,9 +87,9 @@ fn spontaneous_rates(
     weights
 }
 
-/// Sets the parents of the message that `candidates`, at least one, are for.
+/// Sets the parents of the message of `candidates`, which are not empty.
 fn set_parents(links: &mut Links, candidates: &mut [CandidateCause], spontaneous: &[f64]) {
-    // The likeliest first; of equal ones the later.
+    // The likeliest first; among equal ones the later.
     candidates.sort_by(|one, other| {
         other.weight.total_cmp(&one.weight).then(other.parent.cmp(&one.parent))
     });
@@ -99,7 +99,7 @@ fn set_parents(links: &mut Links, candidates: &mut [CandidateCause], spontaneous
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
     let mut parents: Vec<(u32, f64)> =
         kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
-    // The parents that stay share what is left out.
+    // The remaining parents share the weight of those left out.
     let all: f64 = candidates.iter().map(|candidate| candidate.weight).sum();
     let total: f64 = parents.iter().map(|(_, weight)| weight).sum();
     let caused = all / (none + all);

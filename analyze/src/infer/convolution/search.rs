@@ -1,7 +1,7 @@
 //! The procedures of Project 5's Figure 6: FindPathsFromRoot, ProcessNode and FindCausedMessages.
 //!
-//! The paper is given its roots. Here they are the clients, as the requests that they send begin
-//! paths. After them, as long as there are messages on no path, a root is the node that sends most
+//! The paper takes its roots as input. Here they are the clients, since their requests begin paths.
+//! After them, as long as there are messages on no path, the next root is the node that sends most
 //! of these and receives least.
 
 use std::sync::OnceLock;
@@ -51,7 +51,7 @@ impl<'a> PathSearch<'a> {
             .time_step
             .unwrap_or_else(|| time_step::choose_time_step(sites, options.window));
         let quanta = TimeQuanta::new(sites.bounds.0, sites.bounds.1, step, MAX_QUANTA);
-        // A shift by the whole trace or more is none.
+        // A shift by the whole trace or more is meaningless.
         let longest = quanta.quanta_covering(options.window).min(quanta.count());
         let correlator = Correlator::new(quanta.count(), longest);
         let kept =
@@ -107,8 +107,8 @@ impl<'a> PathSearch<'a> {
         (self.graph, self.quanta)
     }
 
-    /// The site, of those that have not `begun`, that sends most messages which are on no path in
-    /// comparison with those that it receives; none where all send less than an edge must have.
+    /// Among the sites that have not `begun`, the one that sends most messages on no path in
+    /// comparison with those that it receives; `None` if all send fewer than an edge must have.
     fn next_root(&self, begun: &[bool]) -> Option<u32> {
         let mut balance = vec![(0_i64, 0_usize); self.sites.len()];
         for group in &self.sites.groups {
@@ -127,8 +127,8 @@ impl<'a> PathSearch<'a> {
             .max_by_key(|site| (balance[*site as usize].0, std::cmp::Reverse(*site)))
     }
 
-    /// FindPathsFromRoot (lines 1 to 8): to each node that the messages `sent` by `site` go to, and
-    /// on from there.
+    /// FindPathsFromRoot (lines 1 to 8): follows the messages `sent` by `site` to each receiving
+    /// node, and on from there.
     fn find_paths_from_root(&mut self, site: u32, sent: Vec<(u32, Vec<SiteEvent>)>) {
         if sent.is_empty() {
             return;
@@ -147,9 +147,9 @@ impl<'a> PathSearch<'a> {
         }
     }
 
-    /// ProcessNode (lines 9 to 17): what the messages of `edge` caused where they arrived, in turn
-    /// from the shortest delay up, so that longer ways are known when it comes to the shorter ones
-    /// that they make.
+    /// ProcessNode (lines 9 to 17): the messages caused by the messages of `edge` where these
+    /// arrived, from the shortest delay up, so that longer routes are known before the accidentally
+    /// short ones that they produce.
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
         let GraphEdge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
@@ -174,9 +174,9 @@ impl<'a> PathSearch<'a> {
         }
     }
 
-    /// FindCausedMessages (lines 17 to 28): of all that `site` sends, what comes with a common
-    /// delay after messages were `received` there, by that delay. What goes to different nodes is
-    /// correlated apart (docs/decisions/0403).
+    /// FindCausedMessages (lines 17 to 28): among all messages that `site` sends, those with a
+    /// common delay after messages were `received` there, by that delay. Messages to different
+    /// nodes are correlated separately (docs/decisions/0403).
     fn find_caused_messages(
         &self,
         received: &[SiteEvent],
@@ -186,7 +186,7 @@ impl<'a> PathSearch<'a> {
         if received.len() < least {
             return Vec::new();
         }
-        // A client's requests begin paths, and are caused by nothing.
+        // A client's requests begin paths, and have no cause.
         let groups: Vec<u32> = self
             .sites
             .sent_by(site)
@@ -235,13 +235,13 @@ impl<'a> PathSearch<'a> {
                 Some(v) => shifts_around(spike.delay, self.quanta.quanta_covering(v)),
                 None => spike.extent,
             };
-            // Beyond the longest delay the signals, which go round, meet at negative ones.
+            // Beyond the longest delay the cyclic signals reach negative delays.
             let shifts = (shifts.0, shifts.1.min(self.longest).min(c.values.len() - 1));
             let messages = select_effects(received, sent, &self.quanta, shifts);
             let excess = c.values[shifts.0..=shifts.1].iter().map(|value| value - c.mean).collect();
             CausedMessages { group, delay: spike.delay, shifts, excess, messages }
         });
-        // Noise: however many are selected by chance.
+        // Noise: the messages selected by chance do not count.
         let enough = |caused: &CausedMessages| {
             caused.messages.len() >= least && caused.excess_count() >= least as f64
         };

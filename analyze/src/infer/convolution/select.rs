@@ -1,7 +1,7 @@
-//! The selection of messages (Project 5, Figure 6, lines 22 and 23): the messages of Z that were
-//! sent d, plus or minus v, after a message of V was received. Times are compared in quanta, as in
-//! the correlation that found d. A message that was sent before the other was received is never
-//! selected, though they be in one quantum.
+//! Selection of messages (Project 5, Figure 6, lines 22 and 23): the messages of Z that were sent
+//! d, plus or minus v, after a message of V was received. Times are compared in quanta, as in the
+//! correlation that found d. A message that was sent before the other was received is never
+//! selected, even if both are in one quantum.
 
 use super::indicator::TimeQuanta;
 use super::sites::SiteEvent;
@@ -14,8 +14,8 @@ pub(super) fn shifts_around(delay: usize, variation: usize) -> ShiftRange {
     (delay.saturating_sub(variation), delay.saturating_add(variation))
 }
 
-/// Calls `with` for each message of `z` with those messages of `v` that it may be the effect of:
-/// received at the very process that sent it, `shifts` before. Both are sorted by place and time.
+/// Calls `with` for each message of `z` and the messages of `v` that may have caused it: those
+/// received at the process that sent it, `shifts` before. Both are sorted by place and time.
 pub(super) fn for_each_effect<'v>(
     v: &'v [SiteEvent],
     z: &[SiteEvent],
@@ -47,7 +47,7 @@ pub(super) fn for_each_effect<'v>(
     }
 }
 
-/// The messages of `z` that may be the effect of one of `v`. None is its own.
+/// The messages of `z` that may be the effect of one of `v`. A message is never its own effect.
 pub(super) fn select_effects(
     v: &[SiteEvent],
     z: &[SiteEvent],

@@ -1,10 +1,10 @@
-//! Sites: who sent and received what, when. The nodes of the graph are *sites*: all processes of
-//! one name, as one process of many that share the work sees too little of it to be correlated. An
-//! effect is sought at the very process (the *place*, as in message linking) that received the
-//! cause.
+//! Sites: the sent and received messages of each node, with their times. The nodes of the graph are
+//! *sites*: all processes of one name, since one of many processes that share the work has too few
+//! messages for a correlation. An effect is only sought at the process (the *place*, as in message
+//! linking) that received the cause.
 //!
-//! For a node that was not traced, its peer's times stand in for its own, and it is a site of its
-//! own for each peer (WAP5 section 5.1, step 2, in [`super::super::linking`]).
+//! An untraced node has its peers' times, and is a separate site for each peer (WAP5 section 5.1,
+//! step 2, in [`super::super::linking`]).
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -28,7 +28,7 @@ pub(super) struct SiteEvent {
 pub(super) struct MessageGroup {
     /// The sending site.
     pub(super) from: u32,
-    /// The receiving site; none where no message was received.
+    /// The receiving site; `None` if no message was received.
     pub(super) to: Option<u32>,
     /// Their labels, for [`Naming::hop_name`].
     pub(super) hop: u32,
@@ -40,9 +40,9 @@ pub(super) struct MessageGroup {
 
 /// The messages of a trace by their sites.
 pub(super) struct SiteMessages {
-    /// All groups, in the order in which they are met.
+    /// All groups, in the order of their first messages.
     pub(super) groups: Vec<MessageGroup>,
-    /// The groups that a site sends.
+    /// The groups that each site sends.
     of_site: Vec<Vec<u32>>,
     /// The site that received each message, and the event there.
     received: Vec<Option<(u32, SiteEvent)>>,
@@ -50,11 +50,11 @@ pub(super) struct SiteMessages {
     pub(super) bounds: (i64, i64),
 }
 
-/// A site: a node's name; and of an untraced node the name of its peer, too.
+/// Key of a site: a node's name, and for an untraced node also the name of its peer.
 type SiteLabel = (u32, Option<u32>);
 
 impl SiteMessages {
-    /// The sites of `trace`. Messages without a time of their own, at either end, are of no group.
+    /// Builds the sites of `trace`. Messages without a time at either end belong to no group.
     pub(super) fn from_trace(trace: &MessageTrace, naming: &Naming) -> SiteMessages {
         let mut rounds = RoundTrips::new(naming);
         let mut numbers: FxHashMap<SiteLabel, u32> = FxHashMap::default();
@@ -122,13 +122,13 @@ impl SiteMessages {
         arrivals
     }
 
-    /// When those of `messages` that arrived at `site` did, by place and time.
+    /// The arrivals of those of `messages` that arrived at `site`, by place and time.
     pub(super) fn arrivals_at(&self, messages: &[SiteEvent], site: u32) -> Vec<SiteEvent> {
         let at =
             |event: &SiteEvent| self.received[event.message as usize].filter(|(at, _)| *at == site);
         let mut arrivals: Vec<SiteEvent> =
             messages.iter().filter_map(at).map(|(_, event)| event).collect();
-        // Nearly in order already, as what was sent later mostly arrives later.
+        // Nearly in order already, since messages sent later mostly arrive later.
         arrivals.sort();
         arrivals
     }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(sites.sent_by(queries.from), [1]);
         let arrivals = sites.arrivals_at(&requests.sent, queries.from);
         assert_eq!(arrivals.iter().map(|event| event.time).collect::<Vec<_>>(), [10, 20]);
-        // What a process received and what it sent are at one place.
+        // The received and sent messages of a process are at one place.
         assert_eq!([0, 1].map(|at| arrivals[at].place == queries.sent[at].place), [true; 2]);
         assert_ne!(arrivals[0].place, arrivals[1].place);
         assert_eq!(sites.mean_travel_time(&queries.sent), 17);
@@ -179,7 +179,7 @@ mod tests {
         trace.send("a", "dns", 0, 0);
         trace.send("z", "dns", 1, 0);
         trace.send("dns", "a", 0, 50);
-        // Who accepts is no client, and has a name of its own.
+        // A node that accepts connections is no client, and has a name of its own.
         trace.send("c", "a", 90, 91).ports(40_001, 81);
         trace.send("c", "z", 90, 91).ports(40_001, 82);
         let trace = trace.trace();

@@ -1,9 +1,9 @@
 //! The spikes of a correlation (Project 5 section 5.2): a spike is a local maximum at least N
 //! standard deviations above the mean. Between two of them there is a point less than S standard
-//! deviations above it, S < N; of the candidates that have none between them the largest is the
-//! spike.
+//! deviations above it, S < N; among the candidates without such a point between them the largest
+//! one is the spike.
 //!
-//! Only shifts from 0 up are looked at: an effect has no negative delay (section 5.2.3).
+//! Only shifts from 0 up are examined: an effect has no negative delay (section 5.2.3).
 
 use super::correlation::Correlation;
 use crate::tuning::convolution::REACH_DEVIATIONS;
@@ -13,16 +13,16 @@ use crate::tuning::convolution::REACH_DEVIATIONS;
 pub(super) struct Spike {
     /// d: where it is highest.
     pub(super) delay: usize,
-    /// The first and the last shift to which it reaches. No two spikes share a shift.
+    /// The first and the last shift of the spike. No two spikes share a shift.
     pub(super) extent: (usize, usize),
 }
 
-/// The spikes of `c` at shifts of up to `longest`, by their delay. `n` and `s` are N and S.
+/// Finds the spikes of `c` at shifts of up to `longest`, by their delay. `n` and `s` are N and S.
 pub(super) fn find_spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Vec<Spike> {
     let Some(longest) = c.values.len().checked_sub(2).map(|last| last.min(longest)) else {
         return Vec::new();
     };
-    // Where C is the same everywhere it differs by rounding only.
+    // A constant C varies only by rounding errors.
     if c.deviation <= 1e-9 * c.mean {
         return Vec::new();
     }
@@ -66,7 +66,7 @@ pub(super) fn find_spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Ve
 mod tests {
     use super::*;
 
-    /// A correlation with these values, taken to have mean 0 and standard deviation 1.
+    /// A correlation with these values, with an assumed mean of 0 and standard deviation of 1.
     fn correlation(values: &[f64]) -> Correlation {
         Correlation { values: values.to_vec(), mean: 0.0, deviation: 1.0 }
     }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_spike_is_a_local_maximum_n_deviations_above_the_mean() {
         assert_eq!(delays(&[0.0, 1.0, 4.0, 1.0, 3.9, 0.0, 5.0, 0.0]), [2, 6]);
-        // Rising to the end of what is looked at is no maximum.
+        // A rise at the end of the examined shifts is no maximum.
         assert_eq!(find_spikes(&correlation(&[0.0, 0.0, 5.0, 6.0, 0.0]), 2, 4.0, 3.0), []);
     }
 
@@ -96,7 +96,7 @@ mod tests {
             found.map(|spike| spike.extent).collect::<Vec<_>>()
         };
         assert_eq!(extents(&[0.0, 1.0, 1.1, 2.0, 5.0, 3.0, 1.1, 0.9, 2.0, 0.0]), [(2, 6)]);
-        // The next begins where the one before ends.
+        // The next spike begins where the previous one ends.
         assert_eq!(extents(&[0.0, 5.0, 2.0, 2.5, 2.0, 2.5, 6.0, 1.5, 0.0]), [(1, 5), (6, 7)]);
         assert_eq!(extents(&[5.0, 2.0, 0.0, 0.0, 0.0]), [(0, 1)]);
     }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn negative_delays_are_suppressed() {
-        // The last place is shift -1: what falls from there is not a maximum at 0.
+        // The last place is shift -1: a fall from there is not a maximum at 0.
         assert_eq!(delays(&[5.0, 4.0, 0.0, 0.0, 9.0]), Vec::<usize>::new());
         assert_eq!(delays(&[5.0, 4.0, 0.0, 0.0, 0.0]), [0]);
     }

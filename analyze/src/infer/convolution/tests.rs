@@ -1,4 +1,4 @@
-//! The convolution algorithm on systems made by hand, whose paths and delays are known.
+//! The convolution algorithm on synthetic systems with known paths and delays.
 
 use message_trace::MessageTrace;
 
@@ -9,15 +9,15 @@ use crate::options::Options;
 
 const MS: i64 = 1_000_000;
 
-/// Steps of 1 ms, and delays up to 500.
+/// Steps of 1 ms, and delays up to 500 ms.
 fn options() -> Options {
     let mut options = Options { window: 500 * MS, ..Options::default() };
     options.convolution.time_step = Some(MS);
     options
 }
 
-/// `requests` at random times, one each 100 ms on average, each made by `request` from its number
-/// and time.
+/// `requests` at random times, every 100 ms on average, each made by `request` from its number and
+/// time.
 fn system(requests: i64, mut request: impl FnMut(&mut Fixture, i64, i64)) -> MessageTrace {
     let mut trace = Fixture::new();
     let mut random = 1_u64;
@@ -31,8 +31,8 @@ fn system(requests: i64, mut request: impl FnMut(&mut Fixture, i64, i64)) -> Mes
     trace.trace()
 }
 
-/// A message from one to the other after `tenths` tenths of a millisecond, received at once;
-/// requests to a port of the callee.
+/// A message from `src` to `dst` after `tenths` tenths of a millisecond, received immediately;
+/// requests go to a port of the callee.
 fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, tenths: i64, answers: bool) {
     let port = |name: &str| 80 + u16::from(name.as_bytes()[0]);
     let time = time + tenths * MS / 10;
@@ -115,8 +115,8 @@ fn a_node_is_met_as_often_as_the_path_meets_it() {
     assert_eq!(paths(&trace, &options()), [path]);
 }
 
-/// What the nesting algorithm cannot do (section 5.3.1): B forwards the call to C, which replies to
-/// A.
+/// Unlike the nesting algorithm (section 5.3.1), convolution follows forwarded calls: B forwards
+/// the call to C, which replies to A.
 #[test]
 fn calls_may_be_forwarded() {
     let trace = system(300, |trace, _, time| {
@@ -127,8 +127,8 @@ fn calls_may_be_forwarded() {
     assert_eq!(paths(&trace, &options()), ["a > b 10> c 20> a"]);
 }
 
-/// Nor this: B replies before it makes the call that it makes because of the request, as a cache
-/// that writes back does.
+/// The same holds if B replies before it makes the call that the request causes, as a write-back
+/// cache does.
 #[test]
 fn a_reply_may_come_before_what_the_request_causes() {
     let trace = system(300, |trace, _, time| {
@@ -151,7 +151,7 @@ fn a_few_messages_are_noise() {
 
 #[test]
 fn what_has_no_common_delay_has_no_path() {
-    // C is called at times that have nothing to do with B's requests.
+    // C is called at times that are unrelated to B's requests.
     let trace = system(400, |trace, number, time| match number % 2 {
         0 => hop(trace, "a", "b", time, 0, false),
         _ => hop(trace, "b", "c", time, 0, false),
@@ -161,7 +161,7 @@ fn what_has_no_common_delay_has_no_path() {
 
 #[test]
 fn messages_with_delays_within_v_are_selected() {
-    // Delays of 10 to 29 ms, each as frequent.
+    // Delays of 10 to 29 ms, all equally frequent.
     let trace = system(400, |trace, number, time| {
         hop(trace, "a", "b", time, 0, false);
         hop(trace, "b", "c", time, 100 + 10 * (number % 20), false);
@@ -185,7 +185,8 @@ fn messages_with_delays_within_v_are_selected() {
 
 #[test]
 fn a_closed_loop_ends() {
-    // The client asks again 20 ms after the answer, and its requests may be caused by answers.
+    // The client sends the next request 20 ms after the response, and its requests may be caused by
+    // responses.
     let mut trace = Fixture::new();
     for request in 0..500_i64 {
         let time = request * 50 * MS + request * request % 7 * MS;
@@ -208,7 +209,7 @@ fn links_are_to_the_message_at_the_delay() {
         &Naming::new(&trace, &options),
         &options,
     ));
-    // Messages of a request are next to each other but where requests overlap.
+    // Messages of a request are adjacent unless requests overlap.
     let mut right = 0;
     for child in 0..trace.len() {
         let sent = trace.message(child);

@@ -1,12 +1,12 @@
-//! The length of a time quantum where the user does not say (Project 5 section 5.2.1 leaves it to
-//! the user). It must be well below the delays that are to be told apart, and not much below their
-//! deviations. Else the messages of a spike are spread over many quanta, and it does not stand out.
+//! The default length of a time quantum (Project 5 section 5.2.1 leaves it to the user). It must be
+//! well below the delays that are to be distinguished, and not much below their deviations.
+//! Otherwise the messages of a spike are spread over many quanta, and it does not stand out.
 
 use super::sites::SiteMessages;
 use crate::tuning::convolution::{MAX_CHOSEN_QUANTA, MESSAGES_OF_SITE, QUANTA_PER_DELAY};
 
-/// A quantum for the trace of `sites`, in nanoseconds: a part of the median time since a process
-/// last received something when it sends, of those times up to `window`.
+/// A quantum for the trace of `sites`, in nanoseconds: a fraction of the median time from a
+/// process's last receipt to its sending, among the times up to `window`.
 pub(super) fn choose_time_step(sites: &SiteMessages, window: i64) -> i64 {
     let mut delays = Vec::new();
     for site in 0..sites.len() as u32 {
@@ -62,7 +62,7 @@ mod tests {
             trace.send("a", "b", time, time);
             trace.send("b", "c", time + delay, time + delay).ports(40_001, 81);
         }
-        // Of 100, 400 and 800; what is beyond the window does not count.
+        // Of 100, 400 and 800; times beyond the window do not count.
         assert_eq!(chosen(trace, 1000), 200);
     }
 

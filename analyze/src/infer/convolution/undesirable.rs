@@ -1,9 +1,9 @@
-//! Parts that are removed from the graph (Project 5 section 5.2.3, which names these and has no
-//! room for how): noise, which are edges of few messages; cycles; and accidentally short paths. The
-//! paper would filter the latter by frequency counts (section 5.3.1). Here the selected messages
-//! tell them, as a message has one cause.
+//! Parts that are removed from the graph (Project 5 section 5.2.3, which names these without a
+//! method): noise, which are edges of few messages; cycles; and accidentally short paths. The paper
+//! would filter the latter by frequency counts (section 5.3.1). Here the selected messages show
+//! them, since a message has one cause.
 //!
-//! Edges with negative delays never come into being ([`super::spikes`]).
+//! Edges with negative delays never arise ([`super::spikes`]).
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use super::caused::CausedMessages;
 use super::graph::PathGraph;
 use super::sites::SiteEvent;
 
-/// Marks messages, to count those that are in two sets.
+/// Marks messages, to count those that two sets have in common.
 pub(super) struct MessageMarks {
     marked: Vec<u32>,
     mark: u32,
@@ -46,8 +46,8 @@ impl MessageMarks {
     }
 }
 
-/// Removes from `messages`, which are to be the next of the path to `vertex`, those that are in it
-/// already; and says whether that were most: then the edge would only lead round in a circle.
+/// Removes from `messages`, the next messages of the path to `vertex`, those that are on the path
+/// already; returns whether these were more than half: then the edge would only close a cycle.
 pub(super) fn is_cycle(
     graph: &PathGraph,
     vertex: usize,
@@ -64,10 +64,10 @@ pub(super) fn is_cycle(
     is_cycle
 }
 
-/// Whether most of `caused`, which were sent after `delays` nanoseconds, are reached from `vertex`
-/// on longer ways, which the graph has already: after A -> B comes B -> C, and after that C -> B
-/// and B -> D. That there is a delay from A -> B to B -> D, too, is because there are those
-/// between. Of the messages only as many count as have that delay not by chance.
+/// Returns whether most of `caused`, which were sent after `delays` nanoseconds, are reached from
+/// `vertex` on longer routes that the graph already has: B -> C follows A -> B, and C -> B and B ->
+/// D follow that. There is a delay from A -> B to B -> D only because of those in between. Only as
+/// many messages count as have that delay not by chance.
 pub(super) fn is_short(
     graph: &PathGraph,
     vertex: usize,
@@ -77,10 +77,10 @@ pub(super) fn is_short(
     marks: &mut MessageMarks,
 ) -> bool {
     marks.clear();
-    // Edges are made depth first: what comes after the edge to the vertex is below it.
+    // Edges are added depth first: edges after the one to the vertex are below it.
     let first = graph.vertices()[vertex].edge.map_or(0, |edge| edge + 1);
     for edge in graph.edges()[first..].iter().filter(|edge| edge.group == caused.group) {
-        // From the receipt at the vertex to the sending, each delay known to about a quantum.
+        // From the receipt at the vertex to the sending, with each delay known to about a quantum.
         let (mut delay, mut slack) = (0_i64, 0_i64);
         for (above, edge) in graph.path_to(edge.to).take_while(|edge| edge.to != vertex).enumerate()
         {
@@ -132,7 +132,7 @@ mod tests {
         // B -> C is group 1, messages 100 to 200. 51 of 100 are on the path.
         let mut again = messages(149..249);
         assert!(is_cycle(&graph, end, 1, &mut again, &mut marks));
-        // A half is not most. What is on the path is no part of it again.
+        // A half is not most. Messages on the path are removed.
         let mut again = messages(150..250);
         assert!(!is_cycle(&graph, end, 1, &mut again, &mut marks));
         assert_eq!(again, messages(200..250));
@@ -169,7 +169,7 @@ mod tests {
         assert!(!short(b, messages(340..420), 90..=98));
         // 39 of 80 only.
         assert!(!short(b, messages(361..441), 102..=102));
-        // From the end of the path there is no way.
+        // No route starts at the end of the path.
         assert!(!short(end, messages(340..420), 0..=1000));
     }
 

@@ -15,7 +15,7 @@ fn cause_schema() -> SchemaRef {
     ])
 }
 
-/// The table of causes in the making; it is there once it is finished.
+/// Writer of the table of causes; the file appears once it is finished.
 pub struct CauseWriter {
     path: DataPath,
     table: RowGroupWriter,
@@ -27,7 +27,7 @@ impl CauseWriter {
     /// Begins the table at `path`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(path: impl Into<DataPath>) -> Result<CauseWriter, PathError> {
         let path = &path.into();
         let stored = |column: &str| match column {
@@ -42,11 +42,11 @@ impl CauseWriter {
         })
     }
 
-    /// Appends the cause of the next message: the message that caused it, or `None` where it began
-    /// a path; and the probability of that.
+    /// Appends the cause of the next message: the message that caused it, or `None` if it began a
+    /// path; and the probability of that.
     ///
     /// # Errors
-    /// When the file cannot be written, or the number of the cause is too large for it.
+    /// If the file cannot be written, or the number of the cause is too large for it.
     pub fn push(&mut self, parent: Option<u64>, probability: f64) -> Result<(), PathError> {
         let number = parent.map(i64::try_from).transpose();
         self.parents.push(number.map_err(|why| PathError::malformed(&self.path, why))?);
@@ -54,10 +54,10 @@ impl CauseWriter {
         if self.parents.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Ends the table and gives it its name.
+    /// Completes the table and gives the file its name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
         if !self.parents.is_empty() {
             self.flush()?;
@@ -76,7 +76,7 @@ impl CauseWriter {
     }
 }
 
-/// Hands the causes of the table at `path` to `each`, in the order of messages.
+/// Passes the causes of the table at `path` to `each`, in the order of messages.
 pub(super) fn for_each_cause(
     path: &DataPath,
     mut each: impl FnMut(Option<i64>, f64) -> Result<(), PathError>,

@@ -1,16 +1,16 @@
 //! Step 1 of message linking (WAP5 section 5.1): the average causal delay d of each pair B -> C,
 //! estimated as the average over the messages B -> C of the smallest delay before each, which is
-//! the time since the latest arrival at B. A message with none within the window x is taken as
-//! spontaneous and left out.
+//! the time since the latest arrival at B. A message without an arrival within the window x is
+//! treated as spontaneous and left out.
 //!
-//! In the presence of parallelism that is too low, as the latest arrival is not always the cause.
-//! The paper says that steps 1 and 2 could be repeated, and does not do it. Here further rounds do,
-//! if they are asked for: d is then the average over the links of the round before, each weighted
+//! With parallelism this estimate is too low, since the latest arrival is not always the cause. The
+//! paper mentions that steps 1 and 2 could be repeated, but does not do it. Here further iterations
+//! do, on request: d is then the average over the links of the previous iteration, each weighted
 //! with its probability.
 //!
-//! A pair is one of labels ([`crate::naming::HopName`]), not of nodes: a server that makes a
+//! A pair consists of labels ([`crate::naming::HopName`]), not of nodes: a server that starts a
 //! process for each connection would otherwise be estimated from one request at a time. The labels
-//! hold the fixed ports, so that two services that are the same program are kept apart
+//! contain the fixed ports, so that two services of the same program are kept apart
 //! (docs/decisions/0205).
 
 use super::parents;
@@ -18,8 +18,8 @@ use super::places::{DepartureChunk, EarlierArrivals};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A probability of 1 in the integers that weights are counted in: sums of them do not depend on
-/// their order.
+/// A probability of 1 in the integers in which weights are summed: such sums do not depend on their
+/// order.
 const ONE: f64 = (1_u64 << 32) as f64;
 
 /// The sums of the smallest delays by labels, from which the averages are made.
@@ -28,16 +28,16 @@ pub(super) struct DelaySums {
     sums: Vec<(i128, u64)>,
 }
 
-/// Weights of a round.
+/// Weights of an iteration.
 #[derive(Clone, Copy)]
 pub(super) enum IterationWeights<'delays> {
-    /// The first: the smallest delays.
+    /// The first iteration: the smallest delays.
     First,
-    /// Any other: the delays of the links that these average delays make.
+    /// Any later iteration: the delays of the links that follow from these average delays.
     After(&'delays DelaySums),
 }
 
-/// The time since the latest of the messages before, if there is one within `window` nanoseconds.
+/// The time since the latest of the earlier messages, if there is one within `window` nanoseconds.
 pub(super) fn smallest_delay(before: &EarlierArrivals<'_>, window: i64) -> Option<i64> {
     before.within_window(window).next().map(|(_, delay)| delay)
 }
@@ -91,7 +91,7 @@ impl DelaySums {
         *total = total.saturating_add(weight);
     }
 
-    /// The sum of what `parts` have observed, of `hops` different labels.
+    /// The sum of `parts`, for `hops` different labels.
     pub(super) fn merge_sums(parts: Vec<DelaySums>, hops: usize) -> DelaySums {
         let mut total = DelaySums::new(hops);
         for part in parts {
@@ -102,9 +102,9 @@ impl DelaySums {
         total
     }
 
-    /// d of a message with the labels `hop`, in nanoseconds. It is at least one: where all delays
-    /// are below what the clock can tell, an arrival at the very time is a likely cause and one a
-    /// nanosecond ago still a possible one.
+    /// d of a message with the labels `hop`, in nanoseconds. It is at least one: if all delays are
+    /// below the resolution of the clock, a simultaneous arrival is a likely cause and one a
+    /// nanosecond earlier is still possible.
     pub(super) fn mean_delay(&self, hop: u32) -> f64 {
         let (sum, count) = self.sums[hop as usize];
         (sum as f64 / count.max(1) as f64).max(1.0)

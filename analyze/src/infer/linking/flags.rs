@@ -13,7 +13,7 @@ pub(in crate::infer) static SPONTANEOUS_DELAY: Flag<f64> = Flag::text(
     "Take a message as spontaneous as if its cause lay this many mean delays back [default: 4]",
 );
 
-/// How often delays are estimated.
+/// Number of estimates of the delays.
 pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
     "iterations",
     "N",
@@ -23,7 +23,7 @@ pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
      [default: 1]",
 );
 
-/// Sets what the user chose.
+/// Sets the options that the user chose.
 pub(in crate::infer) fn apply_flags(given: &FlagValues, options: &mut Options) {
     flags::set_window(given, options);
     options.spontaneous_delay = given.get(&SPONTANEOUS_DELAY).unwrap_or(options.spontaneous_delay);

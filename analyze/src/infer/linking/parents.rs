@@ -18,8 +18,8 @@ pub(super) fn find_parents(
 ) -> f64 {
     let first = parents.len();
     let y = options.spontaneous_delay;
-    // All weights are taken in comparison with that of the best choice, which keeps the ratios and
-    // cannot make all of them vanish, however far the delays are from the average.
+    // All weights are relative to the best choice, which keeps the ratios and prevents all of them
+    // from vanishing, however far the delays are from the average.
     let mut best = None;
     for (arrival, delay) in before.within_window(options.window) {
         let exponent = delay as f64 / d;
@@ -45,8 +45,8 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// Figure 5: X, Y and Z call B at one, two and three seconds. The parents of what B sends at
-    /// `time` seconds.
+    /// Figure 5: X, Y and Z call B at one, two and three seconds. Returns the parents of the
+    /// message that B sends at `time` seconds.
     fn figure_5(time: i64) -> (Vec<(u32, f64)>, f64) {
         let arrivals =
             [1, 2, 3].map(|second| PlaceEvent { time: second * SECOND, message: second as u32 });

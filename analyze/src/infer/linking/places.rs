@@ -1,6 +1,6 @@
-//! Places, where causes are sought: each has the messages that arrive at it and those that depart
-//! from it, both by time on one clock. A place is a node or, for an untraced node, one peer's view
-//! of it ([`super::untraced`]).
+//! Places at which causes are sought: each has its arriving and departing messages, both by time on
+//! one clock. A place is a node or, for an untraced node, one peer's view of it
+//! ([`super::untraced`]).
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(super) struct PlaceEvents {
     departures_of: Vec<usize>,
 }
 
-/// Departures of one place in their order, and all that arrives there.
+/// Departures of one place in their order, and all arrivals there.
 pub(super) struct DepartureChunk<'places> {
     pub(super) arrivals: &'places [PlaceEvent],
     pub(super) departures: &'places [PlaceEvent],
@@ -40,7 +40,7 @@ pub(super) struct EarlierArrivals<'places> {
     departure: PlaceEvent,
 }
 
-/// No place: the message is nothing's cause, or has none.
+/// No place: the message causes nothing, or has no cause.
 const NOWHERE: u32 = u32::MAX;
 
 impl PlaceEvents {
@@ -87,7 +87,7 @@ impl PlaceEvents {
 }
 
 impl<'places> DepartureChunk<'places> {
-    /// Each departure with what arrived before it or at the same time.
+    /// Each departure with the arrivals before it or at the same time.
     pub(super) fn departures_with_arrivals(
         &self,
     ) -> impl Iterator<Item = (PlaceEvent, EarlierArrivals<'places>)> + '_ {
@@ -107,9 +107,9 @@ impl<'places> DepartureChunk<'places> {
 
 impl<'places> EarlierArrivals<'places> {
     /// The arrivals within `window` before the departure, the latest first, each with its delay. A
-    /// message that comes back to its own sender is not before itself. At the very time of the
-    /// departure only what stands before it in the trace is: by clocks too coarse to tell what came
-    /// first, the answer to a message would else be its cause, and both go round in a circle.
+    /// message that a node sends to itself does not come before itself. At the same time as the
+    /// departure only arrivals that precede it in the trace count: with clocks too coarse to order
+    /// them, the response to a message would otherwise be its cause, and both would form a cycle.
     pub(super) fn within_window(
         &self,
         window: i64,
@@ -129,7 +129,7 @@ impl<'places> EarlierArrivals<'places> {
 
 #[cfg(test)]
 impl<'events> EarlierArrivals<'events> {
-    /// `arrivals`, by time and none after it, before `departure`.
+    /// The `arrivals`, sorted by time and none later, before `departure`.
     pub(super) fn new(
         arrivals: &'events [PlaceEvent],
         departure: PlaceEvent,
@@ -157,7 +157,7 @@ fn group_by_place(events: &[(u32, i64)], places: usize) -> (Vec<PlaceEvent>, Vec
         next[*place as usize] += 1;
     }
     for place in 0..places {
-        // Nearly in order already, as the trace is sorted by time.
+        // Nearly in order already, since the trace is sorted by time.
         sorted[bounds[place]..bounds[place + 1]].sort_by_key(|event| event.time);
     }
     (sorted, bounds)

@@ -1,4 +1,4 @@
-//! Message linking on traces by hand: which messages are considered, at which place, in which
+//! Message linking on handwritten traces: which messages are considered, at which place, in which
 //! window.
 
 use message_trace::{MessageTrace, NodeGrain};
@@ -34,7 +34,7 @@ fn parents(links: &Links, child: usize) -> Vec<u32> {
     links.parents(child).map(|(parent, _)| parent).collect()
 }
 
-/// The number of the message that was sent (or, that unknown, received) at `time`.
+/// The row of the message that was sent at `time` or, if that is not known, received.
 fn at(trace: &MessageTrace, time: i64) -> usize {
     (0..trace.len()).find(|message| trace.message(*message).sort_time() == time).unwrap()
 }
@@ -42,12 +42,12 @@ fn at(trace: &MessageTrace, time: i64) -> usize {
 #[test]
 fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
     let mut trace = Fixture::new();
-    // Smallest delays 10 and 30, the earlier arrivals (90 and 130 ago) do not count.
+    // The smallest delays are 10 and 30; the earlier arrivals (90 and 130 before) do not count.
     trace.send("a", "b", 0, 20);
     trace.send("a", "b", 50, 100);
     trace.send("b", "c", 110, 111);
     trace.send("b", "c", 130, 131);
-    // Nothing in the 1000 before this one.
+    // No arrival in the 1000 before this one.
     trace.send("b", "c", 1101, 1102);
     // Another pair, with a delay of its own.
     trace.send("b", "d", 107, 108);
@@ -57,37 +57,37 @@ fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
     assert_eq!(delay(&trace, &options, at(&trace, 107)), 7.0);
     let links = infer(&trace, &options);
     assert_eq!(links.spontaneous_probability(at(&trace, 1101)), 1.0);
-    // With a window of 1001 it has one: d = (10 + 30 + 1001) / 3.
+    // With a window of 1001 there is one: d = (10 + 30 + 1001) / 3.
     let options = Options { window: 1001, ..options };
     assert_eq!(delay(&trace, &options, at(&trace, 110)), 347.0);
 }
 
-/// Steps 1 and 2 once more: d is the average over the links, by their probabilities.
+/// Steps 1 and 2 repeated: d is the average over the links, weighted by their probabilities.
 #[test]
 fn a_further_round_averages_the_delays_of_links() {
     let mut trace = Fixture::new();
-    // At 40 ago and 20 ago; the smallest delay is 20.
+    // 40 and 20 before; the smallest delay is 20.
     trace.send("a", "b", 0, 60);
     trace.send("a", "b", 50, 80);
     trace.send("b", "c", 100, 101);
     let trace = trace.trace();
     let of = |iterations| delay(&trace, &Options { iterations, ..options() }, 2);
     assert_eq!(of(1), 20.0);
-    // With d = 20 they weigh exp(-1) and exp(-2); that nothing caused it has no delay, and does not
-    // count.
+    // With d = 20 they weigh exp(-1) and exp(-2); the case without a cause has no delay, and does
+    // not count.
     let [one, two] = [(-1.0_f64).exp(), (-2.0_f64).exp()];
     let second = (20.0 * one + 40.0 * two) / (one + two);
     assert!((of(2) - second).abs() < 1e-6, "{} {second}", of(2));
     let [one, two] = [(-20.0 / second).exp(), (-40.0 / second).exp()];
     assert!((of(3) - (20.0 * one + 40.0 * two) / (one + two)).abs() < 1e-6);
-    // Fewer than one round is one.
+    // Fewer than one iteration is one.
     assert_eq!(of(0), 20.0);
 }
 
 #[test]
 fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
-    // Every 10 a request, which B passes on after an exponential delay of 40 on average: 4 are
-    // under way at a time.
+    // A request every 10, which B forwards after an exponential delay of 40 on average: 4 are under
+    // way at a time.
     let (mut trace, mut random, mut sum) = (Fixture::new(), 1_u64, 0);
     for request in 0..2000_i64 {
         random =
@@ -114,7 +114,7 @@ fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
 #[test]
 fn two_services_of_one_name_are_told_apart_by_their_ports() {
     let mut trace = Fixture::new();
-    // One program twice: on port 1 it answers after 10, on port 2 after 1000.
+    // One program twice: on port 1 it responds after 10, on port 2 after 1000.
     for (process, port, takes) in [("store#1", 1, 10), ("store#2", 2, 1000)] {
         trace.send("a", process, 0, 5).ports(40_000, port);
         trace.send(process, "a", 5 + takes, 2000).ports(port, 40_000).accepting();
@@ -135,7 +135,7 @@ fn an_arrival_at_the_very_time_of_the_sending_is_a_cause_and_a_later_one_is_not(
     let links = infer(&trace, &options());
     assert!(parents(&links, at(&trace, 9)).is_empty());
     assert_eq!(parents(&links, at(&trace, 10)), [0]);
-    // d is 0, taken as a nanosecond: 1 against exp(-4).
+    // d is 0, treated as a nanosecond: 1 against exp(-4).
     let probability = links.parents(at(&trace, 10)).next().unwrap().1;
     assert!((probability - 1.0 / (1.0 + (-4.0_f64).exp())).abs() < 1e-12);
 }
@@ -172,7 +172,8 @@ fn causes_are_sought_within_a_process_and_delays_are_those_of_the_command() {
     assert_eq!(delay(&trace, &options(), 2), 16.0);
     assert_eq!(delay(&trace, &Options { grain: NodeGrain::Process, ..options() }, 2), 20.0);
     let links = infer(&trace, &Options { grain: NodeGrain::Host, ..options() });
-    // All is on one host: what c received at 31 is among the causes of what b#2 sends.
+    // Everything is on one host: the message that c received at 31 is among the causes of the one
+    // that b#2 sends.
     assert_eq!(parents(&links, 3), [2, 1, 0]);
 }
 
@@ -194,15 +195,15 @@ fn an_untraced_node_answers_only_the_one_who_asked() {
     trace.send("z", "dns", 1, 0);
     trace.send("dns", "a", 0, 50);
     trace.send("dns", "z", 0, 61);
-    // Nobody asked for this one.
+    // A message that no request asked for.
     trace.send("dns", "q", 0, 70);
     let trace = trace.trace();
     let links = infer(&trace, &options());
-    // z's question was sent later and would be the likelier cause of the answer to a.
+    // z's question was sent later and would be the likelier cause of the response to a.
     assert_eq!(parents(&links, at(&trace, 50)), [0]);
     assert_eq!(parents(&links, at(&trace, 61)), [1]);
     assert_eq!(links.spontaneous_probability(at(&trace, 70)), 1.0);
-    // By a's clock: from its sending at 0 to its receipt at 50.
+    // On a's clock: from its sending at 0 to its receipt at 50.
     assert_eq!(delay(&trace, &options(), at(&trace, 50)), 50.0);
 }
 
@@ -229,7 +230,7 @@ fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
     trace.send("b", "c", 30, 31);
     let links = infer(&trace.trace(), &options());
     assert_eq!((parents(&links, 1), links.spontaneous_probability(1) < 0.1), (vec![0], true));
-    // The answer of one who was not traced, in pieces: it was sent when the first had come.
+    // The response of an untraced node, in fragments: it was sent when the first one had arrived.
     let mut trace = Fixture::new().untraced(&["d"]);
     trace.send("b", "d", 0, 1);
     trace.send("d", "b", 2, 50).arrives(20);
@@ -243,7 +244,7 @@ fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
 
 #[test]
 fn by_a_coarse_clock_an_answer_does_not_cause_its_question() {
-    // All within a millisecond, by a clock that tells no more.
+    // All within a millisecond, on a clock with that resolution.
     let mut trace = Fixture::new();
     trace.send("x", "a", 5, 5).on(1);
     trace.send("a", "b", 5, 5).on(2);

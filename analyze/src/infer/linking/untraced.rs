@@ -1,7 +1,7 @@
 //! The rule for nil timestamps (WAP5 section 5.1, step 2). A node that was not traced has no times
-//! of its own, so its peer's stand in for them: A's sending for the arrival at B, A's receipt for
-//! the departure from B. As they say nothing of what B does for others, only A -> B -> A is
-//! allowed: each peer of B sees a place of its own.
+//! of its own, so its peer's times replace them: A's sending for the arrival at B, A's receipt for
+//! the departure from B. Since they show nothing of B's work for others, only A -> B -> A is
+//! allowed: each peer of B has a separate place.
 //!
 //! A message arrives with its first byte: its receiver may act on that, and read the last one much
 //! later.
@@ -15,7 +15,7 @@ use crate::naming::Naming;
 type PlaceAndTime = (u32, i64);
 
 /// Finds the place of each message. Places are numbered: first the nodes, then the round trips from
-/// a traced node to an untraced one and back, as they are met.
+/// a traced node to an untraced one and back, in the order of their first messages.
 pub(in crate::infer) struct RoundTrips<'naming> {
     naming: &'naming Naming,
     round_trips: FxHashMap<(u32, u32), u32>,

@@ -1,10 +1,10 @@
-//! FindCallPairs (Project 5 section 5.1.1.1): calls whose two messages were both seen, as each of
-//! their two nodes saw them. A message without a counterpart is discarded: it is nothing's parent
-//! and nothing's child. [`crate::calls`] says which messages are the two of a call.
+//! FindCallPairs (Project 5 section 5.1.1.1): calls with two observed messages, from the view of
+//! each of their two nodes. A message without a counterpart is discarded: it has neither parents
+//! nor children. [`crate::calls`] pairs the two messages of a call.
 //!
 //! The paper's traces have one time for each message. Here a traced node has times of its own for
-//! all that it receives and sends. They tell the delays at it, whatever other clocks show. For an
-//! untraced node the one time that there is stands in, on the common clock.
+//! all messages that it receives and sends. They give the delays at the node, whatever other clocks
+//! show. For an untraced node the only available time is used, on the common clock.
 
 use message_trace::MessageTrace;
 
@@ -21,21 +21,21 @@ pub(super) struct NodeCallPairs {
     /// The calls that the node received: from the receipt of the call to the sending of the return,
     /// by the time of the call.
     pub(super) parents: Vec<NodeSpan>,
-    /// Which calls of the trace they are.
+    /// The parents as calls of the trace.
     pub(super) parent_calls: Vec<u32>,
     /// The calls that the node made: from the sending of the call to the receipt of the return, by
     /// the time of the call.
     pub(super) children: Vec<NodeSpan>,
-    /// Which calls of the trace they are.
+    /// The children as calls of the trace.
     pub(super) child_calls: Vec<u32>,
     /// The children by the time of the return.
     pub(super) returns: Vec<u32>,
-    /// The parent that was chosen of each child, or [`NONE`].
+    /// The chosen parent of each child, or [`NONE`].
     pub(super) chosen: Vec<u32>,
 }
 
 impl NodeCallPairs {
-    /// The calls that its links are made of.
+    /// The calls from which the links of the node are made.
     pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.parents,
@@ -45,7 +45,7 @@ impl NodeCallPairs {
         }
     }
 
-    /// A node with these parents and children, each with its call, in any order.
+    /// Builds a node with these parents and children, each with its call, in any order.
     fn new(mut parents: Vec<(NodeSpan, u32)>, mut children: Vec<(NodeSpan, u32)>) -> NodeCallPairs {
         parents.sort_by_key(|(span, call)| (span.begin, *call));
         children.sort_by_key(|(span, call)| (span.begin, *call));
@@ -92,7 +92,7 @@ pub(super) fn find_call_pairs(
                 found[node as usize][role].push((NodeSpan { begin, end, kind }, call as u32));
             }
         };
-        // A thread's call may be answered by another one, which is a node of its own then.
+        // A thread's call may be answered by another thread, which is a different node then.
         if naming.src(response) == callee {
             add(callee, 0, [trace.recv_first(request), trace.send_first(response)]);
         }
@@ -121,8 +121,8 @@ fn paired_messages(calls: &Calls) -> impl Iterator<Item = (usize, usize)> + '_ {
 
 #[cfg(test)]
 impl NodeCallPairs {
-    /// A node by hand: parents and children as begin, end and kind; the calls are numbered, parents
-    /// first.
+    /// A handwritten node: parents and children as begin, end and kind; the calls are numbered,
+    /// parents first.
     pub(super) fn by_hand(
         parents: &[(i64, i64, u32)],
         children: &[(i64, i64, u32)],

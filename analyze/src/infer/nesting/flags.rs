@@ -44,7 +44,7 @@ pub(super) static SCOREBOARD_WINDOW: Flag<Duration> = Flag::text(
 )
 .heading(HEADING);
 
-/// Sets what the user chose.
+/// Sets the options that the user chose.
 pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     let former = &options.nesting;
     options.nesting = NestingOptions {

@@ -1,14 +1,14 @@
-//! FindNestedPairs (Project 5 section 5.1.1.3): each child gets the parent of the highest score,
-//! which is the value of the scoreboard for its delay, scaled by the penalties for the children
-//! that the parent has already. Of equal scores the earliest parent's counts. Children come in the
-//! order of their returns, in which they were found.
+//! FindNestedPairs (Project 5 section 5.1.1.3): each child is assigned the parent with the highest
+//! score, which is the value of the scoreboard for its delay, scaled by the penalties for the
+//! children that the parent has already. Among equal scores the earliest parent is chosen. Children
+//! are processed in the order of their returns, in which they were found.
 
 use super::call_pairs::NodeCallPairs;
 use super::penalties::{AssignedChildren, NestingPenalties};
 use super::scoreboard::{self, DelayScores};
 use crate::infer::call_links::NONE;
 
-/// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] where
+/// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] if
 /// there is none.
 pub(super) fn choose_parent(
     node: &NodeCallPairs,
@@ -30,7 +30,7 @@ pub(super) fn choose_parent(
             let bin =
                 scoreboard::delay_bin(scoreboard::nesting_delay(node, *parent, child, skew_window));
             let raw = f64::from(histogram.get(bin).copied().unwrap_or(0.0));
-            // A penalty can only lower it.
+            // A penalty can only lower the score.
             if raw > best_score {
                 let score = raw * penalties.penalty_factor(node, given, *parent, child);
                 if score > best_score {

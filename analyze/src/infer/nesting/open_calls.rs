@@ -1,9 +1,9 @@
 //! T_opencalls (Project 5 section 5.1.1.1): the possible parents of a call. When a call that a node
-//! made returns, they are the calls to the node that are open then and began before it.
+//! made returns, they are the open calls to the node that began before it.
 //!
-//! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse
-//! clock hides: calls that begin or end at the same time may be nested, those that also began at
-//! the same time in the order of the trace.
+//! The paper's comparisons are relaxed by the skew window (section 7.5.6), and for coarse clocks:
+//! calls that begin or end at the same time may be nested, and those that also began at the same
+//! time only in the order of the trace.
 
 use super::call_pairs::NodeCallPairs;
 use crate::tuning::nesting::MAX_OPEN_CALLS;
@@ -11,18 +11,18 @@ use crate::tuning::nesting::MAX_OPEN_CALLS;
 /// The calls to a node that are open.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
-    /// Parents that began so far are those before this one.
+    /// Index of the first parent that has not begun yet.
     next: usize,
     /// Open parents, by the time of the call.
     open: Vec<u32>,
-    /// When the first of them ends, or earlier.
+    /// Lower bound of the first end of an open parent.
     first_end: i64,
-    /// The possible parents of the child in hand.
+    /// The possible parents of the current child.
     possible: Vec<u32>,
 }
 
 impl OpenCalls {
-    /// The possible parents of `child`, the earliest first. Children must be asked for in the order
+    /// The possible parents of `child`, the earliest first. Children must be requested in the order
     /// of their returns.
     pub(super) fn possible_parents(
         &mut self,
@@ -58,7 +58,7 @@ impl OpenCalls {
         self.possible.extend(self.open[..began].iter().filter(|parent| {
             let (begin, of) =
                 (parents[**parent as usize].begin, node.parent_calls[**parent as usize]);
-            // Nothing is nested in itself, nor both ways.
+            // A call is not nested in itself, and two are not nested both ways.
             of != call && (skew_window > 0 || begin < child.begin || of < call)
         }));
         &self.possible
@@ -86,7 +86,7 @@ mod tests {
             &[(20, 25, 2), (40, 50, 2)],
         );
         assert_eq!(parents(&node, 0), [vec![0, 1], vec![1]]);
-        // One that returns first though it begins last, and one that outlives the calls before it.
+        // One that returns first though it begins last, and one that outlasts the calls before it.
         let node = NodeCallPairs::by_hand(
             &[(0, 30, 1), (10, 60, 1), (20, 70, 1)],
             &[(5, 55, 2), (25, 28, 2)],
@@ -109,7 +109,7 @@ mod tests {
         let mut before = NodeCallPairs::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
         (before.parent_calls, before.child_calls) = (vec![1], vec![0]);
         assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
-        // A call to oneself is not nested in itself.
+        // A call of the node to itself is not nested in itself.
         (before.parent_calls, before.child_calls) = (vec![0], vec![0]);
         assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
         assert_eq!(parents(&before, 5), [vec![]] as [Vec<u32>; 1]);

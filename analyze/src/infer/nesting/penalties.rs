@@ -1,10 +1,10 @@
 //! The three penalties of Project 5 section 5.1.1.3: factors of a possible parent's score for the
-//! children that it was given already. c to the power of -x for those that overlap in time with the
-//! child in hand, -y for those of the same destination, -z for all.
+//! children that it was already assigned. They are c to the power of -x for children that overlap
+//! in time with the current child, -y for children of the same destination, -z for all.
 //!
-//! The paper leaves open what c is where there is none: to the letter, a score would become
-//! infinite with no such child and stay as it is with one. Here the child in hand is counted, too,
-//! so that none leaves the score as it is and one halves it with an exponent of 1.
+//! The paper does not define c if there is no such child: taken literally, a score would become
+//! infinite without one and stay unchanged with one. Here the current child is counted, too, so
+//! that no other child leaves the score unchanged, and one halves it with an exponent of 1.
 
 use super::call_pairs::NodeCallPairs;
 use crate::infer::call_links::NONE;
@@ -16,12 +16,12 @@ pub(super) struct NestingPenalties {
     overlapping: Vec<f64>,
     same: Vec<f64>,
     generic: Vec<f64>,
-    /// Whether it matters how many children of the same destination a parent has.
+    /// Whether the number of children of the same destination matters.
     by_destination: bool,
 }
 
-/// The children that the parents of a node were given so far: for each parent the last one, and for
-/// each child the one before it. The last one has the latest return.
+/// The children that the parents of a node were assigned so far: for each parent the last one, and
+/// for each child the one before it. The last one has the latest return.
 #[derive(Debug, Default)]
 pub(super) struct AssignedChildren {
     last: Vec<u32>,
@@ -30,7 +30,7 @@ pub(super) struct AssignedChildren {
 }
 
 impl NestingPenalties {
-    /// With the exponents x, y and z.
+    /// Penalties with the exponents x, y and z.
     pub(super) fn new([x, y, z]: [f64; 3]) -> NestingPenalties {
         let factors = |exponent: f64| {
             (0..=MAX_CHILDREN).map(|count| (1.0 + count as f64).powf(-exponent)).collect()
@@ -62,8 +62,8 @@ impl NestingPenalties {
             };
             std::iter::successors(Some(last), next).take(MAX_CHILDREN)
         };
-        // All of them return before this one does, the last one last; those that overlap return
-        // after it was made.
+        // All of them return before this one does, the last one last; overlapping ones return after
+        // this one was made.
         let overlapping =
             earlier().take_while(|other| node.children[*other as usize].end > of.begin).count();
         let same = match self.by_destination {
@@ -78,7 +78,7 @@ impl NestingPenalties {
 }
 
 impl AssignedChildren {
-    /// Gives `child` to `parent`.
+    /// Assigns `child` to `parent`.
     pub(super) fn assign_child(&mut self, node: &NodeCallPairs, parent: u32, child: u32) {
         if self.last.is_empty() {
             self.last = vec![NONE; node.parents.len()];

@@ -1,38 +1,39 @@
-//! ScoreNestings (Project 5 section 5.1.1.2): the scoreboard tells how often each delay between two
-//! calls that may be nested occurs in the trace. For each A, B and C it is a histogram of the
+//! ScoreNestings (Project 5 section 5.1.1.2): the scoreboard counts how often each delay between
+//! two possibly nested calls occurs in the trace. For each A, B and C it is a histogram of the
 //! delays between the calls A -> B and B -> C; a child that may be nested in N calls counts 1/N in
 //! the bin of each.
 //!
-//! Bins grow by 5%, as in the paper, from a microsecond on, as our clocks are finer. A, B and C are
-//! labels ([`crate::naming::HopName`]), not nodes, so that all processes of a server are one to the
-//! scoreboard. Delays are taken from the earliest time that the skew window allows.
+//! Bins grow by 5%, as in the paper, starting at a microsecond, since our clocks are finer. A, B
+//! and C are labels ([`crate::naming::HopName`]), not nodes, so that the scoreboard does not
+//! distinguish the processes of a server. Delays are measured from the earliest time that the skew
+//! window allows.
 
 use rustc_hash::FxHashMap;
 
 use super::call_pairs::NodeCallPairs;
 use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 
-/// Weight of a child. It can be divided by every number of parents up to 16, so that sums are exact
-/// where it matters, and the same in whatever order they are made.
+/// Weight of a child. It is divisible by every number of parents up to 16, so that sums are exact
+/// in the common cases, and independent of their order.
 const WHOLE: u64 = 720_720;
 
 /// The labels of a call A -> B and of a call B -> C.
 pub(super) type LabelPair = (u32, u32);
 
-/// The histograms while they are counted.
+/// The histograms of counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Scoreboard {
     histograms: FxHashMap<LabelPair, Vec<u64>>,
 }
 
-/// The scoreboard as parents are chosen by it: the values of the bins of each histogram.
+/// The scores by which parents are chosen: the values of the bins of each histogram.
 #[derive(Debug, Default)]
 pub(super) struct DelayScores {
     histograms: FxHashMap<LabelPair, Vec<f32>>,
 }
 
-/// The delay from the call of `parent` to that of `child`, counted from the earliest that there can
-/// be.
+/// The delay from the call of `parent` to the call of `child`, measured from the earliest possible
+/// time.
 pub(super) fn nesting_delay(
     node: &NodeCallPairs,
     parent: u32,
@@ -62,7 +63,7 @@ impl Scoreboard {
     ) {
         let kind = node.children[child as usize].kind;
         let weight = WHOLE.checked_div(parents.len() as u64).unwrap_or(0).max(1);
-        // Parents of one kind mostly come together.
+        // Parents of one kind are mostly adjacent.
         for parents in parents
             .chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
         {
@@ -79,7 +80,7 @@ impl Scoreboard {
         }
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another scoreboard.
     pub(super) fn add_all(&mut self, other: &Scoreboard) {
         for (pair, counts) in &other.histograms {
             let histogram = self.histograms.entry(*pair).or_default();
@@ -90,7 +91,7 @@ impl Scoreboard {
         }
     }
 
-    /// Scores to choose by: the histograms, each convolved with a normal curve of that standard
+    /// Scores of delays: the histograms, each convolved with a normal curve of that standard
     /// deviation in bins.
     pub(super) fn smoothed_scores(&self, smoothing: f64) -> DelayScores {
         let curve = normal_curve(smoothing);
@@ -117,7 +118,7 @@ fn normal_curve(deviation: f64) -> Vec<f64> {
     values.into_iter().map(|value| value / sum).collect()
 }
 
-/// The convolution of a histogram with a curve; what would go beyond its ends is lost.
+/// The convolution of a histogram with a curve; values beyond its ends are dropped.
 fn smooth_histogram(counts: &[u64], curve: &[f64]) -> Vec<f32> {
     let half = curve.len() / 2;
     let mut smooth = vec![0.0; counts.len()];
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn bins_grow_by_a_twentieth_from_a_microsecond_on() {
         assert_eq!([0, 999, 1000, 1049, 1051, 1102, 1103].map(delay_bin), [0, 0, 1, 1, 2, 2, 3]);
-        // From a millisecond to two hours there are about as many as the paper says: 340.
+        // From a millisecond to two hours there are about as many as the paper states: 340.
         assert_eq!(delay_bin(7200 * 1_000_000_000) - delay_bin(1_000_000), 324);
         assert_eq!(delay_bin(i64::MAX), 754);
         assert_eq!(delay_bin(-1), 0);

@@ -1,5 +1,5 @@
-//! The nesting algorithm on traces by hand: which call is nested in which, and the links that come
-//! of it.
+//! The nesting algorithm on handwritten traces: which call is nested in which, and the resulting
+//! links.
 
 use std::collections::BTreeSet;
 
@@ -61,13 +61,14 @@ fn parents(calls: &[Call<'_>], nesting: NestingOptions) -> Vec<Option<usize>> {
 fn figure_3_both_calls_are_nested_in_the_first() {
     let calls = [("a", "b", 1, 11), ("b", "c", 3, 5), ("b", "d", 7, 9)];
     assert_eq!(parents(&calls, NestingOptions::default()), [None, Some(0), Some(0)]);
-    // The links lead from what b received last: the second call's from the first one's return.
+    // The links lead from the message that b received last: that of the second call from the return
+    // of the first one.
     let trace = trace(&calls);
     let links = infer(&trace, NestingOptions::default());
     let found: Vec<Vec<u32>> =
         (0..6).map(|m| links.parents(m).map(|(parent, _)| parent).collect()).collect();
-    // Calls to c and d (rows 1 and 3), their returns (2 and 4), and the last return. Nothing caused
-    // the first.
+    // Calls to c and d (rows 1 and 3), their returns (2 and 4), and the last return. The first has
+    // no cause.
     assert_eq!(found, [vec![], vec![0], vec![1], vec![2], vec![3], vec![4]]);
     assert!((1..6).all(|message| links.parents(message).all(|(_, p)| p == 1.0)));
     assert_eq!(links.spontaneous_probability(0), 1.0);
@@ -89,8 +90,7 @@ fn the_overlapping_child_penalty_spreads_children_over_parents() {
     assert_eq!(parents(&calls, NestingOptions::default()), [None, None, Some(0), Some(1)]);
     let none = NestingOptions { penalties: [0.0; 3], ..NestingOptions::default() };
     assert_eq!(parents(&calls, none), [None, None, Some(0), Some(0)]);
-    // One after the other, they may be of one parent; the other two penalties tell them apart all
-    // the same.
+    // In sequence they may be of one parent; the other two penalties distinguish them all the same.
     let calls =
         [("a", "b", 0, 5000), ("a", "b", 1, 5000), ("b", "c", 1000, 1001), ("b", "c", 1002, 1003)];
     assert_eq!(parents(&calls, NestingOptions::default())[2..], [Some(0), Some(0)]);
@@ -124,8 +124,8 @@ fn the_skew_window_finds_a_parent_that_seems_to_begin_later() {
 
 #[test]
 fn a_node_tells_delays_by_its_own_clock_and_an_untraced_one_by_its_peers() {
-    // b's clock is a second ahead of the common one, on which its calls would begin before they
-    // were asked for.
+    // b's clock is a second ahead of the common one, on which its calls would begin before its
+    // requests.
     let mut fixture = Fixture::new().untraced(&["x"]);
     let late = 1000 * MS;
     let at = |time: i64| time * MS;
@@ -133,7 +133,7 @@ fn a_node_tells_delays_by_its_own_clock_and_an_untraced_one_by_its_peers() {
     fixture.send("b", "c", at(2) + late, at(3)).on(1);
     fixture.send("c", "b", at(4), at(5) + late).accepting().ports(80, 40_000).on(1);
     fixture.send("b", "a", at(6) + late, at(7)).accepting().ports(80, 40_000).on(0);
-    // x is between a and c, and was not traced.
+    // x is between a and c, and is untraced.
     fixture.send("a", "x", at(5000), 0).on(2);
     fixture.send("x", "c", 0, at(5002)).on(3);
     fixture.send("c", "x", at(5004), 0).accepting().ports(80, 40_000).on(3);
@@ -156,7 +156,7 @@ fn a_node_tells_delays_by_its_own_clock_and_an_untraced_one_by_its_peers() {
     assert_eq!(parent(row("x", "a").unwrap()), row("c", "x"));
 }
 
-/// A system that takes 10 ms before it calls at first and 60 ms later on; two requests at a time,
+/// A system that takes 10 ms before its call at first and 60 ms later on; two requests at a time,
 /// 50 ms apart.
 fn phases() -> Vec<Call<'static>> {
     let mut calls = Vec::new();
@@ -180,17 +180,17 @@ fn in_windows_a_phase_is_judged_by_itself() {
         let later = (400..480).filter(|call| calls[*call].0 == "b");
         (later.clone().filter(right).count(), later.count())
     };
-    // By the whole trace, 10 ms is far more common than 60 ms.
+    // Over the whole trace, 10 ms is far more common than 60 ms.
     let (found, all) = right(NestingOptions::default());
     assert!(found <= all / 2, "{found} of {all}");
     let window = |seconds: i64| NestingOptions {
         scoreboard_window: Some(seconds * 1000 * MS),
         ..NestingOptions::default()
     };
-    // But for what is less than a third of a window away from the change.
+    // Except for calls within a third of a window of the change.
     let (found, _) = right(window(15));
     assert!(found + 12 >= all, "{found} of {all}");
-    // One window that holds all is as good as none.
+    // One window that contains the whole trace is equivalent to none.
     assert_eq!(parents(&calls, window(100_000)), parents(&calls, NestingOptions::default()));
 }
 
@@ -227,7 +227,7 @@ fn times_at_the_ends_of_the_range_are_borne() {
     }
 }
 
-/// A message: sender, receiver, flow, whether it goes back, when it was sent, how long it took.
+/// A message: sender, receiver, flow, whether it is a response, sending time, travel time.
 type Row = (usize, usize, i64, bool, i64, i64);
 
 fn random(rows: &[Row]) -> MessageTrace {
@@ -252,7 +252,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Nodes that also call themselves, by a clock so coarse that most is at the same time.
+    /// Nodes that also call themselves, on a clock so coarse that most events are simultaneous.
     #[test]
     fn nothing_causes_itself(rows in rows(), skew in 0..3i64, window in prop::option::of(1..4i64)) {
         let trace = random(&rows);
@@ -272,11 +272,11 @@ proptest! {
         }
     }
 
-    /// The parent of each message, told by what the messages are and not by their rows.
+    /// The parent of each message, identified by the messages and not by their rows.
     #[test]
     fn the_order_of_the_rows_does_not_matter(rows in rows(), by in 0..60usize) {
-        // Each message in a flow and at a time of its own, so that the trace's order does not hang
-        // on the rows'.
+        // Each message with a flow and a time of its own, so that the order of the trace does not
+        // depend on the rows.
         let apart = |(at, row): (usize, &Row)| (row.0, row.1, row.2, row.3, row.4 * 100 + at as i64, row.5);
         let rows: Vec<Row> = rows.iter().enumerate().map(apart).collect();
         let mut other = rows.clone();
@@ -288,7 +288,7 @@ proptest! {
 
 #[test]
 fn a_call_begins_with_the_first_byte_of_its_request() {
-    // b reads the rest of the request once it has answered.
+    // b reads the rest of the request after it has responded.
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 50 * MS).arrives(MS).on(1);
     trace.send("b", "c", 3 * MS, 4 * MS).on(2);

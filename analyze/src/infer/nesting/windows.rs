@@ -1,11 +1,10 @@
-//! The algorithm in sliding windows (Project 5 section 8), for systems that are not the same all
-//! the time: a parent is chosen by the scoreboard of a window of time around. Time is cut into
+//! Sliding windows of the nesting algorithm (Project 5 section 8), for systems that change over
+//! time: a parent is chosen by the scoreboard of a surrounding window of time. Time is divided into
 //! slices of a third of a window. When the next slice is scored, the parents in a slice are chosen
-//! by it and its two neighbours, and what comes before them is forgotten. A call may be open over
-//! any number of slices. Without windows all of the trace is one slice.
+//! by it and its two neighbours, and earlier slices are dropped. A call may be open over any number
+//! of slices. Without windows the whole trace is one slice.
 //!
-//! Slices are told by each node's own clock, which need not agree: they only have to be about the
-//! same.
+//! Slices are on each node's own clock. These need not agree, only approximately.
 
 use message_trace::Progress;
 
@@ -25,7 +24,7 @@ pub(super) struct NodeSweep {
     assigned: AssignedChildren,
 }
 
-/// A node, and how far both steps are with it.
+/// A node with its progress in both steps.
 struct SweptNode<'a> {
     node: &'a mut NodeCallPairs,
     scoring: NodeSweep,
@@ -38,7 +37,7 @@ impl SweptNode<'_> {
     }
 }
 
-/// The length of a slice of time, in nanoseconds; `None` where all of the trace is one slice.
+/// The length of a slice of time, in nanoseconds; `None` if the whole trace is one slice.
 #[derive(Clone, Copy, Debug)]
 struct NestingSlices(Option<i64>);
 
@@ -51,7 +50,7 @@ impl NestingSlices {
         self.0.map_or(0, |length| time.div_euclid(length))
     }
 
-    /// The first slice in which a call of one of `nodes` returns that `sweep` has not come to.
+    /// The first slice with a returning call of one of `nodes` that `sweep` has not processed.
     fn first_unswept_slice(
         self,
         nodes: &[SweptNode<'_>],
@@ -68,8 +67,8 @@ impl NodeSweep {
         node.returns.get(self.next).map(|child| node.children[*child as usize].end)
     }
 
-    /// Hands over the calls that return in a slice, each with its possible parents, and the
-    /// children that those were given.
+    /// Passes the calls that return in a slice, each with its possible parents, and the children
+    /// assigned to these.
     fn sweep_slice(
         &mut self,
         node: &NodeCallPairs,

@@ -1,5 +1,5 @@
-//! One rule of a file of aliases, and how it is written: a line that is none is told with what is
-//! wrong and what to do.
+//! Parsing of one rule of a file of aliases. An error states what is wrong with the line and what
+//! to do.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ impl RuleSubject {
         RuleSubject::Role,
     ];
 
-    /// The word that a rule begins with.
+    /// The first word of a rule.
     pub(crate) fn keyword(self) -> &'static str {
         match self {
             RuleSubject::Address => "address",
@@ -44,12 +44,12 @@ pub(crate) struct AliasRule {
     pub(crate) what: RuleSubject,
     /// The text or the pattern.
     pub(crate) which: String,
-    /// The net, where it is one: its address and the length of its prefix in bits.
+    /// The net, if it is one: its address and the length of its prefix in bits.
     pub(crate) net: Option<(IpAddr, u8)>,
     pub(crate) name: String,
 }
 
-/// The rule of a line; an empty one and a comment have none.
+/// Parses the rule of a line; `None` for an empty line and a comment.
 pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -81,7 +81,8 @@ pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     Ok(Some(AliasRule { what, which, net, name }))
 }
 
-/// The value at the beginning of `text`, quoted or up to `end` or a comment, and what follows it.
+/// Parses the value at the beginning of `text`, quoted or up to `end` or a comment; also returns
+/// the rest.
 fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
     let text = text.trim_start();
     let Some(quoted) = text.strip_prefix('"') else {
@@ -106,7 +107,7 @@ fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
     Err("a quote is not closed".to_owned())
 }
 
-/// An address as addresses are written, a net, or a pattern.
+/// Parses an address, a net, or a pattern.
 fn parse_address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
     if let Ok(address) = which.parse::<IpAddr>() {
         return Ok((address.to_canonical().to_string(), None));

@@ -1,20 +1,20 @@
-//! Messages that tell of work, and the pieces of work that go with them.
+//! Pairs of messages that announce work and the work that they announce.
 
 use std::collections::VecDeque;
 
 use crate::tuning::auto::queues::early::{
     AT_LAST_FACTOR, AT_ONCE_FACTOR, EARLY_PER_EXCEPTION, MESSAGES_PER_EXCEPTION, MIN_EARLY,
 };
-/// A message that tells of work.
+/// A message that announces work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkAnnouncement {
-    /// When it came.
+    /// When it arrived.
     pub(super) begin: i64,
-    /// When its sender had got what it was sent for: its work cannot come before that.
+    /// When its sender had received its own request: the work cannot start before that.
     pub(super) since: i64,
 }
 
-/// Usual time from the last message to work.
+/// Median time from the last message to work.
 pub(super) fn usual_delay(told: &[WorkAnnouncement], work: &[i64]) -> Option<i64> {
     let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
     let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
@@ -23,22 +23,22 @@ pub(super) fn usual_delay(told: &[WorkAnnouncement], work: &[i64]) -> Option<i64
     (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
 }
 
-/// Pairs of messages and the work that is begun for them.
+/// Pairs of messages and the work that is started for them.
 #[derive(Debug, Default)]
 pub(super) struct WorkPairs {
-    /// Pairs of a message and work that was begun after it, by their places.
+    /// Pairs of a message and work that started after it, by their places.
     pub(super) in_turn: Vec<(usize, usize)>,
-    /// Pairs of a message and work that was begun before it.
+    /// Pairs of a message and work that started before it.
     pub(super) early: Vec<(usize, usize)>,
     /// Usual time from a message to its work.
     pub(super) usual: i64,
-    /// Number of messages and pieces of work that are alone.
+    /// Number of messages and pieces of work without a counterpart.
     pub(super) alone: usize,
 }
 
 impl WorkPairs {
-    /// The oldest message that waits has the next piece of work. Where none waits, that is of the
-    /// next message that can have been under way.
+    /// Pairs the oldest waiting message with the next piece of work. If no message waits, the work
+    /// belongs to the next message that can have been under way.
     pub(super) fn from_announcements(
         told: &[WorkAnnouncement],
         work: &[i64],
@@ -75,8 +75,8 @@ impl WorkPairs {
         pairs
     }
 
-    /// Whether work does come before its message: then the message brings none, or it would have
-    /// brought some, and what came before was of another one.
+    /// Returns whether work does start before its message: in that case the message causes no work
+    /// of its own; otherwise it would have, and the earlier work was caused by another message.
     pub(super) fn is_sure(&self, told: &[WorkAnnouncement], work: &[i64]) -> bool {
         let brings = |message: usize| {
             let begin = told[message].begin;

@@ -1,5 +1,6 @@
-//! The receipt of each request, its calls in their order, and its answer, of requests that all have
-//! the same kinds of calls; and how far that is from the order in which things happened.
+//! Request chains: the receipt of each request, its calls in their order, and its response, for
+//! requests that all have the same kinds of calls; and the distance of the chains from the order of
+//! events.
 
 use rustc_hash::FxHashMap;
 
@@ -9,19 +10,19 @@ use crate::infer::auto::service::{OPEN, Service};
 use crate::infer::auto::strict::RejectedFifo;
 use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WOKEN};
 
-/// Requests whose calls are of the same kinds, each kind once, and these calls.
+/// Requests with calls of the same kinds, each kind once, and these calls.
 #[derive(Debug)]
 pub(super) struct RequestChains<'a> {
     service: &'a Service,
-    /// The requests, and the place of each in the order of receipts and in that of answers.
+    /// The requests, and the place of each in the order of receipts and in the order of responses.
     requests: Vec<u32>,
     received: Vec<usize>,
     answered: Vec<usize>,
-    /// By the place of a call in its request.
+    /// The steps, by the place of a call in its request.
     steps: Vec<ChainStep>,
     /// Number of the requests of these kinds.
     all: usize,
-    /// How much it counts that a request was received before another one.
+    /// Weight of the order of receipts.
     received_power: f64,
 }
 
@@ -37,9 +38,9 @@ struct ChainStep {
 }
 
 impl<'a> RequestChains<'a> {
-    /// The chains of the kinds of requests that have the same kinds of calls, as they are if an
-    /// order is kept. Kinds of calls that a request has twice, or requests with others too, are
-    /// left out. The order of receipts counts with `received_power`.
+    /// The chains of the kinds of requests that have the same kinds of calls, with the assignment
+    /// of the rejected order. Kinds of calls that a request makes twice, and requests with other
+    /// calls, are left out. The order of receipts has the weight `received_power`.
     pub(super) fn from_service(
         service: &'a Service,
         tried: &RejectedFifo,
@@ -111,7 +112,7 @@ impl<'a> RequestChains<'a> {
         self.steps.len()
     }
 
-    /// All calls, each with the request that it is of now, by steps and then by time.
+    /// All calls with their current requests, by step and then by time.
     pub(super) fn links(&self) -> impl Iterator<Item = (u32, u32)> {
         self.steps.iter().flat_map(|step| {
             let request = |place: &usize| self.requests[*place];
@@ -119,8 +120,8 @@ impl<'a> RequestChains<'a> {
         })
     }
 
-    /// Exchanges two calls of a step between their requests, and all that comes after it with
-    /// `rest`. Returns the nats by which the order fits less. Done twice, it is undone.
+    /// Exchanges two calls of a step between their requests, and with `rest` all later steps as
+    /// well. Returns the nats by which the order fits worse. A second exchange undoes the first.
     pub(super) fn exchange(&mut self, step: usize, calls: [usize; 2], rest: bool) -> f64 {
         let [one, other] = calls.map(|call| self.steps[step].of_call[call]);
         let before = self.cost(one) + self.cost(other);
@@ -133,13 +134,13 @@ impl<'a> RequestChains<'a> {
         self.cost(one) + self.cost(other) - before
     }
 
-    /// Nats by which a request is away, on average.
+    /// Average distance of a request from the order of events, in nats.
     pub(super) fn mean_cost(&self) -> f64 {
         let all: f64 = (0..self.len()).map(|place| self.cost(place)).sum();
         all / self.len().max(1) as f64
     }
 
-    /// Nats by which a request is away from the order in which things happened.
+    /// Distance of a request from the order of events, in nats.
     fn cost(&self, place: usize) -> f64 {
         let request = self.requests[place];
         let away = |one: usize, other: usize| (1.0 + one.abs_diff(other) as f64).ln();
@@ -159,7 +160,7 @@ impl<'a> RequestChains<'a> {
 }
 
 impl ChainStep {
-    /// The step at which requests have these calls, each its own.
+    /// The step at which requests have these calls, one each.
     fn from_assignment(service: &Service, own: &[u32]) -> ChainStep {
         let span = |call: &u32| service.calls[*call as usize];
         let of_request = places(own, |call| span(call).begin);
@@ -173,7 +174,7 @@ impl ChainStep {
     }
 }
 
-/// The place of each of these in the order of their times.
+/// The place of each element in the order of their times.
 fn places(of: &[u32], time: impl Fn(&u32) -> i64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..of.len()).collect();
     order.sort_by_key(|at| time(&of[*at]));

@@ -1,15 +1,15 @@
-//! Exchanges of calls between requests at random, each as likely as what comes of it is in
-//! comparison with what was there. So chains are seen as often as they are likely (the method of
-//! Metropolis), and each call's requests with their probabilities. Equal services give equal ones:
-//! the numbers begin the same each time.
+//! Random exchanges of calls between requests, accepted with the ratio of the likelihoods after and
+//! before. So chains occur as often as they are likely (the Metropolis method), and each call's
+//! requests with their probabilities. The random seed is fixed, so equal services have equal
+//! results.
 
 use rustc_hash::FxHashMap;
 
 use super::chains::RequestChains;
 use crate::tuning::auto::search::nearly_in_turn::{FAR, MAX_TRIES, NEAR, SAMPLING_SWEEPS, TRIES};
 
-/// The calls of `chains`, each with its requests and how often it was seen to be of each. `chains`
-/// are as they were seen last, after that.
+/// The calls of `chains` with their requests, and how often each was observed. Afterwards `chains`
+/// are in the state of the last observation.
 pub(super) fn sample_exchanges(chains: &mut RequestChains<'_>) -> Vec<(u32, Vec<(u32, u32)>)> {
     let mut seen: FxHashMap<u32, FxHashMap<u32, u32>> = FxHashMap::default();
     let mut random = XorShift(0x9E37_79B9_7F4A_7C15);
@@ -36,7 +36,7 @@ pub(super) fn sample_exchanges(chains: &mut RequestChains<'_>) -> Vec<(u32, Vec<
     likely
 }
 
-/// Exchanges two calls, if that is to be.
+/// Proposes an exchange of two calls, and accepts or undoes it.
 fn try_exchange(chains: &mut RequestChains<'_>, random: &mut XorShift) {
     let step = random.number_below(chains.steps());
     let far = if random.number_below(2) == 0 { NEAR } else { FAR };
@@ -48,12 +48,12 @@ fn try_exchange(chains: &mut RequestChains<'_>, random: &mut XorShift) {
     }
     let worse = chains.exchange(step, [one, other], rest);
     if worse > 0.0 && random.share() >= (-worse).exp() {
-        // The requests have changed places, so the same calls change them back.
+        // The requests have changed places, so the same calls exchange them back.
         chains.exchange(step, [one, other], rest);
     }
 }
 
-/// Numbers that seem random (xorshift, by Marsaglia).
+/// Pseudorandom numbers (xorshift, by Marsaglia).
 struct XorShift(u64);
 
 impl XorShift {
@@ -64,12 +64,12 @@ impl XorShift {
         self.0
     }
 
-    /// A number below that one, which is not 0.
+    /// A number below `bound`, which is not 0.
     fn number_below(&mut self, bound: usize) -> usize {
         ((self.next() >> 11) % bound as u64) as usize
     }
 
-    /// A number from 0 to below 1.
+    /// A number in 0..1.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

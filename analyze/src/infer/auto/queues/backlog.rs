@@ -1,11 +1,11 @@
-//! Queues that are hardly ever empty. A worker that has less time than there is work gets something
-//! at once whenever it asks. So almost nothing is waited for, and [`super::wakes`] has nothing to
-//! learn from. Such a queue shows by its account: nothing is delivered before as much was pushed;
-//! who has to wait, or is told that there is nothing, finds all delivered; and the first push that
-//! comes meanwhile ends the waiting. Then the oldest push goes first.
+//! Backlogs: queues that are hardly ever empty. An overloaded worker receives a job immediately
+//! whenever it asks. So almost no reply waits, and [`super::wakes`] has nothing to learn from. The
+//! account of such a queue shows it: nothing is delivered before as much was pushed; when a worker
+//! has to wait, or is answered with nothing, everything was delivered; and the first push meanwhile
+//! ends the wait. Then the queue is FIFO.
 //!
-//! A server may ask on behalf of others, and what comes before an answer be only what these did
-//! before. So only workers to whom nobody connects are looked at.
+//! A server may ask on behalf of others, and the messages before a response may only be theirs. So
+//! only workers that accept no connections are examined.
 
 use rustc_hash::FxHashSet;
 
@@ -19,8 +19,8 @@ use crate::tuning::auto::queues::backlog::{
 /// Deliveries by their rows, with the rows of pushes and their probabilities, the likeliest first.
 pub(super) type Deliveries = Vec<(u32, Vec<(u32, f64)>)>;
 
-/// The replies of one kind as a queue, if they are from one that is hardly ever empty, and what
-/// each of them delivers.
+/// The replies of one kind as a queue, if it is hardly ever empty, with the deliveries of each
+/// reply.
 pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deliveries)> {
     let all = &broker.replies[replies].all;
     if all.len() < MIN_DELIVERIES
@@ -38,7 +38,7 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deli
         return None;
     }
     let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
-    // Among all that agree, the one that came last is nearest to the delivery.
+    // Among all accounts that agree, the one with the latest pushes is nearest to the deliveries.
     candidates(broker)
         .into_iter()
         .filter_map(|kinds| {
@@ -65,9 +65,9 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deli
         })
 }
 
-/// Kinds of receipts that may be the pushes: one kind, the kinds that are answered alike from one
-/// node or from all, or those from one node and of one length. The answer may tell how much lies in
-/// the queue, and becomes longer with that.
+/// Kinds of receipts that may be the pushes: one kind, the kinds with similar responses from one
+/// node or from all, or the kinds from one node with one length. The response may contain the
+/// length of the queue, and grows with it.
 fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     let kinds = 0..broker.receipts.len();
     let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
@@ -98,8 +98,8 @@ struct QueueAccount<'broker> {
 }
 
 impl<'broker> QueueAccount<'broker> {
-    /// The account of these kinds of pushes, if it agrees with the replies; those who are `asking`
-    /// push nothing themselves.
+    /// The account of these kinds of pushes, if it agrees with the replies; nodes that are `asking`
+    /// do not push.
     fn from_kinds(
         broker: &'broker Broker,
         all: &'broker [BrokerReply],
@@ -116,7 +116,7 @@ impl<'broker> QueueAccount<'broker> {
         }
         pushes.sort_by_key(|push| (push.time, push.row));
         let until = |time: i64| pushes.partition_point(|push| push.time <= time);
-        // In vain was what was long and came without a push.
+        // A long poll that returned although nothing was pushed has timed out.
         let in_vain =
             |reply: &&BrokerReply| is_long(reply) && until(reply.since) == until(reply.time);
         let empty: FxHashSet<i64> = all.iter().filter(in_vain).map(|reply| reply.bytes).collect();
@@ -131,8 +131,9 @@ impl<'broker> QueueAccount<'broker> {
         account.agrees(all, is_long).then_some(account)
     }
 
-    /// Whether the queue is empty where it was waited for, or is said to be empty, not only in the
-    /// beginning; and whether each wait ended with the first push after it.
+    /// Returns whether the queue is empty when a worker waited for it, or when a reply reports that
+    /// it is empty, not only in the beginning; and whether each wait ended with the first push
+    /// after it.
     fn agrees(&self, all: &[BrokerReply], is_long: impl Fn(&&BrokerReply) -> bool) -> bool {
         let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
         let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);
@@ -147,13 +148,14 @@ impl<'broker> QueueAccount<'broker> {
             let nothing_lay = had == delivered(reply.time);
             later += usize::from(nothing_lay && had >= MIN_DELIVERIES);
             let took = reply.time.saturating_sub(reply.since);
-            // A broker that is busy reads more than one before it tells who waits.
+            // A busy broker reads more than one push before it notifies the waiting worker.
             let came_last = has > had
                 && self.pushes[had].time >= reply.time.saturating_sub(took / WAIT_DIVISOR);
             woken += usize::from(!is_empty && nothing_lay && came_last);
             agree += usize::from(nothing_lay && (is_empty && has == had || came_last));
         }
-        // Where nothing is asked for any more all must have been delivered, or it is not known.
+        // If there are no further requests, everything must have been delivered, or the result is
+        // not known.
         let at_end = self.pushes.len() == self.brought.len();
         woken > 0 && agree as f64 >= AGREED_SHARE * cases as f64 && (later > 0 || at_end)
     }
@@ -170,7 +172,7 @@ impl<'broker> QueueAccount<'broker> {
     }
 }
 
-/// Sum of the times in the queue, in its order.
+/// Sum of the times in the queue, in FIFO order.
 fn total_queue_time(pushes: &[&BrokerReceipt], brought: &[&BrokerReply]) -> i64 {
     let each = brought.iter().zip(pushes).map(|(reply, push)| reply.time.saturating_sub(push.time));
     each.fold(0, i64::saturating_add)

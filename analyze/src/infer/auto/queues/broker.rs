@@ -1,5 +1,5 @@
-//! A broker's view: the messages that others send to it, and those that it sends to who connected
-//! to it, by kinds. Times are its own or, where it was not traced, those of its peers.
+//! A broker's messages by kinds: those that it receives, and those that it sends on connections
+//! that it accepted. Times are its own or, if it was not traced, its peers' times.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,21 +21,21 @@ pub(super) struct BrokerReceipt {
     pub(super) bytes: i64,
 }
 
-/// A message that the broker sent to one who connected to it.
+/// A message that the broker sent to a peer that connected to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BrokerReply {
     pub(super) time: i64,
-    /// Begin of the wait for it: the receipt of the request or, without one, the message before on
-    /// the connection.
+    /// Start of the wait for it: the receipt of the request or, without one, the previous message
+    /// on the connection.
     pub(super) since: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
     /// The process at the other end.
     pub(super) peer: NodeId,
     pub(super) bytes: i64,
-    /// Whether that is one to whom nobody connects.
+    /// Whether the peer accepts no connections.
     pub(super) to_client: bool,
-    /// The message that is taken for its request.
+    /// The message that is treated as its request.
     pub(super) request: Option<u32>,
     pub(super) call: u32,
 }
@@ -43,9 +43,9 @@ pub(super) struct BrokerReply {
 /// The receipts of one kind, by time.
 #[derive(Debug, Default)]
 pub(super) struct ReceiptsOfKind {
-    /// Between whom, and at which port.
+    /// The sending and the receiving node, and the port.
     pub(super) hop: u32,
-    /// Magnitudes of their lengths, and of the lengths of their answers.
+    /// Magnitudes of their lengths, and of the lengths of their responses.
     pub(super) asked: i64,
     pub(super) answered: i64,
     pub(super) all: Vec<BrokerReceipt>,
@@ -64,28 +64,28 @@ pub(super) struct RepliesOfKind {
 pub(super) struct Broker {
     pub(super) receipts: Vec<ReceiptsOfKind>,
     pub(super) replies: Vec<RepliesOfKind>,
-    /// When it received answers to calls of its own.
+    /// When it received responses to calls of its own.
     own_answers: Vec<i64>,
-    /// Replies of kinds that are too few.
+    /// Replies of kinds with too few messages.
     rare: Vec<BrokerReply>,
 }
 
 impl Broker {
-    /// Whether an answer to a call of its own came after `from` and not after `to`: that may be
-    /// what it waited for.
+    /// Returns whether a response to a call of its own came after `from` and not after `to`: it may
+    /// have waited for that.
     pub(super) fn was_answered(&self, from: i64, to: i64) -> bool {
         let next = self.own_answers.partition_point(|time| *time <= from);
         self.own_answers.get(next).is_some_and(|time| *time <= to)
     }
 
-    /// Replies to those who connected to it, in no particular order.
+    /// Replies to the peers that connected to it, in no particular order.
     pub(super) fn all_replies(&self) -> impl Iterator<Item = &BrokerReply> {
         self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
     }
 }
 
 impl ReceiptsOfKind {
-    /// The last receipt until `reply` that did not come from whom that goes to.
+    /// The last receipt until `reply` from another process than the receiver of the reply.
     pub(super) fn last_before(&self, reply: &BrokerReply) -> Option<&BrokerReceipt> {
         let end = self.count_until(reply.time);
         self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
@@ -97,17 +97,17 @@ impl ReceiptsOfKind {
     }
 }
 
-/// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same
-/// of its answer.
+/// A kind of message: its labels; its length or, negative, the magnitude of its length; and the
+/// same of its response.
 type BrokerMessageKind = (u32, i64, i64);
 
-/// In half octaves, below 0.
+/// The magnitude of a length, in half octaves, as a negative number.
 fn magnitude(bytes: i64) -> i64 {
     -1 - (2.0 * (bytes.max(1) as f64).log2()) as i64
 }
 
-/// All nodes of the trace that others connect to and that send enough to be judged. On the flows
-/// `told` nothing is asked for.
+/// All nodes of the trace that accept connections and send enough messages to be examined. On the
+/// flows `told` no message is a request.
 pub(super) fn brokers(
     trace: &MessageTrace,
     naming: &Naming,
@@ -116,7 +116,7 @@ pub(super) fn brokers(
     told: &FxHashSet<i64>,
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
-    // The clock of the node itself or, where it has none, of the other end.
+    // The clock of the node itself or, if it has none, of the other end.
     let received = |row: usize| {
         let traced = nodes[naming.dst(row) as usize].traced;
         if traced { trace.arrival_time(row) } else { trace.send_ts(row) }
@@ -129,7 +129,7 @@ pub(super) fn brokers(
     shared.extend(told);
     let request_of = |row: usize| {
         let call = calls.call_of_message(row);
-        // Where nothing tells which answer is whose, what is told unasked seems to answer
+        // If responses cannot be paired with requests, an unsolicited message seems to answer
         // something.
         let is_told = !shared.contains(&trace.flow(row));
         calls
@@ -154,7 +154,7 @@ pub(super) fn brokers(
             let Some(time) = received(row) else { continue };
             let answer = calls.response(calls.call_of_message(row)).filter(|answer| *answer != row);
             let answer = answer.filter(|_| !shared.contains(&flow));
-            // The length of the answer tells apart what is asked, too, but not closely.
+            // The length of the response distinguishes requests, too, but only roughly.
             let answered = answer.map_or(0, |answer| magnitude(trace.bytes(answer)) / 2);
             let kind = (naming.hop(row), magnitude(bytes), answered);
             brokers[naming.dst(row) as usize].receive(
@@ -196,8 +196,8 @@ pub(super) fn brokers(
 }
 
 /// Times at which a broker received or sent the messages on each flow, in order. The trace is in
-/// the order of sending, in which an acknowledgement may stand before an event that the broker
-/// sends before it reads that.
+/// the order of sending, in which an acknowledgement may come before an event that the broker sends
+/// before it reads the acknowledgement.
 struct TimesByFlow(FxHashMap<i64, Vec<i64>>);
 
 impl TimesByFlow {
@@ -208,7 +208,7 @@ impl TimesByFlow {
         TimesByFlow(flows)
     }
 
-    /// The last of the flow before that time.
+    /// The time of the last message on the flow before that time.
     fn last_before(&self, flow: i64, time: i64) -> Option<i64> {
         let times = self.0.get(&flow)?;
         let next = times.partition_point(|at| *at < time);
@@ -216,7 +216,7 @@ impl TimesByFlow {
     }
 }
 
-/// Flows on which many answers may be those of other requests.
+/// Flows on which many responses may belong to other requests.
 fn shared_flows(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
@@ -232,7 +232,7 @@ fn shared_flows(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     counts.into_iter().filter(|(_, counts)| is_shared(*counts)).map(|(flow, _)| flow).collect()
 }
 
-/// Number of replies on each way that answer requests of each length.
+/// Number of replies on each hop that answer requests of each length.
 fn lengths(
     trace: &MessageTrace,
     naming: &Naming,
@@ -247,7 +247,7 @@ fn lengths(
     lengths
 }
 
-/// A broker in the making.
+/// A broker under construction.
 #[derive(Default)]
 struct BrokerBuilder {
     receipts: FxHashMap<BrokerMessageKind, Vec<BrokerReceipt>>,

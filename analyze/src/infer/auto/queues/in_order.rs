@@ -1,7 +1,7 @@
-//! The push that each delivery brings. A delivery that was waited for brings the push just before
-//! it. One that is made at once brings what was pushed earlier and is not delivered yet, the oldest
-//! first. Where a delivery has a length that follows from what it brings, only pushes that fit are
-//! considered first.
+//! Matches each delivery with its push. A delivery that was awaited is caused by the push just
+//! before it. An immediate one is caused by an earlier push that is not delivered yet, the oldest
+//! first. If the length of a delivery follows from its push, only pushes that fit are considered
+//! first.
 
 use std::collections::VecDeque;
 
@@ -26,8 +26,8 @@ struct PendingPush {
     kind: usize,
 }
 
-/// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the
-/// rows of pushes with their probabilities, the likeliest first.
+/// The causes of the deliveries of all `queues` of one broker, by the row of the delivery: the rows
+/// of pushes with their probabilities, the likeliest first.
 pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     let mut deliveries: Vec<(&BrokerReply, usize)> = Vec::new();
     let mut found = Vec::new();
@@ -45,9 +45,9 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     kinds.dedup();
     let pushes = pushes(broker, &kinds);
     let mut next = 0;
-    // The oldest first.
+    // Pending pushes, the oldest first.
     let mut pending: VecDeque<PendingPush> = VecDeque::new();
-    // Until when all that was pushed was delivered, by queue: then somebody waited.
+    // Until when all pushes were delivered, by queue: a worker was waiting then.
     let mut empty_until = vec![i64::MIN; queues.len()];
     for (reply, at) in deliveries {
         let queue = &queues[at];
@@ -59,7 +59,7 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
         let is_unasked = reply.request.is_none();
         let soon = queue.within.saturating_mul(2);
         if queue.to_all {
-            // Nothing is kept for those who come later.
+            // Pushes to all subscribers are not kept for later ones.
             empty_until[at] = reply.time.saturating_sub(soon).saturating_sub(1);
         } else if has_waited && !is_unasked {
             empty_until[at] = empty_until[at].max(reply.since);
@@ -89,7 +89,7 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
         let fits = |row: u32| {
             pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue))
         };
-        // At once comes the answer to anything; nothing but its length says that this is one.
+        // Any response comes immediately; only its length shows that this one is a delivery.
         if !has_waited && queue.longer.is_some() && !fits(first) {
             continue;
         }
@@ -103,9 +103,8 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     found
 }
 
-/// Cause of a reply that was waited for, where nothing came right before it: where the machine is
-/// busy the broker is woken late. It is the oldest push that came while the reply waited and was
-/// not delivered, if it has the right length.
+/// Cause of a reply that was awaited if no push came right before it: on a busy machine the broker
+/// is woken late. It is the oldest undelivered push during the wait, if it has the right length.
 fn late_cause(
     pending: &VecDeque<PendingPush>,
     reply: &BrokerReply,
@@ -120,8 +119,9 @@ fn late_cause(
     weigh_pushes(pending.iter().filter(is_late), reply, queue)
 }
 
-/// The causes of deliveries that are told unasked, over a connection on which more is said, where
-/// there are about as many as pushes: each brings the push in its turn, or several at once.
+/// The causes of unsolicited deliveries over a connection that carries other messages, too, if
+/// there are about as many deliveries as pushes: each is caused by the push at its FIFO position,
+/// or by several together.
 fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliveries> {
     let longer = queue.longer.filter(|_| !queue.to_all)?;
     let all = &broker.replies[queue.replies].all;
@@ -135,16 +135,16 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
     }
     let middle = lengths.len() / 2;
     let usual = (*lengths.select_nth_unstable(middle).1).max(1);
-    // A message as long as several was sent together, and one that is much shorter says something
-    // else.
+    // A message with the length of several deliveries carries several, and a much shorter one is
+    // not a delivery.
     let mut deliveries: Vec<(&BrokerReply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
         let several = (reply.bytes as f64 / usual as f64).round().max(0.0);
         let several = if several > MAX_TOGETHER { 1 } else { several as i64 };
         deliveries.extend((0..several).map(|_| (reply, reply.bytes / several)));
     }
-    // Where each has one in its turn that fits, none is left out, however long a broker keeps some
-    // back.
+    // If every delivery fits the push at its FIFO position, none is left out, however long a broker
+    // keeps some back.
     let is_in_turn = |pushes: &Vec<PendingPush>| {
         let fits = |(push, (reply, bytes)): (&PendingPush, &(&BrokerReply, i64))| {
             push.time <= reply.time && (bytes - push.bytes - longer).abs() <= ABOUT_BYTES
@@ -190,8 +190,8 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
     Some(found)
 }
 
-/// The kinds of receipts that are pushes of that queue, and those beside them that have the lengths
-/// of the `known` ones and are only answered otherwise.
+/// The kinds of receipts that are pushes of that queue, and other kinds on the same hops that have
+/// the lengths of the `known` pushes and differ only in their responses.
 fn of_these_lengths(broker: &Broker, queue: &ReplyQueue, known: &[PendingPush]) -> Vec<usize> {
     let lengths: FxHashSet<i64> = known.iter().map(|push| push.bytes).collect();
     let is_one = |kind: &usize| {
@@ -225,16 +225,17 @@ fn has_its_length(push: &PendingPush, reply: &BrokerReply, queue: &ReplyQueue) -
     queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= ABOUT_BYTES)
 }
 
-/// The likeliest of the `possible` pushes, which come the oldest first, with their weights.
+/// The likeliest of the `possible` pushes, which are ordered from the oldest on, with their
+/// weights.
 fn weigh_pushes<'push>(
     possible: impl Iterator<Item = &'push PendingPush>,
     reply: &BrokerReply,
     queue: &ReplyQueue,
 ) -> Vec<(u32, f64)> {
-    // Pushes of its length and others, each in order.
+    // Number of pushes so far without and with the right length.
     let mut places = [0; 2];
     let mut weighed: Vec<(u32, f64)> = Vec::new();
-    // To all goes what came last; of a queue the oldest is taken.
+    // A broadcast delivers the latest push, a queue the oldest.
     let possible: Vec<&PendingPush> = possible.collect();
     let ordered: Vec<&PendingPush> =
         if queue.to_all { possible.into_iter().rev().collect() } else { possible };

@@ -1,11 +1,11 @@
-//! Kinds of replies that are woken by kinds of messages. The replies of a kind that were waited for
-//! are sent within a short time, which is learned, after messages of the other kind came, where
-//! chance would have few of them so near.
+//! Wake relations: kinds of replies that are woken by kinds of messages. The awaited replies of a
+//! kind are sent within a short time, which is learned, after the receipt of messages of the other
+//! kind, and by chance few would be so near.
 //!
-//! Other things look alike and are none. A server that is asked more than it can do answers shortly
-//! after others ask, but there others ask all the time. A client that waits for a lock is answered
-//! when another lets go of it, but there each side is at times the one and the other. A server that
-//! asked others for its answer waits for these.
+//! Other systems look similar and are not queues. An overloaded server answers shortly after others
+//! ask, but there others ask all the time. A client that waits for a lock is answered when another
+//! releases it, but there each side takes both roles at times. A server that made calls for its
+//! response waits for their responses.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,22 +16,22 @@ use crate::tuning::auto::queues::wakes::{
     WOKEN_SHARE,
 };
 
-/// A kind of replies that others' messages cause.
+/// A kind of replies that are caused by messages of other nodes.
 #[derive(Debug)]
 pub(super) struct ReplyQueue {
-    /// The kind of replies, of the broker's.
+    /// The index of the kind of replies at the broker.
     pub(super) replies: usize,
-    /// The kinds of receipts that wake it, of the broker's.
+    /// The indices of the kinds of receipts at the broker that wake it.
     pub(super) pushes: Vec<usize>,
-    /// Longest time from being woken to sending a reply, in nanoseconds.
+    /// Longest time from the wake-up to the sending of a reply, in nanoseconds.
     pub(super) within: i64,
-    /// The lengths of replies that bring nothing, as where nothing came in time.
+    /// The lengths of replies that deliver nothing, as after a timeout.
     pub(super) empty: FxHashSet<i64>,
     /// Number of bytes by which deliveries are longer than pushes, if it is mostly the same.
     pub(super) longer: Option<i64>,
-    /// Whether a push goes to all who wait and not to one of them.
+    /// Whether a push is delivered to all waiting workers instead of one.
     pub(super) to_all: bool,
-    /// How sure it is that one that seems to be woken was.
+    /// Probability that a reply that seems to be woken was.
     pub(super) sure: f64,
 }
 
@@ -39,13 +39,13 @@ pub(super) struct ReplyQueue {
 struct WakeRelation {
     pushes: usize,
     within: i64,
-    /// Odds against chance, as a logarithm.
+    /// Log-odds against chance.
     score: f64,
     hits: f64,
     expected: f64,
 }
 
-/// The kinds of replies of `broker` that others' messages cause.
+/// The kinds of replies of `broker` that are caused by messages of other nodes.
 pub(super) fn queues(broker: &Broker) -> Vec<ReplyQueue> {
     (0..broker.replies.len()).filter_map(|replies| queue(broker, replies)).collect()
 }
@@ -56,7 +56,7 @@ fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
     let sample: Vec<&BrokerReply> = all.iter().step_by(step).collect();
     let of_kind = |pushes: usize| wakes(broker, &sample, pushes);
     let wakes: Vec<WakeRelation> = (0..broker.receipts.len()).filter_map(of_kind).collect();
-    // One way of waking has one delay. Others that only seem to wake come from longer ago.
+    // One mechanism of waking has one delay. Others that only seem to wake have longer delays.
     let surest = wakes.iter().max_by(|one, other| one.score.total_cmp(&other.score))?.within;
     let wakes: Vec<WakeRelation> = wakes
         .into_iter()
@@ -90,13 +90,13 @@ fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
     Some(ReplyQueue { replies, pushes, within, longer: usual_excess(&woken), empty, to_all, sure })
 }
 
-/// Whether the reply was waited for so long that it was not sent at once.
+/// Returns whether the reply was awaited for so long that it was not sent immediately.
 pub(super) fn was_awaited(reply: &BrokerReply, within: i64) -> bool {
     reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG_FACTOR)
 }
 
-/// The last receipt of these kinds within that time before `reply`, if it came while that was
-/// waited for.
+/// The last receipt of these kinds within that time before `reply`, if it came while the reply was
+/// awaited.
 fn last_of<'broker>(
     broker: &'broker Broker,
     kinds: &[usize],
@@ -110,11 +110,11 @@ fn last_of<'broker>(
     })
 }
 
-/// Whether receipts of that kind wake replies of the `sample`, and within which time.
+/// The relation of receipts of that kind to replies of the `sample`, if they wake them.
 fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<WakeRelation> {
     let receipts: &ReceiptsOfKind = &broker.receipts[pushes];
-    // For each reply: how long it was waited for, number of such messages meanwhile, and time since
-    // the last one.
+    // For each reply: how long it was awaited, the number of such messages meanwhile, and the time
+    // since the last one.
     let waits: Vec<(i64, f64, i64)> = sample
         .iter()
         .filter_map(|reply| {
@@ -151,10 +151,10 @@ fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<Wake
     best
 }
 
-/// Whether messages of a kind that is too rare to be judged by itself wake replies like those that
-/// are known to, sent by the same nodes to the same port: where somebody waited they mostly did. Of
-/// several who wait one alone is woken, so it is asked of each message whether it woke any; where
-/// another one may have woken that, it tells nothing.
+/// Returns whether messages of a kind that is too rare on its own wake replies like the known kinds
+/// do, sent by the same nodes to the same port: if a worker waited, they mostly did. Only one of
+/// several waiting workers is woken, so each message is tested for whether it woke any; if another
+/// message may have woken that worker, the case does not count.
 fn is_alike(
     broker: &Broker,
     all: &[BrokerReply],
@@ -198,8 +198,8 @@ fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool)
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
-/// Whether replies are asked for, and most messages that wake them come over connections on which
-/// the same is asked for, by whoever.
+/// Returns whether replies are solicited, and most messages that wake them come over connections on
+/// which any node sends the same requests.
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerReceipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
@@ -207,7 +207,7 @@ fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerRec
     2 * woken.iter().filter(|(_, by)| asking.contains(&by.flow)).count() > woken.len()
 }
 
-/// Usual difference in bytes between a delivery and what was pushed, if there is a usual one.
+/// Usual difference in bytes between a delivery and its push, if there is one.
 fn usual_excess(woken: &[(&BrokerReply, &BrokerReceipt)]) -> Option<i64> {
     let mut all: Vec<i64> =
         woken.iter().map(|(reply, by)| reply.bytes.saturating_sub(by.bytes)).collect();

@@ -1,4 +1,4 @@
-//! A step of the search at which a call is made.
+//! Search step at which a call is made.
 
 use super::{BeamSearch, CallScore, SearchBuffers};
 use crate::infer::auto::NONE;
@@ -101,7 +101,7 @@ impl BeamSearch<'_> {
                 go_on(self, place);
             }
         } else {
-            // Hypotheses that are found to be alike later on are asked for by nobody.
+            // Hypotheses that later turn out to be equal are not needed.
             order.first_ones(scores(), least, 2 * width).take(most).all(|place| go_on(self, place));
         }
         if let Some(lattice) = &mut self.lattice {
@@ -110,7 +110,7 @@ impl BeamSearch<'_> {
         self.hypotheses = std::mem::replace(next, all);
     }
 
-    /// Fit of the call to a request in that state.
+    /// Log-likelihood of the call for a request in that state.
     fn score_call(&mut self, state: u32, call: u32) -> CallScore {
         if let Some(judged) = self.scores.get(state) {
             return judged;
@@ -135,7 +135,7 @@ impl BeamSearch<'_> {
         judged
     }
 
-    /// The state after the call, which was judged.
+    /// The state after the call, which was scored before.
     fn grow(&mut self, state: u32, call: u32) -> u32 {
         let judged = self.score_call(state, call);
         if judged.grown != NONE {

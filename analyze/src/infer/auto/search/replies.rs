@@ -1,4 +1,4 @@
-//! A step of the search at which a request is answered or over.
+//! Search step at which a request is answered or closed.
 
 use super::BeamSearch;
 use crate::infer::auto::NONE;
@@ -26,8 +26,8 @@ impl BeamSearch<'_> {
                     let score =
                         states.with_calls(state, |StateNode { request, shape, .. }, made| {
                             let at = &RequestState { request, made, shape };
-                            // Where something may be done after the answer, the answer itself was
-                            // judged when it was given.
+                            // If calls are possible after the response, the response itself was
+                            // scored when it was sent.
                             match is_answered {
                                 false => model.reply(service, shapes, at),
                                 true => model.finish(service, shapes, at),
@@ -75,7 +75,7 @@ impl BeamSearch<'_> {
         self.room = room;
     }
 
-    /// Judges an answer after which the request stays open.
+    /// Scores a response after which the request stays open.
     pub(super) fn answer(&mut self, request: u32) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.answered.clear();

@@ -1,7 +1,7 @@
-//! What requests could have, by how often each kind of calls is made. Where all requests of a kind
-//! have the same calls, each once, a kind of calls is as frequent as those kinds of requests
-//! together that have it. Counts leave several ways, and none of the order within a request. Which
-//! of them is true is told by the answers.
+//! Call plans from frequencies: the calls that requests can make, by how often each kind of call
+//! occurs. If all requests of a kind make the same calls, each once, a kind of call is as frequent
+//! as the kinds of requests that make it, taken together. Counts leave several plans, and do not
+//! show the order within a request. Responses show which of the plans is true.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::tuning::auto::search::strict::{COUNTED_PER_EXCEPTION, MAX_COUNTED, MA
 /// request.
 pub(in crate::infer::auto) type CallPlans = FxHashMap<u32, Vec<u32>>;
 
-/// All that requests could have; nothing where counts fit nothing, or too much.
+/// All plans that the counts permit; empty if they permit none, or too many.
 pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
     let [requests, calls] = [&service.requests, &service.calls].map(|spans| counts(spans));
     let (rare, requests): (Vec<_>, Vec<_>) =
         requests.into_iter().partition(|(_, count)| is_rare(*count, service.requests.len()));
-    // What a connection begins with.
+    // Calls at the beginning of a connection.
     let calls = calls.into_iter().filter(|(_, count)| !is_rare(*count, service.calls.len()));
     let calls: Vec<(u32, usize)> = calls.collect();
     if requests.len().max(calls.len()) > MAX_COUNTED_KINDS {
         return Vec::new();
     }
-    // By kind of request, the calls that it has.
+    // The calls of each kind of request.
     let mut all: Vec<Vec<Vec<u32>>> = vec![vec![Vec::new(); requests.len()]];
     for (kind, count) in calls {
         let had: Vec<u32> = (1..1_u32 << requests.len())
@@ -39,7 +39,7 @@ pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
             };
             product(plans.iter().enumerate().map(with).collect())
         };
-        // They are counted before any is made, as each kind multiplies their number.
+        // Plans are counted before any is built, since each kind multiplies their number.
         let places = |plans: &Vec<Vec<u32>>, had: u32| -> usize {
             let places = plans.iter().enumerate().filter(|(at, _)| had >> at & 1 == 1);
             places.map(|(_, plan)| plan.len() + 1).fold(1, usize::saturating_mul)
@@ -55,29 +55,30 @@ pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
     all.into_iter().map(|plans| kinds().zip(with_rare(plans)).collect()).collect()
 }
 
-/// Whether this number of all is so small that a connection may begin with them.
+/// Returns whether this number out of all is so small that these may belong to the beginnings of
+/// connections.
 pub(super) fn is_rare(count: usize, all: usize) -> bool {
     count * COUNTED_PER_EXCEPTION <= all
 }
 
-/// Number of these by kind.
+/// Number of spans by kind.
 pub(super) fn counts(spans: &[NodeSpan]) -> BTreeMap<u32, usize> {
     let mut counts = BTreeMap::new();
     spans.iter().for_each(|span| *counts.entry(span.kind).or_default() += 1);
     counts
 }
 
-/// Kinds whose bits are set, with their numbers.
+/// Kinds with their bits set, with their numbers.
 fn of_these(requests: &[(u32, usize)], had: u32) -> impl Iterator<Item = &(u32, usize)> {
     requests.iter().enumerate().filter(move |(at, _)| had >> at & 1 == 1).map(|(_, of)| of)
 }
 
-/// Whether calls are as many as requests, but for some that are cut off or go wrong.
+/// Returns whether calls are as many as requests, except for some that are cut off or fail.
 fn is_about(calls: usize, requests: usize) -> bool {
     calls.abs_diff(requests) * COUNTED_PER_EXCEPTION <= requests
 }
 
-/// A plan with a further kind at each of its places.
+/// A plan with a further kind inserted at each of its places.
 fn with_at_each_place(plan: &[u32], kind: u32) -> Vec<Vec<u32>> {
     let with = |at: usize| {
         let mut plan = plan.to_vec();
@@ -87,7 +88,7 @@ fn with_at_each_place(plan: &[u32], kind: u32) -> Vec<Vec<u32>> {
     (0..=plan.len()).map(with).collect()
 }
 
-/// All rows that have one of each of these.
+/// The Cartesian product: all rows with one element of each list.
 fn product(of: Vec<Vec<Vec<u32>>>) -> Vec<Vec<Vec<u32>>> {
     let with = |rows: Vec<Vec<Vec<u32>>>, next: Vec<Vec<u32>>| {
         let with = |row: Vec<Vec<u32>>| {
@@ -103,7 +104,7 @@ fn product(of: Vec<Vec<Vec<u32>>>) -> Vec<Vec<Vec<u32>>> {
 mod tests {
     use super::*;
 
-    /// All that requests could have, by the numbers of these kinds of requests and of calls.
+    /// All plans that these numbers of requests and calls by kind permit.
     fn plans_of_counts(requests: &[(u32, usize)], calls: &[(u32, usize)]) -> Vec<CallPlans> {
         let spans = |counts: &[(u32, usize)]| {
             let of = |(kind, count): &(u32, usize)| {
@@ -122,11 +123,11 @@ mod tests {
     fn all_ways_that_numbers_leave_are_told_with_all_orders() {
         let both = plans_of_counts(&[(8, 100)], &[(1, 100), (2, 99)]);
         assert_eq!(both, [plan(&[(8, &[2, 1])]), plan(&[(8, &[1, 2])])]);
-        // 300 are those of both kinds of requests.
+        // 300 is the number of requests of both kinds.
         let by_number = plans_of_counts(&[(8, 100), (9, 200)], &[(1, 300), (2, 200)]);
         let ways: [&[u32]; 2] = [&[2, 1], &[1, 2]];
         assert_eq!(by_number, ways.map(|of| plan(&[(8, &[1]), (9, of)])));
-        // Each of three is for the one or the other: 6 orders of all, or 2 of two of them.
+        // Each of three belongs to one kind or the other: 6 orders of all, or 2 of two of them.
         assert_eq!(
             plans_of_counts(&[(8, 99), (9, 100)], &[(1, 100), (2, 100), (3, 100)]).len(),
             24

@@ -1,5 +1,5 @@
-//! Runs put beside requests by the order of two queues: what is received first is begun first, and
-//! what is done first is answered first.
+//! Aligns runs with requests by the order of two queues: the request received first is begun first,
+//! and the run done first is answered first.
 
 use rustc_hash::FxHashMap;
 
@@ -12,17 +12,17 @@ use crate::tuning::auto::workers::{
     MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, NEAR, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
 };
 
-/// The request of a run by its place, and another one that it may be for with that probability.
+/// The request of a run by its place, and an alternative one with its probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct QueuedRun {
     pub(super) request: Option<usize>,
     pub(super) rival: Option<(usize, f64)>,
-    /// Whether a hand-off shows it.
+    /// Whether a hand-off shows the request.
     pub(super) is_shown: bool,
 }
 
-/// The request of each of `runs`, by its place among `requests`, which are those of `spans`; `None`
-/// where they do not go together. `witnesses` are requests that hand-offs seem to show.
+/// The request of each of `runs`, by its place among `requests`, which have the times in `spans`;
+/// `None` if they cannot be aligned. `witnesses` are requests that hand-offs seem to show.
 pub(super) fn match_runs(
     spans: &[NodeSpan],
     requests: &[u32],
@@ -69,8 +69,8 @@ pub(super) fn match_runs(
     Some(queued)
 }
 
-/// Notes what witnesses show, object by object, where it is mostly what the order of the queues
-/// tells as well.
+/// Records the requests that witnesses show, object by object, if they mostly agree with the order
+/// of the queues.
 fn apply_witnesses(
     pairs: &mut RunRequests,
     requests: &[u32],
@@ -98,9 +98,9 @@ fn apply_witnesses(
     }
 }
 
-/// Puts what ended beside its answer, both by their places in order. `ends` tells when the last
-/// call of each ended, and when the run ended itself. `begins_later` says whether a run began after
-/// the request of an answer.
+/// Aligns the ends of runs with responses, both by their places in order. `ends` has the end of the
+/// last call and of the run for each. `begins_later` states whether a run began after the request
+/// of a response.
 fn align_ends(
     ends: &[[i64; 2]],
     answers: &[i64],
@@ -117,16 +117,16 @@ fn align_ends(
     close_gaps(pairs, ends.len(), answers.len(), |pair| can_be(pair) && begins_later(pair))
 }
 
-/// These pairs of ends and answers, without some gaps. Where as many ends as answers are left out
-/// near to each other, nothing is missing: one was answered later than usual, and let those behind
-/// it wait. They and the pairs between them are put beside each other in their order.
+/// These pairs of ends and responses, with some gaps closed. If equally many ends and responses are
+/// left out near each other, nothing is missing: one was answered later than usual, and later ones
+/// had to wait. They and the pairs between them are matched in order.
 fn close_gaps(
     pairs: Vec<(usize, usize)>,
     ends: usize,
     answers: usize,
     can_be: impl Fn((usize, usize)) -> bool,
 ) -> Vec<(usize, usize)> {
-    // What is left out, each with the number of pairs before it.
+    // Items left out, each with the number of pairs before it.
     let mut left_out: Vec<(usize, bool, usize)> = Vec::new();
     let mut next = (0, 0);
     for (before, (end, answer)) in (0..).zip(pairs.iter().copied().chain([(ends, answers)])) {
@@ -161,14 +161,14 @@ fn close_gaps(
 mod tests {
     use super::*;
 
-    /// The pairs where these ends, which are handed over `later` than their calls end, are put
-    /// beside these answers.
+    /// The pairs if these ends, which are handed over `later` than their calls end, are aligned
+    /// with these responses.
     fn aligned_pairs(ends: &[i64], later: i64, answers: &[i64]) -> Vec<(usize, usize)> {
         let ends: Vec<[i64; 2]> = ends.iter().map(|end| [end - later, *end]).collect();
         align_ends(&ends, answers, |_| true)
     }
 
-    /// Each of as many as these with its own.
+    /// Each of `count` items paired with its own.
     fn straight(count: usize) -> Vec<(usize, usize)> {
         (0..count).map(|at| (at, at)).collect()
     }
@@ -187,10 +187,10 @@ mod tests {
     fn who_is_held_up_lets_others_wait_and_none_is_left_out() {
         let mut ends: Vec<i64> = (0..40).map(|at| 1000 * at).collect();
         let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
-        // The answers of three come late, the first one's when the second has just ended.
+        // The responses of three are late; the first one is sent when the second has just ended.
         (ends[21], ends[22]) = (ends[20] + 500, ends[20] + 510);
         (answers[20], answers[21], answers[22]) = (ends[20] + 520, ends[20] + 990, ends[20] + 995);
-        // One answer more, whose run is not known.
+        // An additional response without a known run.
         answers.insert(3, 2500);
         let one_left_out = |at: usize| (at, at + usize::from(at > 2));
         let expected: Vec<(usize, usize)> = (0..40).map(one_left_out).collect();

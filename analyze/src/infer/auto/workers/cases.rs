@@ -1,4 +1,4 @@
-//! Made pools whose truth is known.
+//! Synthetic pools with known ground truth.
 
 use super::known::HandoffWitness;
 use super::run::WorkerRun;
@@ -10,11 +10,11 @@ const US: i64 = 1_000;
 const READER: u32 = 1;
 const WRITER: u32 = 2;
 const WORKERS: u32 = 10;
-/// The queues of requests and of answers.
+/// The queues of requests and of responses.
 const REQUESTS: i64 = 501;
 const ANSWERS: i64 = 502;
 
-/// The kind of what is called after the answer.
+/// The kind of the call after the response.
 const LAST: u32 = 3;
 
 /// A pool.
@@ -24,17 +24,17 @@ struct PoolScenario {
     /// Time between two requests.
     gap: i64,
     has_writer: bool,
-    /// Whether who is free takes what came last.
+    /// Whether a free worker takes the latest request.
     last_first: bool,
     /// Whether each request begins with a call of one kind.
     alike: bool,
-    /// Whether a worker goes on with other work while its calls are open.
+    /// Whether a worker continues with other work while its calls are open.
     goes_on: bool,
     /// Whether a worker makes a last call after it has answered.
     works_on: bool,
 }
 
-/// More to do than workers: what comes waits.
+/// More work than workers: requests wait.
 const BUSY: PoolScenario = PoolScenario {
     workers: 4,
     gap: 200 * US,
@@ -45,14 +45,14 @@ const BUSY: PoolScenario = PoolScenario {
     works_on: false,
 };
 
-/// What a pool did: the service, the hand-offs, and the request of each call.
+/// The events of a pool: the service, the hand-offs, and the request of each call.
 struct SyntheticPool {
     service: Service,
     hand_offs: Vec<ServiceHandoff>,
     truth: Vec<u32>,
 }
 
-/// A number below `most` that seems to be any.
+/// A pseudorandom number below `most`.
 fn any(seed: usize, most: i64) -> i64 {
     let mixed = (seed as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as i64 % most
@@ -63,7 +63,7 @@ fn signal(signalled: i64, from: u32, to: u32, object: i64) -> ServiceHandoff {
 }
 
 impl PoolScenario {
-    /// What the pool does with this number of requests.
+    /// Generates the events of the pool with this number of requests.
     fn make(self, requests: usize) -> SyntheticPool {
         let mut service = Service { window: 1_000_000 * US, ..Service::default() };
         let mut hand_offs = Vec::new();
@@ -151,8 +151,8 @@ impl PoolScenario {
 }
 
 impl SyntheticPool {
-    /// Calls that were given to the right request, and to a wrong one, and of how many it is known
-    /// that they were handed on.
+    /// Number of calls attributed to the right request, number attributed to a wrong one, and
+    /// number of calls with work that is known to be handed off.
     fn count_attributed(&mut self, hand_offs: &[ServiceHandoff]) -> [usize; 3] {
         let known = self.service.find_workers(hand_offs).len();
         let is = |call: &usize, right: bool| {
@@ -183,9 +183,9 @@ fn busy_workers_take_what_waits_in_turn_and_a_writer_answers_in_turn() {
     assert!(made.hand_offs.iter().filter(is_idle).count() < 50);
     // A few were handed over while another worker was about to do so, too.
     assert_eq!(made.with_all(), [300, 0, 294]);
-    // Without hand-offs nothing tells where a run begins.
+    // Without hand-offs nothing shows where a run begins.
     assert_eq!(PoolScenario { alike: false, ..BUSY }.make(300).count_attributed(&[]), [0, 0, 0]);
-    // Unless all begin alike; nothing is known then but what threads and times show.
+    // Unless all runs begin with the same kind of call; then only threads and times are evidence.
     assert_eq!(BUSY.make(300).count_attributed(&[]), [500, 0, 0]);
 }
 
@@ -207,8 +207,9 @@ fn work_after_the_answer_is_not_given_to_the_next_request() {
     assert_eq!(made.with_all(), [0, 0, 0]);
 }
 
-/// The requests of runs, with a request each millisecond. Of two runs the beginnings and ends lie
-/// `begins` and `ends` apart, and wakes of who answers seem to show that they are for these.
+/// The requests of runs, with a request each millisecond. The beginnings and ends of two runs are
+/// `begins` and `ends` apart, and wake-ups of the answering thread seem to show that they are for
+/// these requests.
 fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<QueuedRun> {
     let mut spans: Vec<NodeSpan> = (0..40)
         .map(|at| NodeSpan { begin: 1000 * US * at, end: 1000 * US * at + 5030 * US, kind: 9 })
@@ -276,7 +277,7 @@ fn hand_offs_of_strangers_tell_nothing() {
     let noise: Vec<ServiceHandoff> = (0..300).map(noise).collect();
     assert_eq!(BUSY.make(300).count_attributed(&noise), [500, 0, 0]);
     assert_eq!(PoolScenario { alike: false, ..BUSY }.make(300).count_attributed(&noise), [0, 0, 0]);
-    // Nor does what workers signal for other reasons, at other times.
+    // Signals of workers for other reasons, at other times, show nothing either.
     let of_workers = |at: usize| ServiceHandoff {
         from: WORKERS + at as u32 % 4,
         to: UNKNOWN_THREAD,
@@ -288,14 +289,14 @@ fn hand_offs_of_strangers_tell_nothing() {
 
 #[test]
 fn other_servers_are_left_alone() {
-    // What came last is done first.
+    // The latest request is done first.
     assert_eq!(PoolScenario { last_first: true, ..BUSY }.make(300).with_all(), [0, 0, 0]);
-    // Threads take up other work while their calls are open.
+    // Threads begin other work while their calls are open.
     for has_writer in [false, true] {
         let made = PoolScenario { goes_on: true, has_writer, workers: 2, ..BUSY }.make(300);
         assert_eq!(made.with_all(), [0, 0, 0]);
     }
-    // One thread for all.
+    // One thread for everything.
     let mut made = BUSY.make(300);
     made.service.request_threads.fill([READER; 2]);
     made.service.call_threads.fill([READER; 2]);

@@ -1,32 +1,34 @@
-//! What was read, and what the reader did for each part of it, both in their order.
+//! Matches the messages that a reader read with its acts for each of them, both in order.
 //!
-//! A reader mostly acts on all that it has read before it reads more. So there are as many acts
-//! between two reads as the first one has brought messages, and each is for its own. Only the last
-//! message of a read may be there in part; then its turn comes behind a read that brings the rest.
-//! Or a reader reads all that there is, several times, before it acts on any of it. Some act on a
-//! part of it in between ([`ReaderBehaviour`]).
+//! A reader mostly acts on all messages that it has read before it reads more. So there are as many
+//! acts between two reads as the first one has brought messages, each for its own message. Only the
+//! last message of a read may be incomplete; its act then follows the read that brings the rest.
+//! Other readers read everything available, several times, before they act on any of it. Some act
+//! on a part of it in between ([`ReaderBehaviour`]).
 //!
-//! Where the numbers do not agree that way, or an act cannot be for its message, the most acts that
-//! can be for messages in their order are; what more than one order tells otherwise is left out.
+//! If the numbers do not agree, or an act cannot be for its message, the largest number of acts
+//! that can be for messages in their order is matched; pairs that differ between several such
+//! alignments are left out.
 
 use crate::tuning::auto::workers::{MAX_ALIGNED, MAX_READS};
 
-/// How a reader acts on what it has read before it reads more.
+/// How a reader acts on the messages that it has read before it reads more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReaderBehaviour {
-    /// On nothing, on all, or on all but the last one, which is there in part. Some acts may be for
-    /// other reasons, or not be known.
+    /// On none, on all, or on all except the last one, which is incomplete. Some acts may have
+    /// other causes, or not be known.
     ActsOnAll,
-    /// On the first ones of it, so that others wait for the next read: a task of Tokio has a budget
-    /// for each time that it is polled. All acts are known, and none has another reason.
+    /// On the first ones, so that others wait for the next read: a task of Tokio has a budget for
+    /// each poll. All acts are known, and none has another cause.
     ActsOnSome,
 }
 
 /// Times in order, each with a thread, a request or a call.
 pub(super) type TimedIds = Vec<(i64, u32)>;
 
-/// Puts what was read, `items` in order, beside what `done` says was done from one time to before
-/// another. `fits` says whether an act can be for an item, and `reader` how acts follow reads.
+/// Pairs the messages that were read, `items` in order, with the acts that `done` returns for a
+/// half-open interval of time. `fits` states whether an act can be for an item, and `reader` how
+/// acts follow reads.
 pub(super) fn pairs(
     reader: ReaderBehaviour,
     items: &[(i64, u32)],
@@ -34,7 +36,7 @@ pub(super) fn pairs(
     fits: impl Fn(u32, (i64, u32)) -> bool,
 ) -> Vec<(u32, (i64, u32))> {
     let mut end = 0;
-    // What one system call has read is a nanosecond apart.
+    // Messages of one system call are a nanosecond apart.
     let reads = items.chunk_by(|one, next| next.0.saturating_sub(one.0) <= 1).map(|read| {
         end += read.len();
         let until = items.get(end).map_or(i64::MAX, |(time, _)| *time);
@@ -59,7 +61,7 @@ pub(super) fn pairs(
     pairs
 }
 
-/// The items and acts of a read that are beside each other in all orders with the most of them.
+/// The items and acts of a read that are paired in all alignments with the most pairs.
 pub(super) fn align_acts(
     items: &[(i64, u32)],
     acts: &[(i64, u32)],
@@ -105,8 +107,8 @@ pub(super) fn align_acts(
     pairs
 }
 
-/// Number of the first reads for which together as much was done as they have brought, and behind
-/// each but the last of them no more than the `reader` does. 0 where there are none.
+/// Number of the first reads that together have as many acts as messages, with no more acts after
+/// each but the last of them than the `reader` makes. 0 if there are none.
 fn count_agreeing_reads(reader: ReaderBehaviour, reads: &[(&[(i64, u32)], TimedIds)]) -> usize {
     let (mut brought, mut done) = (0, 0);
     for (count, (items, acts)) in (1..=MAX_READS).zip(reads) {
@@ -125,7 +127,7 @@ fn count_agreeing_reads(reader: ReaderBehaviour, reads: &[(&[(i64, u32)], TimedI
     0
 }
 
-/// Part of these times from the first one on until before the other.
+/// The times from `first` on and before `until`.
 pub(super) fn times_within(times: &[(i64, u32)], first: i64, until: i64) -> &[(i64, u32)] {
     let begin = times.partition_point(|(time, _)| *time < first);
     let end = times.partition_point(|(time, _)| *time < until);
@@ -136,7 +138,7 @@ pub(super) fn times_within(times: &[(i64, u32)], first: i64, until: i64) -> &[(i
 mod tests {
     use super::*;
 
-    /// Items of 0, 1, 2, .. that are read at these times, and what was done at those.
+    /// Items 0, 1, 2, ... that are read at the times `items`, and acts at the times `done`.
     fn aligned_pairs(items: &[i64], done: &[i64]) -> Vec<[i64; 2]> {
         let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
         let done = numbered(done);
@@ -162,7 +164,7 @@ mod tests {
     #[test]
     fn the_last_that_was_read_in_part_has_its_turn_behind_the_next_read() {
         assert_eq!(aligned_pairs(&[10, 11, 50], &[20, 60, 61]), [[0, 20], [1, 60], [2, 61]]);
-        // One was left out, and no later read makes it good.
+        // One act is missing, and no later read compensates for it.
         assert_eq!(aligned_pairs(&[10, 30, 50], &[35, 55]), [[1, 35], [2, 55]]);
     }
 
@@ -175,11 +177,11 @@ mod tests {
             let pairs = pairs(reader, &numbered(&[10, 11, 12, 13, 50, 90]), done, |_, _| true);
             pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
         };
-        // One act behind four that were read, then the others behind one more.
+        // One act after four messages were read, then the others after one more.
         let all: Vec<[u32; 2]> = (0..6).map(|at| [at, at]).collect();
         assert_eq!(told(ReaderBehaviour::ActsOnSome, &[20, 60, 61, 62, 63, 95]), all);
         assert_eq!(told(ReaderBehaviour::ActsOnAll, &[20, 60, 61, 62, 63, 95]), [[5, 5]]);
-        // Nobody acts on what was not read yet.
+        // No act comes before its message was read.
         assert_eq!(told(ReaderBehaviour::ActsOnSome, &[20, 21, 22, 23, 24, 95]), [[5, 5]]);
     }
 
@@ -194,11 +196,11 @@ mod tests {
         };
         // The second act is for none of them.
         assert_eq!(told(&|_, (_, act)| act != 1), [[0, 0], [1, 2], [2, 3]]);
-        // Two are, so of three acts it is not known which one is missing.
+        // Two acts are for none, so it is not known which of three items lacks its act.
         assert_eq!(told(&|_, (_, act)| act > 1), [[0; 2]; 0]);
         // One is not for the last item, so it is for the second.
         assert_eq!(told(&|item, (_, act)| act > 1 && (item, act) != (2, 3)), [[0, 2], [1, 3]]);
-        // As many as there are items, and one cannot be for its own.
+        // As many acts as items, and one cannot be for its own.
         assert_eq!(told(&|item, (_, act)| act < 3 && item != 1), [[0; 2]; 0]);
     }
 }

@@ -1,13 +1,13 @@
-//! What hand-offs show of requests: that they were handed over, and which worker did one that
-//! another thread answers.
+//! Evidence of hand-offs about requests: that they were handed over, and which worker did a request
+//! that another thread answers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 
-/// The requests of `service` after whose receipt the thread that received them signalled an object
-/// of a queue before it received the next one. A queue is what such a thread ever woke one with
+/// The requests of `service` for which the receiving thread signalled an object of a queue between
+/// their receipt and the next one. A queue is an object with which such a thread ever woke a thread
 /// that makes calls.
 pub(super) fn handed_over_requests(
     service: &Service,
@@ -46,8 +46,8 @@ pub(super) fn handed_over_requests(
     known
 }
 
-/// A hand-off that seems to show which request a worker did: it woke a thread, and what that one
-/// answered next was the request.
+/// A hand-off that seems to show which request a worker did: it woke a thread, and that thread
+/// answered the request next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HandoffWitness {
     /// The worker.
@@ -57,7 +57,7 @@ pub(super) struct HandoffWitness {
     pub(super) object: i64,
 }
 
-/// What hand-offs from threads that make calls to those that answer requests show.
+/// Witnesses from the hand-offs of calling threads to answering threads.
 pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<HandoffWitness> {
     let callers: FxHashSet<u32> = service.call_threads.iter().map(|[caller, _]| *caller).collect();
     let mut answers: Vec<(u32, i64, u32)> = (0..)
@@ -83,9 +83,9 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<
     witnesses
 }
 
-/// Hand-overs by object: from the end of the last call of a worker, or its signal before that, to
-/// its signal. What is handed over stands in the queue at some time of these, so a thread that
-/// another one wakes meanwhile may find this first.
+/// Pending hand-overs by object: from the end of the last call of a worker, or its previous signal,
+/// to its signal. The item is in the queue at some time in between, so a thread that is woken by
+/// another one meanwhile may take it first.
 struct PendingHandoffs {
     /// When they begin, and when they end, both in order.
     of: FxHashMap<i64, [Vec<i64>; 2]>,
@@ -104,7 +104,7 @@ impl PendingHandoffs {
         let mut signals: Vec<(i64, u32, i64)> =
             hand_offs.map(|of| (of.object, of.from, of.signalled)).collect();
         signals.sort_unstable();
-        // One signal may wake several.
+        // One signal may wake several threads.
         signals.dedup();
         let mut of: FxHashMap<i64, [Vec<i64>; 2]> = FxHashMap::default();
         let mut before = None;
@@ -123,7 +123,7 @@ impl PendingHandoffs {
         PendingHandoffs { of }
     }
 
-    /// Whether another hand-over at the object of this one was under way at its signal.
+    /// Returns whether another hand-over at the same object was pending at the signal.
     fn has(&self, ServiceHandoff { object, signalled, .. }: &ServiceHandoff) -> bool {
         self.of.get(object).is_some_and(|[begins, ends]| {
             let begun = begins.partition_point(|begin| begin <= signalled);

@@ -1,7 +1,7 @@
-//! Runs and requests in the order of the queues before and behind the workers. The order of two
-//! runs at a queue is that of their times unless these are near to each other: a thread may be held
-//! up between the queue and what is seen of it. So an order that is not kept costs the time between
-//! the two, and requests are exchanged where that costs less.
+//! Runs and requests in the order of the queues before and after the workers. The order of two runs
+//! at a queue is that of their times, unless these are close: a thread may be delayed between the
+//! queue and its next visible event. So a violated order costs the time between the two, and
+//! requests are exchanged if that costs less.
 
 use crate::infer::span::NodeSpan;
 use crate::tuning::auto::workers::{AROUND, JITTER, MAX_PASSES, MIN_RIVAL_SHARE, NEAR, SHOWN};
@@ -13,18 +13,18 @@ pub(super) struct RunRequest {
     pub(super) run: usize,
     /// The request, by its place.
     pub(super) place: usize,
-    /// When the run began, when its last call ended, and when it ended itself.
+    /// When the run began, when its last call ended, and when the run ended.
     pub(super) begin: i64,
     pub(super) done: i64,
     pub(super) end: i64,
     /// The request's times.
     pub(super) of: NodeSpan,
-    /// The request that a hand-off shows to be the one.
+    /// The request that a hand-off shows.
     pub(super) shown: Option<usize>,
 }
 
 impl RunRequest {
-    /// Whether a hand-off shows that this is the request.
+    /// Returns whether a hand-off shows this request.
     pub(super) fn is_shown(&self) -> bool {
         self.shown == Some(self.place)
     }
@@ -41,7 +41,7 @@ pub(super) struct RunRequests {
 }
 
 impl RunRequests {
-    /// These pairs, which are in the order in which their runs ended.
+    /// Builds the pairs from `all`, which is in the order in which the runs ended.
     pub(super) fn new(all: Vec<RunRequest>) -> RunRequests {
         let mut begun: Vec<usize> = (0..all.len()).collect();
         begun.sort_by_key(|at| (all[*at].begin, *at));
@@ -55,7 +55,7 @@ impl RunRequests {
         self.all.len()
     }
 
-    /// Share of the runs whose request was received before that of the run before.
+    /// Share of the runs with a request that was received before that of the previous run.
     pub(super) fn overtaking_rate(&self) -> f64 {
         let pairs = self.begun.windows(2).filter(|pair| {
             let [one, other] = pair else { return false };
@@ -70,7 +70,7 @@ impl RunRequests {
         early as f64 / self.len().max(1) as f64
     }
 
-    /// Exchanges requests until no exchange lets the order be kept better.
+    /// Exchanges requests until no exchange reduces the cost.
     pub(super) fn improve(&mut self) {
         for _ in 0..MAX_PASSES {
             let mut is_better = false;
@@ -93,18 +93,18 @@ impl RunRequests {
         }
     }
 
-    /// The pairs.
+    /// All pairs.
     pub(super) fn pairs(&self) -> &[RunRequest] {
         &self.all
     }
 
-    /// Notes that a hand-off shows the request of that pair.
+    /// Records that a hand-off shows the request of that pair.
     pub(super) fn mark_shown(&mut self, at: usize, request: usize) {
         self.all[at].shown = Some(request);
     }
 
-    /// Tells of each pair and, where its request is not sure, of the other one that the run may be
-    /// for with its probability.
+    /// Passes each pair and, if its request is ambiguous, the alternative request with its
+    /// probability.
     pub(super) fn for_each_pair(mut self, mut tell: impl FnMut(&RunRequest, Option<(usize, f64)>)) {
         for at in 0..self.len() {
             let mut rival: Option<(usize, f64)> = None;
@@ -124,7 +124,7 @@ impl RunRequests {
         }
     }
 
-    /// Whether two runs are so far from each other that the order of neither queue is in doubt.
+    /// Returns whether two runs are so far apart that the order of neither queue is ambiguous.
     fn is_far(&self, one: usize, other: usize) -> bool {
         let [a, b] = [self.all[one], self.all[other]];
         let gaps = a.end.saturating_sub(b.end).saturating_abs();
@@ -132,7 +132,7 @@ impl RunRequests {
         gaps as f64 > JITTER as f64 / MIN_RIVAL_SHARE
     }
 
-    /// The pairs whose runs ended next to that of this one.
+    /// The pairs with runs that ended next to this one.
     fn neighbours_of(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
         let bounds = at.saturating_sub(NEAR)..(at + NEAR + 1).min(self.len());
         bounds.filter(move |other| *other != at)
@@ -144,8 +144,8 @@ impl RunRequests {
         (self.all[other].of, self.all[other].place) = (a.of, a.place);
     }
 
-    /// The cost of these two pairs as they are, and with their requests exchanged; `None` where
-    /// that cannot be.
+    /// The cost of these two pairs now, and with their requests exchanged; `None` if the exchange
+    /// is impossible.
     fn exchange(&mut self, one: usize, other: usize) -> Option<(i64, i64)> {
         let fits = |pair: &RunRequest, of: &NodeSpan| of.begin <= pair.begin && pair.done <= of.end;
         let [a, b] = [self.all[one], self.all[other]];
@@ -163,7 +163,7 @@ impl RunRequests {
         Some((before, after))
     }
 
-    /// What it costs that this pair's order with those around it is not kept.
+    /// Cost of the violated orders between this pair and those around it.
     fn cost_of(&self, at: usize) -> i64 {
         let around =
             |place: usize| place.saturating_sub(AROUND)..(place + AROUND + 1).min(self.len());
@@ -177,7 +177,7 @@ impl RunRequests {
     }
 }
 
-/// What it costs that the order of two is not kept.
+/// Cost of the violated orders between two pairs.
 fn cost(one: &RunRequest, other: &RunRequest) -> i64 {
     let at_end = is_other_way(one.end, other.end, one.of.end, other.of.end);
     let at_begin = is_other_way(one.begin, other.begin, one.of.begin, other.of.begin);
@@ -187,7 +187,7 @@ fn cost(one: &RunRequest, other: &RunRequest) -> i64 {
     cost(at_end, ends).saturating_add(cost(at_begin, begins))
 }
 
-/// Whether one run is before the other, and its request behind the other's.
+/// Returns whether two runs and their requests are in opposite orders.
 fn is_other_way(one: i64, other: i64, of_one: i64, of_other: i64) -> bool {
     (one < other && of_one > of_other) || (one > other && of_one < of_other)
 }

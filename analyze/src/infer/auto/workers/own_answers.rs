@@ -1,5 +1,5 @@
-//! Workers that answer what they worked at: the calls of a thread between two of its answers are
-//! for the request that it answers at the end. Some of their answers others may write
+//! Workers that answer their own requests: the calls of a thread between two of its responses are
+//! for the request that it answers at the end. Other threads may write some of their responses
 //! ([`passed_on`]).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,9 +13,9 @@ use crate::tuning::auto::workers::{
     MAX_EXCEPTIONS, MAX_FIRST, MAX_OUTSIDE, MIN_BEGUN, MIN_FIRST_RUNS, MIN_REQUESTS,
 };
 
-/// The requests of the calls of workers that answer themselves. It is recorded of those that are
-/// `given` that they were handed over. `None` where there are none, calls are made for several
-/// requests at a time, or workers seem to work on after their answers.
+/// The requests of the calls of workers that answer themselves. The requests `given` were handed
+/// over according to records. `None` if there are none, if calls are made for several requests at a
+/// time, or if workers seem to do post-reply work.
 pub(super) fn find_worker_replies(
     service: &Service,
     hand_offs: &[ServiceHandoff],
@@ -38,7 +38,7 @@ pub(super) fn find_worker_replies(
                 let is_recorded = given.contains(&request);
                 found.push(AttributedCall { call, request, rival: None, is_recorded });
             } else {
-                // What it does before its first work prepares it.
+                // Calls before the first work of a worker are preparation.
                 broken += usize::from(!stretch.is_first);
             }
         }
@@ -51,9 +51,9 @@ pub(super) fn find_worker_replies(
     (is_rule && !beginnings.show_work_after_answers()).then_some(found)
 }
 
-/// What runs begin with. Where workers work on after they have answered, that work seems to be of
-/// the next request, and workers that are always busy never contradict it. But no such work is
-/// before a worker's first request.
+/// First calls of runs. If workers continue to work after their responses, that work seems to
+/// belong to the next request, and workers that are always busy never contradict it. But no such
+/// work comes before a worker's first request.
 #[derive(Default)]
 struct RunOpenings {
     /// Kinds of the calls of the first run of each worker.
@@ -63,7 +63,7 @@ struct RunOpenings {
 }
 
 impl RunOpenings {
-    /// Takes note of a run with calls of these `kinds`.
+    /// Records a run with calls of these `kinds`.
     fn note(&mut self, is_first: bool, mut kinds: impl Iterator<Item = u32>) {
         if is_first {
             self.first.push(kinds.collect());
@@ -72,7 +72,7 @@ impl RunOpenings {
         }
     }
 
-    /// Whether many later runs begin with what hardly any first run has.
+    /// Returns whether many later runs begin with a kind that hardly any first run has.
     fn show_work_after_answers(&self) -> bool {
         let later: usize = self.later.values().sum();
         let is_only_later = |(kind, count): (&u32, &usize)| {

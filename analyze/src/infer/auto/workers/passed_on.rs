@@ -1,11 +1,11 @@
-//! Answers that others write for workers. A worker of a server whose requests share a connection
-//! hands some answers on to the thread that writes there. So a part of its calls lies between two
-//! of its own answers, and is for neither of them alone.
+//! Delegated replies: responses that other threads write for workers. A worker of a server with
+//! several requests per connection delegates some responses to the thread that writes there. So
+//! some of its calls lie between two of its own responses and belong to neither of them alone.
 //!
-//! The answers that workers write themselves tell which calls a request of each kind has. By these
-//! the calls between two own answers are cut into runs: the last is for the answer behind it, and
-//! the others are for requests that others answered. What was handed on first is answered first
-//! ([`signals`]). That there are as many such runs as answers shows that the cut is true.
+//! The responses that workers write themselves show which calls a request of each kind makes. With
+//! these plans the calls between two own responses are cut into runs: the last one belongs to the
+//! response after it, and the others to requests that other threads answered. Delegated responses
+//! are sent FIFO ([`signals`]). That there are as many such runs as responses confirms the cut.
 
 mod signals;
 
@@ -18,8 +18,8 @@ use crate::infer::auto::service::{OPEN, Service};
 use crate::tuning::auto::workers::passed_on::{MAX_ODD, MIN_USUAL, RIVALS_SHARE};
 use signals::WorkerSignals;
 
-/// The calls of the runs whose answers others wrote. They are taken out of `stretches`. Nothing is
-/// where these cannot be cut into runs.
+/// The calls of the runs with delegated responses. They are removed from `stretches`. Nothing is
+/// removed if these cannot be cut into runs.
 pub(super) fn find_delegated_calls(
     service: &Service,
     stretches: &mut [WorkerWindow],
@@ -27,7 +27,7 @@ pub(super) fn find_delegated_calls(
 ) -> Vec<AttributedCall> {
     let plans = plans(service, stretches);
     let kinds = || plans.values();
-    // Where one begins as another one does, it is not told where a run ends.
+    // If one plan is a prefix of another one, the end of a run is ambiguous.
     let is_same =
         |one: &Vec<u32>, other: &Vec<u32>| !std::ptr::eq(one, other) && other.starts_with(one);
     if kinds().any(|one| kinds().any(|other| is_same(one, other))) {
@@ -64,7 +64,8 @@ pub(super) fn find_delegated_calls(
     found
 }
 
-/// The kinds of the calls of a request, in their order, by its kind, as most own answers show.
+/// The kinds of the calls of a request, in their order, by the kind of the request, according to
+/// most own responses.
 fn plans(service: &Service, stretches: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for stretch in stretches {
@@ -85,8 +86,8 @@ fn kinds(service: &Service, calls: &[u32]) -> Vec<u32> {
     calls.iter().map(|call| service.calls[*call as usize].kind).collect()
 }
 
-/// The kinds of the requests whose calls come before those of the own answer, in their order, and
-/// how many calls each has. Empty where they cannot be cut so.
+/// The kinds of the requests with calls before those of the own response, in their order, and how
+/// many calls each has. Empty if the calls cannot be cut.
 fn cut(
     service: &Service,
     plans: &FxHashMap<u32, Vec<u32>>,
@@ -100,8 +101,8 @@ fn cut(
     let is_of_none = |kind: &u32| !plans.values().any(|plan| plan.contains(kind));
     let mut cuts = Vec::new();
     loop {
-        // What no request of a kind has each time, as a new connection's first calls, belongs to
-        // the work before which it is done.
+        // Calls that no kind of request makes regularly, such as the first calls of a new
+        // connection, belong to the work that follows them.
         let before = rest.iter().take_while(|kind| is_of_none(kind)).count();
         rest = rest.get(before..).unwrap_or_default();
         if rest.is_empty() {
@@ -123,7 +124,7 @@ fn run(service: &Service, thread: u32, calls: Vec<u32>) -> WorkerRun {
     WorkerRun { thread, begin, done: end, end, calls }
 }
 
-/// The requests that were answered, but by no worker of `stretches`, by their kinds.
+/// The requests that were answered by no worker of `stretches`, by kind.
 fn answered_by_others(service: &Service, stretches: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
     let own: FxHashSet<u32> = stretches.iter().filter_map(|stretch| stretch.answer).collect();
     let mut others: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -135,8 +136,8 @@ fn answered_by_others(service: &Service, stretches: &[WorkerWindow]) -> FxHashMa
     others
 }
 
-/// Gives each of these runs of a kind, in their order, to the first of the answers that it can be
-/// for and that is left.
+/// Assigns each of these runs of a kind, in order, to the first remaining response that it can be
+/// for.
 fn match_in_fifo(
     service: &Service,
     runs: Vec<WorkerRun>,
@@ -148,7 +149,7 @@ fn match_in_fifo(
         let span = span(request);
         span.begin <= run.begin && run.end <= span.end
     };
-    // Whatever ends later after a run's beginning has begun after that.
+    // A request that ends more than `longest` after a run's beginning has begun after that.
     let longest = requests.iter().map(|of| span(of).end - span(of).begin).max().unwrap_or(0);
     let mut is_left = vec![true; requests.len()];
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Made servers, whose workers answer most requests themselves.
+//! Synthetic servers with workers that answer most requests themselves.
 
 use super::*;
 use crate::infer::auto::hand_offs::ServiceHandoff;
@@ -11,7 +11,7 @@ const MS: i64 = 1_000_000;
 const READER: u32 = 1;
 const WRITER: u32 = 2;
 const WORKERS: u32 = 10;
-/// The kinds of requests, and of the calls that they have.
+/// The kinds of requests, each with the kinds of its calls.
 const LOOK: (u32, &[u32]) = (8, &[1]);
 const RESERVE: (u32, &[u32]) = (9, &[2, 3]);
 /// A call that prepares a worker.
@@ -24,10 +24,10 @@ struct WorkItem {
     is_delegated: bool,
 }
 
-/// A service whose four workers do a piece each in a round of 100 ms, and the request of each call.
-/// Workers begin a millisecond after each other, call for 8 ms at 10, 20, .. ms and answer 5 ms
-/// after the last one. The writer answers 4 ms later what was passed on. Each worker signals twice
-/// behind its calls, and once more behind its answer.
+/// A service with four workers that do one item each in a round of 100 ms, and the request of each
+/// call. Workers begin a millisecond after each other, call for 8 ms at 10, 20, ... ms and answer 5
+/// ms after the last call. The writer answers delegated items 4 ms later. Each worker signals twice
+/// after its calls, and once more after its response.
 fn served(
     rounds: i64,
     work: impl Fn(i64, u32) -> WorkItem,
@@ -70,8 +70,8 @@ fn of_kind((kind, calls): (u32, &[u32]), is_passed_on: bool) -> WorkItem {
     WorkItem { kind, calls: calls.to_vec(), is_delegated: is_passed_on }
 }
 
-/// Looks by two workers and reservations by the others. A piece of each second round is passed on,
-/// and of each sixth one more of the same kind.
+/// Looks by two workers and reservations by the others. One item of every second round is
+/// delegated, and in every sixth round another one of the same kind.
 fn usual(round: i64, worker: u32) -> WorkItem {
     let chosen = round / 2 % 4;
     let is_chosen =
@@ -80,7 +80,7 @@ fn usual(round: i64, worker: u32) -> WorkItem {
     of_kind(if worker.is_multiple_of(2) { LOOK } else { RESERVE }, is_passed_on)
 }
 
-/// Calls that are found to be for the right request, for a wrong one, and with a rival.
+/// Number of calls attributed to the right request, to a wrong one, and with a rival.
 fn counted(found: &[AttributedCall], truth: &[u32]) -> [usize; 3] {
     let is_right = |found: &&AttributedCall| truth[found.call as usize] == found.request;
     let right = found.iter().filter(is_right).count();
@@ -95,8 +95,8 @@ fn worker_replies(service: &Service, hand_offs: &[ServiceHandoff]) -> Option<Vec
 #[test]
 fn what_others_answer_is_told_by_their_order() {
     let (service, hand_offs, truth) = served(24, usual);
-    // Of two in a round, each can be for the request of the other one: two pairs of a call each,
-    // and two of two calls.
+    // Each of two in a round can be for the request of the other: two pairs of one call each, and
+    // two of two calls.
     let all = counted(&worker_replies(&service, &[]).unwrap(), &truth);
     assert_eq!(all, [truth.len(), 0, 2 * 2 + 2 * 4]);
     assert_eq!(counted(&worker_replies(&service, &hand_offs).unwrap(), &truth), all);
@@ -116,7 +116,7 @@ fn what_prepares_a_worker_is_cut_off_with_the_work_behind_it() {
 
 #[test]
 fn work_that_differs_is_not_cut() {
-    // Each fourth request has its call twice, as a loop has.
+    // Every fourth request makes its call twice, as in a loop.
     let (service, _, truth) = served(40, |round, worker| {
         let mut work = of_kind(LOOK, false);
         if (round + i64::from(worker)) % 4 == 0 {
@@ -125,7 +125,7 @@ fn work_that_differs_is_not_cut() {
         work
     });
     assert_eq!(counted(&worker_replies(&service, &[]).unwrap(), &truth), [truth.len(), 0, 0]);
-    // Where one kind of request begins as another one does, a part of the calls has no request.
+    // If the calls of one kind of request are a prefix of another's, some calls have no request.
     let begins_alike = |round: i64, worker: u32| {
         let work = usual(round, worker);
         let calls = if work.kind == LOOK.0 { vec![1] } else { vec![1, 2] };
@@ -137,7 +137,7 @@ fn work_that_differs_is_not_cut() {
 
 #[test]
 fn signals_tell_when_an_answer_was_handed_on() {
-    // In one round two looks are passed on, and the first of these waits for a lock, so that the
+    // In one round two looks are delegated, and the first of these waits for a lock, so that the
     // second is answered before it.
     let (mut service, mut hand_offs, truth) = served(24, usual);
     let round = 12;
@@ -155,7 +155,7 @@ fn signals_tell_when_an_answer_was_handed_on() {
     };
     assert_eq!(wrong(&hand_offs), 0);
     assert_eq!(wrong(&[]), 2, "by the ends of calls alone");
-    // Where the number of signals differs, it tells nothing: a quarter of the rounds, others than
+    // If the number of signals varies, it is no evidence: a quarter of the rounds, not including
     // this one, lack one.
     let of_round = |hand_off: &ServiceHandoff| hand_off.signalled / (100 * MS);
     let mut others: Vec<ServiceHandoff> = hand_offs

@@ -1,4 +1,4 @@
-//! A run: what a worker does for one request.
+//! Worker run: the calls of a worker for one request.
 
 /// The calls that a worker made for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,20 +9,20 @@ pub(super) struct WorkerRun {
     pub(super) begin: i64,
     /// When its last call ended. Its request cannot be answered before.
     pub(super) done: i64,
-    /// When it ended, as far as is seen. A worker may be held up between what it hands over and
-    /// the signal of it, so that its request is answered before this.
+    /// When it visibly ended. A worker may be delayed between the hand-over and its signal, so that
+    /// its request is answered before this.
     pub(super) end: i64,
-    /// The calls, in the order of time. None where work takes none.
+    /// The calls, in the order of time. Empty if the work needs none.
     pub(super) calls: Vec<u32>,
 }
 
-/// A call whose request was found.
+/// A call with its request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AttributedCall {
     pub(super) call: u32,
     pub(super) request: u32,
-    /// Another request that it may be for, with that probability.
+    /// The alternative request, with its probability.
     pub(super) rival: Option<(u32, f64)>,
-    /// Whether it is recorded that its work was handed on.
+    /// Whether a hand-off of its work was recorded.
     pub(super) is_recorded: bool,
 }

@@ -1,4 +1,4 @@
-//! Runs of workers that leave the answer to others, and how one run is told from the next.
+//! Runs of workers that leave the response to other threads, and how runs are separated.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,8 +13,8 @@ use crate::tuning::auto::workers::{
 /// Signals of workers, each by the worker's place and the time.
 type SignalTimes = Vec<(usize, i64)>;
 
-/// The calls of each thread that receives and answers nothing, in the order of time, if nearly all
-/// calls are of such threads.
+/// The calls of each thread that neither receives nor answers requests, in the order of time, if
+/// nearly all calls are made by such threads.
 pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
     let others: FxHashSet<u32> = service.request_threads.iter().flatten().copied().collect();
     let mut of_threads: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -35,8 +35,8 @@ pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
     Some(workers)
 }
 
-/// The runs of `workers` for this number of `requests`, told apart in several ways, the likeliest
-/// first; of each whether it is recorded where they end.
+/// The runs of `workers` for this number of `requests`, separated in several ways, the likeliest
+/// first; and for each whether the ends of runs are recorded.
 pub(super) fn split_runs(
     service: &Service,
     workers: &[(u32, Vec<u32>)],
@@ -48,13 +48,13 @@ pub(super) fn split_runs(
     by_signals.chain(by_kinds(service, workers, requests).map(|runs| (runs, false))).collect()
 }
 
-/// Whether there is about one of these for each request.
+/// Returns whether there is about one for each request.
 fn is_one_each(count: usize, requests: usize) -> bool {
     REQUESTS_PER_EXCEPTION * count.abs_diff(requests) <= requests
 }
 
-/// Runs that end, or begin, with a signal of the worker at an object: it leaves its work to the
-/// next thread, or tells that there is room in the queue from which it took it.
+/// Runs that end, or begin, with a signal of the worker at an object: it passes its work to the
+/// next thread, or signals that there is room in the queue from which it took the work.
 fn by_signals(
     service: &Service,
     workers: &[(u32, Vec<u32>)],
@@ -72,7 +72,7 @@ fn by_signals(
     let mut objects: Vec<(usize, i64, SignalTimes)> = Vec::new();
     for (object, mut signals) in of_objects {
         signals.sort_unstable();
-        // One signal may wake several.
+        // One signal may wake several threads.
         signals.dedup();
         if is_one_each(signals.len(), requests) {
             objects.push((signals.len().abs_diff(requests), object, signals));
@@ -84,7 +84,7 @@ fn by_signals(
     ways.collect()
 }
 
-/// The runs between signals of each worker; `None` where calls are open across them.
+/// The runs between signals of each worker; `None` if calls are open across them.
 fn cut(
     service: &Service,
     workers: &[(u32, Vec<u32>)],
@@ -96,8 +96,8 @@ fn cut(
         let rest = &signals[first..];
         &rest[..rest.partition_point(|(of, _)| *of == worker)]
     };
-    // Where most workers signal before their first call, they do so when they take their work;
-    // else when they have done it.
+    // If most workers signal before their first call, they signal when they take work; otherwise
+    // when they have done it.
     let is_first = |(worker, (_, calls)): (usize, &(u32, Vec<u32>))| {
         let asks = calls.iter().find(|call| service.calls[**call as usize].kind < CONNECTING);
         let signal = signals_of(worker).first();
@@ -139,13 +139,13 @@ fn cut(
     (broken as f64 <= MAX_EXCEPTIONS * all as f64).then_some(runs)
 }
 
-/// Whether a call goes on after that time.
+/// Returns whether a call continues after that time.
 fn is_cut(service: &Service, call: u32, until: i64) -> bool {
     let span = service.calls[call as usize];
     span.end != OPEN && span.end > until && !service.is_unsure(call)
 }
 
-/// A run of these calls. The making of a connection is no sign that work was there.
+/// A run of these calls. Making a connection does not show that there was work.
 fn run(service: &Service, thread: u32, calls: &[u32]) -> WorkerRun {
     let spans = || calls.iter().map(|call| service.calls[*call as usize]);
     let asked = spans().find(|span| span.kind < CONNECTING).or(spans().next());
@@ -160,8 +160,8 @@ fn run(service: &Service, thread: u32, calls: &[u32]) -> WorkerRun {
     }
 }
 
-/// Runs that each begin with one kind of call: the one with which most workers begin among those
-/// that are made once for each request.
+/// Runs that each begin with one kind of call: among the kinds that occur once for each request,
+/// the one with which most workers begin.
 fn by_kinds(
     service: &Service,
     workers: &[(u32, Vec<u32>)],

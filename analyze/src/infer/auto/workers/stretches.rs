@@ -1,28 +1,28 @@
-//! What workers do from one of their answers to the next.
+//! Worker windows: the calls of a worker from one of its responses to the next.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 
-/// What a thread does, in the order of time.
+/// An action of a thread; ordered if the times are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ThreadStep {
     Call(u32),
     Answer(u32),
 }
 
-/// What a worker does up to one of its answers.
+/// The calls of a worker up to one of its responses.
 pub(super) struct WorkerWindow {
     pub(super) thread: u32,
     /// The calls, in the order of time.
     pub(super) calls: Vec<u32>,
-    /// The request that it answers then. `None` behind its last answer.
+    /// The request that it answers then. `None` after its last response.
     pub(super) answer: Option<u32>,
     /// Whether it is the worker's first.
     pub(super) is_first: bool,
 }
 
-/// What the threads do that receive no requests, and make calls.
+/// The windows of the threads that receive no requests, and make calls.
 pub(super) fn worker_windows(service: &Service) -> Vec<WorkerWindow> {
     let mut steps: FxHashMap<u32, Vec<(i64, ThreadStep)>> = FxHashMap::default();
     let mut receivers: FxHashSet<u32> = FxHashSet::default();
@@ -42,7 +42,7 @@ pub(super) fn worker_windows(service: &Service) -> Vec<WorkerWindow> {
     }
     let mut stretches = Vec::new();
     for (thread, mut steps) in steps {
-        // Who makes no calls only answers for others.
+        // A thread without calls only answers for others.
         let makes_calls = steps.iter().any(|(_, step)| matches!(step, ThreadStep::Call(_)));
         if thread == UNKNOWN_THREAD || receivers.contains(&thread) || !makes_calls {
             continue;

@@ -1,18 +1,20 @@
-//! Calls that others write for threads that hold requests. A thread that writes to a connection
-//! takes along what others want to send there, so the thread of a call may hold no request, or the
-//! writer may be a thread of a library. Two things tell for whom it wrote:
+//! Delegated writes: calls that other threads write for threads that are bound to requests. A
+//! thread that writes to a connection also sends pending data of others, so the thread of a call
+//! may be bound to no request, or the writer may be a thread of a library. Two kinds of evidence
+//! show the thread for which it wrote:
 //!
-//! - Who reads the answer lets go on who waits for it ([`resumed`]). How often that is right is
-//!   told by the calls that threads write themselves; where that is seldom, it is left out.
-//! - Of the other calls, the one that waits longest has the first. A thread that waits for an
-//!   answer does nothing else until it has come. So each signal that it gives shows since when it
-//!   waits at the earliest, and one that it gives between a call and its answer shows that the call
-//!   is not its. While a connection is being made, calls wait elsewhere, and not in turn: those
-//!   that were sent before its first answer are doubted.
+//! - The thread that reads the response wakes the thread that waits for it ([`resumed`]). How often
+//!   that is right is measured on the calls that threads write themselves; if it is rarely right,
+//!   this evidence is left out.
+//! - Among the other calls, the longest-waiting thread has the first one. A thread that waits for a
+//!   response does nothing else until it has arrived. So each signal that it sends bounds the start
+//!   of its wait, and a signal between a call and its response shows that the call is another
+//!   thread's. While a connection is being made, calls wait elsewhere, and not FIFO: calls that
+//!   were sent before its first response are ambiguous.
 //!
-//! Most calls must be made by the threads that hold their requests ([`holders`]), as these tell
-//! which calls a request has, and which signals are given by threads that do not wait: a thread
-//! that polls for others gives some while it waits itself.
+//! Most calls must be made by the threads that are bound to their requests ([`holders`]), since
+//! these show which calls a request makes, and which signals only threads that are not waiting
+//! send: a thread that polls for others sends some while it waits itself.
 
 mod acts;
 mod planned;
@@ -32,14 +34,15 @@ use acts::ThreadActs;
 use planned::PlannedCalls;
 use threads::ThreadBindings;
 
-/// The requests of the calls that others wrote. `None` where most calls are not made by who holds
-/// the request, or requests differ in their calls.
+/// The requests of the delegated writes. `None` if most calls are not made by the thread that is
+/// bound to the request, or if requests differ in their calls.
 pub(super) fn find_delegated_writes(
     service: &Service,
     hand_offs: &[ServiceHandoff],
 ) -> Option<Vec<AttributedCall>> {
     let mut held = holders::bound_requests(service);
-    // A thread may write a call of its own and one of another thread together; then all are held.
+    // A thread may write a call of its own and one of another thread together; then all calls have
+    // a bound request.
     let is_shared = || held.contains(&NONE) || !service.shared_writes.is_empty();
     if hand_offs.is_empty() || held.is_empty() || !is_shared() {
         return None;
@@ -69,18 +72,18 @@ pub(super) fn find_delegated_writes(
     Some(waiting.found)
 }
 
-/// Whom the answers of calls let go on, and how far that is to be believed.
+/// Requests that were woken by the responses of calls, and how reliable they are.
 struct ResponseWakeUps {
-    /// The request that each call is told to be for; [`NONE`] where that is not told.
+    /// The request of each call according to wake-ups; [`NONE`] if they do not show it.
     requests: Vec<u32>,
-    /// Probability that it is another one.
+    /// Probability that this request is wrong.
     wrong: f64,
 }
 
 impl ResponseWakeUps {
-    /// What `resumed` says is compared with the requests that are `held`. Of the calls that one
-    /// write has sent together, the writer may have held the request of one only; those that are
-    /// told to be for others are not held any more.
+    /// Compares the requests of `resumed` with those in `held`. If one write sent several calls,
+    /// the writer may have been bound to the request of one only; the calls for which wake-ups show
+    /// another request are removed from `held`.
     fn from_resumed(service: &Service, held: &mut [u32], resumed: Vec<u32>) -> ResponseWakeUps {
         let both =
             || held.iter().zip(&resumed).filter(|(of, told)| ![**of, **told].contains(&NONE));
@@ -99,7 +102,7 @@ impl ResponseWakeUps {
     }
 }
 
-/// The calls that others wrote, and who may wait for them.
+/// The calls that others wrote, and the threads that may wait for them.
 struct DelegatedWrites<'a> {
     service: &'a Service,
     acts: ThreadActs,
@@ -109,8 +112,8 @@ struct DelegatedWrites<'a> {
 }
 
 impl DelegatedWrites<'_> {
-    /// The requests that can have a call, with the place that it would have there. Which waits
-    /// longest comes first.
+    /// The requests that can have made a call, with the place of the call in each. The
+    /// longest-waiting one comes first.
     fn possible_requests(&self, call: u32) -> Vec<(u32, usize)> {
         let begin = self.service.calls[call as usize].begin;
         let candidate = |(thread, request): (u32, u32)| {
@@ -123,7 +126,7 @@ impl DelegatedWrites<'_> {
         candidates.into_iter().map(|(_, request, place)| (request, place)).collect()
     }
 
-    /// Gives the calls whose answers let a request go on to these. Returns the others.
+    /// Assigns the calls with responses that wake a request to that request. Returns the others.
     fn assign_by_wake_ups(&mut self, calls: Vec<u32>, told: &ResponseWakeUps) -> Vec<u32> {
         let candidates: Vec<_> = calls.iter().map(|call| self.possible_requests(*call)).collect();
         let mut rest = Vec::new();
@@ -146,10 +149,10 @@ impl DelegatedWrites<'_> {
         rest
     }
 
-    /// Gives calls, in the order in which they were written, to the requests that wait longest.
+    /// Assigns calls, in the order in which they were written, to the longest-waiting requests.
     fn assign_longest_waiting(&mut self, calls: Vec<u32>) {
         let answered = first_answers(self.service);
-        // Calls whose requests may be exchanged with those of later ones, and where they are.
+        // Calls that may be exchanged with later ones, each with its request and place.
         let mut doubted: Vec<(u32, usize, u32)> = Vec::new();
         for call in calls {
             let candidates = self.possible_requests(call);
@@ -168,7 +171,7 @@ impl DelegatedWrites<'_> {
         }
     }
 
-    /// The last of these requests that could have a call instead of the one that it was given.
+    /// The last of these requests that could have made a call instead of its assigned one.
     fn exchangeable_request(&mut self, call: u32, doubted: &[(u32, usize, u32)]) -> Option<u32> {
         doubted.iter().rev().find_map(|(request, place, given)| {
             self.requests.of[*request as usize][*place].1 = NONE;
@@ -179,7 +182,7 @@ impl DelegatedWrites<'_> {
     }
 }
 
-/// When the first call on the connection of each call was answered. Empty where no connection is
+/// When the first call on the connection of each call was answered. Empty if no connection is
 /// known.
 fn first_answers(service: &Service) -> Vec<i64> {
     // The first call on the connection of each call.

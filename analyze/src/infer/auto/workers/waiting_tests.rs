@@ -1,22 +1,23 @@
-//! Made servers, each of whose threads does all of a request, but for what one that writes for all
-//! takes along.
+//! Synthetic servers with threads that do all work of a request, except for calls that one thread
+//! writes for all.
 
 use super::*;
 use crate::infer::auto::service::NodeSpan;
 use crate::infer::auto::service::UNKNOWN_THREAD;
 
 const MS: i64 = 1_000_000;
-/// The lock that threads pass on whenever they wait for something, and what wakes those that poll.
+/// The lock that threads pass to each other whenever they wait, and the object that wakes polling
+/// threads.
 const LOCK: i64 = 7;
 const POLL: i64 = 8;
-/// What a thread waits for until its answer has come.
+/// The object on which a thread waits for its response.
 const WAKE: i64 = 10;
-/// A thread that holds no request, and writes for all.
+/// A thread that is bound to no request, and writes for all.
 const WRITER: u32 = 9;
 
-/// Rounds in which three threads serve a request each: a call of kind 1 from 10 to 40 ms after the
-/// round begins, one of kind 2 from 50 to 80, and the answer at 90. The threads are a millisecond
-/// apart.
+/// Rounds in which each of three threads serves a request: a call of kind 1 from 10 to 40 ms after
+/// the round begins, one of kind 2 from 50 to 80 ms, and the response at 90 ms. The threads are a
+/// millisecond apart.
 fn served(rounds: i64) -> (Service, Vec<ServiceHandoff>) {
     let mut service = Service { window: 1000 * MS, ..Service::default() };
     let mut hand_offs = Vec::new();
@@ -41,7 +42,7 @@ fn signal(from: u32, signalled: i64, object: i64) -> ServiceHandoff {
 }
 
 /// The calls of kind 2 of two threads in the last round, written together by another thread when
-/// the later one was due, first that of the second thread.
+/// the later one was due, that of the second thread first.
 fn written_by_another(service: &mut Service) -> [u32; 2] {
     let all = service.calls.len() as u32;
     let [first, second] = [all - 5, all - 3];
@@ -54,7 +55,7 @@ fn written_by_another(service: &mut Service) -> [u32; 2] {
     [first, second]
 }
 
-/// The request that a call was given to, and the other one that it may be for.
+/// The request that a call was assigned to, and the alternative one.
 fn request(found: &[AttributedCall], call: u32) -> Option<(u32, Option<u32>)> {
     let found = found.iter().find(|found| found.call == call)?;
     Some((found.request, found.rival.map(|(request, _)| request)))
@@ -70,7 +71,7 @@ fn who_waits_longest_has_the_first_call_that_another_writes() {
     // Both wait: since 47 and 48 ms.
     assert_eq!(request(&found, one), Some((first, Some(second))));
     assert_eq!(request(&found, other), Some((second, Some(first))));
-    // The first goes on to 49 ms, and then waits for less time than the second.
+    // The first is active until 49 ms, and then has waited for less time than the second.
     hand_offs.push(signal(0, (100 * 19 + 49) * MS, LOCK));
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, Some(first))));
@@ -85,7 +86,7 @@ fn who_does_something_meanwhile_does_not_wait() {
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, None)));
     assert_eq!(request(&found, other), None);
-    // What threads do while they wait shows nothing, nor what they do within a millisecond.
+    // Signals of waiting threads are no evidence, and neither are signals within a millisecond.
     for (tenths, object) in [(600, POLL), (515, LOCK)] {
         hand_offs.pop();
         hand_offs.push(signal(0, (1000 * 19 + tenths) * MS / 10, object));
@@ -106,10 +107,10 @@ fn a_call_has_its_place_among_those_that_are_known() {
     };
     let calls = [(1, 0), (2, NONE), (3, 1)];
     assert_eq!(place(&service, &calls, 2), Some(1));
-    // One begins before the call before it is answered, one ends after the next one is made, and
-    // the one of the last one's kind is known.
+    // One begins before the previous call is answered, one ends after the next one is made, and the
+    // call of the last one's kind is known.
     assert_eq!([3, 4, 5].map(|call| place(&service, &calls, call)), [None; 3]);
-    // Of two of one kind it is the one that is missing.
+    // Of two of one kind it is the missing one.
     service.calls.iter_mut().for_each(|call| call.kind = 1);
     assert_eq!(place(&service, &[(1, 0), (1, NONE)], 2), Some(1));
     assert_eq!(place(&service, &[(1, NONE), (1, 1)], 2), Some(0));
@@ -139,7 +140,7 @@ fn what_is_sent_before_the_first_answer_is_doubted() {
     assert_eq!(shares(&service), [FIRST_RIVALS_SHARE; 2]);
 }
 
-/// A wake of a thread of the last round, that number of microseconds after a call's answer.
+/// A wake-up of a thread of the last round, `after` microseconds after a call's response.
 fn wake(service: &Service, thread: u32, call: u32, after: i64) -> ServiceHandoff {
     let signalled = service.calls[call as usize].end + 1000 * after;
     ServiceHandoff { to: thread, ..signal(WRITER, signalled, WAKE) }
@@ -156,11 +157,11 @@ fn who_goes_on_after_the_answer_has_the_call() {
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, Some(first))));
     assert_eq!(request(&found, other), Some((first, Some(second))));
-    // All 118 others were read by who made them.
+    // The other 118 responses were read by the callers.
     let wrong = found.iter().map(|found| found.rival.unwrap().1);
     assert_eq!(wrong.collect::<Vec<_>>(), [1.0 / 119.0; 2]);
-    // Who is woken once more before it does anything was woken for something else before. Whoever
-    // passes the lock on says nothing of answers.
+    // A thread that is woken again before it acts was woken for another reason before. Passing the
+    // lock is no evidence of responses.
     hand_offs.push(wake(&service, 0, one, 10));
     let passed_on = signal(2, service.calls[other as usize].end + 2 * MS, LOCK);
     hand_offs.push(ServiceHandoff { to: 0, ..passed_on });
@@ -169,7 +170,7 @@ fn who_goes_on_after_the_answer_has_the_call() {
     assert_eq!(request(&found, other), Some((first, Some(second))));
     let wrong = found.iter().map(|found| found.rival.unwrap().1);
     assert_eq!(wrong.collect::<Vec<_>>(), [1.0 / 119.0; 2]);
-    // Two answers of one read are in the order of the wakes.
+    // Two responses of one read are in the order of the wake-ups.
     let end = service.calls[one as usize].end;
     service.calls[other as usize].end = end + 1;
     for (threads, requests) in [([1, 0], [second, first]), ([0, 1], [first, second])] {
@@ -188,8 +189,7 @@ fn wakes_that_contradict_what_is_known_tell_nothing() {
     let [one, other] = written_by_another(&mut service);
     hand_offs.push(wake(&service, 1, one, 30));
     hand_offs.push(wake(&service, 0, other, 30));
-    // All other answers are read by one thread, which lets another one go on than who made the
-    // call.
+    // All other responses are read by one thread, which wakes a thread other than the caller.
     for call in 0..one {
         let thread = service.call_threads[call as usize][0];
         service.call_threads[call as usize][1] = WRITER;
@@ -229,7 +229,7 @@ fn nothing_is_said_where_requests_differ_or_signals_show_nothing() {
     let polls: Vec<ServiceHandoff> =
         hand_offs.iter().filter(|hand_off| hand_off.object == POLL).copied().collect();
     assert!(find_delegated_writes(&service, &polls).is_none(), "threads that wait do this, too");
-    // Every third request has one call only, which is of another kind.
+    // Every third request makes one call only, of another kind.
     for at in (1..service.calls.len() - 6).step_by(6) {
         service.calls[at].kind = 3;
     }

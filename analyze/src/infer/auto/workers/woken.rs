@@ -1,19 +1,19 @@
-//! Goroutines: who let whom go on is recorded each time, so what one does for another is followed
-//! from one to the next, to the one that holds a request: that has received it and will answer it.
+//! Follows recorded wake-up edges between goroutines from a call to the goroutine that is bound to
+//! a request, which received it and will answer it.
 //!
-//! - *Forwards*: who works for another lets it go on when the work is done. That is right for a
-//!   worker that is always busy, too, whom nobody lets go on.
-//! - *Backwards*: who works for another was let go on by it, or started by it, unless it was busy.
-//!   Who has made another call since, may have done that work.
+//! - *Forwards*: a goroutine that works for another one wakes it when the work is done. That also
+//!   holds for a worker that is always busy and is never woken.
+//! - *Backwards*: a goroutine that works for another one was woken or started by it, unless it was
+//!   busy. If the other one has made another call since, the work may have been that call.
 //!
-//! Each call is looked at from its beginning and from its end. What most hand-offs say is its
-//! request, if that was open all the time; one that is found twice says it once. Who lets another
-//! go on may only have left a lock to it, so one of them may name a stranger; least likely what is
-//! done first behind the answer. Where no request has more than the others, the call is doubted.
+//! Each call is followed from its beginning and from its end. Its request is the one that most
+//! hand-offs lead to, if that was open all the time; duplicate edges count once. A wake-up may only
+//! have released a lock, so a single one may lead to an unrelated request; the first wake-up after
+//! the response least often does. If no request has a majority, the call is ambiguous.
 //!
-//! Workers that make calls themselves, one after the other, let others go on for two reasons
-//! ([`busy`]). Some goroutines serve connections with several calls at once ([`shared`]), and some
-//! were started for a request that others receive and answer ([`started`]).
+//! Workers that make calls themselves, one after the other, wake others for two reasons ([`busy`]).
+//! Some goroutines serve connections with several concurrent calls ([`shared`]), and some were
+//! started for a request that others receive and answer ([`started`]).
 
 mod busy;
 mod shared;
@@ -30,13 +30,13 @@ use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MIN_FOLLOWED};
 use busy::WorkerCall;
 use ways::{RequestClaim, WakeUpGraph, count_between};
 
-/// The object of hand-offs to goroutines that waited.
+/// The object of hand-offs to goroutines that were waiting.
 pub(super) const GOROUTINE: i64 = 0;
 /// The object of hand-offs to goroutines that were started.
 const STARTED: i64 = 1;
 
-/// The requests of the calls of goroutines that hold none themselves. `None` where this is no
-/// service of goroutines, or few calls lead to a request.
+/// The requests of the calls of goroutines that are not bound to one. `None` if this is not a
+/// service of goroutines, or if few calls lead to a request.
 pub(super) fn find_woken_calls(
     service: &Service,
     hand_offs: &[ServiceHandoff],
@@ -50,7 +50,7 @@ pub(super) fn find_woken_calls(
     is_rule.then_some(found)
 }
 
-/// Hand-offs that are between threads, where these are no goroutines.
+/// The hand-offs between threads; empty if they are between goroutines.
 pub(super) fn thread_handoffs(hand_offs: &[ServiceHandoff]) -> &[ServiceHandoff] {
     if hand_offs.iter().any(is_of_goroutines) { &[] } else { hand_offs }
 }
@@ -111,7 +111,7 @@ impl WakeUpGraph {
         Some(ways)
     }
 
-    /// Whom the answers let go on that those read who serve several calls at once.
+    /// Goroutines woken by each response that a shared-connection reader received.
     fn woken_by_responses(
         &self,
         service: &Service,
@@ -130,14 +130,14 @@ impl WakeUpGraph {
                 if self.shared.contains(thread) || serving.contains(thread) {
                     return false;
                 }
-                // Who holds the request goes on with the rest of an answer whose beginning another
-                // one had.
+                // The goroutine that is bound to the request continues with the rest of a response
+                // after another one received its beginning.
                 if let Some(request) = self.bound_request(*thread, *time) {
                     return !led.contains(&request);
                 }
                 let request = self.follow_forwards(*thread, *time).map(|said| said.request);
                 led.extend(request);
-                // Who lets nobody go on has waited to send.
+                // A goroutine that wakes no other one has waited to send.
                 request.is_some() || self.unknown.contains(thread)
             };
             woken.iter().copied().filter(|act| waits(act)).collect()
@@ -145,7 +145,7 @@ impl WakeUpGraph {
         shared::woken_by_response(service, &self.from, &self.shared, waiters, may_wait)
     }
 
-    /// The requests of the calls that workers make, which hold none and serve no connections.
+    /// The requests of the calls of workers, which are bound to none and serve no connections.
     fn calls_of_workers(&self, service: &Service) -> FxHashMap<u32, AttributedCall> {
         let mut of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (call, [maker, hearer]) in (0..).zip(&service.call_threads) {
@@ -199,7 +199,7 @@ impl WakeUpGraph {
         let [maker, hearer] = *service.call_threads.get(call as usize)?;
         let is_answered = span.end != OPEN && !service.is_unsure(call);
         let until = if is_answered { span.end } else { span.begin };
-        // Was it open all the time?
+        // Whether the request was open all the time.
         let open = |request: &u32| {
             let of = service.requests[*request as usize];
             of.begin <= span.begin && of.end >= until
@@ -212,7 +212,7 @@ impl WakeUpGraph {
             None if self.shared.contains(&hearer) => self.waiting_request(call),
             None => self.follow_forwards(hearer, span.end),
         };
-        // What is read or written together is a nanosecond apart.
+        // Messages that are read or written together are a nanosecond apart.
         let is_alone = |times: &FxHashMap<u32, Vec<i64>>, thread: u32, time: i64| {
             times.get(&thread).is_none_or(|times| {
                 count_between(times, time.saturating_sub(1), time.saturating_add(1)) < 2
@@ -227,13 +227,13 @@ impl WakeUpGraph {
         ];
         let mut said: Vec<RequestClaim> = said.into_iter().flatten().collect();
         if said.len() > 1 && said[0] == said[1] {
-            // Between beginning and end nobody was let go on, so it is the same hand-off.
+            // Between beginning and end no goroutine was woken, so it is the same hand-off.
             said.remove(1);
         }
         let is_only = said.len() == 1;
         said.retain(|said| open(&said.request));
         let votes = |request: u32| said.iter().filter(|said| said.request == request).count();
-        // Of as many, the first.
+        // On a tie, the first.
         let request = said.iter().rev().max_by_key(|said| votes(said.request))?.request;
         let others = said.iter().map(|said| said.request).filter(|other| *other != request);
         let rival = others.rev().max_by_key(|other| votes(*other));

@@ -1,7 +1,8 @@
-//! When workers hand answers on. Between the end of its last call and its answer a worker mostly
-//! gives the same number of signals. So behind a run whose answer another thread writes, the answer
-//! has been handed on when as many and one more are given. That is nearer to it than the end of the
-//! last call, behind which a worker may have to wait for a lock.
+//! Signals of workers, which show when a response was delegated. Between the end of its last call
+//! and its response a worker mostly sends the same number of signals. So after a run with a
+//! response that another thread writes, the response has been delegated when one signal more than
+//! that was sent. That is nearer to it than the end of the last call, after which a worker may have
+//! to wait for a lock.
 
 use rustc_hash::FxHashMap;
 
@@ -11,13 +12,13 @@ use crate::infer::auto::workers::run::WorkerRun;
 use crate::infer::auto::workers::stretches::WorkerWindow;
 use crate::tuning::auto::workers::passed_on::MIN_ALIKE;
 
-/// What workers signal behind their calls.
+/// The signals of workers after their calls.
 pub(super) struct WorkerSignals {
     /// When each worker signalled, in order.
     times: FxHashMap<u32, Vec<i64>>,
     /// When each worker began a call, in order.
     begins: FxHashMap<u32, Vec<i64>>,
-    /// Number of signals between a run and its answer; `None` where that differs.
+    /// Number of signals between a run and its response; `None` if it varies.
     before: Option<usize>,
 }
 
@@ -44,7 +45,8 @@ impl WorkerSignals {
         signals
     }
 
-    /// Number of signals between the last call and the answer, if most workers give as many.
+    /// Number of signals between the last call and the response, if it is the same for most
+    /// workers.
     fn usual_signals(&self, service: &Service, stretches: &[WorkerWindow]) -> Option<usize> {
         let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
         for stretch in stretches {
@@ -58,7 +60,7 @@ impl WorkerSignals {
         (count as f64 >= MIN_ALIKE * all as f64).then_some(usual)
     }
 
-    /// The signals that a worker gives from one time on until before another.
+    /// The signals of a worker in the half-open interval from `first` to `until`.
     fn signals_between(&self, thread: u32, first: i64, until: i64) -> &[i64] {
         let times = self.times.get(&thread).map_or(&[][..], Vec::as_slice);
         let begin = times.partition_point(|time| *time < first);
@@ -66,8 +68,8 @@ impl WorkerSignals {
         times.get(begin..end).unwrap_or_default()
     }
 
-    /// When the answer of a run was handed on, as far as is known: when its last call ended where
-    /// signals do not tell.
+    /// When the response of a run was delegated, as far as is known: the end of its last call if
+    /// signals do not show it.
     pub(super) fn delegated_at(&self, run: &WorkerRun) -> i64 {
         let begins = self.begins.get(&run.thread).map_or(&[][..], Vec::as_slice);
         let next = begins.get(begins.partition_point(|begin| *begin < run.end));

@@ -1,4 +1,4 @@
-//! What threads do that they do not do while they wait.
+//! Acts of threads that exclude waiting.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,16 +7,16 @@ use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service};
 use crate::tuning::auto::workers::waiting::{LAG, MAX_WAITING};
 
-/// When each thread did something that it does not do while it waits, in order.
+/// Times at which each thread acted in a way that excludes waiting, in order.
 pub(super) struct ThreadActs {
     /// The times, in order, of each thread.
     times: FxHashMap<u32, Vec<i64>>,
-    /// What threads signal that do not wait.
+    /// Objects that only threads which are not waiting signal.
     objects: FxHashSet<i64>,
 }
 
 impl ThreadActs {
-    /// `None` where threads that wait do what others do.
+    /// Collects the acts; `None` if waiting threads act like others.
     pub(super) fn from_handoffs(
         service: &Service,
         held: &[u32],
@@ -30,7 +30,7 @@ impl ThreadActs {
             }
         }
         waits.values_mut().for_each(|waits| waits.sort_unstable());
-        // Shortly after a call the thread may still be on its way to where it waits.
+        // Shortly after a call the thread may not have begun to wait yet.
         let is_late = |hand_off: &ServiceHandoff| {
             let waits = waits.get(&hand_off.from)?;
             let last = waits.partition_point(|(begin, _)| *begin <= hand_off.signalled);
@@ -59,7 +59,7 @@ impl ThreadActs {
         (!objects.is_empty()).then_some(ThreadActs { times, objects })
     }
 
-    /// Since when a thread waits, if it does so until a call is answered.
+    /// Since when a thread has been waiting, if it waits until a call is answered.
     pub(super) fn waits_since(&self, thread: u32, service: &Service, call: u32) -> Option<i64> {
         let span = service.calls[call as usize];
         let acts = self.times.get(&thread)?;
@@ -69,12 +69,12 @@ impl ThreadActs {
         is_idle.then_some(*last)
     }
 
-    /// Whether threads that wait do not signal this object.
+    /// Returns whether waiting threads do not signal this object.
     pub(super) fn has(&self, object: i64) -> bool {
         self.objects.contains(&object)
     }
 
-    /// When a thread did something first after that time.
+    /// The first act of a thread after that time.
     pub(super) fn next(&self, thread: u32, time: i64) -> Option<i64> {
         let acts = self.times.get(&thread)?;
         acts.get(acts.partition_point(|act| *act <= time)).copied()

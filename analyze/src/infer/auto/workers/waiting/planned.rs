@@ -1,19 +1,20 @@
-//! The calls that requests have, as those tell that are known.
+//! Planned calls: the calls that requests make, according to those that are known.
 
 use crate::infer::auto::NONE;
 use crate::infer::auto::service::Service;
 use crate::infer::auto::strict::CallPlans;
 use crate::tuning::auto::workers::waiting::MIN_PLANNED;
 
-/// The calls that requests have, in their order.
+/// The calls that requests make, in their order.
 pub(super) struct PlannedCalls {
-    /// For each request the kinds of its calls, and which calls these are; [`NONE`] where that is
-    /// not known. Empty where the request has others.
+    /// For each request the kinds of its calls, and the calls; [`NONE`] if a call is not known.
+    /// Empty if the request has other calls.
     pub(super) of: Vec<Vec<(u32, u32)>>,
 }
 
 impl PlannedCalls {
-    /// The calls of `service`, with those that are `held`. `None` where requests of a kind differ.
+    /// The calls of `service`, including those with a bound request in `held`. `None` if requests
+    /// of a kind differ.
     pub(super) fn from_bound(
         service: &Service,
         held: &[u32],
@@ -44,12 +45,12 @@ impl PlannedCalls {
         Some(PlannedCalls { of })
     }
 
-    /// Number of calls that requests should have, and that are not known.
+    /// Number of calls that requests should make and that are not known.
     pub(super) fn missing_count(&self) -> usize {
         self.of.iter().flatten().filter(|(_, call)| *call == NONE).count()
     }
 
-    /// Where a call belongs among those of a request, if that has none there yet.
+    /// The place of a call among the calls of a request, if that place is free.
     pub(super) fn place(&self, service: &Service, request: u32, call: u32) -> Option<usize> {
         let calls = &self.of[request as usize];
         let span = service.calls[call as usize];

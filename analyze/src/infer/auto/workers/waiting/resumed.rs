@@ -1,8 +1,9 @@
-//! Whom each answer let go on. Who reads an answer wakes the thread that waits for it, and does so
-//! before it reads anything else. It may wake other threads, too: one that is to read in its place,
-//! say. But such a thread goes on waiting, so it is woken once more before it does anything. Hence
-//! the last wake of a thread before it acts comes from the reader of its answer, and the answer is
-//! of the last read before that wake. A thread that reads for all may also read its own answer.
+//! Threads that responses resume. The thread that reads a response wakes the thread that waits for
+//! it, before it reads anything else. It may wake other threads, too, such as one that is to read
+//! in its place. But such a thread continues to wait, so it is woken again before it acts. Hence
+//! the last wake-up of a thread before it acts comes from the reader of its response, and the
+//! response belongs to the last read before that wake-up. A thread that reads for all may also read
+//! its own response.
 
 use rustc_hash::FxHashMap;
 
@@ -13,7 +14,7 @@ use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::infer::auto::workers::in_order::{TimedIds, align_acts, times_within};
 
-/// The request that the answer of each call let go on; [`NONE`] where that is not told.
+/// The request that the response of each call woke; [`NONE`] if that is not known.
 pub(super) fn woken_requests(
     service: &Service,
     threads: &ThreadBindings,
@@ -33,7 +34,7 @@ pub(super) fn woken_requests(
     for (reader, read) in reads {
         let Some(woken) = woken.get(&reader) else { continue };
         let mut end = 0;
-        // What one system call has read is a nanosecond apart.
+        // Messages of one system call are a nanosecond apart.
         for items in read.chunk_by(|one, next| next.0.saturating_sub(one.0) <= 1) {
             end += items.len();
             let since = items.first().map_or(i64::MIN, |(time, _)| *time);
@@ -46,7 +47,7 @@ pub(super) fn woken_requests(
     told
 }
 
-/// The calls whose answers each thread read, in order.
+/// The calls with responses that each thread read, in order.
 fn reads(service: &Service) -> FxHashMap<u32, TimedIds> {
     let mut reads: FxHashMap<u32, TimedIds> = FxHashMap::default();
     for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
@@ -58,14 +59,14 @@ fn reads(service: &Service) -> FxHashMap<u32, TimedIds> {
     reads
 }
 
-/// The threads that each thread let go on, in order.
+/// The threads that each thread woke, in order.
 fn woken_threads(
     service: &Service,
     threads: &ThreadBindings,
     acts: &ThreadActs,
     hand_offs: &[ServiceHandoff],
 ) -> FxHashMap<u32, TimedIds> {
-    // When each thread that holds requests was woken, and who did it.
+    // When each bound thread was woken, and by which thread.
     let mut wakes: FxHashMap<u32, TimedIds> =
         threads.all_threads().map(|thread| (thread, TimedIds::new())).collect();
     let mut note = |thread: u32, time: i64, by: u32| {

@@ -1,13 +1,13 @@
-//! The requests that threads hold.
+//! Bindings of threads to requests.
 
 use rustc_hash::FxHashMap;
 
 use crate::infer::auto::service::{Service, UNKNOWN_THREAD};
 
-/// A request that a thread holds: when from, until when, and which.
+/// The interval in which a thread is bound to a request: beginning, end, and request.
 type BoundInterval = (i64, i64, u32);
 
-/// Which thread holds which request.
+/// The bound intervals of each thread.
 pub(super) struct ThreadBindings(Vec<(u32, Vec<BoundInterval>)>);
 
 impl ThreadBindings {
@@ -24,24 +24,24 @@ impl ThreadBindings {
         ThreadBindings(of)
     }
 
-    /// The threads that hold a request at that time, each with it.
+    /// The threads that are bound to a request at that time, with the request.
     pub(super) fn bound_threads(&self, time: i64) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().filter_map(move |(thread, held)| Some((*thread, bound_at(held, time)?)))
     }
 
-    /// The request that a thread holds at that time.
+    /// The request that a thread is bound to at that time.
     pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<u32> {
         let place = self.0.binary_search_by_key(&thread, |(thread, _)| *thread).ok()?;
         bound_at(&self.0.get(place)?.1, time)
     }
 
-    /// All threads that hold requests.
+    /// All threads that are bound to requests.
     pub(super) fn all_threads(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(thread, _)| *thread)
     }
 }
 
-/// The one of these requests that is held at that time.
+/// The request of the interval that contains that time.
 fn bound_at(held: &[BoundInterval], time: i64) -> Option<u32> {
     let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
     held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)

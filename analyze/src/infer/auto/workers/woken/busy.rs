@@ -1,12 +1,13 @@
-//! Workers that make one call after the other themselves. Between two calls a worker lets go on who
-//! waits for the answer to the one before, and then who has waited to give it the next job. Neither
-//! need wait: who has given a job may not have come to waiting for the answer yet, and a job may
-//! lie ready. So one who was let go on alone may be of the call before, or of the one behind.
+//! Busy workers, which make one call after the other themselves. Between two calls a worker wakes
+//! the goroutine that waits for the previous response, and then the one that has waited to submit
+//! the next job. Neither need be waiting: a goroutine that has submitted a job may not wait for the
+//! response yet, and a job may already be queued. So a single woken goroutine may belong to the
+//! previous call or to the next one.
 //!
-//! Each hand-off is of one of the two calls beside it, the earlier ones of the call before. What
-//! explains most hand-offs of a worker, all calls together, is right. Calls without hand-offs
-//! between them are rather for the same request. Where another request explains as many, or none
-//! does, the call is doubted.
+//! Each hand-off belongs to one of the two adjacent calls, the earlier ones to the previous call.
+//! The assignment that explains most hand-offs of a worker, over all calls, is right. Calls without
+//! hand-offs between them are more likely for the same request. If another request explains as
+//! many, or none explains any, the call is ambiguous.
 
 use super::super::run::AttributedCall;
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_CANDIDATES};
@@ -14,20 +15,20 @@ use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_CANDIDATES};
 /// A call of a worker.
 pub(super) struct WorkerCall {
     pub(super) call: u32,
-    /// The requests of those who were let go on since the call before, in their order.
+    /// The requests of the goroutines that were woken since the previous call, in order.
     pub(super) since: Vec<u32>,
-    /// The requests that are told otherwise: of who let the worker go on for the call, and of whom
-    /// the worker let go on while it waited for the answer.
+    /// The requests that other edges lead to: from the goroutine that woke the worker for the call,
+    /// and from those that the worker woke while it waited for the response.
     pub(super) told: Vec<u32>,
 }
 
-/// Worth of an explained hand-off, and of a call for the same request as the one before it where
-/// there is no hand-off between them.
+/// Weight of an explained hand-off, and of a call for the same request as the previous one if there
+/// is no hand-off between them.
 const EXPLAINED: u32 = 2;
 const SAME: u32 = 1;
 
-/// The requests of the calls of a worker. `last` are those of whom it let go on behind the last of
-/// the `steps`, and `is_open` says whether a request was open during a call.
+/// The requests of the calls of a worker. `last` has the requests of the goroutines that it woke
+/// after the last of the `steps`, and `is_open` states whether a request was open during a call.
 pub(super) fn requests(
     steps: &[WorkerCall],
     last: &[u32],
@@ -37,7 +38,7 @@ pub(super) fn requests(
     let candidates: Vec<Vec<u32>> = (0..steps.len())
         .map(|at| {
             let step = &steps[at];
-            // Of several calls in a row, only the first and the last have hand-offs beside them.
+            // Of several calls in sequence, only the first and the last have adjacent hand-offs.
             let behind = (at..steps.len()).map(behind).find(|requests| !requests.is_empty());
             let before = steps[..=at].iter().rev().map(|step| &step.since);
             let before = before.into_iter().find(|requests| !requests.is_empty());
@@ -60,8 +61,8 @@ pub(super) fn requests(
     let of = |at: usize| -> Vec<Option<u32>> {
         candidates[at].iter().copied().map(Some).chain([None]).collect()
     };
-    // What the calls up to each one explain at best, for each of its candidates; then likewise the
-    // calls behind it.
+    // The best weight of the calls up to each one, for each of its candidates; then the same for
+    // the calls after it.
     let (mut upto, mut beyond) = (Vec::new(), vec![Vec::new(); steps.len()]);
     for (at, step) in steps.iter().enumerate() {
         let best = |request: Option<u32>| {
@@ -95,7 +96,7 @@ pub(super) fn requests(
     for (at, step) in steps.iter().enumerate() {
         let worths = upto[at].iter().zip(&beyond[at]).map(|(one, other)| one + other);
         let mut known: Vec<(Option<u32>, u32)> = of(at).into_iter().zip(worths).collect();
-        // Of as many, the first.
+        // On a tie, the first.
         known.sort_by_key(|(_, worth)| u32::MAX - worth);
         let Some((Some(request), worth)) = known.first().copied() else { continue };
         let others: Vec<Option<u32>> = known
@@ -116,7 +117,7 @@ pub(super) fn requests(
     found
 }
 
-/// Worth of the requests of a call and of the next one for the hand-offs between them.
+/// Weight of the requests of a call and of the next one for the hand-offs between them.
 fn explained_handoffs(between: &[u32], before: Option<u32>, behind: Option<u32>) -> u32 {
     if between.is_empty() {
         return if before.is_some() && before == behind { SAME } else { 0 };
@@ -135,8 +136,9 @@ fn explained_handoffs(between: &[u32], before: Option<u32>, behind: Option<u32>)
 mod tests {
     use super::*;
 
-    /// The requests of calls 0, 1, .. and whether each is known, by whom the worker let go on
-    /// before each call and behind the last. A request is open but for the calls of `closed`.
+    /// The requests of calls 0, 1, ... and whether each is known, given the goroutines that the
+    /// worker woke before each call and after the last. A request is open except during the calls
+    /// in `closed`.
     fn attributed_requests(
         since: &[&[u32]],
         told: &[(usize, u32)],
@@ -164,14 +166,14 @@ mod tests {
 
     #[test]
     fn who_has_given_the_next_job_is_let_go_on_before_the_call() {
-        // Nobody waits for the answers but the first and the last one.
+        // No goroutine waits for a response except the first and the last one.
         let given: &[&[u32]] = &[&[6], &[6, 7], &[8], &[9], &[9]];
         let all = [(6, true), (7, true), (8, true), (9, true)];
         assert_eq!(attributed_requests(given, &[], &[]), all);
         // The worker had waited for the first job.
         let given: &[&[u32]] = &[&[], &[8], &[9], &[9]];
         assert_eq!(attributed_requests(given, &[(0, 7)], &[]), [(7, true), (8, true), (9, true)]);
-        // What was answered before is not at the call.
+        // A request that was answered before a call is not its request.
         let given: &[&[u32]] = &[&[7], &[8], &[]];
         assert_eq!(attributed_requests(given, &[], &[(7, 1), (8, 0)]), [(7, true), (8, true)]);
     }
@@ -179,7 +181,7 @@ mod tests {
     #[test]
     fn what_can_be_for_either_call_is_doubted() {
         assert_eq!(attributed_requests(&[&[], &[8], &[]], &[], &[]), [(8, false), (8, false)]);
-        // Somebody else was let go on while the worker waited.
+        // Another goroutine was woken while the worker waited.
         assert_eq!(attributed_requests(&[&[], &[7]], &[(0, 8)], &[]), [(7, false)]);
     }
 

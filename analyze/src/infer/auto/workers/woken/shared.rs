@@ -1,8 +1,8 @@
-//! Goroutines that serve connections with several calls at once, as those of HTTP/2: one sends for
-//! all who ask, and another one receives all answers. Whom the one goes on for, and whom the other
-//! one lets go on next, tells of a single call nothing. But who receives answers lets those who
-//! wait for them go on in the order of the answers, before it reads more
-//! ([`in_order`](super::super::in_order)).
+//! Shared connections: goroutines that serve connections with several concurrent calls, as for
+//! HTTP/2. One goroutine sends for all callers, and another one receives all responses. The
+//! wake-ups of the sender, and the next wake-up by the receiver, are no evidence about a single
+//! call. But a receiver of responses wakes the goroutines that wait for them in the order of the
+//! responses, before it reads more ([`in_order`](super::super::in_order)).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,7 +11,7 @@ use crate::infer::auto::NONE;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::MAX_EXCEPTIONS;
 
-/// The threads that send calls, or receive answers, on connections where other calls are open.
+/// The threads that send calls, or receive responses, on connections with other open calls.
 pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
     let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
     for (call, threads) in (0..).zip(&service.call_threads) {
@@ -31,8 +31,8 @@ pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
     counts.into_keys().collect()
 }
 
-/// The threads that receive and answer several requests at once, as tasks of Tokio that have a
-/// connection of HTTP/2. None of these requests is theirs.
+/// The threads that receive and answer several concurrent requests, such as Tokio tasks with an
+/// HTTP/2 connection. They are bound to none of these requests.
 pub(super) fn receivers(service: &Service) -> FxHashSet<u32> {
     let mut received: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
     for (span, [receiver, answerer]) in service.requests.iter().zip(&service.request_threads) {
@@ -54,9 +54,10 @@ pub(super) fn receivers(service: &Service) -> FxHashSet<u32> {
     received.into_keys().collect()
 }
 
-/// Whom the answer of each call let go on, and when, by the order of the answers that `shared`
-/// threads read. `woken` are those whom each thread let go on. Of some of these, `waiters` says who
-/// may wait for answers at all, and `may_wait` whether one may then wait for that of a call.
+/// The goroutine that the response of each call woke, and when, by the order of the responses that
+/// `shared` threads read. `woken` are the threads that each thread woke. `waiters` selects those
+/// that may wait for responses at all, and `may_wait` states whether one may be waiting for the
+/// response of a call at that time.
 pub(super) fn woken_by_response(
     service: &Service,
     woken: &FxHashMap<u32, TimedIds>,
@@ -75,7 +76,7 @@ pub(super) fn woken_by_response(
     for (hearer, mut heard) in heard {
         heard.sort_unstable();
         let Some(woken) = woken.get(&hearer) else { continue };
-        // When the reader had let the same one go on before, if it has.
+        // The previous wake-up of the same goroutine by the reader, if any.
         let mut last: FxHashMap<u32, i64> = FxHashMap::default();
         let mut before: FxHashMap<(i64, u32), i64> = FxHashMap::default();
         for (time, to) in woken {
@@ -87,8 +88,8 @@ pub(super) fn woken_by_response(
             let heard = heard.iter().skip(from).take_while(|(time, _)| *time < until);
             let latest = heard.map(|(_, call)| begin(*call)).max().unwrap_or(i64::MIN);
             let mut woken = waiters(times_within(woken, first, until));
-            // Who sends is let go on, too, and waits for no answer. Who was let go on by the
-            // beginning of an answer may be once more by its end.
+            // The sender is woken, too, and waits for no response. A goroutine that was woken by
+            // the beginning of a response may be woken again by its end.
             woken.retain(|act| before(*act) < latest);
             woken
         };

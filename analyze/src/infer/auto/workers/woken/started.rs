@@ -1,10 +1,10 @@
-//! Goroutines that were started for a request, as servers of HTTP/2 do: one reads what comes on a
-//! connection and starts another one for each request, a third one writes what they answer. So the
-//! one that is started holds the request, though it has neither received it nor answers it itself.
+//! Goroutines that were started for a request, as in HTTP/2 servers: one reads a connection and
+//! starts another one for each request, and a third one writes their responses. So the started one
+//! is bound to the request, though it neither receives nor answers it itself.
 //!
-//! Who was started for which request, their order tells
-//! ([`in_order`](super::super::in_order)). That they are started for requests at all shows in the
-//! answers: they write these, or let those go on who do, if these wait.
+//! The order of the starts shows which goroutine was started for which request
+//! ([`in_order`](super::super::in_order)). That they are started for requests at all is shown by
+//! the responses: the started goroutines write these, or wake the writers, if those are waiting.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,19 +12,19 @@ use super::super::in_order::{ReaderBehaviour, TimedIds, pairs, times_within};
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 
-/// What the starts of goroutines tell.
+/// Results from the starts of goroutines.
 #[derive(Default)]
 pub(super) struct StartedGoroutines {
-    /// The goroutines that were started for requests, each with its own.
+    /// The goroutines that were started for requests, each with its request.
     pub(super) found: Vec<(u32, u32)>,
-    /// Goroutines whose request is not known.
+    /// Goroutines with an unknown request.
     pub(super) unknown: FxHashSet<u32>,
-    /// Goroutines that read requests for others, or write the answers of others.
+    /// Goroutines that read requests for others, or write the responses of others.
     pub(super) serving: FxHashSet<u32>,
 }
 
-/// What the `starts` tell of the goroutines of a service. `from` are those whom each one let go on,
-/// and `receivers` those that receive and answer several requests at once.
+/// Matches the `starts` with the requests of a service. `from` are the goroutines that each one
+/// woke, and `receivers` those that receive and answer several concurrent requests.
 pub(super) fn from_starts(
     service: &Service,
     starts: &FxHashMap<u32, TimedIds>,
@@ -34,8 +34,8 @@ pub(super) fn from_starts(
     let mut result = StartedGoroutines::default();
     for (receiver, received) in received_requests(service, starts) {
         let Some(starts) = starts.get(&receiver) else { continue };
-        // Who is waited for where it begins has nothing to do with a request, as the workers that
-        // the runtime starts to collect garbage.
+        // A goroutine that the receiver waits for at its start is unrelated to requests, such as
+        // the workers that the runtime starts for garbage collection.
         let own = from.get(&receiver).map_or(&[][..], Vec::as_slice);
         let next = |time: i64| {
             let next =
@@ -44,7 +44,7 @@ pub(super) fn from_starts(
             next.map(|(at, _)| at).min().unwrap_or(i64::MAX)
         };
         let is_waited_for = |(time, started): &(i64, u32)| {
-            // Who answers all requests that it receives is waited for with each answer.
+            // A receiver that answers all its requests is woken by each response.
             if receivers.contains(&receiver) {
                 return false;
             }
@@ -52,7 +52,7 @@ pub(super) fn from_starts(
                 from.get(started).map_or(&[][..], |own| times_within(own, *time, next(*time)));
             lets.iter().any(|(_, to)| *to == receiver)
         };
-        // Of goroutines some are started for other reasons, and some requests take none.
+        // Some goroutines are started for other reasons, and some requests start none.
         let reader = match receivers.contains(&receiver) {
             true => ReaderBehaviour::ActsOnSome,
             false => ReaderBehaviour::ActsOnAll,
@@ -64,7 +64,7 @@ pub(super) fn from_starts(
         let begun = pairs(reader, &received, done, |_, _| true);
         let mut own: Vec<(u32, u32)> =
             begun.into_iter().map(|(request, (_, started))| (started, request)).collect();
-        // Who receives may answer some requests itself.
+        // The receiver may answer some requests itself.
         own.retain(|(_, request)| {
             let [receiver, answerer] = service.request_threads[*request as usize];
             let is_other = receiver != answerer || receivers.contains(&receiver);
@@ -100,8 +100,9 @@ pub(super) fn from_starts(
     result
 }
 
-/// The requests by who acts on them, in order. Who only begins to read a connection and then starts
-/// another one that goes on with it, leaves to that one what it has read.
+/// The requests by the goroutine that acts on them, in order. A goroutine that only begins to read
+/// a connection, and then starts another one that continues, leaves the requests that it has read
+/// to that one.
 fn received_requests(
     service: &Service,
     starts: &FxHashMap<u32, TimedIds>,

@@ -1,4 +1,4 @@
-//! Services of goroutines that are made up, with what is known of each call.
+//! Synthetic services of goroutines with the known request of each call.
 
 use super::*;
 use crate::infer::auto::NONE;
@@ -6,8 +6,8 @@ use crate::infer::span::NodeSpan;
 
 mod tasks;
 
-/// The first of the goroutines that hold requests, of those that write to connections, of those
-/// that read from these, and of workers.
+/// The first of the goroutines that are bound to requests, of those that write to connections, of
+/// those that read from connections, and of workers.
 const BOUND: u32 = 1000;
 const WRITERS: u32 = 2000;
 const READERS: u32 = 3000;
@@ -17,9 +17,9 @@ fn lets_go_on(time: i64, from: u32, to: u32) -> ServiceHandoff {
     ServiceHandoff { signalled: time, woken: time, from, to, object: GOROUTINE }
 }
 
-/// A service whose requests overlap. Each asks over a connection that others write to and read
-/// from, and then has one of two workers, who are always busy, make a call. `locks` are left to
-/// strangers by workers that have just taken their work.
+/// A service with overlapping requests. Each makes a call over a connection that others write to
+/// and read from, and then has one of two workers, which are always busy, make another call. With
+/// `locks` workers that have just taken their work release a lock to an unrelated goroutine.
 fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
     let mut service = Service { window: 1_000_000, ..Service::default() };
     let mut hand_offs = Vec::new();
@@ -39,7 +39,7 @@ fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
         let work = NodeSpan { begin: begin + 250, end: begin + 420, kind: 2 };
         calls.push((work, [worker; 2], request));
         if locks {
-            // One that waits for the answer of another worker.
+            // A goroutine that waits for the response of another worker.
             hand_offs.push(lets_go_on(begin + 251, worker, BOUND + (request + 6) % 7));
         }
         hand_offs.push(lets_go_on(begin + 421, worker, holder));
@@ -54,7 +54,7 @@ fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
     (service, hand_offs, calls.iter().map(|(.., request)| *request).collect())
 }
 
-/// How many calls are given to the right request, and how many of them are known.
+/// How many calls are assigned to the right request, and how many of these are recorded.
 fn right(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> [usize; 2] {
     let found = find_woken_calls(service, hand_offs).unwrap_or_default();
     let right = found.iter().filter(|found| truth[found.call as usize] == found.request);
@@ -64,9 +64,9 @@ fn right(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> [usi
 #[test]
 fn calls_lead_to_those_who_wait_for_them() {
     let (service, hand_offs, truth) = synthetic_service(false);
-    // Those by connections are told both ways, those of workers at both ends.
+    // Calls over connections have evidence in both directions, calls of workers at both ends.
     assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
-    // Threads are looked at otherwise, as not all of it is recorded.
+    // Threads are handled differently, since not all of their wake-ups are recorded.
     let threads: Vec<ServiceHandoff> =
         hand_offs.iter().map(|hand_off| ServiceHandoff { object: 77, ..*hand_off }).collect();
     assert_eq!(find_woken_calls(&service, &threads), None);
@@ -77,11 +77,11 @@ fn calls_lead_to_those_who_wait_for_them() {
 fn a_lock_that_is_left_to_a_stranger_is_outvoted() {
     let (service, hand_offs, truth) = synthetic_service(true);
     let found = right(&service, &hand_offs, &truth);
-    // The stranger's request is not open all the time.
+    // The unrelated request is not open all the time.
     assert_eq!(found, [120, 120]);
 }
 
-/// Of each call the request, whether that is right, whether it is known, and the rival.
+/// For each call whether its request is right, whether its rival is, and whether it is recorded.
 fn checked_calls(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> Vec<[bool; 3]> {
     let found = find_woken_calls(service, hand_offs).unwrap_or_default();
     let of = |found: &AttributedCall| {
@@ -95,7 +95,7 @@ fn checked_calls(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32])
 #[test]
 fn a_hand_off_that_is_found_from_both_ends_says_it_once() {
     let (service, mut hand_offs, truth) = synthetic_service(false);
-    // Workers wait for their work, and leave a lock to a stranger before they reply.
+    // Workers wait for their work, and release a lock to an unrelated goroutine before they reply.
     for (call, (span, [worker, _])) in service.calls.iter().zip(&service.call_threads).enumerate() {
         let stranger = BOUND + (truth[call] + 1) % 7;
         if *worker >= WORKERS {
@@ -109,7 +109,7 @@ fn a_hand_off_that_is_found_from_both_ends_says_it_once() {
     assert_eq!(found, [[true, false, true]; 120]);
 }
 
-/// One goroutine sends for all requests and another one reads all answers, for three at once.
+/// One goroutine sends for all requests and another one reads all responses, for three together.
 #[test]
 fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
     let (mut service, mut hand_offs, truth) = synthetic_service(false);
@@ -127,11 +127,11 @@ fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let found = checked_calls(&service, &hand_offs, &truth);
-    // Those of the workers alone.
+    // Only the calls of the workers.
     assert_eq!(found, [[true, false, true]; 60]);
 }
 
-/// One goroutine sends for all requests, and is let go on only where it waits.
+/// One goroutine sends for all requests, and is woken only if it waits.
 #[test]
 fn a_sender_that_goes_on_by_itself_is_at_something_else() {
     let (mut service, mut hand_offs, truth) = synthetic_service(false);
@@ -146,15 +146,15 @@ fn a_sender_that_goes_on_by_itself_is_at_something_else() {
             hand_offs.push(lets_go_on(call.begin - 1, holder, WRITERS));
         }
     }
-    // The answers say nothing.
+    // Wake-ups by responses are removed.
     hand_offs.retain(|hand_off| !(READERS..WORKERS).contains(&hand_off.from));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     let found = checked_calls(&service, &hand_offs, &truth);
     assert_eq!(found, [[true, false, true]; 80]);
 }
 
-/// Workers that find a job ready, of who had waited to give it, and whose answers nobody waits for
-/// yet but the last one.
+/// Workers with queued jobs, from goroutines that had waited to submit them; only the last one is
+/// already waiting for its response.
 #[test]
 fn jobs_that_lie_ready_are_told_by_who_gave_them() {
     let mut service = Service { window: 1_000_000, ..Service::default() };
@@ -177,7 +177,7 @@ fn jobs_that_lie_ready_are_told_by_who_gave_them() {
 #[test]
 fn a_worker_that_has_called_since_is_at_something_else() {
     let (service, mut hand_offs, truth) = synthetic_service(false);
-    // Workers were let go on once, for their first work.
+    // Workers were woken once, for their first work.
     let first =
         |worker: u32| lets_go_on(100 * i64::from(worker) + 1, BOUND + worker, WORKERS + worker);
     hand_offs.extend([0, 1].map(first));
@@ -192,7 +192,7 @@ fn a_request_that_was_answered_before_is_not_that_of_a_call() {
     assert_eq!(find_woken_calls(&service, &hand_offs), None);
 }
 
-/// Two requests are begun every 200 ns, and each makes a call. What is read together is a
+/// Two requests begin every 200 ns, and each makes a call. Messages that are read together are a
 /// nanosecond apart.
 fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -> Service {
     let mut service = Service { window: 1_000_000, ..Service::default() };
@@ -208,15 +208,15 @@ fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -
     service
 }
 
-/// One goroutine sends all calls on a connection, and another one reads the answers in pairs, which
-/// lets those go on who wait for them, and who sends.
+/// One goroutine sends all calls on a connection, and another one reads the responses in pairs and
+/// wakes the goroutines that wait for them, and the sender.
 fn on_one_connection() -> (Service, Vec<ServiceHandoff>) {
     let mut service = pairs(|request| [BOUND + request; 2], |_| [WRITERS, READERS]);
     service.call_before = (0..60_u32).map(|call| call.checked_sub(1).unwrap_or(NONE)).collect();
     let mut hand_offs = Vec::new();
     for request in (0..60_u32).step_by(2) {
         let begin = 100 * i64::from(request);
-        // The sender waited for the first of them; what it does next is for somebody else.
+        // The sender waited for the first of them; its next wake-up is for another request.
         hand_offs.push(lets_go_on(begin + 40, BOUND + request, WRITERS));
         hand_offs.push(lets_go_on(begin + 60, WRITERS, BOUND + request.saturating_sub(4)));
         hand_offs.push(lets_go_on(begin + 510, READERS, BOUND + request));
@@ -232,17 +232,17 @@ fn answers_that_are_read_together_let_those_go_on_who_wait_in_their_order() {
     let (service, mut hand_offs) = on_one_connection();
     let truth: Vec<u32> = (0..60).collect();
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
-    // One who did not wait yet was not let go on.
+    // A goroutine that did not wait yet was not woken.
     hand_offs.retain(|hand_off| hand_off.to != BOUND + 21);
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 58]);
 }
 
-/// Who waits for an answer is let go on by its beginning, and once more by its end, which the next
-/// read has brought.
+/// A goroutine that waits for a response is woken by its beginning, and again by its end, which
+/// came with the next read.
 #[test]
 fn who_is_let_go_on_twice_by_an_answer_waits_for_it_once() {
     let (mut service, mut hand_offs) = on_one_connection();
-    // Of the two whose answers that read has brought, one has asked since.
+    // One of the two with responses in that read has made its call since.
     service.calls[21].begin = 2400;
     hand_offs.push(lets_go_on(2505, READERS, BOUND + 18));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
@@ -268,11 +268,11 @@ fn who_waits_for_an_answer_had_its_request_before() {
     let truth: Vec<u32> = (0..60).collect();
     let (mut service, mut hand_offs) = on_one_connection();
     service.calls[24].begin = 2600;
-    // Two wait, and between them another one is let go on for something else.
+    // Two wait, and between them another one is woken for a different reason.
     hand_offs.push(lets_go_on(2535, READERS, BOUND + 24));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
-    // Only one of the two waits, so as many are let go on as answers were read.
+    // Only one of the two waits, so as many are woken as responses were read.
     hand_offs.retain(|hand_off| {
         let is_reader = hand_off.from == READERS && (2500..2700).contains(&hand_off.signalled);
         !is_reader || hand_off.to == BOUND + 24 || hand_off.signalled == 2540
@@ -289,8 +289,8 @@ fn who_sends_for_several_tells_of_none() {
     assert_eq!(find_woken_calls(&service, &hand_offs), None);
 }
 
-/// One goroutine reads all requests in pairs and starts one for each, which calls, and lets another
-/// one go on that writes all answers.
+/// One goroutine reads all requests in pairs and starts one for each, which makes a call, and wakes
+/// another one that writes all responses.
 fn started() -> (Service, Vec<ServiceHandoff>) {
     let service = pairs(|_| [READERS, WRITERS], |request| [BOUND + request; 2]);
     let mut hand_offs = Vec::new();
@@ -363,7 +363,7 @@ fn who_was_started_for_an_unknown_request_says_nothing() {
     let truth: Vec<u32> = (0..60).collect();
     let two = service.requests[20].begin;
     hand_offs.push(ServiceHandoff { object: STARTED, ..lets_go_on(two + 11, READERS, WORKERS) });
-    // Each leaves a lock to a stranger behind its call.
+    // Each releases a lock to an unrelated goroutine after its call.
     for (request, span) in (0..60_u32).zip(&service.calls) {
         hand_offs.push(lets_go_on(span.end + 1, BOUND + request, BOUND + (request + 58) % 60));
     }

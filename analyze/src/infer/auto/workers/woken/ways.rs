@@ -1,46 +1,47 @@
-//! The ways from a goroutine to the one that holds a request: forwards along those whom each one
-//! lets go on, and backwards along those who let it go on or started it.
+//! The wake-up graph of goroutines, with paths to the one that is bound to a request: forwards
+//! along the goroutines that each one wakes, and backwards along those that woke or started it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::in_order::TimedIds;
 use crate::tuning::auto::workers::MAX_STEPS;
 
-/// What goroutines hold, and whom they let go on.
+/// Bindings of goroutines to requests, and the wake-up edges between them.
 pub(super) struct WakeUpGraph {
-    /// The requests that each thread receives and answers itself: when from, until when, and which.
+    /// The requests that each thread receives and answers itself: beginning, end, and request.
     pub(super) bound: FxHashMap<u32, Vec<(i64, i64, u32)>>,
-    /// When each thread let which other one go on.
+    /// When each thread woke which other one.
     pub(super) from: FxHashMap<u32, TimedIds>,
-    /// When each thread was let go on or started, and by which other one.
+    /// When each thread was woken or started, and by which other one.
     pub(super) to: FxHashMap<u32, TimedIds>,
     /// When each thread made a call.
     pub(super) made: FxHashMap<u32, Vec<i64>>,
-    /// When each thread received an answer.
+    /// When each thread received a response.
     pub(super) received: FxHashMap<u32, Vec<i64>>,
-    /// The threads that serve connections with several calls at once.
+    /// The threads that serve connections with several concurrent calls.
     pub(super) shared: FxHashSet<u32>,
-    /// Whom the answers that those have read let go on, by the calls.
+    /// The goroutines woken by the responses that these have read, by call.
     pub(super) waited: FxHashMap<u32, (i64, u32)>,
-    /// The threads that were started for a request that is not known.
+    /// The threads that were started for an unknown request.
     pub(super) unknown: FxHashSet<u32>,
 }
 
 impl WakeUpGraph {
-    /// The request that a thread holds at a time.
+    /// The request that a thread is bound to at a time.
     pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<u32> {
         let held = self.bound.get(&thread)?;
         let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
         held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
     }
 
-    /// The request of a goroutine that was let go on, or of whom it lets go on next.
+    /// The request of a goroutine that was woken, or of the one that it wakes next.
     pub(super) fn woken_request(&self, thread: u32, time: i64) -> Option<u32> {
         let held = self.bound_request(thread, time);
         held.or_else(|| Some(self.follow_forwards(thread, time)?.request))
     }
 
-    /// The request of who waits for the answer of a call, or of who started that one.
+    /// The request of the goroutine that waits for the response of a call, or of the one that
+    /// started it.
     pub(super) fn waiting_request(&self, call: u32) -> Option<RequestClaim> {
         let (time, thread) = *self.waited.get(&call)?;
         let held =
@@ -49,7 +50,8 @@ impl WakeUpGraph {
         said.or_else(|| self.follow_backwards(thread, time - 1))
     }
 
-    /// The request of whom a thread lets go on next, or that one, and so on.
+    /// The request of the goroutine that a thread wakes next, or of the one that that wakes, and so
+    /// on.
     pub(super) fn follow_forwards(&self, mut thread: u32, mut time: i64) -> Option<RequestClaim> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
@@ -67,7 +69,7 @@ impl WakeUpGraph {
         None
     }
 
-    /// The request of who let a thread go on, or of who let that one, and so on.
+    /// The request of the goroutine that woke a thread, or of the one that woke that, and so on.
     pub(super) fn follow_backwards(&self, mut thread: u32, mut time: i64) -> Option<RequestClaim> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
@@ -91,17 +93,17 @@ impl WakeUpGraph {
     }
 }
 
-/// How many of these times are from the one to the other, both included.
+/// Number of these times from `first` to `last`, both included.
 pub(super) fn count_between(times: &[i64], first: i64, last: i64) -> usize {
     let until = times.partition_point(|time| *time <= last);
     until.saturating_sub(times.partition_point(|time| *time < first))
 }
 
-/// What is said of a call's request.
+/// A claim about the request of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestClaim {
     pub(super) request: u32,
-    /// The hand-off that was followed first: when and with whom, and whose it was. `None` where a
-    /// goroutine holds the request itself.
+    /// The hand-off that was followed first: its time, the other goroutine, and its own. `None` if
+    /// a goroutine is bound to the request itself.
     pub(super) by: Option<((i64, u32), u32)>,
 }

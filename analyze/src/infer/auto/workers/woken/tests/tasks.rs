@@ -1,8 +1,9 @@
-//! What tasks of Tokio do otherwise than goroutines.
+//! Differences of Tokio tasks from goroutines.
 
 use super::*;
 
-/// One task reads all requests in pairs, starts one for each, which calls, and writes the answers.
+/// One task reads all requests in pairs, starts one for each, which makes a call, and writes the
+/// responses.
 fn received_and_answered() -> (Service, Vec<ServiceHandoff>) {
     let service = pairs(|_| [READERS; 2], |request| [BOUND + request; 2]);
     let mut hand_offs = Vec::new();
@@ -20,7 +21,7 @@ fn who_receives_and_answers_several_requests_holds_none() {
     let (service, hand_offs) = received_and_answered();
     let truth: Vec<u32> = (0..60).collect();
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
-    // One whose start is not known lets the reader go on, which has read another request since.
+    // A task with an unknown start wakes the reader, which has read another request since.
     let (mut service, mut hand_offs) = received_and_answered();
     hand_offs.retain(|hand_off| hand_off.to != BOUND + 20);
     let begin = service.requests[20].begin;
@@ -28,7 +29,7 @@ fn who_receives_and_answers_several_requests_holds_none() {
     hand_offs.push(lets_go_on(begin + 65, BOUND + 20, READERS));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 58]);
-    // One that goes on with what it waits for at once, and lets the reader go on.
+    // A task that need not wait continues immediately, and wakes the reader.
     let (service, mut hand_offs) = received_and_answered();
     hand_offs.push(lets_go_on(service.requests[20].begin + 12, BOUND + 20, READERS));
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
@@ -38,7 +39,7 @@ fn who_receives_and_answers_several_requests_holds_none() {
 #[test]
 fn a_reader_may_read_all_that_there_is_before_it_acts() {
     let (service, mut hand_offs) = on_one_connection();
-    // The pair before is let go on behind the next read, too.
+    // The previous pair is woken after the next read, too.
     for hand_off in &mut hand_offs {
         let (pair, behind) = ((hand_off.signalled - 500) / 200, (hand_off.signalled - 500) % 200);
         if hand_off.from == READERS && pair % 2 == 0 {
@@ -62,8 +63,8 @@ fn who_leads_nowhere_waits_for_no_answer() {
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
 }
 
-/// The beginning of an answer is for a task that lets the request's own go on. The rest of it lets
-/// that one go on once more.
+/// The beginning of a response is for a task that wakes the one bound to the request. The rest of
+/// the response wakes that one again.
 #[test]
 fn who_goes_on_with_the_rest_of_an_answer_waits_for_none() {
     let (service, mut hand_offs) = on_one_connection();
