@@ -18,11 +18,11 @@ pub(super) const DELIVERY: u32 = 1 << 31;
 /// The requests that a node received and the calls that it made, each by time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeCalls<'a> {
-    /// When the requests were received, and answered.
+    /// Times at which the requests were received, and answered.
     pub(super) requests: &'a [NodeSpan],
     /// The requests as calls of the trace, or marked as [`DELIVERY`].
     pub(super) request_calls: &'a [u32],
-    /// When the calls were made, and answered.
+    /// Times at which the calls were made, and answered.
     pub(super) calls: &'a [NodeSpan],
     /// The calls, as calls of the trace.
     pub(super) made_calls: &'a [u32],

@@ -77,7 +77,7 @@ pub(crate) mod pairing {
     /// Number of parts among which flows are divided, to be paired on all processors.
     pub(crate) const PARTITIONS: u64 = 8;
     /// Maximum number of open requests that are checked for having been lost: no client repeats a
-    /// request more often, and most responses need no check for loss at all.
+    /// request more often, and a response to older ones is not worth the search.
     pub(crate) const MAX_LOST: usize = 16;
 }
 

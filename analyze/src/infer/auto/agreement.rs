@@ -58,7 +58,7 @@ impl RestartConsensus {
         self.all[class].min(of_kind)
     }
 
-    /// Lowers the shares of each call to the consensus, and spreads the difference over the other
+    /// Lowers the shares of each call to the consensus, and spreads the difference over the
     /// candidate requests of the call.
     pub(super) fn calibrate_shares(
         &self,
@@ -123,7 +123,7 @@ fn worth(
         seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
     });
     // Two independent assignments that are right with the same probability agree with its square. A
-    // class with too few calls is limited by the class with fewer candidates.
+    // class with too few calls has the value of the class with fewer candidates.
     let worth = |seen: [[f64; 2]; CLASSES]| {
         let mut worth = 1.0;
         seen.map(|[all, same]| {

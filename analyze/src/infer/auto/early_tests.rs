@@ -9,7 +9,7 @@ use crate::infer::auto::tests::{MS, infer, lot, parents};
 /// rung for takes all letters in the box or, with `one_by_one`, only the letter of the ring.
 fn count_early_work(one_by_one: bool) -> (usize, usize) {
     let mut fixture = Fixture::new();
-    // When a letter is put into the box, and when its bell is heard.
+    // Times at which a letter is put into the box, and its bell is heard.
     let mut letters: Vec<[i64; 3]> = (0..300)
         .map(|at| {
             let asked = 40 * MS * (at / 3) + at % 3 * (1 + lot(at, 12)) * MS / 4 + lot(at, 9000);

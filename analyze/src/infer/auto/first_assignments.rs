@@ -162,7 +162,7 @@ fn delegated_requests(service: &Service) -> Vec<u32> {
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut order: Vec<u32> = (0..service.calls.len() as u32).collect();
     order.sort_by_key(|call| service.calls[*call as usize].end);
-    // When all requests up to each one are closed.
+    // Times at which all requests up to each one are closed.
     let closed = (0..service.requests.len() as u32).scan(i64::MIN, |latest, request| {
         *latest = service.closed_at(request).max(*latest);
         Some(*latest)

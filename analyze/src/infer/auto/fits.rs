@@ -63,7 +63,7 @@ impl Service {
             .collect()
     }
 
-    /// How each call fits the requests.
+    /// Matches each call with the requests.
     pub(super) fn match_requests(&self) -> Vec<RequestMatch> {
         let mut open: Vec<u32> = Vec::new();
         // The request that each thread received last.

@@ -14,8 +14,8 @@ type CorrectCounts = HashMap<&'static str, (usize, usize)>;
 #[derive(Default)]
 struct RetryTrace {
     flows: i64,
-    /// When each message was sent, from which node, to which node, over which connection, and
-    /// whether it is a response.
+    /// For each message its sending time, sender, receiver, connection, and whether it is a
+    /// response.
     sent: Vec<(i64, &'static str, &'static str, i64, bool)>,
     lost: Vec<i64>,
     /// Whether all are datagrams.

@@ -197,8 +197,8 @@ impl<'trace> Jobs<'trace> {
     }
 }
 
-/// When the worker asked for more after each delivery or, if it never asks, when it received more
-/// after it had sent something.
+/// Time at which the worker asked for more after each delivery or, if it never asks, when it
+/// received more after it had sent something.
 fn ends(
     trace: &MessageTrace,
     calls: &Calls,

@@ -47,7 +47,7 @@ impl<'a> NodeClocks<'a> {
         self.known[self.naming.hop(row) as usize][side]
     }
 
-    /// When `node` sent the message; `None` if that is not known.
+    /// Time at which `node` sent the message; `None` if that is not known.
     pub(super) fn sent_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.send_first(row);
@@ -56,8 +56,8 @@ impl<'a> NodeClocks<'a> {
         trace.send_ts(row).or_else(|| trace.arrival_time(row).filter(|_| !known))
     }
 
-    /// When the first byte of the message was received by `node`; `None` if it was not, or that is
-    /// not known.
+    /// Time at which the first byte of the message was received by `node`; `None` if it was not, or
+    /// that is not known.
     pub(super) fn received_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.recv_first(row).or(trace.recv_last(row));

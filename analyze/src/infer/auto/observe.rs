@@ -135,13 +135,13 @@ impl<'a> Observer<'a> {
             .map(|row| if row < self.trace.len() { self.trace.bytes(row) } else { UNKNOWN_SIZE })
     }
 
-    /// When the message of that row was sent, on the clock of its sender.
+    /// Time at which the message of that row was sent, on the clock of its sender.
     fn sent_time(&self, sender: u32, row: usize) -> Option<i64> {
         let time = self.clocks.sent_time(sender, self.trace, row)?;
         Some(self.side_by_side.sent_time(row, time))
     }
 
-    /// When the message of that row was received, on the clock of its receiver.
+    /// Time at which the message of that row was received, on the clock of its receiver.
     fn received_time(&self, receiver: u32, row: usize) -> Option<i64> {
         let time = self.clocks.received_time(receiver, self.trace, row)?;
         Some(self.side_by_side.received_time(row, time))

@@ -21,7 +21,7 @@ pub(super) struct WorkerPool {
     pub(super) bound_to: Vec<u32>,
     /// The alternative job of each call; [`NONE`] if no other job was waiting.
     pub(super) alternative_job: Vec<u32>,
-    /// When each job ends; requests that are not jobs are missing.
+    /// The end of each job; requests that are not jobs are missing.
     pub(super) ends: FxHashMap<u32, i64>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct StoryMessage {
     flow: i64,
     accepting: bool,
     pub(super) sent: i64,
-    /// When it was read, if the reader is late.
+    /// Time at which it was read, if the reader is late.
     pub(super) read: Option<i64>,
     bytes: i64,
     pub(super) cause: Option<usize>,
@@ -142,7 +142,7 @@ impl Story {
 struct PoppingWorker {
     name: String,
     flow: i64,
-    /// When it asked, and with which message.
+    /// Time at which it asked, and the message.
     asked: (i64, usize),
 }
 

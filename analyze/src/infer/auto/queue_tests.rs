@@ -207,7 +207,7 @@ fn pooled(every: i64, jobs: i64) -> Story {
     let subscribed = story.ask(on, -40 * MS, 30, None, "subscribe");
     story.reply(on, -39 * MS, 12, subscribed, "subscribed");
     let mut free = [0; 4];
-    // When each job ends; the job four places before a new one has ended by then.
+    // The end of each job; the job four places before a new one has ended by then.
     let mut done: Vec<i64> = Vec::new();
     for at in 0..jobs {
         let begin = every * at + lot(at, every);

@@ -86,8 +86,8 @@ pub(super) struct Service {
     pub(super) until: Option<i64>,
     /// Kinds of evidence that are enabled.
     pub(super) evidence: EnabledEvidence,
-    /// When the only thread was active, sorted, if delays are measured in its time. Otherwise
-    /// empty.
+    /// Times at which the only thread was active, sorted, if delays are measured in its time.
+    /// Otherwise empty.
     pub(super) active_at: Vec<i64>,
     /// The times of the first and the last call that one system call sent, for each system call
     /// that sent several, in order.
@@ -262,7 +262,7 @@ impl Service {
         }
     }
 
-    /// When the request ended.
+    /// The end of the request.
     #[inline]
     pub(super) fn request_end(&self, request: &NodeSpan) -> i64 {
         let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
@@ -274,7 +274,7 @@ impl Service {
         end.max(request.begin)
     }
 
-    /// When no more calls are made for the request.
+    /// Time after which no more calls are made for the request.
     #[inline]
     pub(super) fn closed_at(&self, request: u32) -> i64 {
         let span = &self.requests[request as usize];

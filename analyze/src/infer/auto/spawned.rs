@@ -27,10 +27,10 @@ pub(super) struct SpawnedProcesses {
 pub(super) struct SpawnedProcess {
     /// The node that started it or its first intermediate process.
     pub(super) starter: u32,
-    /// When it was started, on its host's clock.
+    /// Time at which it was started, on its host's clock.
     pub(super) begin: i64,
-    /// When it received or sent its last message; [`OPEN`] if it waits for a response that never
-    /// came.
+    /// Time at which it received or sent its last message; [`OPEN`] if it waits for a response that
+    /// never came.
     pub(super) end: i64,
     /// Its first call, which represents all of them.
     pub(super) first_call: u32,
@@ -46,7 +46,7 @@ impl SpawnedProcesses {
     ) -> SpawnedProcesses {
         let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
-        // When each node received its first request.
+        // Times at which each node received its first request.
         let mut asked: FxHashMap<u32, i64> = FxHashMap::default();
         let mut children: FxHashMap<u32, SpawnedProcess> = FxHashMap::default();
         for call in 0..calls.len() {
@@ -175,8 +175,8 @@ impl SpawnedProcesses {
     }
 }
 
-/// When the request of a call with request row `row` was answered, by the likeliest links; `None`
-/// if it was not.
+/// Time at which the request of a call with request row `row` was answered, by the likeliest links;
+/// `None` if it was not.
 fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
     for _ in 0..CALLS_BACK {
         let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;

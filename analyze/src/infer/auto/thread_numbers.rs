@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::service::UNKNOWN_THREAD;
 
-/// Numbers for threads. A process has one number for each of its threads, whichever name the
-/// process has.
+/// Numbers for threads. A pair of process and thread id has one number, whichever name the process
+/// has.
 #[derive(Default)]
 pub(super) struct ThreadNumbers(FxHashMap<(NodeId, i32), u32>);
 

@@ -41,7 +41,7 @@ pub(super) fn timer_calls(requests: &[NodeSpan], calls: &[NodeSpan], window: i64
     calls.iter().map(|call| is_timer.contains_key(&call.kind)).collect()
 }
 
-/// When the spans of each kind begin.
+/// The beginnings of the spans of each kind.
 fn begins_by_kind(spans: &[NodeSpan]) -> FxHashMap<u32, Vec<i64>> {
     let mut kinds: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
     for span in spans {

@@ -184,7 +184,7 @@ mod tests {
         services[node(4)].requests = vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS];
         pool_processes(&mut services, &naming);
         let count = |process: usize| services[node(process)].requests.len();
-        // The first two are enough; the fourth is the only one of its name, and the fifth was
+        // The first two are enough; the fourth remains alone, and the fifth was
         // enough before.
         assert_eq!([0, 1, 2, 3, 4].map(count), [ENOUGH_REQUESTS, 0, 1, 1, ENOUGH_REQUESTS]);
         assert_eq!([0, 2, 4].map(|at| services[node(at)].is_loop.is_some()), [true, false, false]);

@@ -22,7 +22,8 @@ pub(super) enum Trigger {
 }
 
 impl Trigger {
-    /// When it happened to a request that made the calls `made` before `time`; `None`: it did not.
+    /// Time at which it happened to a request that made the calls `made` before `time`; `None`: it
+    /// did not.
     pub(super) fn time(
         self,
         service: &Service,

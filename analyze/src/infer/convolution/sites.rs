@@ -34,7 +34,7 @@ pub(super) struct MessageGroup {
     pub(super) hop: u32,
     /// Whether clients sent them, so that they begin paths.
     pub(super) begins: bool,
-    /// When they were sent, by place and time.
+    /// Times at which they were sent, by place and time.
     pub(super) sent: Vec<SiteEvent>,
 }
 

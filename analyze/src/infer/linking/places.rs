@@ -13,7 +13,7 @@ use crate::options::Options;
 /// A message at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlaceEvent {
-    /// When it arrived or departed: nanoseconds, common clock.
+    /// Time at which it arrived or departed: nanoseconds, common clock.
     pub(super) time: i64,
     /// The row of the message.
     pub(super) message: u32,

@@ -62,7 +62,7 @@ impl NestingSlices {
 }
 
 impl NodeSweep {
-    /// When the next call returns.
+    /// Time at which the next call returns.
     fn next_return(&self, node: &NodeCallPairs) -> Option<i64> {
         node.returns.get(self.next).map(|child| node.children[*child as usize].end)
     }

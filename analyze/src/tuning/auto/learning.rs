@@ -67,8 +67,8 @@ pub(crate) mod rounds {
     pub(crate) const RELEARN_FACTOR: usize = 2;
     /// Share of requests or calls of new kinds from which a batch is worth learning from again.
     pub(crate) const RELEARN_NEW_SHARE: f64 = 0.1;
-    /// Maximum number of shapes of requests; each search adds some, and beyond this number they are
-    /// dropped.
+    /// Maximum number of shapes of requests; each search adds some, and with more the model is
+    /// learned again.
     pub(crate) const MAX_SHAPES: usize = 1 << 16;
     /// Share of background calls from which the learned model is considered wrong.
     pub(crate) const LOST_SHARE: f64 = 0.3;

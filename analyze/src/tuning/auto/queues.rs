@@ -100,7 +100,7 @@ pub(crate) mod broker {
     pub(crate) const MAX_KINDS: usize = 64;
     /// Maximum number of consecutive messages from one sender that are skipped.
     pub(crate) const MAX_PASSED: usize = 16;
-    /// Number of messages among which at least one counts as many.
+    /// Number of messages of a flow among which one ambiguous one is considered many.
     pub(crate) const MANY_DIVISOR: u32 = 5;
 }
 

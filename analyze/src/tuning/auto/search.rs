@@ -7,7 +7,7 @@ pub(crate) mod doubted {
     /// Share of ambiguous calls of a service from which there is a warning.
     pub(crate) const GUESSED_SHARE: f64 = 0.5;
     /// Largest share of a link's probability that a warning takes: the most likely parent stays so,
-    /// but barely.
+    /// but no more than that is claimed.
     pub(crate) const MAX_AMBIGUITY: f64 = 0.45;
     /// Share of the distance at which the likeliest parent would be no likelier than none.
     pub(crate) const MARGIN_SHARE: f64 = 0.9;

@@ -8,9 +8,9 @@ use crate::tuning::auto::queues::early::{
 /// A message that announces work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkAnnouncement {
-    /// When it arrived.
+    /// Time at which it arrived.
     pub(super) begin: i64,
-    /// When its sender had received its own request: the work cannot start before that.
+    /// Time at which its sender had received its own request: the work cannot start before that.
     pub(super) since: i64,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct RepliesOfKind {
 pub(super) struct Broker {
     pub(super) receipts: Vec<ReceiptsOfKind>,
     pub(super) replies: Vec<RepliesOfKind>,
-    /// When it received responses to calls of its own.
+    /// Times at which it received responses to calls of its own.
     own_answers: Vec<i64>,
     /// Replies of kinds with too few messages.
     rare: Vec<BrokerReply>,

@@ -87,7 +87,7 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<
 /// to its signal. The item is in the queue at some time in between, so a thread that is woken by
 /// another one meanwhile may take it first.
 struct PendingHandoffs {
-    /// When they begin, and when they end, both in order.
+    /// Times at which they begin, and at which they end, both in order.
     of: FxHashMap<i64, [Vec<i64>; 2]>,
 }
 

@@ -182,8 +182,8 @@ impl DelegatedWrites<'_> {
     }
 }
 
-/// When the first call on the connection of each call was answered. Empty if no connection is
-/// known.
+/// Time at which the first call on the connection of each call was answered. Empty if no connection
+/// is known.
 fn first_answers(service: &Service) -> Vec<i64> {
     // The first call on the connection of each call.
     let mut first: Vec<u32> = Vec::new();

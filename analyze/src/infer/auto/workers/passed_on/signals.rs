@@ -14,9 +14,9 @@ use crate::tuning::auto::workers::passed_on::MIN_ALIKE;
 
 /// The signals of workers after their calls.
 pub(super) struct WorkerSignals {
-    /// When each worker signalled, in order.
+    /// Times at which each worker signalled, in order.
     times: FxHashMap<u32, Vec<i64>>,
-    /// When each worker began a call, in order.
+    /// Times at which each worker began a call, in order.
     begins: FxHashMap<u32, Vec<i64>>,
     /// Number of signals between a run and its response; `None` if it varies.
     before: Option<usize>,
@@ -68,8 +68,8 @@ impl WorkerSignals {
         times.get(begin..end).unwrap_or_default()
     }
 
-    /// When the response of a run was delegated, as far as is known: the end of its last call if
-    /// signals do not show it.
+    /// Time at which the response of a run was delegated, as far as is known: the end of its last
+    /// call if signals do not show it.
     pub(super) fn delegated_at(&self, run: &WorkerRun) -> i64 {
         let begins = self.begins.get(&run.thread).map_or(&[][..], Vec::as_slice);
         let next = begins.get(begins.partition_point(|begin| *begin < run.end));

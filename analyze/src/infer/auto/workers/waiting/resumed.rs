@@ -66,7 +66,7 @@ fn woken_threads(
     acts: &ThreadActs,
     hand_offs: &[ServiceHandoff],
 ) -> FxHashMap<u32, TimedIds> {
-    // When each bound thread was woken, and by which thread.
+    // Times at which each bound thread was woken, and the threads that woke it.
     let mut wakes: FxHashMap<u32, TimedIds> =
         threads.all_threads().map(|thread| (thread, TimedIds::new())).collect();
     let mut note = |thread: u32, time: i64, by: u32| {

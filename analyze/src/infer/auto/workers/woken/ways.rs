@@ -10,13 +10,13 @@ use crate::tuning::auto::workers::MAX_STEPS;
 pub(super) struct WakeUpGraph {
     /// The requests that each thread receives and answers itself: beginning, end, and request.
     pub(super) bound: FxHashMap<u32, Vec<(i64, i64, u32)>>,
-    /// When each thread woke which other one.
+    /// The threads that each thread woke, with the times.
     pub(super) from: FxHashMap<u32, TimedIds>,
-    /// When each thread was woken or started, and by which other one.
+    /// The threads that woke or started each thread, with the times.
     pub(super) to: FxHashMap<u32, TimedIds>,
-    /// When each thread made a call.
+    /// Times at which each thread made a call.
     pub(super) made: FxHashMap<u32, Vec<i64>>,
-    /// When each thread received a response.
+    /// Times at which each thread received a response.
     pub(super) received: FxHashMap<u32, Vec<i64>>,
     /// The threads that serve connections with several concurrent calls.
     pub(super) shared: FxHashSet<u32>,
