@@ -1,5 +1,5 @@
-//! The graph that the convolution algorithm finds in a data directory, path by path, the most
-//! frequent first.
+//! Prints the path graph that the convolution algorithm infers from a data directory, path by path,
+//! the most frequent first.
 //!
 //! `cargo run --release -p analyze --example graph -- DIR [TIME-STEP-MS [N [S [V-MS]]]]`
 

@@ -1,5 +1,5 @@
-//! How fast an analysis is, on a trace made up of requests through three tiers: client -> web ->
-//! app -> db, twice, and back, eight messages a request, with exponential delays.
+//! Measures the speed of an analysis on a synthetic trace of requests through three tiers: client
+//! -> web -> app -> db, twice, and back, eight messages per request, with exponential delays.
 //!
 //! `cargo run --release -p analyze --example speed -- [MESSAGES] [PARALLELISM] [TRY-BOTH-LIMIT]
 //! [ALGORITHM]`
@@ -14,7 +14,7 @@ use message_trace::{
     NodeEnd, NodeId, Progress, TransportProtocol,
 };
 
-/// Mean delay at a node and mean latency of the network, in nanoseconds.
+/// Mean processing delay at a node and mean network latency, in nanoseconds.
 const NODE: f64 = 1_000_000.0;
 const NETWORK: f64 = 100_000.0;
 
@@ -65,7 +65,7 @@ impl Progress for Steps {
     fn advance_step(&self, _: u64) {}
 }
 
-/// A trace of requests that begin so often that `parallelism` are under way at a time.
+/// Builds a trace whose requests begin so often that `parallelism` of them are open at a time.
 fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
     let mut trace = MessageTrace::default();
     let names = ["load", "web", "app", "app", "app", "app", "db"];
@@ -129,7 +129,7 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
     trace
 }
 
-/// A linear congruential generator: the same trace every time.
+/// A linear congruential generator, which gives the same trace every time.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The whole of an analysis, from the trace to what is left in the data directory: `links.parquet`,
+//! The whole analysis, from the trace to its output in the data directory: `links.parquet`,
 //! `paths.parquet`, `patterns.parquet` and, with the options and totals, `analysis.json`.
 
 use message_trace::{DataDir, DataPath, PathError, Progress};
@@ -17,54 +17,54 @@ use crate::options::Options;
 use crate::paths::PathBuilder;
 use crate::warnings::PathWarning;
 
-/// Figures about an analysis as a whole.
+/// Figures of the analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnalysisTotals {
     /// Messages of the trace.
     pub messages: u64,
-    /// From the first event of the trace to the last, in nanoseconds.
+    /// Time from the first event of the trace to the last, in nanoseconds.
     pub span: i64,
     /// Pairs of a message and a possible parent.
     pub links: u64,
-    /// Circles of messages that seemed to be each other's causes, and were broken.
+    /// Cycles of messages that seemed to cause each other; each was broken at one link.
     pub circles: u64,
-    /// Expected number of spontaneous messages: the sum of the probabilities of being one.
+    /// Expected number of spontaneous messages: the sum of their probabilities of being
+    /// spontaneous.
     pub spontaneous: f64,
     /// Messages from which instances were built.
     pub roots: u64,
-    /// Roots with more links to be tried both ways than the bound allows.
+    /// Roots with more ambiguous links than the limit on links that are tried both ways.
     pub roots_bounded: u64,
     /// Path instances.
     pub instances: u64,
-    /// Expected number of real ones: the sum of their probabilities.
+    /// Expected number of real instances: the sum of the instances' probabilities.
     pub instances_expected: f64,
-    /// Instances that reached the bound on their size, and were cut off there.
+    /// Instances that were cut off because they reached the limit on their size.
     pub instances_cut: u64,
-    /// Further instances, each too unlikely to be kept beside others of its root.
+    /// Further instances, each too unlikely to be kept in addition to the others of its root.
     pub instances_unlikely: u64,
     /// Path patterns.
     pub patterns: u64,
-    /// Calls whose causes are known by hand-offs between threads. The summary is silent where there
-    /// are none.
+    /// Calls with causes that hand-offs between threads show. Omitted from the summary if 0.
     #[serde(skip_serializing_if = "is_none")]
     pub handed_on: u64,
 }
 
-/// Whether a count is 0.
+/// Returns whether a count is 0.
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// Infers links, path instances and path patterns from the messages of `dir`, and leaves them
-/// there: `links.parquet`, `paths.parquet`, `patterns.parquet` and, written last, so that where it
-/// is all is, the summary.
+/// Infers links, path instances and path patterns from the messages of `dir`, and writes them
+/// there: `links.parquet`, `paths.parquet`, `patterns.parquet`. The summary is written last; its
+/// presence shows that the output is complete.
 ///
-/// The trace is looked at in stretches of [`Options::stretch`] messages, one after the other
-/// (docs/decisions/0405). A path is built from the stretch that its root is in and the next one.
+/// The trace is processed in batches of [`Options::stretch`] messages, one after the other
+/// (docs/decisions/0405). A path is built from the batch of its root and the next batch.
 ///
 /// # Errors
-/// When the messages cannot be read, or a file cannot be written.
+/// If the messages cannot be read, or a file cannot be written.
 pub fn analyze(
     dir: &DataDir,
     options: &Options,
@@ -73,11 +73,11 @@ pub fn analyze(
     analyze_by(&mut *options.algorithm.begin_inference(), dir, options, progress)
 }
 
-/// As [`analyze`], by an inference that is at its beginning. `options` has the name of its
-/// algorithm, which need not be one of [`ALGORITHMS`](crate::ALGORITHMS).
+/// Like [`analyze`], with a new `inference`. `options` contains the name of its algorithm, which
+/// need not be one of [`ALGORITHMS`](crate::ALGORITHMS).
 ///
 /// # Errors
-/// Those of [`analyze`].
+/// Same as [`analyze`].
 pub fn analyze_by(
     inference: &mut dyn Inference,
     dir: &DataDir,
@@ -143,7 +143,7 @@ pub fn analyze_by(
         progress.begin_step("writing links", 0);
         links.append_links(&found, own, stretch.first)?;
         paths.append_batch(&stretch, naming, &found);
-        // The stretch and its links are needed no more, and paths take room themselves.
+        // The batch and its links are no longer needed, and building paths needs memory.
         drop((stretch, found, handoffs));
         paths.build_previous(progress)
     })?;
@@ -174,14 +174,14 @@ pub fn analyze_by(
     Ok(result)
 }
 
-/// `analysis.json`: how the last analysis was made, and how much came of it.
+/// Contents of `analysis.json`: the options of the last analysis and its totals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisSummary {
-    /// The options it was made with.
+    /// Options of the analysis.
     pub options: Options,
     /// Totals of the analysis.
     pub totals: AnalysisTotals,
-    /// Doubts about the analysis as a whole.
+    /// Warnings that concern the whole analysis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<PathWarning>,
 }
@@ -190,14 +190,14 @@ impl AnalysisSummary {
     /// Reads the summary at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no summary.
+    /// If it cannot be read, or is no summary.
     pub fn read(path: impl Into<DataPath>) -> Result<AnalysisSummary, PathError> {
         let path = &path.into();
         let text = path.read().map_err(|error| PathError::io(path, error))?;
         serde_json::from_slice(&text).map_err(|error| PathError::malformed(path, error))
     }
 
-    /// Removes the summary at `path`, if there is one.
+    /// Removes the summary at `path` if it exists.
     fn remove(path: &DataPath) -> Result<(), PathError> {
         match path.remove_file() {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -1,4 +1,5 @@
-//! The whole of an analysis: a small system whose call structure is known, and properties of any.
+//! Tests of the whole analysis: a small system with a known call structure, and properties of
+//! random traces.
 
 use proptest::prelude::*;
 
@@ -11,12 +12,12 @@ use crate::links::Links;
 use crate::options::Algorithm;
 use crate::paths::{PathInstances, PathPattern};
 
-/// The algorithm of that name.
+/// Returns the algorithm with this name.
 fn named(name: &str) -> Algorithm {
     name.parse().unwrap()
 }
 
-/// Two clients, each with `requests` one after the other: one through web and app to db, twice; the
+/// Two clients, each with `requests` sequential requests: one through web and app to db, twice; the
 /// other only to web. Times differ a little from request to request.
 fn system(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();
@@ -56,7 +57,7 @@ fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, answers: bool) {
     }
 }
 
-/// What an analysis of `trace` wrote.
+/// The output of an analysis of a trace.
 struct AnalysisOutput {
     totals: AnalysisTotals,
     links: Links,
@@ -64,7 +65,7 @@ struct AnalysisOutput {
     patterns: Vec<PathPattern>,
 }
 
-/// What an analysis of `trace` writes.
+/// Analyzes `trace` and reads the output.
 fn analyzed(trace: &MessageTrace, options: &Options) -> AnalysisOutput {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
@@ -125,7 +126,7 @@ fn a_summary_is_read_back_and_nothing_else_is_left() {
     assert_eq!(files[1..], tables);
 }
 
-/// Requests that are all alike, one every 10 us, so that every stretch has the same delays.
+/// Equal requests, one every 10 us, so that every batch has the same delays.
 fn alike(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..requests {
@@ -165,7 +166,8 @@ fn who_looks_for_calls_knows_their_ids() {
         let endpoints =
             [message.src_endpoint, message.dst_endpoint].map(|end| plain.endpoint(end).unwrap());
         let [src_endpoint, dst_endpoint] = endpoints.map(|endpoint| told.intern(endpoint));
-        // Eight rows a pair of calls: c1, w1, c2, w2, and the answers to w2 and c2, to w1 and c1.
+        // Eight rows per pair of calls: c1, w1, c2, w2, then the responses to w2 and c2, and to w1
+        // and c1.
         let id = ["c1", "w1", "c2", "w2", "w2", "c2", "w1", "c1"][row % 8];
         told.push(
             &Message { src_endpoint, dst_endpoint, ..message },
@@ -203,7 +205,7 @@ fn stretches_find_what_the_whole_trace_shows() {
             of.patterns.iter().map(|pattern| (shape(pattern), pattern.count)).collect()
         };
         assert_eq!(whole.patterns[0].count, 60, "{algorithm}");
-        // Borders lie within requests.
+        // Batch boundaries lie within requests.
         for stretch in [41, 50, 79, 101, 163] {
             let parts = in_stretches(stretch);
             assert_eq!(counts(&parts), counts(&whole), "{algorithm} {stretch}");
@@ -229,8 +231,8 @@ fn stretches_find_what_the_whole_trace_shows() {
     }
 }
 
-/// The same requests. Each is served by one of three pairs of hosts, in turn, and every
-/// fourth is asked of two apps.
+/// The same requests. Three pairs of hosts serve them alternately, and every fourth request makes
+/// calls to two apps.
 fn replicas(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..requests {
@@ -276,7 +278,7 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
             of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
         };
         assert_eq!(messages(&whole), messages(&names), "{algorithm}");
-        // Borders lie within requests.
+        // Batch boundaries lie within requests.
         for stretch in [41, 79, 101] {
             let parts = found(stretch, true);
             assert_eq!(shapes(&parts), shapes(&whole), "{algorithm} {stretch}");
@@ -326,15 +328,15 @@ proptest! {
                 prop_assert!(parent as usize != child);
                 let cause = trace.message(parent as usize);
                 prop_assert_eq!(cause.dst, sent.src);
-                // A cause has arrived with its first byte. Where the node has no time of its own,
-                // its peers' stand in; but for auto, what a node that was not traced sends is
-                // caused by who receives it.
+                // A cause has arrived with its first byte. If the node has no time of its own, the
+                // times of its peers are used; but with auto, messages of an untraced node are
+                // caused by messages of their receiver.
                 let delay = sent.send_ts.or(sent.arrival_time()).unwrap() - cause.arrival_time().or(cause.send_ts).unwrap();
                 if algorithm != named("auto") {
                     prop_assert!(sent.send_ts.is_none() || cause.recv_ts.is_some());
                     prop_assert!(sent.send_ts.is_some() || cause.src == sent.dst);
                 }
-                // How long it may take is nothing that others than linking must be told.
+                // The window applies to the linking algorithm only.
                 prop_assert!(delay >= 0 && (algorithm != named("linking") || delay <= window));
             }
         }

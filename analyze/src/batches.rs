@@ -1,7 +1,7 @@
-//! A trace in stretches, so that memory does not grow with it. A stretch is a number of messages in
-//! the order of the trace, with some before and behind them. What is inferred of a stretch is kept
-//! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
-//! does so for the nesting algorithm).
+//! Batches of a trace, so that memory does not grow with the trace. A batch is a number of messages
+//! in the order of the trace, with some context before and after them. Results of a batch are kept
+//! for its own messages only; the context shows what these overlap with (Project 5, section 8, does
+//! this for the nesting algorithm).
 
 mod operation_names;
 mod operations;
@@ -22,35 +22,36 @@ use operations::OperationCursor;
 pub use operations::attach_operations;
 use surplus::FlowSurplus;
 
-/// The stretches of the trace of a data directory, one after the other.
+/// Iterator over the batches of the trace of a data directory.
 pub(crate) struct TraceBatches {
     reader: MessageReader,
     length: usize,
     rows: u64,
-    /// The stretch before the next.
+    /// The previous batch.
     last: Option<Arc<TraceBatch>>,
-    /// As of the whole; `None` where no calls are looked for.
+    /// Uneven flows of the whole trace; `None` if no calls are inferred.
     uneven: Option<Arc<FxHashSet<i64>>>,
-    /// What messages say they do, where that is known.
+    /// Operations of the messages, if known.
     operations: Option<OperationCursor>,
 }
 
-/// A stretch of a trace with the messages around it.
+/// A batch of a trace with the messages around it.
 #[derive(Debug)]
 pub(crate) struct TraceBatch {
-    /// The messages of the stretch and around it.
+    /// Messages of the batch and around it.
     pub(crate) trace: MessageTrace,
-    /// The number that the first of these has in the whole trace.
+    /// Number of the first message of `trace` within the whole trace.
     pub(crate) first: u64,
-    /// The stretch's own messages among them.
+    /// Rows of the batch's own messages in `trace`.
     pub(crate) own: Range<usize>,
 }
 
 impl TraceBatches {
-    /// Stretches of `length` messages each. The last one may be longer by what is around one.
+    /// Opens a trace in batches of `length` messages each. The last batch may be longer by the size
+    /// of one context.
     ///
     /// # Errors
-    /// When the trace cannot be read.
+    /// If the trace cannot be read.
     pub(crate) fn open(
         data: &DataDir,
         length: usize,
@@ -70,21 +71,21 @@ impl TraceBatches {
         })
     }
 
-    /// The names of the operations of all stretches that were taken, by number; `None` where it is
-    /// not known what messages do.
+    /// Returns the operation names of all batches read so far, by number; `None` if no operations
+    /// are known.
     pub(crate) fn operation_names(&self) -> Option<&[String]> {
         self.operations.as_ref().map(OperationCursor::names)
     }
 
-    /// Whether all messages are one stretch.
+    /// Returns whether one batch contains all messages.
     pub(crate) fn is_single_batch(&self) -> bool {
         self.rows <= (self.length + self.length / AROUND_DIVISOR) as u64
     }
 
-    /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
+    /// Returns the next batch, or `None` after the last one. An empty trace has one empty batch.
     ///
     /// # Errors
-    /// When the trace cannot be read.
+    /// If the trace cannot be read.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Arc<TraceBatch>>, PathError> {
         let last = self.last.take();
         let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
@@ -97,7 +98,7 @@ impl TraceBatches {
         let before = around.min(begin as usize);
         let own = before..before + length;
         let mut trace = MessageTrace::new(self.reader.nodes().clone());
-        // One that is the whole trace tells by itself.
+        // A batch with the whole trace shows its uneven flows by itself.
         trace.beyond.uneven = self.uneven.clone().filter(|_| (length as u64) < self.rows);
         trace.reserve_rows((own.end + around).min((self.rows - begin) as usize + before));
         if let Some(last) = last {
@@ -121,30 +122,31 @@ impl TraceBatches {
     }
 }
 
-/// An overview of the whole trace, from a first reading.
+/// Overview of the whole trace, from a first pass.
 pub(crate) struct TraceOverview {
-    /// Its outline.
+    /// Outline of the whole trace.
     pub(crate) outline: MessageTrace,
-    /// Flows whose two sides sent different numbers of messages without call ids. A first message
-    /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
-    /// calls are looked for.
+    /// Flows with unequal numbers of messages without call ids on their two sides. A first message
+    /// from the accepting side is not counted, since it answers no message that was seen. `None` if
+    /// no calls are inferred.
     uneven: Option<Arc<FxHashSet<i64>>>,
-    /// Whether operations are evidence: of calls, and of the traces of tracers.
+    /// Whether operations are evidence of calls and of the traces of tracers.
     operations: bool,
 }
 
 impl TraceOverview {
-    /// The same, where operations are evidence unless that is left out.
+    /// Returns the same overview, with operations as evidence unless `evidence`, which is excluded,
+    /// contains them.
     pub(crate) fn without_evidence(self, evidence: &[Evidence]) -> TraceOverview {
         let operations = self.operations && !evidence.contains(&Evidence::Operations);
         TraceOverview { operations, ..self }
     }
 
-    /// Overview of the trace of `data`, read by this number of `threads`; of `calls` only where
-    /// they are looked for.
+    /// Reads the overview of the trace of `data` with this number of `threads`; `calls` says
+    /// whether calls are inferred, which need the uneven flows.
     ///
     /// # Errors
-    /// When the trace cannot be read.
+    /// If the trace cannot be read.
     pub(crate) fn read(
         data: &DataDir,
         threads: usize,
@@ -153,7 +155,7 @@ impl TraceOverview {
         let reader = EndsReader::open(data.messages_path(), data.nodes_path(), calls)?;
         let mut outline = OutlineBuilder::new(reader.nodes().clone());
         let mut more = FlowSurplus::default();
-        // An outline's outline is itself, so each group's is made on its own.
+        // The outline of an outline is itself, so each group's outline is built separately.
         let of_group = |group: usize| {
             let mut outline = OutlineBuilder::new(NodeList::default());
             let mut more = FlowSurplus::default();
@@ -178,8 +180,8 @@ impl TraceOverview {
     }
 }
 
-/// Counts the messages of these rows into how many requests of each flow are `open`: who answers,
-/// answers the earliest.
+/// Updates the number of `open` requests of each flow by the messages of these rows; a response
+/// closes the earliest open request.
 fn count_open_requests(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, rows: Range<usize>) {
     for row in rows.filter(|row| trace.call_number(*row).is_none()) {
         let is_request = trace.direction(row) == FROM_CONNECTING;
@@ -189,8 +191,8 @@ fn count_open_requests(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, row
     }
 }
 
-/// Changes the count of `flow`; one that is nothing is not kept, so that there are as many as are
-/// open.
+/// Changes the count of `flow`. A count of 0 is removed, so that the map holds flows with open
+/// requests only.
 fn change_count(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32) {
     let count = counts.entry(flow).or_default();
     *count = change(*count);
@@ -210,8 +212,8 @@ mod tests {
     use crate::naming::{Namer, Naming};
     use crate::options::Options;
 
-    /// A trace of `calls` calls from clients of two hosts to a server, one after the other, in a
-    /// data directory.
+    /// A data directory with a trace of `calls` sequential calls from clients on two hosts to a
+    /// server.
     fn directory(calls: i64) -> (tempfile::TempDir, DataDir, MessageTrace) {
         let mut trace = Fixture::new();
         for call in 0..calls {
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn ids_of_operations_pair_calls_unless_they_are_left_out() {
-        // Two requests at once on one connection, answered the other way round.
+        // Two concurrent requests on one connection, answered in the opposite order.
         let mut trace = Fixture::new();
         for (time, asks) in [(0, true), (2, true), (4, false), (6, false)] {
             if asks {
@@ -363,8 +365,8 @@ mod tests {
 
     #[test]
     fn answers_to_requests_before_a_stretch_are_not_those_of_requests_in_it() {
-        // Four requests are open on one flow at any time; a flow whose last one is never answered
-        // is not in turns.
+        // Four requests are open on one flow at any time; a flow with an unanswered last request is
+        // uneven.
         for unanswered in [0, 1] {
             let mut trace = Fixture::new();
             for call in 0..60 {

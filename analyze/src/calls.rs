@@ -1,14 +1,14 @@
-//! Calls: a request and the response to it. Links say which message caused which; people, and
-//! tables of calls that other tools write, ask which call was made for which. What is between the
-//! two is here: which messages are the two of a call ([`pairing`]), which call is the parent of
-//! which ([`LikelyParents`], [`CandidateParents`]), and the table of all that ([`CallTable`]), as a
+//! Calls: a request and the response to it. Links state which message caused which; people, and
+//! tables of calls from other tools, ask which call was made for which. This module derives calls
+//! from links: which messages form a call ([`pairing`]), which call is the parent of which
+//! ([`LikelyParents`], [`CandidateParents`]), and the table of all calls ([`CallTable`]), as a
 //! whole or window by window ([`windows`]).
 //!
-//! Where both sides of a flow send on their own, or what seems to answer was sent before it was
-//! asked for, nothing is paired ([`one_way`], [`server_push`]). An answer may come in several
-//! pieces ([`response_fragments`]).
+//! If both sides of a flow send independently, or a seeming response was sent before its request,
+//! nothing is paired ([`one_way`], [`server_push`]). A response may come in several fragments
+//! ([`response_fragments`]).
 //!
-//! A message that was never answered is a call without a response, so that every message is of
+//! A message that was never answered is a call without a response, so that every message belongs to
 //! exactly one call.
 
 mod by_roles;
@@ -38,23 +38,23 @@ pub use candidates::CandidateParents;
 pub use parents::{LikelyParent, LikelyParents};
 pub use table::CallTable;
 
-/// Row of no message.
+/// Row that stands for no message.
 const NONE: u32 = u32::MAX;
 
-/// The calls of a trace, by the row of their first message.
+/// The calls of a trace, ordered by the row of their first message.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     request: Vec<u32>,
     response: Vec<u32>,
     of_message: Vec<u32>,
-    /// The pieces of answers before the last one, which is the response: the call and the row of
+    /// Fragments of responses before the last one, which is the response: the call and the row of
     /// each, in order.
     response_fragments: Vec<(u32, u32)>,
-    /// Calls that are none: messages of a connection's own, in order.
+    /// Entries that are no real calls but control messages of a connection, in order.
     own: Vec<u32>,
-    /// Calls whose imported id an earlier one has, too.
+    /// Calls with an imported id that an earlier call has, too.
     repeated: FxHashSet<u32>,
-    /// Calls whose pairing is doubtful, in order.
+    /// Calls with an uncertain pairing, in order, and the probability that it is wrong.
     mispairing: Vec<(u32, f32)>,
 }
 
@@ -64,47 +64,48 @@ impl Calls {
         self.request.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no calls.
     pub fn is_empty(&self) -> bool {
         self.request.is_empty()
     }
 
-    /// The row of the call's request; none where only its response was seen.
+    /// Returns the row of the call's request; `None` if only its response was seen.
     pub fn request(&self, call: usize) -> Option<usize> {
         Some(self.request[call] as usize).filter(|row| *row != NONE as usize)
     }
 
-    /// The row of the call's request or, where it was not seen, of its response.
+    /// Returns the row of the call's request or, if that was not seen, of its response.
     fn request_or_response(&self, call: usize) -> usize {
         self.request(call).or(self.response(call)).unwrap_or_default()
     }
 
-    /// The row of the call's first message: calls are in the order of these.
+    /// Returns the row of the call's first message, by which calls are ordered.
     pub(crate) fn earliest_row(&self, call: usize) -> usize {
         let (request, response) = (self.request(call), self.response(call));
         request.into_iter().chain(response).min().unwrap_or_default()
     }
 
-    /// The row of the call's response.
+    /// Returns the row of the call's response.
     pub fn response(&self, call: usize) -> Option<usize> {
         Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
     }
 
-    /// Whether the call is none, but a message of a connection's own: settings, or a window that
-    /// opens.
+    /// Returns whether the call is no real one but a control message of a connection, such as
+    /// settings or a window update.
     pub(crate) fn is_control(&self, call: usize) -> bool {
         self.own.binary_search(&(call as u32)).is_ok()
     }
 
-    /// Probability that the response is another call's, from 0 (sure) to 1, where nothing but their
-    /// order tells the calls of a connection apart: of n calls that were open when it came, it is
-    /// this one's with 1 / n.
+    /// Returns the probability that the response belongs to another call, from 0 (certainly not) to
+    /// 1. It is above 0 if only the order distinguishes the calls of a connection: of n calls that
+    /// are open when a response comes, each is the right one with probability 1 / n.
     pub fn mispairing_probability(&self, call: usize) -> f64 {
         let place = self.mispairing.binary_search_by_key(&(call as u32), |(call, _)| *call);
         place.map_or(0.0, |place| f64::from(self.mispairing[place].1))
     }
 
-    /// Number of messages of the call: 1 or 2, or more where its answer came in pieces.
+    /// Returns the number of messages of the call: 1 or 2, or more if its response came in
+    /// fragments.
     pub fn message_count(&self, call: usize) -> usize {
         let place =
             |call: usize| self.response_fragments.partition_point(|(of, _)| (*of as usize) < call);
@@ -112,7 +113,8 @@ impl Calls {
         usize::from(self.request[call] != NONE) + usize::from(self.response[call] != NONE) + pieces
     }
 
-    /// The request of the call whose answer has that message as a piece, but not as its last one.
+    /// Returns the request of the call with this message as a response fragment other than the
+    /// last.
     pub(crate) fn request_of_fragment(&self, message: usize) -> Option<usize> {
         let call = self.call_of_message(message);
         self.response_fragments
@@ -121,31 +123,31 @@ impl Calls {
             .and_then(|_| self.request(call))
     }
 
-    /// Whether there is such a message: links of another trace may know more.
+    /// Returns whether this message exists: links of another trace may have more messages.
     fn has_message(&self, message: u32) -> bool {
         (message as usize) < self.of_message.len()
     }
 
-    /// Whether the message is of a call of two, or a request that was not answered.
+    /// Returns whether the message is part of a complete call, or is an unanswered request.
     pub(crate) fn is_in_call(&self, message: usize) -> bool {
         self.request[self.call_of_message(message)] != NONE
     }
 
-    /// Whether an id or a connection says which messages the call is of, not only the order of all
-    /// between two nodes.
+    /// Returns whether an id or a connection shows which messages belong to the call, rather than
+    /// only the order of all messages between two nodes.
     pub(crate) fn is_reliably_paired(&self, trace: &MessageTrace, call: usize) -> bool {
         let row = self.request_or_response(call);
         trace.call_number(row).is_some() || connection::is_connection(trace, row as u32)
     }
 
-    /// The call that the message is of.
+    /// Returns the call that the message belongs to.
     pub fn call_of_message(&self, message: usize) -> usize {
         self.of_message[message] as usize
     }
 
-    /// The call's id: the imported one or, where there is none, `#` and the row of its first
-    /// message. Where an earlier call has the same imported id, it is followed by the latter, so
-    /// that every id is of one call only.
+    /// Returns the call's id: the imported one or, without one, `#` and the row of its first
+    /// message. If an earlier call has the same imported id, the `#` and row are appended, so that
+    /// every id is unique.
     pub fn id<'trace>(&self, trace: &'trace MessageTrace, call: usize) -> Cow<'trace, str> {
         let row = self.request[call].min(self.response[call]);
         match trace.call_id(row as usize) {
@@ -155,8 +157,8 @@ impl Calls {
         }
     }
 
-    /// The two ends of a call, who made it and who was called, each with the thread that sent or
-    /// received the request (or, where that was not seen, the response).
+    /// Returns the caller and the callee, each with the thread that sent or received the request
+    /// (or, if that was not seen, the response).
     pub fn caller_and_callee(
         &self,
         trace: &MessageTrace,

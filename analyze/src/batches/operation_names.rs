@@ -1,12 +1,12 @@
-//! The names of operations, as numbers: few different ones are said by many messages. Names have no
-//! literals, but nothing says how many a system has, or what a client asks a server for that has no
-//! such route. So their number is bounded.
+//! Interner of operation names: many messages have few distinct names. Names contain no literals,
+//! but nothing bounds how many a system has, or how many paths without a known route a client
+//! requests from a server. So the number of names is limited.
 
 use rustc_hash::FxHashMap;
 
 use crate::tuning::paths::operations::{MAX_NAMES, OTHER};
 
-/// Names by number: first [`OTHER`], then in the order in which they were met.
+/// Names by number: first [`OTHER`], then in the order of their first use.
 #[derive(Debug)]
 pub(super) struct OperationNames {
     numbers: FxHashMap<String, u32>,
@@ -20,8 +20,8 @@ impl Default for OperationNames {
 }
 
 impl OperationNames {
-    /// The number of `name`; `None` if it is empty. When there are too many names, further ones are
-    /// [`OTHER`].
+    /// Returns the number of `name`; `None` if it is empty. When there are too many names, further
+    /// ones become [`OTHER`].
     pub(super) fn intern(&mut self, name: &str) -> Option<u32> {
         if name.is_empty() {
             return None;
@@ -38,7 +38,7 @@ impl OperationNames {
         Some(number)
     }
 
-    /// All names by number.
+    /// Returns all names by number.
     pub(super) fn all_names(&self) -> &[String] {
         &self.all
     }

@@ -1,6 +1,6 @@
-//! What operations say of the messages of a stretch, out of `operations.parquet`, which is in the
-//! order of the messages; without that table nothing is known. Ids of calls (a stream of HTTP/2, an
-//! id of DNS) pair a request with its response on one connection, as ids of imports do.
+//! Operations of the messages of a batch, from `operations.parquet`, which is in the order of the
+//! messages; without that table no operations are known. Call ids (a stream of HTTP/2, an id of
+//! DNS) pair a request with its response on one connection, as ids of imports do.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,21 @@ use super::operation_names::OperationNames;
 use crate::evidence::Evidence;
 use crate::options::Options;
 
-/// The operations of a data directory, read stretch by stretch.
+/// The operations of a data directory, read batch by batch.
 pub(super) struct OperationCursor {
     reader: OperationReader,
     names: OperationNames,
-    /// Messages with their operations and call ids that were read and not asked for yet.
+    /// Messages that were read ahead, with their operations and call ids.
     read: VecDeque<(u64, OperationFacts, Option<u64>)>,
     is_read: bool,
     is_evidence: bool,
 }
 
-/// Tells the messages of `trace`, which is all of `data`, what they do, as an analysis with
-/// `options` took it: with the ids of their calls, unless operations are no evidence.
+/// Attaches operations to the messages of `trace`, which is all of `data`, as an analysis with
+/// `options` did: with call ids, unless operations are excluded as evidence.
 ///
 /// # Errors
-/// When there is a table of operations that cannot be read.
+/// If the table of operations exists but cannot be read.
 pub fn attach_operations(
     trace: &mut MessageTrace,
     data: &DataDir,
@@ -39,11 +39,11 @@ pub fn attach_operations(
 }
 
 impl OperationCursor {
-    /// The operations of `data`, if it has any. Where they are no evidence, they only name
-    /// messages: nothing is told of calls and of the traces of tracers.
+    /// Opens the operations of `data`, if it has any. If they are no evidence, they only name
+    /// messages and give neither call ids nor the traces of tracers.
     ///
     /// # Errors
-    /// When there is a table that cannot be read.
+    /// If the table exists but cannot be read.
     pub(super) fn open(
         data: &DataDir,
         is_evidence: bool,
@@ -58,17 +58,17 @@ impl OperationCursor {
         }))
     }
 
-    /// The names that were read so far.
+    /// Returns the names that were read so far.
     pub(super) fn names(&self) -> &[String] {
         self.names.all_names()
     }
 
-    /// Tells the messages of `trace` from row `from` on, which are asked for in their order, what
-    /// they do. `first` is the number of its first message in the whole trace. What has an id of a
-    /// call keeps it.
+    /// Attaches operations to the messages of `trace` from row `from` on; calls must follow the
+    /// order of the trace. `first` is the number of the first message of `trace` in the whole
+    /// trace. A message that has a call id keeps it.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     pub(super) fn attach_to_batch(
         &mut self,
         trace: &mut MessageTrace,
@@ -91,7 +91,7 @@ impl OperationCursor {
                     trace: row.trace_id.filter(|_| is_evidence).map(|id| id as u64),
                     span: row.parent_id.filter(|_| is_evidence),
                 };
-                // What nobody answers is paired with nothing.
+                // A one-way message is paired with no other.
                 let call = row.call.filter(|_| is_evidence && !is_one_way);
                 read.push_back((row.message, told, call));
             })?;
@@ -106,7 +106,7 @@ impl OperationCursor {
             last = Some(row);
             trace.set_operation(row, told);
             if let Some(call) = call.filter(|_| trace.call_number(row).is_none()) {
-                // Ids are those of a connection.
+                // Call ids are unique within a connection only.
                 let id = format!("{}/{call}", trace.flow(row));
                 trace.set_call_id(row, &id);
             }
@@ -161,7 +161,7 @@ mod tests {
             let mut operations = OperationCursor::open(&data, is_evidence).unwrap().unwrap();
             let mut found = Vec::new();
             for first in (0..9).step_by(length) {
-                // One message before the stretch is there as well.
+                // One message before the batch is included.
                 let begin = first.max(1) - 1;
                 let mut stretch = MessageTrace::new(whole.nodes.clone());
                 stretch.append_rows(&whole, begin..(first + length).min(9));

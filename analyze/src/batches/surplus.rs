@@ -1,10 +1,11 @@
-//! Flows with as many answers as requests: there answers are given to requests in order, elsewhere
-//! by turns. One reading of a trace before its stretches tells them, in any parts.
+//! Flows with as many responses as requests: there responses are assigned to requests in order, on
+//! other flows by turns. One pass over the trace before its batches counts the messages, in parts
+//! of any size.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Number of messages that the connecting side of each flow has sent more than the accepting one.
-/// Flows without a difference are not kept, so that there are no more of them than are open.
+/// Number of messages by which the connecting side of each flow has sent more than the accepting
+/// one. Flows without a difference are removed, so that the map holds open flows only.
 #[derive(Default)]
 pub(super) struct FlowSurplus {
     flows: FxHashMap<i64, SurplusCount>,
@@ -22,7 +23,7 @@ impl FlowSurplus {
         self.append_count(flow, SurplusCount { more, accepting_first: more < 0 });
     }
 
-    /// Counts what comes behind: the messages of `others`.
+    /// Adds the counts of later messages.
     pub(super) fn append_later(&mut self, others: FlowSurplus) {
         for (flow, count) in others.flows {
             self.append_count(flow, count);
@@ -37,9 +38,9 @@ impl FlowSurplus {
         }
     }
 
-    /// Flows with different numbers on their sides. A first message of the accepting side is not
-    /// counted. One that comes where both have sent as many is like a first: nothing is open that
-    /// it could answer, nor does it shift later answers.
+    /// Returns the flows with different numbers of messages on their sides. A first message from
+    /// the accepting side is not counted. One that comes when both sides have sent equally many is
+    /// like a first: it can answer no open request and does not shift later responses.
     pub(super) fn into_uneven_flows(self) -> FxHashSet<i64> {
         let counted = |count: &SurplusCount| count.more + i64::from(count.accepting_first);
         self.flows
@@ -54,8 +55,7 @@ impl FlowSurplus {
 mod tests {
     use super::*;
 
-    /// The flows of different numbers of messages, given by their sides: 1 connecting, -1
-    /// accepting.
+    /// Returns the uneven flows, given each message's side: 1 connecting, -1 accepting.
     fn uneven(parts: &[&[(i64, i64)]]) -> Vec<i64> {
         let mut all = FlowSurplus::default();
         for part in parts {
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn a_first_message_of_the_accepting_side_does_not_count() {
-        // Flow 7: greeting, request, answer. Flow 8: the same, and a request that is not answered.
-        // Flow 9: request, answer.
+        // Flow 7: greeting, request, response. Flow 8: the same, and a request without response.
+        // Flow 9: request, response.
         let all = [(7, -1), (7, 1), (8, -1), (7, -1), (8, 1), (9, 1), (8, -1), (9, -1), (8, 1)];
         assert_eq!(uneven(&[&all]), [8]);
         for cut in 1..all.len() {

@@ -1,7 +1,7 @@
-//! Messages with ids that say whether they ask or answer. The two of a call have one id, and an id
-//! may come again (FastCGI has one for all requests of a connection). So a response belongs to a
-//! request that had come when it was sent: where a request could not be read, the response to it is
-//! not the one to the next request of that id.
+//! Pairs messages with ids by their roles (request or response). Both messages of a call have one
+//! id, and an id may be reused (FastCGI has one for all requests of a connection). So a response
+//! belongs to a request that had arrived when it was sent: if a request could not be read, the
+//! response to it is not assigned to the next request with that id.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use message_trace::{MessageTrace, OperationRole};
 use super::NONE;
 use super::connection::{row_direction, times_at_ends};
 
-/// Whether all messages of an id say what they are.
+/// Returns whether the roles of all messages with this id are known.
 pub(super) fn have_roles(trace: &MessageTrace, call: &[(i64, u32, u32)]) -> bool {
     trace.has_operations()
         && call.iter().all(|(_, _, row)| trace.operations(*row as usize).is_some())
 }
 
-/// Appends the pairs of the messages of one id, which are in order, and the messages that are left
+/// Appends the pairs of the messages of one id, which are in order, and the unpaired messages to
 /// `alone`: with their flow, and whether each is a request.
 pub(super) fn pair_by_roles(
     trace: &MessageTrace,
@@ -41,7 +41,7 @@ pub(super) fn pair_by_roles(
         let in_order = open.len() == rows().filter(answers).count();
         for response in rows().filter(answers) {
             let is_before = |request: &u32| comes_before(trace, *request, response);
-            // With fewer answers, the latest request is the one that was answered.
+            // If there are fewer responses than requests, the latest request was answered.
             while !in_order
                 && open.get(1).is_some_and(|next| is_before(next).unwrap_or(*next < response))
             {
@@ -62,8 +62,8 @@ pub(super) fn pair_by_roles(
     }
 }
 
-/// Whether a request comes before a response, by the clock of one of the ends; `None` where neither
-/// saw both.
+/// Returns whether a request precedes a response, by the clock of one of the ends; `None` if
+/// neither end saw both.
 fn comes_before(trace: &MessageTrace, request: u32, response: u32) -> Option<bool> {
     let both = times_at_ends(trace, request).into_iter().zip(times_at_ends(trace, response));
     let mut known = both.filter_map(|(asked, answered)| Some(asked? <= answered?)).peekable();
@@ -78,8 +78,8 @@ mod tests {
 
     use super::*;
 
-    /// The pairs of a connection on which all messages have one id: `q` asks and `a` answers, each
-    /// by the number of its message.
+    /// Returns the pairs of a connection on which all messages have one id: `q` is a request and
+    /// `a` a response, each given by the number of its message.
     fn pairs(messages: &str) -> Vec<(Option<usize>, Option<usize>)> {
         let mut trace = Fixture::new();
         for (time, message) in (0..).step_by(2).zip(messages.chars()) {

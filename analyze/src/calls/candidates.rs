@@ -1,27 +1,27 @@
-//! Candidates: each possible parent of a call with its probability by the links. `CandidateParents`
-//! has only the parents that the most likely links lead to. Routes that lead to the same parent are
-//! added up.
+//! Candidate parents of each call, with their probabilities by the links.
+//! [`LikelyParents`](super::LikelyParents) has only the parents that the most likely links lead to.
+//! Probabilities of routes to the same parent are added.
 
 use super::deliveries::delivering_calls;
 use super::{Calls, order};
 use crate::links::Links;
 use crate::tuning::calls::candidates::MAX_CANDIDATES;
 
-/// The possible parents of every call.
+/// The candidate parents of every call.
 #[derive(Clone, Debug, Default)]
 pub struct CandidateParents {
-    /// First candidate and number of candidates of each call.
+    /// Index of the first candidate and number of candidates of each call.
     of: Vec<(u32, u32)>,
     candidates: Vec<(Option<u32>, f64)>,
 }
 
 impl CandidateParents {
-    /// The candidates that `links` give to `calls`.
+    /// Computes the candidates of `calls` from `links`.
     pub fn from_links(calls: &Calls, links: &Links) -> CandidateParents {
         let mut all =
             CandidateParents { of: vec![(0, 0); calls.len()], ..CandidateParents::default() };
         let mut routes: Vec<(Option<u32>, f64)> = Vec::new();
-        // A call that is not there yet has no candidates; that is so on routes in circles.
+        // A call that comes later in this order has no candidates yet, as happens on cyclic routes.
         for call in order::order_by_causes(calls, links).into_iter().map(|call| call as usize) {
             routes.clear();
             if let Some(request) =
@@ -35,8 +35,8 @@ impl CandidateParents {
                     if calls.request(from) == Some(cause as usize) {
                         routes.push((Some(from as u32), probability));
                     } else {
-                        // An earlier call was made for the same parent, or brought work from
-                        // others.
+                        // An earlier call was made for the same parent, or delivered work for other
+                        // calls.
                         let brought = delivering_calls(calls, links, from);
                         routes.extend(
                             brought.clone().map(|(by, share)| (Some(by), share * probability)),
@@ -54,8 +54,8 @@ impl CandidateParents {
         all
     }
 
-    /// The possible parents of `call`, the most likely first; none is being spontaneous. Empty
-    /// where the links say nothing.
+    /// Returns the candidate parents of `call`, the most likely first; `None` means spontaneous.
+    /// Empty if the links do not cover the call.
     pub fn of_call(&self, call: usize) -> &[(Option<u32>, f64)] {
         let (first, count) = self.of[call];
         &self.candidates[first as usize..][..count as usize]
@@ -87,7 +87,7 @@ mod tests {
     fn a_way_by_a_call_that_stands_later_counts() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
-        // y, at row 1, was made after z, at row 3, by clocks that are off.
+        // y, at row 1, was made after z, at row 3, because clocks are off.
         links.set_parents(1, &[(4, 0.75)], 0.25);
         links.set_parents(3, &[(0, 0.5)], 0.5);
         let candidates = CandidateParents::from_links(&calls, &links);

@@ -3,13 +3,13 @@
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 
-/// The side of its flow that sent the message of that row.
+/// Returns the side of its flow that sent the message at this row.
 pub(super) fn row_direction(trace: &MessageTrace, row: u32) -> i8 {
     trace.direction(row as usize)
 }
 
-/// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes
-/// between two nodes.
+/// Returns whether the message's flow is a connection, or of datagram sockets; otherwise the flow
+/// is all traffic between two nodes.
 pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
     let message = trace.message(row as usize);
     let is_named = |id: EndpointId| match trace.endpoint(id) {
@@ -19,8 +19,8 @@ pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
     is_named(message.src_endpoint) || is_named(message.dst_endpoint)
 }
 
-/// When the connecting end and the accepting one saw a message, on the common clock: when it was
-/// sent, and when its first byte came.
+/// Returns when the connecting and the accepting end saw a message, on the common clock: when it
+/// was sent, and when its first byte arrived.
 pub(super) fn times_at_ends(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
     let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival_time(row as usize));
     if row_direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }

@@ -1,23 +1,23 @@
-//! Answers in pieces, by hand.
+//! Tests of responses in fragments, on hand-made traces.
 
 use message_trace::MessageTrace;
 
 use crate::calls::Calls;
 use crate::fixture::{Fixture, FixtureMessage};
 
-/// How the client of [`files`] goes on.
+/// How the client of [`files`] continues after a reply.
 #[derive(Clone, Copy)]
 struct Client {
-    /// Whether it does it for a request of its own.
+    /// Whether it acts on behalf of a request that it received.
     is_asked: bool,
-    /// How long it waits for the second reply, and with its next request after it.
+    /// How long it waits for the second reply, and after that before its next request.
     waits: [i64; 2],
 }
 
 const GATEWAY: Client = Client { is_asked: true, waits: [300, 10] };
 
-/// Ten times "user" asks "b" for something, which is done by three questions to "a". After the
-/// answer to the second of them a has another message. Rows are told by when they were sent.
+/// Ten times "user" sends "b" a request, for which it makes three calls to "a". After the response
+/// to the second of them, a sends another message. Rows are in the order of sending.
 fn files(client: Client) -> (MessageTrace, Calls) {
     let mut trace = Fixture::new();
     for at in 0..10 {
@@ -56,7 +56,7 @@ fn files(client: Client) -> (MessageTrace, Calls) {
     (trace, calls)
 }
 
-/// How many calls have an answer in pieces.
+/// Returns the number of calls with a response in fragments.
 fn in_pieces(client: Client) -> usize {
     let (_, calls) = files(client);
     (0..calls.len()).filter(|call| calls.message_count(*call) > 2).count()
@@ -65,7 +65,7 @@ fn in_pieces(client: Client) -> usize {
 #[test]
 fn a_second_reply_that_is_waited_for_continues_the_answer() {
     let (_, calls) = files(GATEWAY);
-    // user's request is row 0; the second question 3, its replies 4 and 5.
+    // user's request is row 0; the second call to a is row 3, with its replies in rows 4 and 5.
     let call = calls.call_of_message(3);
     assert_eq!(
         (calls.request(call), calls.response(call), calls.message_count(call)),
@@ -78,9 +78,10 @@ fn a_second_reply_that_is_waited_for_continues_the_answer() {
 
 #[test]
 fn what_a_server_tells_of_its_own_continues_nothing() {
-    // Who serves nobody waits for news.
+    // A node that serves no request does not wait for notifications.
     assert_eq!(in_pieces(Client { is_asked: false, ..GATEWAY }), 0);
-    // It comes whenever it likes, long after the answer or without the client's going on.
+    // The message comes at any time, long after the response or without the client continuing after
+    // it.
     assert_eq!(in_pieces(Client { waits: [2000, 10], ..GATEWAY }), 0);
     assert_eq!(in_pieces(Client { waits: [300, 290], ..GATEWAY }), 0);
 }

@@ -1,11 +1,13 @@
-//! Work that a call brought. The answer to who asks a queue for work is caused by the request of
-//! another call, which put it there: what is then done for the work is for that one.
+//! Deliveries: work that a call brought. The response to a worker that polls a queue is caused by
+//! the request of another call, which put the work there; what the worker then does is for that
+//! other call.
 
 use super::Calls;
 use crate::links::Links;
 
-/// The calls whose requests may have caused the response of `call`, with their probabilities; none
-/// where it may be that of its own request, which is then what it answers.
+/// Returns the calls with requests that may have caused the response of `call`, with their
+/// probabilities. Empty if its own request is among the possible causes, since the response then
+/// answers that.
 pub(super) fn delivering_calls(
     calls: &Calls,
     links: &Links,
@@ -21,7 +23,8 @@ pub(super) fn delivering_calls(
     })
 }
 
-/// The call whose request most likely caused the response of `call`, where that is not its own.
+/// Returns the call with the request that most likely caused the response of `call`, if that is not
+/// its own.
 pub(super) fn likeliest_delivering_call(
     calls: &Calls,
     links: &Links,
@@ -64,7 +67,7 @@ mod tests {
         assert_eq!(likeliest_delivering_call(&calls, &links, 0), Some((1, 0.9)));
         let candidates = CandidateParents::from_links(&calls, &links);
         let shares = candidates.of_call(2);
-        // Through the delivery 0.8 times 0.9, and none at all 0.2 + 0.8 times 0.1.
+        // Through the delivery 0.8 times 0.9; spontaneous 0.2 + 0.8 times 0.1.
         assert_eq!((shares[0].0, shares[1].0), (Some(1), None));
         assert!(
             (shares[0].1 - 0.72).abs() < 1e-12 && (shares[1].1 - 0.28).abs() < 1e-12,
@@ -73,7 +76,7 @@ mod tests {
         let parent = LikelyParents::from_links(&calls, &links, &candidates).of_call(2).unwrap();
         assert_eq!(parent.call, Some(1));
         assert!((parent.probability - 0.72).abs() < 1e-12);
-        // What may be the answer to its own request brings nothing.
+        // A response that its own request may have caused delivers nothing.
         links.set_parents(calls.response(0).unwrap(), &[(1, 0.9), (0, 0.1)], 0.0);
         assert_eq!(likeliest_delivering_call(&calls, &links, 0), None);
         let candidates = CandidateParents::from_links(&calls, &links);

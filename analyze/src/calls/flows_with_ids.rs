@@ -1,35 +1,35 @@
-//! What operations say of the pairing of messages: the connections on which ids pair requests with
-//! responses, and the messages there that are no calls.
+//! Call ids of operations: the connections on which ids pair requests with responses, and the
+//! messages there that are no calls.
 //!
-//! A connection with ids has messages of its own beside (settings, windows, what closes a stream),
-//! and bodies that come behind their answers. They have no id and say nothing, and must not be
-//! taken for calls. What says that it asks or answers, but has no id, takes turns as elsewhere.
-//! What says that nothing answers it is one by itself. On connections without ids all is as without
-//! operations: the greeting of a server is nobody's answer, but that of the making of a connection.
+//! A connection with ids also has control messages (settings, windows, the closing of a stream),
+//! and bodies that follow their responses. They have neither an id nor a role, and must not be
+//! treated as calls. A request or response without an id is paired by turns as on other
+//! connections. A one-way message stands alone. On connections without ids everything is as without
+//! operations: a server's greeting answers no message except the connection setup.
 
 use message_trace::{MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
-/// Connections by what operations say of them.
+/// Connections, classified by the ids of their operations.
 #[derive(Debug, Default)]
 pub(super) struct FlowsWithIds {
     /// Connections on which operations have ids.
     with_ids: FxHashSet<i64>,
 }
 
-/// What a message without an id is.
+/// Kinds of messages without an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageWithoutId {
-    /// It may be a request or a response.
+    /// May be a request or a response.
     MayPair,
-    /// Nothing answers it, and it answers nothing.
+    /// Neither answers a message nor is answered.
     OneWay,
-    /// It is the connection's own.
+    /// A control message of the connection.
     Own,
 }
 
 impl FlowsWithIds {
-    /// The connections of `trace`.
+    /// Finds the connections of `trace` on which operations have ids.
     pub(super) fn from_trace(trace: &MessageTrace) -> FlowsWithIds {
         if !trace.has_operations() {
             return FlowsWithIds::default();
@@ -40,18 +40,18 @@ impl FlowsWithIds {
         FlowsWithIds { with_ids: with_ids.collect() }
     }
 
-    /// Whether operations have ids on that connection.
+    /// Returns whether operations have ids on this connection.
     pub(super) fn has_ids(&self, flow: i64) -> bool {
         self.with_ids.contains(&flow)
     }
 
-    /// Whether the message of that row is its connection's own.
+    /// Returns whether the message at this row is a control message of its connection.
     pub(super) fn is_control(&self, trace: &MessageTrace, row: usize) -> bool {
         trace.call_number(row).is_none()
             && self.classify_without_id(trace, row) == MessageWithoutId::Own
     }
 
-    /// What the message of that row is, which has no id.
+    /// Classifies the message at this row, which has no id.
     #[inline]
     pub(super) fn classify_without_id(&self, trace: &MessageTrace, row: usize) -> MessageWithoutId {
         if !self.has_ids(trace.flow(row)) {
@@ -75,10 +75,10 @@ mod tests {
     const ANSWERS: OperationRole = OperationRole::Response;
     const TELLS: OperationRole = OperationRole::OneWay;
 
-    /// A message: whether it goes to the server, and what it tells with which id.
+    /// A message: whether it goes to the server, and its operation role and id.
     type TestMessage = (bool, Option<(OperationRole, Option<u64>)>);
 
-    /// The requests and responses of a connection, whose messages come one after the other.
+    /// Returns the requests and responses of a connection with sequential messages.
     fn pairs(messages: &[TestMessage]) -> Vec<(Option<usize>, Option<usize>)> {
         let mut trace = Fixture::new();
         for (time, (asks, told)) in (0..).step_by(2).zip(messages) {
@@ -118,7 +118,7 @@ mod tests {
             pairs(&[ask(1), answer(1), ask(1), answer(1), ask(1), answer(1)]),
             [(Some(0), Some(1)), (Some(2), Some(3)), (Some(4), Some(5))]
         );
-        // The second request has no answer, and the last answer no request.
+        // The second request has no response, and the last response no request.
         assert_eq!(
             pairs(&[ask(1), ask(2), answer(1), answer(7)]),
             [(Some(0), Some(2)), (Some(1), None), (None, Some(3))]
@@ -129,7 +129,7 @@ mod tests {
     fn messages_without_ids_are_calls_only_where_they_say_so() {
         let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));
         let (up, down) = ((true, None), (false, None));
-        // Settings, two calls with ids and two without, and a window that opens.
+        // Settings, two calls with ids and two without, and a window update.
         let messages = [
             up,
             down,
@@ -155,12 +155,12 @@ mod tests {
             (Some(10), Some(11)),
         ];
         assert_eq!(pairs(&messages), expected);
-        // Where nothing has an id, what says nothing takes turns.
+        // If no message has an id, messages without a role are paired by turns.
         assert_eq!(pairs(&[ask(None), down]), [(Some(0), Some(1))]);
     }
 
-    /// A message that could not be read has no id. It is the other one of a message with an id that
-    /// has no partner.
+    /// A message that could not be read has no id. It is paired with a message that has an id but
+    /// no partner.
     #[test]
     fn what_could_not_be_read_takes_turns_with_what_has_an_id() {
         let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));

@@ -1,5 +1,5 @@
-//! The calls of a trace: pairs of messages, without those that are no calls, and with the answers
-//! that came in pieces.
+//! Builds the calls of a trace: pairs of messages, without those that are no calls, and with
+//! responses in fragments joined.
 
 use message_trace::MessageTrace;
 
@@ -7,11 +7,11 @@ use super::flows_with_ids::FlowsWithIds;
 use super::{Calls, NONE, multiplexed, one_way, pairing, response_fragments, server_push};
 
 impl Calls {
-    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by
-    /// the turns of their connection, or by their order where no connection is known.
+    /// Pairs the messages of `trace`, which must be sorted: by call id if they have one, else by
+    /// the turns of their connection, or by their order if no connection is known.
     pub fn from_trace(trace: &MessageTrace) -> Calls {
-        // By the row of its first message, the other message of the call, and whether that is the
-        // request.
+        // By the row of a call's first message: the row of its other message, and whether that is
+        // the request.
         let mut second = vec![(NONE, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
         let told = FlowsWithIds::from_trace(trace);

@@ -1,6 +1,6 @@
-//! Greetings on connections whose calls have ids. What the accepting side says before anything was
-//! asked answers the making of the connection, as it does where nothing has an id. If the making
-//! was not seen, it answers something unknown; it is no request in any case.
+//! Server greetings on connections with call ids. What the accepting side sends before any request
+//! answers the connection setup, as on connections without ids. If the setup was not seen, the
+//! greeting answers something unknown; in no case is it a request.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,22 +8,22 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::NONE;
 use super::connection::{row_direction, times_at_ends};
 
-/// What is known of the beginning of a connection.
+/// The first messages of a connection.
 #[derive(Default)]
 struct ConnectionOpening {
     making: Option<u32>,
-    /// The first message that the accepting side says something by, and whether it tells alone.
+    /// The first message with an operation from the accepting side, and whether it is one-way.
     said: Option<(u32, bool)>,
-    /// When the connecting and the accepting end saw the first message that asks.
+    /// When the connecting and the accepting end saw the first request.
     asked: [Option<i64>; 2],
 }
 
-/// The beginnings of connections with ids.
+/// The openings of connections with ids.
 #[derive(Default)]
 pub(super) struct ConnectionGreetings(FxHashMap<i64, ConnectionOpening>);
 
 impl ConnectionGreetings {
-    /// Notes the message of a row of a connection with ids; rows come in order.
+    /// Records the message at a row of a connection with ids; rows come in order.
     pub(super) fn note_message(&mut self, trace: &MessageTrace, row: u32) {
         let of = self.0.entry(trace.flow(row as usize)).or_default();
         if trace.is_connect(row as usize) {
@@ -37,7 +37,7 @@ impl ConnectionGreetings {
         }
     }
 
-    /// Appends the pairs of the greetings. Returns the rows that are in these.
+    /// Appends the pairs of the greetings and returns the rows in them.
     pub(super) fn pair_greetings(
         &self,
         trace: &MessageTrace,
@@ -46,7 +46,7 @@ impl ConnectionGreetings {
         let mut paired = FxHashSet::default();
         for of in self.0.values() {
             let first = of.said.filter(|(said, _)| of.precedes_requests(trace, *said));
-            // An answer to what was not seen is one by itself.
+            // A response to something that was not seen stands alone.
             let greeting = first.filter(|(_, tells)| *tells || of.making.is_some());
             let Some((greeting, _)) = greeting else { continue };
             pairs.push((of.making.unwrap_or(NONE), greeting));
@@ -57,7 +57,7 @@ impl ConnectionGreetings {
 }
 
 impl ConnectionOpening {
-    /// Whether nothing was asked before a message, by the clock of one of the ends.
+    /// Returns whether no request preceded a message, by the clock of one of the ends.
     fn precedes_requests(&self, trace: &MessageTrace, said: u32) -> bool {
         let known = self.asked.into_iter().zip(times_at_ends(trace, said));
         let mut is_before = known.filter_map(|(asked, said)| Some(said? < asked?)).peekable();
@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// The pairs of a connection on which the server greets, with or without its making.
+    /// Returns the pairs of a connection on which the server greets, with or without its setup.
     fn pairs(is_made: bool, asks_first: bool) -> Vec<(Option<usize>, Option<usize>)> {
         let mut trace = Fixture::new();
         if is_made {

@@ -1,12 +1,13 @@
-//! Connections on which every message says that it asks or answers, and none has an id, as with
-//! Redis. Such a protocol answers in the order of the requests. So the k-th answer is to the k-th
-//! request, however many are open at a time and for however long. Nothing else that is usual on the
-//! connection counts then ([`super::multiplexed`]), and no call is doubtful.
+//! Pairing by order on connections where every message has a role (request or response) and none an
+//! id, as with Redis. Such a protocol answers requests in order, so the k-th response is to the
+//! k-th request, however many are open at a time and for however long. The statistics of the
+//! connection then do not matter ([`super::multiplexed`]), and no pairing is uncertain.
 //!
-//! That holds only if all requests are answered, and all answers are told. Commands that are not
-//! answered, what a server leaves out after an error, and messages that were not recorded would
-//! shift all pairs behind them. So the rule is for whole connections: each request has an answer at
-//! the end, each answer a request, and none was sent before its request had come.
+//! That holds only if all requests are answered, and all responses were recorded. Commands that are
+//! not answered, responses that a server omits after an error, and messages that were not recorded
+//! would shift all later pairs. So the rule applies to whole connections only: in the end each
+//! request has a response, each response a request, and no response was sent before its request had
+//! arrived.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 
@@ -16,8 +17,8 @@ use super::connection::{is_connection, row_direction};
 /// The rows of a request and its response.
 type MessagePair = (u32, u32);
 
-/// The pairs of a connection, whose `rows` are in the order in which one end saw them. `None` where
-/// messages do not say what they are, or not all of them have a partner.
+/// Returns the pairs of a connection; its `rows` are in the order in which one end saw them. `None`
+/// if some message has no role or no partner.
 pub(super) fn pair_in_order(
     trace: &MessageTrace,
     rows: impl Iterator<Item = u32> + Clone,
@@ -40,8 +41,8 @@ pub(super) fn pair_in_order(
     (open == 0).then_some(pairs)
 }
 
-/// Whether the calls of a connection are paired as by [`pair_in_order`]. They are all of its calls
-/// that have a request.
+/// Returns whether the calls of a connection are paired as by [`pair_in_order`]. `calls` are all of
+/// its calls that have a request.
 pub(super) fn are_paired_in_order(
     trace: &MessageTrace,
     calls: impl Iterator<Item = MessagePair> + Clone,
@@ -61,8 +62,8 @@ pub(super) fn are_paired_in_order(
     calls.is_sorted_by_key(|(_, answer)| *answer)
 }
 
-/// Whether the answer was sent before anything of the request had arrived, by the clock of who
-/// received the one and sent the other: then it is the answer to something else.
+/// Returns whether the response was sent before the first byte of the request had arrived, by the
+/// clock of the node that received the request: then it answers something else.
 pub(super) fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> bool {
     let times = |request: u32| {
         Some((trace.send_ts(answer as usize)?, trace.arrival_time(request as usize)?))
@@ -70,7 +71,8 @@ pub(super) fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> b
     request != NONE && times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 
-/// Whether a message of a connection says that it asks or answers, as its direction does.
+/// Returns whether a message of a connection has the role (request or response) that fits its
+/// direction.
 fn has_role(trace: &MessageTrace, row: u32) -> bool {
     let role = match row_direction(trace, row) {
         FROM_CONNECTING => OperationRole::Request,
@@ -94,9 +96,9 @@ mod tests {
     /// When a request and its response were sent.
     type SendTimes = (Option<i64>, Option<i64>);
 
-    /// The requests and responses of a connection by their times, and whether any is doubtful. It
-    /// asks at the times of `asks`, and each answer comes at one of `answers`, two later than it
-    /// was sent.
+    /// Returns the requests and responses of a connection by their times, and whether any pairing
+    /// is uncertain. Requests are sent at the times `asks`, and each response arrives at one of
+    /// `answers`, two after it was sent.
     fn pairs_and_ambiguity(asks: &[i64], answers: &[i64], says_so: bool) -> (Vec<SendTimes>, bool) {
         let mut fixture = Fixture::new();
         let mut all: Vec<(i64, bool)> = asks.iter().map(|at| (*at, true)).collect();
@@ -123,7 +125,7 @@ mod tests {
         (times, (0..calls.len()).any(|call| calls.mispairing_probability(call) > 0.0))
     }
 
-    /// Requests that are never all answered: from the third one on, two are always open.
+    /// Requests and responses of which, from the third request on, two requests are always open.
     fn always_open(count: i64) -> (Vec<i64>, Vec<i64>) {
         ((0..count).map(|at| 100 * at).collect(), (0..count).map(|at| 100 * at + 250).collect())
     }
@@ -134,7 +136,7 @@ mod tests {
         let (pairs, is_doubtful) = pairs_and_ambiguity(&asks, &answers, true);
         let expected: Vec<_> = asks.iter().map(|at| (Some(*at), Some(at + 248))).collect();
         assert_eq!((&pairs, is_doubtful), (&expected, false));
-        // What says nothing of itself is taken for requests that were given up.
+        // Without roles, requests are treated as abandoned.
         assert_ne!(pairs_and_ambiguity(&asks, &answers, false).0, expected);
     }
 
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn what_comes_before_its_request_is_told_otherwise() {
         let asks: Vec<i64> = (0..100).map(|at| 100 * at).collect();
-        // The server says something of its own accord: first of all, and before a request came.
+        // The server sends a message unasked: first of all, and before a request arrives.
         for own in [1, 5_003] {
             let mut answers: Vec<i64> = asks.iter().map(|at| at + 50).collect();
             answers.push(own);

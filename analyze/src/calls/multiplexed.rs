@@ -1,12 +1,13 @@
-//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining): which answer is to which
-//! request, as far as that can be told without reading anything, and how doubtful it is.
+//! Multiplexed connections, which carry many calls at the same time (HTTP/2, AMQP, pipelining):
+//! pairs responses with requests, as far as possible without reading contents, and estimates how
+//! uncertain each pair is.
 //!
-//! Answers are given to the requests that are open in the order in which those were made. That is
-//! right where one is open. Where several are, what is usual on the connection tells which is
-//! likelier ([`likelihood`]). Messages of the connection's own (acknowledgements, pings, what
-//! closes a stream) are no requests and no answers. They are small, and must not shift all that is
-//! behind them. Nor must requests that were never answered, or several that one write held: the
-//! number of open requests goes up and down, and what it never falls below again is not open.
+//! Responses are assigned to open requests in the order of the requests. That is right while one is
+//! open. If several are, the statistics of the connection show which is likelier ([`likelihood`]).
+//! Control messages (acknowledgements, pings, the closing of a stream) are neither requests nor
+//! responses. They are small, and must not shift all later pairs. Nor must requests that were never
+//! answered, or several requests in one write: the number of open requests goes up and down, and
+//! its part that is never closed again does not count as open.
 
 mod likelihood;
 
@@ -22,15 +23,15 @@ use crate::tuning::calls::multiplexed::{
 };
 use likelihood::{ConcurrentCalls, ObservedCall};
 
-/// Whether the flow of these rows, which are in order with their times, is a connection with many
-/// calls at once. If not, messages of the connection's own leave `rows`.
+/// Returns whether the flow of these rows, which are in order with their times, is a multiplexed
+/// connection. If not, control messages are removed from `rows`.
 pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
     pair_multiplexed(trace, rows, &mut Vec::new())
 }
 
-/// Appends the pairs of a flow if it is a connection with many calls at once. `rows` are in order,
-/// with their times. If not, only messages of the connection's own are paired with nothing and
-/// leave `rows`, and the rest takes turns.
+/// Appends the pairs of a flow if it is a multiplexed connection. `rows` are in order, with their
+/// times. If it is not, only control messages become unpaired and are removed from `rows`; the rest
+/// is to be paired by turns.
 pub(super) fn pair_multiplexed(
     trace: &MessageTrace,
     rows: &mut Vec<(i64, u32)>,
@@ -46,7 +47,7 @@ pub(super) fn pair_multiplexed(
         let bytes = trace.bytes(row as usize);
         (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
     };
-    // Nothing else tells apart calls that are open together, so these have to be rare.
+    // Nothing else distinguishes concurrent calls, so control messages have to be rare.
     let is_small =
         |row: u32| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
     let larger: Vec<u32> = rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
@@ -58,7 +59,7 @@ pub(super) fn pair_multiplexed(
         assign_likeliest_responses(trace, &mut pairs[first..]);
         return true;
     }
-    // Where the sides take turns, a small request that another one follows at once has no answer.
+    // If the sides alternate, a small request that another one follows immediately has no response.
     let follows =
         |place: usize| rows.get(place + 1).is_some_and(|(_, next)| is_request(trace, *next));
     let is_own = |place: usize| {
@@ -84,8 +85,8 @@ fn unpaired_message(trace: &MessageTrace, row: u32) -> (u32, u32) {
     if is_request(trace, row) { (row, NONE) } else { (NONE, row) }
 }
 
-/// The sizes that nine in ten of the requests, or of the answers, have at least, and half of them;
-/// `None` where there are too few to tell.
+/// Returns the tenth percentile and the median of the sizes of the requests, or of the responses;
+/// `None` if there are too few.
 fn usual_sizes(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Option<(i64, i64)> {
     let of_side = rows.iter().filter(|(_, row)| is_request(trace, *row) == requests);
     let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(*row as usize)).collect();
@@ -93,7 +94,8 @@ fn usual_sizes(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Opt
     (sizes.len() >= MIN_MESSAGES).then(|| (sizes[sizes.len() / 10], sizes[sizes.len() / 2]))
 }
 
-/// Whether both sides often send several messages without a turn of the other, about as many as it.
+/// Returns whether both sides often send several messages before the other side does, and about
+/// equally many.
 fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
     let requests = rows.iter().filter(|row| is_request(trace, **row)).count();
     let answers = rows.len() - requests;
@@ -107,8 +109,8 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
             || (has_crossing_messages(trace, rows, turns) && open_count_is_stationary(trace, rows)))
 }
 
-/// Whether there are turns in which a request was on its way while an answer was, too: where the
-/// sides take turns none does.
+/// Returns whether some request and response were under way at the same time, which does not happen
+/// if the sides alternate.
 fn has_crossing_messages(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
     let mut crossing = 0;
     for two in rows.windows(2) {
@@ -131,7 +133,7 @@ fn has_crossing_messages(trace: &MessageTrace, rows: &[u32], turns: usize) -> bo
     crossing >= MIN_CROSSINGS && crossing * ALTERNATIONS_PER_CROSSING >= turns
 }
 
-/// Whether as many requests are open now and then as there were before.
+/// Returns whether the number of open requests keeps returning to its earlier level.
 fn open_count_is_stationary(trace: &MessageTrace, rows: &[u32]) -> bool {
     let (mut open, mut least, mut most) = (0_i64, 0, 0);
     for row in rows {
@@ -141,9 +143,10 @@ fn open_count_is_stationary(trace: &MessageTrace, rows: &[u32]) -> bool {
     (most - least) as f64 <= WALK_SHARE * (rows.len() as f64).sqrt()
 }
 
-/// Appends the pairs of `rows`, each answer with the request that has been open longest.
+/// Appends the pairs of `rows`; each response is paired with the request that has been open
+/// longest.
 fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
-    // Number of requests more than answers, behind each answer.
+    // Number of requests minus number of responses, after each response.
     let mut balance = 0_i64;
     let behind = |row: &u32| {
         balance += if is_request(trace, *row) { 1 } else { -1 };
@@ -159,7 +162,7 @@ fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>
             continue;
         }
         let (behind, least) = answers.next().unwrap_or((&0, 0));
-        // With the one that is answered now.
+        // Including the request that is answered now.
         let really_open = usize::try_from(behind - least + 1).unwrap_or(1);
         let given_up = open.len().saturating_sub(really_open);
         pairs.extend(open.drain(..given_up).map(|request| (request, NONE)));
@@ -168,9 +171,9 @@ fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>
     pairs.extend(open.into_iter().map(|request| (request, NONE)));
 }
 
-/// The least of each value and the [`ANSWERS_AHEAD`] values behind it.
+/// Returns the minimum of each value and the [`ANSWERS_AHEAD`] values after it.
 fn least_ahead(values: &[i64]) -> Vec<i64> {
-    // Values that may be the least, from the end on, with their places; the least stands first.
+    // Candidates for the minimum, from the end on, with their positions; the minimum is first.
     let mut candidates: VecDeque<(i64, usize)> = VecDeque::new();
     let mut least = vec![0; values.len()];
     for (place, value) in values.iter().enumerate().rev() {
@@ -186,14 +189,14 @@ fn least_ahead(values: &[i64]) -> Vec<i64> {
     least
 }
 
-/// The times of a call that are by one clock.
+/// The end of a call with the clock that its times are read from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ObservingEnd {
     Caller,
     Callee,
 }
 
-/// A call by the clock of one of its ends, if that has seen both.
+/// Returns a call by the clock of one of its ends, if that end saw both messages.
 fn call_seen_by(
     trace: &MessageTrace,
     by: ObservingEnd,
@@ -212,7 +215,7 @@ fn call_seen_by(
     times.map(|(asked, answered)| ObservedCall { request, answer, asked, answered, seen, bytes })
 }
 
-/// The calls of a flow by one clock, if one of the ends has seen all of them.
+/// Returns the calls of a flow by one clock, if one of the ends saw all of them.
 fn concurrent_calls(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<ConcurrentCalls> {
     let by = |by: ObservingEnd| {
         pairs
@@ -223,7 +226,7 @@ fn concurrent_calls(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<Concur
     by(ObservingEnd::Callee).or_else(|| by(ObservingEnd::Caller)).map(ConcurrentCalls::new)
 }
 
-/// Gives the answers of a flow to the likeliest requests. `pairs` are in the order of both.
+/// Assigns the responses of a flow to the likeliest requests. `pairs` are in the order of both.
 fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
     let is_call = |(request, answer): &(u32, u32)| *request != NONE && *answer != NONE;
     let calls: Vec<(u32, u32)> = pairs.iter().copied().filter(is_call).collect();
@@ -234,11 +237,11 @@ fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
         .for_each(|(pair, call)| *pair = (call.request, call.answer));
 }
 
-/// How doubtful each call's pairing is, from 0 on, where calls of a flow were open together. Calls
-/// with ids are sure. Calls that are sure are left out; the others are in order.
+/// Returns the mispairing probabilities of calls that overlap on their flow. Calls with ids are
+/// certain. Certain calls are omitted; the others are in order.
 pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
-    // Flows on which something answers what is not known.
+    // Flows with responses to unknown requests.
     let mut unasked: FxHashSet<i64> = FxHashSet::default();
     for call in 0..calls.len() {
         let Some(request) = calls.request(call) else {
@@ -269,7 +272,7 @@ pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> V
         };
         let found = together.mispairing_probabilities();
         let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
-        // A call that seems to have no answer may have one that was given to another call.
+        // The response to a call that seems unanswered may have been assigned to another call.
         let left =
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);

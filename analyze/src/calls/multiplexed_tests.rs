@@ -1,12 +1,12 @@
-//! Calls on one connection, by hand and at random.
+//! Tests of concurrent calls on one connection, by hand and at random.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::Fixture;
 
-/// A message of connection 1: whether it is a request, its time and its size. The one that asks is
-/// "c", the other "a".
+/// A message of connection 1: whether it is a request, its time and its size. The client is "c",
+/// the server "a".
 type Row = (bool, i64, i64);
 
 fn calls(rows: &[Row]) -> (MessageTrace, Calls) {
@@ -23,13 +23,13 @@ fn calls(rows: &[Row]) -> (MessageTrace, Calls) {
     (trace, calls)
 }
 
-/// The times of the requests and responses of all calls; `None` is none.
+/// Returns the times of the requests and responses of all calls; `None` if one is missing.
 fn times((trace, calls): &(MessageTrace, Calls)) -> Vec<(Option<i64>, Option<i64>)> {
     let sent = |row: Option<usize>| row.and_then(|row| trace.send_ts(row));
     (0..calls.len()).map(|call| (sent(calls.request(call)), sent(calls.response(call)))).collect()
 }
 
-/// The rows of `round`, `count` times, each time 1000 later.
+/// Repeats the rows of `round` `count` times, each time 1000 later.
 fn rounds(count: i64, round: &[Row]) -> Vec<Row> {
     let later = |number: i64| {
         round.iter().map(move |(is_request, at, bytes)| (*is_request, at + 1_000 * number, *bytes))
@@ -59,7 +59,7 @@ fn small_requests_that_are_answered_are_requests() {
     assert!(times(&found).iter().all(|(request, answer)| request.is_some() && answer.is_some()));
 }
 
-/// Two calls open at once: the second is asked while the first is open, and both are answered.
+/// Two overlapping calls: the second begins while the first is open, and both are answered.
 const TWO: [Row; 4] = [(true, 0, 300), (true, 100, 300), (false, 200, 500), (false, 300, 500)];
 
 #[test]
@@ -69,19 +69,18 @@ fn what_is_open_together_goes_in_order_and_is_doubtful() {
         let at = 1_000 * number as i64;
         assert_eq!(pair, [(Some(at), Some(at + 200)), (Some(at + 100), Some(at + 300))]);
     }
-    // Of two that were open the first answer may have been to either, and the other one to the
-    // other.
+    // Either response may belong to either of the two calls.
     assert_eq!([found.1.mispairing_probability(0), found.1.mispairing_probability(1)], [0.5, 0.5]);
 }
 
 #[test]
 fn answers_that_look_alike_are_anyones_without_doubt() {
-    // Both answers were cut off one write, and read by one call.
+    // Both responses were cut from one write, and read by one call.
     let mut both = TWO;
     both[3].1 = both[2].1;
     let found = calls(&rounds(100, &both));
     assert_eq!([found.1.mispairing_probability(0), found.1.mispairing_probability(1)], [0.0, 0.0]);
-    // Their sizes would be told of the wrong call.
+    // A wrong pair would report wrong sizes.
     both[3].2 += 1;
     let found = calls(&rounds(100, &both));
     assert!(found.1.mispairing_probability(0) > 0.0);
@@ -124,7 +123,7 @@ proptest! {
         prop_assert_eq!(least_ahead(&values), expected);
     }
 
-    /// Whatever was sent, each message is of one call, and requests are answered later.
+    /// For any messages, each belongs to one call, and responses come after their requests.
     #[test]
     fn each_message_is_of_one_call(
         rows in prop::collection::vec((any::<bool>(), 0i64..100_000, 1i64..400), 150..400),
@@ -138,8 +137,8 @@ proptest! {
     }
 }
 
-/// Calls of a connection that are open together now and then: by number, when they are asked and
-/// answered, and their sizes. Every other one is short and small.
+/// Calls of a connection, some of which overlap: by number, the times of request and response, and
+/// their sizes. Every other call is short and small.
 fn overlapping(count: i64, apart: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
     let mut at = 0;
     let call = |number| {
@@ -154,7 +153,7 @@ fn overlapping(count: i64, apart: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
     (0..count).map(call).collect()
 }
 
-/// By call, whether it has its own answer, and its doubt.
+/// For each call, whether it has its own response, and its mispairing probability.
 fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
     let mut rows: Vec<Row> = made.iter().flatten().copied().collect();
     rows.sort_by_key(|(_, at, _)| *at);
@@ -169,8 +168,8 @@ fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
 
 #[test]
 fn sizes_and_durations_tell_whose_answer_comes_first() {
-    // A short call begins while each long one is open, and is over before; every fourth of each is
-    // apart.
+    // A short call begins and ends while each long one is open; every fourth of each does not
+    // overlap.
     let made =
         overlapping(400, |number| if number % 2 == 0 && number % 8 != 0 { 300 } else { 2_000 });
     let found = right(&made);
@@ -180,7 +179,7 @@ fn sizes_and_durations_tell_whose_answer_comes_first() {
 
 #[test]
 fn calls_that_are_alike_are_doubtful_with_all_that_is_open_with_them() {
-    // Two that are alike begin soon one after the other; every fourth pair is apart.
+    // Two similar calls begin soon after each other; every fourth pair does not overlap.
     let mut at = 0;
     let mut made = Vec::new();
     for number in 0..400 {
@@ -201,15 +200,14 @@ fn calls_that_are_alike_are_doubtful_with_all_that_is_open_with_them() {
             _ => assert!(*doubt > 0.1, "{number}: {doubt}"),
         }
     }
-    // Of those that are sure nearly all are right.
+    // Of the calls that are certain nearly all are right.
     let sure = found.iter().filter(|(_, doubt)| *doubt <= 0.1);
     assert!(sure.clone().filter(|(is_right, _)| *is_right).count() * 20 >= sure.count() * 19);
 }
 
 #[test]
 fn answers_in_order_of_receipt_stay_in_order() {
-    // A server that does one after the other: a short call waits for the long one that came before
-    // it.
+    // A server that works sequentially: a short call waits for the long one that came before it.
     let (mut at, mut free) = (0, 0);
     let mut made = Vec::new();
     for number in 0..400_i64 {
@@ -248,7 +246,7 @@ fn messages_that_cross_now_and_then_show_that_calls_are_open_together() {
         add(true, at);
         add(false, at + 1_000);
         if round % 10 == 0 {
-            // It is on its way while the answer to the first is.
+            // It is under way at the same time as the response to the first.
             add(true, at + 980);
             add(false, at + 2_000);
         }

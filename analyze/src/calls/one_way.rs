@@ -1,11 +1,11 @@
-//! Flows whose messages are no calls: both sides send on their own, and no message answers another.
-//! Their turns pair strangers, so they are not paired at all.
+//! Flows without calls: both sides send independently, and no message answers another. Pairing them
+//! by turns would combine unrelated messages, so they are not paired at all.
 //!
-//! Messages that are paired by an id are a call. So are messages that take turns, as on most
-//! connections: one from each side, one after the other. Where more than one in five messages
-//! follows another of its own side, either several calls are open at a time, or both sides send
-//! whenever they like. In the first case most answers come a usual time after some request; in the
-//! second no more of them do than by chance.
+//! Messages that are paired by an id are a call. So are messages that alternate, as on most
+//! connections: one from each side, one after the other. If more than one in five messages follows
+//! another of its own side, either several calls are open at a time, or both sides send at any
+//! time. In the first case most responses come a usual time after some request; in the second no
+//! more of them do than by chance.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,19 +24,19 @@ type NodePair = (NodeId, NodeId);
 #[derive(Default)]
 struct NodePairMessages {
     flows: Vec<i64>,
-    /// When the messages of the connecting and the accepting side were sent, by one clock, with
+    /// Send times of the messages of the connecting and the accepting side, by one clock, with
     /// their flows.
     sent: [Vec<(i64, i64)>; 2],
 }
 
-/// Takes the `pairs` apart that are on flows whose messages are no calls.
+/// Splits the `pairs` on flows without calls.
 pub(super) fn unpair_one_way(
     trace: &MessageTrace,
     told: &FlowsWithIds,
     pairs: &mut Vec<(u32, u32)>,
 ) {
     let mut flows = one_way_flows(trace);
-    // Where calls have ids, what has none is the connection's own.
+    // If calls have ids, messages without ids are control messages.
     flows.retain(|flow| !told.has_ids(*flow));
     if flows.is_empty() {
         return;
@@ -52,7 +52,7 @@ pub(super) fn unpair_one_way(
             apart.push((std::mem::replace(response, NONE), NONE));
         }
     }
-    // A message without an answer is one by itself, whoever sent it.
+    // A message without a response stands alone, whichever side sent it.
     for (request, response) in pairs.iter_mut() {
         if *request == NONE && is_one_way(*response) {
             *request = std::mem::replace(response, NONE);
@@ -61,7 +61,7 @@ pub(super) fn unpair_one_way(
     pairs.extend(apart);
 }
 
-/// The flows whose messages are no calls.
+/// Returns the flows without calls.
 fn one_way_flows(trace: &MessageTrace) -> FxHashSet<i64> {
     let turns = AlternationCounts::from_trace(trace);
     let shared = flows_with_calls(trace, &turns);
@@ -92,8 +92,8 @@ fn one_way_flows(trace: &MessageTrace) -> FxHashSet<i64> {
     no_calls.flatten().collect()
 }
 
-/// The connections that carry many calls at once, or on which the sides take turns but for messages
-/// of the connection's own: what looks like messages at any time are these.
+/// Returns multiplexed connections, and connections that alternate except for control messages:
+/// these only look as if messages were sent at any time.
 fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSet<i64> {
     let mut rows: FxHashMap<i64, Vec<(i64, u32)>> = FxHashMap::default();
     for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
@@ -113,7 +113,7 @@ fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSe
     rows.into_keys().collect()
 }
 
-/// The turns of each flow: how many messages it has, and how many of them follow one of their own
+/// Alternation of each flow: how many messages it has, and how many of them follow one of their own
 /// side.
 #[derive(Default)]
 struct AlternationCounts(FxHashMap<i64, (usize, usize, i8)>);
@@ -137,8 +137,8 @@ impl AlternationCounts {
         turns
     }
 
-    /// Whether the two sides of the flow take turns, whatever those of others between the same two
-    /// do.
+    /// Returns whether the two sides of the flow alternate, regardless of other flows between the
+    /// same nodes.
     fn alternates(&self, flow: i64) -> bool {
         let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= MIN_MESSAGES_OF_FLOW);
         known.is_some_and(|(messages, again, _)| {
@@ -148,7 +148,7 @@ impl AlternationCounts {
 }
 
 impl NodePairMessages {
-    /// Whether there is no reason to doubt that the accepting side answers.
+    /// Returns whether nothing contradicts that the accepting side answers.
     fn are_calls(&self) -> bool {
         self.sent.iter().any(|sent| sent.len() < MIN_MESSAGES)
             || self.alternates()
@@ -166,7 +166,7 @@ impl NodePairMessages {
         again as f64 <= MAX_OUT_OF_ALTERNATION * all.len() as f64
     }
 
-    /// Whether answers come a usual time after requests, on their flow.
+    /// Returns whether responses come a usual time after requests on their flow.
     fn responses_follow_requests(&self) -> bool {
         let [requests, answers] = &self.sent;
         let (Some(first), Some(last)) =
@@ -209,14 +209,13 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A number that looks as if it were drawn by lot, below `bound`.
+    /// Returns a pseudo-random number below `bound`.
     fn lot(at: i64, bound: i64) -> i64 {
         let mixed = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         ((mixed ^ mixed >> 29).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).rem_euclid(bound)
     }
 
-    /// 200 messages each way over one flow, those back at the times of those forth and what `back`
-    /// says, or on their own.
+    /// 200 messages each way over one flow; `back` gives the times of the messages back.
     fn both_ways(back: impl Fn(i64) -> i64) -> MessageTrace {
         let mut trace = Fixture::new();
         for at in 0..200 {
@@ -228,7 +227,7 @@ mod tests {
         trace.trace()
     }
 
-    /// How many calls are answered.
+    /// Returns how many calls are answered.
     fn answered(trace: &MessageTrace) -> usize {
         let calls = Calls::from_trace(trace);
         assert_eq!(

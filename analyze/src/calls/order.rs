@@ -1,12 +1,12 @@
-//! In which order the parents of calls can be found. A call that was made after the response of
-//! another one has its parent by that one's, so the other one comes first. The links say which that
-//! is; the rows of the trace do not, as these are in the order of a common clock, by which an error
-//! of it puts an effect before its cause.
+//! The order in which the parents of calls can be found. A call that was made after the response of
+//! another one inherits that one's parent, so the other one comes first. The links show which that
+//! is; the rows of the trace do not, since they are in the order of the common clock, and a clock
+//! error can put an effect before its cause.
 
 use super::Calls;
 use crate::links::Links;
 
-/// State of the search at a call.
+/// State of a call in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallVisit {
     New,
@@ -14,8 +14,8 @@ enum CallVisit {
     Done,
 }
 
-/// All calls: each behind the one by which it most likely has its parent, but on a way in circles;
-/// else by their requests.
+/// Returns all calls, each after the call that most likely determines its parent, except in cycles;
+/// otherwise in the order of their requests.
 pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
     let mut by_request: Vec<u32> = (0..calls.len() as u32).collect();
     by_request.sort_by_key(|call| calls.request_or_response(*call as usize));
@@ -29,14 +29,15 @@ pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
             way.push(call);
             at = preceding_call(calls, links, call as usize);
         }
-        // The way ends at one that is done, at none, or in a circle, which is cut where it was
+        // The chain ends at a call that is done, at none, or in a cycle, which is cut where it was
         // entered.
         order.extend(way.drain(..).rev().inspect(|call| marks[*call as usize] = CallVisit::Done));
     }
     order
 }
 
-/// The call whose response most likely made the node make `call`; none where that was the request.
+/// Returns the call whose response most likely caused `call`; `None` if the request to the node
+/// did.
 fn preceding_call(calls: &Calls, links: &Links, call: usize) -> Option<u32> {
     let request = calls.request(call).filter(|request| *request < links.message_count())?;
     let mut likeliest: Option<(f64, Option<u32>)> = None;
@@ -67,7 +68,7 @@ mod tests {
         links.set_parents(1, &[(0, 0.25), (4, 0.75)], 0.0);
         links.set_parents(3, &[(0, 1.0)], 0.0);
         assert_eq!(order_by_causes(&calls, &links), [0, 2, 1]);
-        // In a circle each comes once.
+        // In a cycle each comes once.
         let mut links = Links::spontaneous_only(6);
         links.set_parents(1, &[(4, 1.0)], 0.0);
         links.set_parents(3, &[(2, 1.0)], 0.0);
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn of_requests_in_their_order_not_of_answers_whose_clock_is_behind() {
-        // b's clock is 10 behind: its answer's row comes first.
+        // b's clock is 10 late: the row of its response comes first.
         let rows = [
             ("c", "a", "x", 0, 1),
             ("a", "b", "y", 4, -5),

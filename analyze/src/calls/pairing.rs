@@ -1,33 +1,32 @@
-//! Pairing: the request and the response of one call. They have one call id or, where the source
-//! knows none, are paired by the turns of their connection or, where not even that is known, by
-//! their order (Project 5, section 5.1.1.1).
+//! Pairing: finds the request and the response of each call. They have one call id or, if the
+//! source has no ids, are paired by the turns of their connection or, if no connection is known
+//! either, by their order (Project 5, section 5.1.1.1).
 //!
-//! An id pairs two messages of opposite directions. A clock that both were read by tells which of
-//! them is the request: who sent a request receives the response later. On a connection without ids
-//! the k-th request of the connecting side is answered by the k-th fat message back. Where the two
-//! sides sent different numbers of messages, something is not answered, or in several pieces. Only
-//! there, open requests are forgotten when it is the connecting side's turn again; else one such
-//! message would shift all pairs behind it. Also there, a request that was lost on its way is not
-//! the one that is answered if another one was not lost.
+//! An id pairs two messages of opposite directions. A clock that timed both shows which is the
+//! request: the sender of a request receives the response later. On a connection without ids the
+//! k-th request of the connecting side is answered by the k-th merged message back. If the two
+//! sides sent different numbers of messages, some request has no response, or a message came in
+//! several fragments. Only there, open requests are dropped at the next turn of the connecting
+//! side; otherwise one such message would shift all later pairs. Also there, a request that was
+//! lost in transit is not the answered one if another one was not lost.
 //!
-//! Where all messages say that they ask or answer, without ids, the order is certain
-//! ([`super::in_order`]). Where operations have ids, a message without one may be the connection's
-//! own (`reported`).
+//! If all messages have roles without ids, the order is certain ([`super::in_order`]). If
+//! operations have ids, a message without one may be a control message (`reported`).
 //!
 //! A message is received with its first byte: its receiver may read the rest later, after its
-//! answer (the record that closes a FastCGI request). A message that the accepting side has sent
-//! before anything of a request had come is not its answer, whatever the order elsewhere.
+//! response (the record that closes a FastCGI request). A message that the accepting side sent
+//! before the first byte of a request arrived is not its response, whatever the order suggests.
 //!
-//! Where the accepting side speaks first, the making of the connection is the request and the
-//! greeting its response. If the making was not seen, as the connection is older than the recording
-//! or was imported, the first message answers something unknown: it is a response without a
-//! request, and no part of the turns behind it.
+//! If the accepting side speaks first, the connection setup is the request and the greeting its
+//! response. If the setup was not seen, because the connection is older than the recording or was
+//! imported, the first message answers something unknown: it is a response without a request, and
+//! not part of the turns after it.
 //!
-//! A trace may tell only which node calls which. Then all calls from one to another are one flow,
-//! whose ends have no names. Many of them are open at once, so there are no turns: each return is
-//! matched with the earliest unmatched call. Calls with an id that is not unique are matched so as
-//! well, where there are as many returns. With fewer returns, as where a call was sent again or its
-//! return was lost, the latest call is the one that was answered.
+//! A trace may show only which node calls which. Then all calls from one node to another are one
+//! flow with unnamed endpoints. Many calls are open at the same time, so there are no turns: each
+//! return is matched with the earliest unmatched call. Calls with a non-unique id are matched in
+//! the same way if there are as many returns. If there are fewer, because a call was sent again or
+//! its return was lost, the latest call is the answered one.
 
 use std::collections::VecDeque;
 
@@ -41,12 +40,12 @@ use super::{NONE, by_roles, in_order, multiplexed};
 use crate::tuning::calls::pairing::{MAX_LOST, PARTITIONS};
 use out_of_core::workers;
 
-/// The rows of a request and its response; [`NONE`] is none, but not for both.
+/// The rows of a request and its response; [`NONE`] stands for a missing one, but not for both.
 type MessagePair = (u32, u32);
 
-/// All pairs of `trace`, in no particular order.
+/// Returns all pairs of `trace`, in no particular order.
 pub(super) fn pair_messages(trace: &MessageTrace, told: &FlowsWithIds) -> Vec<MessagePair> {
-    // Flows are paired apart, on all cores.
+    // Flows are paired independently, on all cores.
     let mut parts: Vec<u64> = (0..PARTITIONS).collect();
     let size = trace.len() / parts.len();
     workers::for_each_item(
@@ -57,7 +56,7 @@ pub(super) fn pair_messages(trace: &MessageTrace, told: &FlowsWithIds) -> Vec<Me
     .concat()
 }
 
-/// Appends the pairs of the flows of one part.
+/// Appends the pairs of the flows of one partition.
 fn pair_partition(
     trace: &MessageTrace,
     told: &FlowsWithIds,
@@ -70,7 +69,7 @@ fn pair_partition(
     let mut greetings = ConnectionGreetings::default();
     for row in 0..trace.len() {
         let flow = trace.flow(row);
-        // Flows often have every so manieth number.
+        // Numbers of flows are often multiples of some number, so they are hashed.
         if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTITIONS - 1) != part {
             continue;
         }
@@ -93,7 +92,8 @@ fn pair_partition(
         silent.retain(|(one, other)| !greeted.contains(one.min(other)));
     }
     pairs.append(&mut silent);
-    // What could not be read, and so has no id, may be the other one of a message with an id.
+    // A message that could not be read, and so has no id, may be the partner of a message with an
+    // id.
     let unread: FxHashSet<i64> =
         without.iter().map(|(flow, _)| *flow).filter(|flow| told.has_ids(*flow)).collect();
     for (flow, row, is_request) in pair_by_id(trace, with_id, pairs) {
@@ -106,7 +106,7 @@ fn pair_partition(
     without.sort_unstable();
     let mut turns = AlternatingFlow::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
-        // What is known of the rest of the trace counts all messages as if none had an id.
+        // Facts about the rest of the trace count all messages as if none had an id.
         turns.with_ids = told.has_ids(flow[0].0);
         let open = trace.beyond.open.get(&flow[0].0).copied().unwrap_or(0);
         let open = if turns.with_ids { 0 } else { open };
@@ -117,8 +117,8 @@ fn pair_partition(
     }
 }
 
-/// Appends the pairs of messages given as flow, number of the id, and row. Returns those that say
-/// what they are and have no partner: their flow, their row, and whether they ask.
+/// Appends the pairs of messages given as flow, number of the id, and row. Returns those that have
+/// a role but no partner: their flow, their row, and whether they are requests.
 fn pair_by_id(
     trace: &MessageTrace,
     mut messages: Vec<(i64, u32, u32)>,
@@ -157,8 +157,8 @@ fn pair_by_id(
         }
         alone.extend(open.drain(..).map(|open| (call[0].0, open)));
     }
-    // A single message is what its direction says, unless the accepting side was seen to call as
-    // well.
+    // The direction decides the role of a single message, unless the accepting side was seen to
+    // call as well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
         let is_request = row_direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
@@ -166,16 +166,16 @@ fn pair_by_id(
     told_alone
 }
 
-/// A message that is paired with none, by its direction.
+/// Returns a message without a partner as request or response, by its direction.
 fn unpaired_message(trace: &MessageTrace, row: u32) -> MessagePair {
     if row_direction(trace, row) == FROM_CONNECTING { (row, NONE) } else { (NONE, row) }
 }
 
-/// Two messages of opposite directions as request and response.
+/// Orders two messages of opposite directions as request and response.
 fn request_first(trace: &MessageTrace, one: u32, other: u32) -> MessagePair {
     let (a, b) = (one as usize, other as usize);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
-    // By the clock of one's sender, and by that of its receiver; the other way round likewise.
+    // By the sender's and the receiver's clock of the first message; likewise the other way round.
     let one_first = [
         before(trace.send_ts(a), trace.arrival_time(b)),
         before(trace.arrival_time(a), trace.send_ts(b)),
@@ -197,9 +197,9 @@ fn request_first(trace: &MessageTrace, one: u32, other: u32) -> MessagePair {
 /// The messages of one flow, for pairing by turns.
 #[derive(Default)]
 struct AlternatingFlow {
-    /// When one of its ends saw each, and its row.
+    /// Time at which one of the ends saw each message, and its row.
     rows: Vec<(i64, u32)>,
-    /// The requests that are not answered yet.
+    /// Open requests.
     open: VecDeque<u32>,
     /// Whether other messages of the flow have ids.
     with_ids: bool,
@@ -214,8 +214,8 @@ impl AlternatingFlow {
                 *missing += usize::from(time.is_none());
             }
         }
-        // One end's own clock tells the turns whatever the two clocks differ by. A message that
-        // this end has no time of stands where the other end's puts it.
+        // One end's own clock shows the turns, however far the two clocks differ. A message without
+        // a time at this end is placed by the time of the other end.
         let end = usize::from(missing[0] > missing[1]);
         for (time, row) in &mut self.rows {
             *time = times_at_ends(trace, *row)[end]
@@ -223,7 +223,7 @@ impl AlternatingFlow {
         }
         self.rows.sort_unstable();
         let rows = self.rows.iter().map(|(_, row)| *row);
-        // Of a part of a trace it is not known what is left out in the others.
+        // If the trace is a part only, messages that are missing in other parts are unknown.
         let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
         if let Some(told) = is_whole.then(|| in_order::pair_in_order(trace, rows)).flatten() {
             pairs.extend(told);
@@ -265,11 +265,11 @@ impl AlternatingFlow {
                 if !in_order && self.open.front().is_some_and(|row| is_lost(trace, *row)) {
                     drop_lost_requests(trace, &mut self.open, pairs);
                 }
-                // A message that nobody asked for is the accepting side's own.
+                // A message without a request is sent unasked by the accepting side.
                 let request = self.open.front().copied();
                 let request =
                     request.filter(|request| !in_order::is_too_early(trace, *row, *request));
-                // Where others have ids, what says that it answers is no request.
+                // If other messages have ids, a message with the role of a response is no request.
                 let answers = |row: u32| {
                     let told = trace.operations(row as usize);
                     told.is_some_and(|told| told.role == OperationRole::Response)
@@ -280,15 +280,15 @@ impl AlternatingFlow {
                 self.open.drain(..usize::from(request.is_some()));
             }
         }
-        // Requests that were open before the part of the trace that this is are not in it.
+        // Requests that were open before this part of the trace are not in it.
         pairs.extend(
             self.open.drain(..).filter(|request| *request != NONE).map(|request| (request, NONE)),
         );
     }
 }
 
-/// Before an answer, gives up the first of the `open` requests if they were lost and one soon
-/// behind them was not: that one is answered, as where a datagram was sent again.
+/// Before a response, drops the first `open` requests if they were lost and one soon after them was
+/// not: that one is answered, as after the retransmission of a datagram.
 fn drop_lost_requests(
     trace: &MessageTrace,
     open: &mut VecDeque<u32>,
@@ -301,8 +301,8 @@ fn drop_lost_requests(
     }
 }
 
-/// Whether a request is a datagram that is known not to have been received. A message over a
-/// connection arrived, whoever saw it.
+/// Returns whether a request is a datagram that is known not to have been received. A message over
+/// a connection always arrives, even if the receiver was not traced.
 fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     if row == NONE || trace.recv_ts(row as usize).is_some() {
         return false;

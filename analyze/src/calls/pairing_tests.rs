@@ -1,4 +1,4 @@
-//! Pairs by hand.
+//! Tests of pairing on hand-made traces.
 
 use message_trace::{Endpoint, FROM_ACCEPTING, Message, TransportProtocol};
 
@@ -10,7 +10,7 @@ use crate::fixture::Fixture;
 const LOST: i64 = i64::MIN;
 
 /// A message as sender, receiver, call id (empty: none), and the times of sending and receipt. The
-/// one whose name comes first in the alphabet accepts, except that "c" never does.
+/// node with the alphabetically first name accepts, except that "c" never does.
 pub(in crate::calls) type Row<'a> = (&'a str, &'a str, &'a str, i64, i64);
 
 /// c calls a (messages 0 and 5), which calls b (1, 2) and then d (3, 4).
@@ -23,8 +23,7 @@ pub(in crate::calls) const IN_TURN: [Row<'_>; 6] = [
     ("a", "c", "x", 10, 11),
 ];
 
-/// A trace of these messages, with the calls found in it. All messages between two nodes are one
-/// flow.
+/// A trace of these messages, with its calls. All messages between two nodes are one flow.
 pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
     calls_at(rows, TransportProtocol::Tcp, |endpoint| endpoint.clone())
 }
@@ -68,7 +67,7 @@ fn pairs_by_row(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
     pairs_of(&calls(rows).1)
 }
 
-/// The same, where no connections are known.
+/// The same, without known connections.
 fn found_by_order(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
     pairs_of(&calls_at(rows, TransportProtocol::Tcp, |_| Endpoint::Other(String::new())).1)
 }
@@ -90,7 +89,7 @@ fn an_id_pairs_whatever_comes_between() {
 
 #[test]
 fn a_clock_that_read_both_tells_the_request_though_it_seems_to_come_later() {
-    // a's clock is 10 behind: by the common clock, its response was sent before the request.
+    // a's clock is 10 late: by the common clock, its response was sent before the request.
     assert_eq!(
         pairs_by_row(&[("a", "c", "x", -5, 6), ("c", "a", "x", 0, -8)]),
         [(Some(1), Some(0))]
@@ -128,16 +127,16 @@ fn an_id_that_comes_again_is_another_call_with_another_name() {
 fn without_ids_the_turns_of_the_connection_pair() {
     let q = |time| ("c", "a", "", time, time + 1);
     let r = |time| ("a", "c", "", time, time + 1);
-    // Pipelined: two questions before the first answer.
+    // Pipelined: two requests before the first response.
     let pipelined = [q(0), q(2), r(4), q(6), r(8), r(10)];
     assert_eq!(
         pairs_by_row(&pipelined),
         [(Some(0), Some(2)), (Some(1), Some(4)), (Some(3), Some(5))]
     );
-    // The first question was sent in two pieces: what follows is not shifted.
+    // The first request was sent in two fragments: later pairs are not shifted.
     let pieces = [q(0), q(2), r(4), q(6), r(8)];
     assert_eq!(pairs_by_row(&pieces), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
-    // What is never answered is a call without a response.
+    // A request that is never answered is a call without a response.
     assert_eq!(pairs_by_row(&[q(0), r(2), q(4)]), [(Some(0), Some(1)), (Some(2), None)]);
     let (trace, calls) = calls(&[q(0), r(2), q(4)]);
     assert_eq!([calls.id(&trace, 0), calls.id(&trace, 1)], ["#0", "#2"]);
@@ -147,17 +146,17 @@ fn without_ids_the_turns_of_the_connection_pair() {
 fn without_connections_each_return_is_of_the_earliest_unmatched_call() {
     let q = |time| ("c", "a", "", time, time);
     let r = |time| ("a", "c", "", time, time);
-    // (A, B, 0, 3) and (A, B, 1, 4); the call at 5 is not answered, nor is it taken for one of a
-    // turn of its own.
+    // (A, B, 0, 3) and (A, B, 1, 4); the call at 5 is not answered, and does not begin a turn of
+    // its own.
     let rows = [q(0), q(1), r(3), r(4), q(5), q(6), r(7)];
     let all = [(Some(0), Some(2)), (Some(1), Some(3)), (Some(4), Some(6)), (Some(5), None)];
     assert_eq!(found_by_order(&rows), all);
-    // A return is still to come when the next call is made. On a connection that call would be the
-    // first of a turn.
+    // A return is outstanding when the next call is made. On a connection that call would begin a
+    // turn.
     let rows = [q(0), q(1), r(2), q(3), r(4)];
     assert_eq!(found_by_order(&rows), [(Some(0), Some(2)), (Some(1), Some(4)), (Some(3), None)]);
     assert_eq!(pairs_by_row(&rows), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
-    // What nobody asked for is a message of its own, here as well.
+    // An unasked message stands alone, here as well.
     assert_eq!(found_by_order(&[r(0), q(1), r(2)]), [(Some(0), None), (Some(1), Some(2))]);
 }
 
@@ -171,7 +170,7 @@ fn calls_of_one_id_are_matched_in_order_and_of_one_sent_again_the_last_was_answe
 
 #[test]
 fn turns_are_told_by_one_clock() {
-    // By the common clock the answers, sent at -9 and -5, come before both questions.
+    // By the common clock the responses, sent at -9 and -5, come before both requests.
     let rows = [
         ("a", "c", "", -9, 3),
         ("a", "c", "", -5, 7),
@@ -183,8 +182,8 @@ fn turns_are_told_by_one_clock() {
 
 #[test]
 fn turns_are_told_by_the_clock_that_saw_more() {
-    // a's clock is behind, and none of its answers arrived: by c's clock, there are only the
-    // questions.
+    // a's clock is late, and its responses did not arrive: by c's clock, there are only the
+    // requests.
     let rows = [
         ("c", "a", "", 0, -9),
         ("a", "c", "", -8, LOST),
@@ -200,15 +199,15 @@ fn what_was_lost_is_not_what_is_answered() {
         pairs_of(&calls_at(rows, protocol, |endpoint| endpoint.clone()).1)
     };
     let found = |rows: &[Row<'_>]| over(TransportProtocol::Udp, rows);
-    // A query whose first datagram was lost, sent again; one that was sent again as the answer was
-    // late.
+    // A query with a lost first datagram, sent again; and one that was sent again because the
+    // response was late.
     let again = [("c", "a", "", 0, LOST), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
     assert_eq!(found(&again), [(Some(0), None), (Some(1), Some(2))]);
-    // What goes over a connection arrives, whether the log has it or not.
+    // A message over a connection arrives, whether the log has it or not.
     assert_eq!(over(TransportProtocol::Tcp, &again), [(Some(0), Some(2)), (Some(1), None)]);
     let late = [("c", "a", "", 0, 1), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
     assert_eq!(found(&late), [(Some(0), Some(2)), (Some(1), None)]);
-    // Twenty that were lost in a row are nobody's second try.
+    // Twenty lost requests in sequence are not retransmissions of one.
     let mut many: Vec<Row<'_>> = (0..20).map(|time| ("c", "a", "", time, LOST)).collect();
     many.extend([("c", "a", "", 20, 21), ("a", "c", "", 22, 23)]);
     assert_eq!(found(&many)[0], (Some(0), Some(21)));
@@ -221,18 +220,18 @@ fn what_was_lost_is_not_what_is_answered() {
 fn a_first_message_of_the_accepting_side_is_no_part_of_the_turns_behind_it() {
     let q = |time| ("c", "a", "", time, time + 1);
     let r = |time| ("a", "c", "", time, time + 1);
-    // It answers something that was not seen: the making of the connection, or a request before the
+    // It answers something that was not seen: the connection setup, or a request before the
     // recording.
     assert_eq!(pairs_by_row(&[r(0), q(2), r(4)]), [(None, Some(0)), (Some(1), Some(2))]);
-    // Both sides have sent as many, as the first question came in two pieces: it does not take the
-    // second answer.
+    // Both sides have sent equally many, since the first request came in two fragments: it does not
+    // take the second response.
     let even = [r(0), q(2), q(4), r(6), q(8), r(10)];
     assert_eq!(
         pairs_by_row(&even),
         [(None, Some(0)), (Some(1), Some(3)), (Some(2), None), (Some(4), Some(5))]
     );
-    // The accepting side has sent more, but all that was asked is answered: pipelined questions
-    // stay open.
+    // The accepting side has sent more, but all requests are answered: pipelined requests stay
+    // open.
     let more = [r(0), q(2), q(4), r(6), q(8), r(10), r(12)];
     let pairs = [(None, Some(0)), (Some(1), Some(3)), (Some(2), Some(5)), (Some(4), Some(6))];
     assert_eq!(pairs_by_row(&more), pairs);
@@ -245,7 +244,7 @@ fn the_making_of_a_connection_is_answered_by_the_greeting() {
     trace.send("a", "c", 2, 3).ports(80, 40_000).on(1).accepting();
     trace.send("c", "a", 4, 5).on(1);
     trace.send("a", "c", 6, 7).ports(80, 40_000).on(1).accepting();
-    // It takes leave, which is not answered.
+    // It sends a farewell, which is not answered.
     trace.send("c", "a", 8, 9).on(1);
     assert_eq!(
         pairs_of(&Calls::from_trace(&trace.trace())),
@@ -255,14 +254,14 @@ fn the_making_of_a_connection_is_answered_by_the_greeting() {
 
 #[test]
 fn what_is_read_to_its_end_after_the_answer_came_before_it() {
-    // c is not traced, and a reads the rest of each question after it has answered.
+    // c is not traced, and a reads the rest of each request after it has answered.
     let mut trace = Fixture::new().untraced(&["c"]);
     for call in 0..3 {
         let time = 100 * call;
         trace.send("c", "a", time, time + 50).on(1).arrives(time + 10);
         trace.send("a", "c", time + 20, time + 21).ports(80, 40_000).on(1).accepting();
     }
-    // By the time of the last byte the first answer is before the first question.
+    // By the time of the last byte the first response precedes the first request.
     let trace = trace.trace();
     assert_eq!(
         (trace.send_ts(0), trace.arrival_time(1), trace.recv_ts(1)),
@@ -276,7 +275,7 @@ fn what_is_read_to_its_end_after_the_answer_came_before_it() {
 
 #[test]
 fn of_one_id_the_first_byte_tells_the_request() {
-    // a calls c over the connection that c made, and c reads to the end once it has answered.
+    // a calls c over the connection that c made, and c reads to the end after it has answered.
     let mut plain = Fixture::new();
     plain.send("a", "c", 0, 30).ports(80, 40_000).on(1).accepting().arrives(10);
     plain.send("c", "a", 20, 21).on(1);
@@ -288,7 +287,7 @@ fn of_one_id_the_first_byte_tells_the_request() {
 
 #[test]
 fn what_was_sent_before_anything_of_a_request_had_come_does_not_answer_it() {
-    // a tells something of its own at 1, while the question is under way.
+    // a sends an unasked message at 1, while the request is under way.
     let rows = [("c", "a", "", 0, 5), ("a", "c", "", 1, 6), ("a", "c", "", 7, 8)];
     assert_eq!(pairs_by_row(&rows), [(Some(0), Some(2)), (Some(1), None)]);
 }

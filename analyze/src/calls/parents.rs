@@ -1,11 +1,11 @@
 //! The parent of each call, from the most likely links alone.
 //!
-//! The cause of a request is a message that its sender received. Where that is a request, its call
-//! is the parent. Where it is the response of a call that the sender made before, as message
-//! linking also has it, both calls were made for the same one: the parent is that of the earlier
-//! call or, where that was to get work from a queue, the call that put it there. The most likely
-//! links lead to it; how likely it is, all of them tell, as other ways may lead to the same parent
-//! ([`CandidateParents`]).
+//! The cause of a request is a message that its sender received. If that is a request, its call is
+//! the parent. If it is the response of a call that the sender made before (message linking
+//! produces such links, too), both calls were made for the same one: the parent is that of the
+//! earlier call or, if that call fetched work from a queue, the call that put the work there. The
+//! most likely links lead to the parent; its probability is the sum over all links, since other
+//! routes may lead to the same parent ([`CandidateParents`]).
 
 use super::deliveries::likeliest_delivering_call;
 use super::{Calls, CandidateParents, NONE, order};
@@ -21,14 +21,14 @@ pub struct LikelyParents {
 /// The most likely parent of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LikelyParent {
-    /// The call; none where the call most likely has none.
+    /// The parent call; `None` if the call most likely has none.
     pub call: Option<usize>,
-    /// Probability of that, from 0 to 1. 0 where the links do not say.
+    /// Probability of that, from 0 to 1. 0 if the links do not say.
     pub probability: f64,
 }
 
 impl LikelyParents {
-    /// Parents by `links`. `candidates` are all possible parents of the same `calls`.
+    /// Finds the parents by `links`. `candidates` are all possible parents of the same `calls`.
     pub fn from_links(
         calls: &Calls,
         links: &Links,
@@ -39,7 +39,7 @@ impl LikelyParents {
             probability: vec![f64::NAN; calls.len()],
         };
         // A call that was answered before another one was made comes before it, so that its parent
-        // is known, but in circles.
+        // is known, except in cycles.
         for call in order::order_by_causes(calls, links).into_iter().map(|call| call as usize) {
             let Some(request) =
                 calls.request(call).filter(|request| *request < links.message_count())
@@ -47,8 +47,8 @@ impl LikelyParents {
                 continue;
             };
             let mut by_link = false;
-            // The most likely link decides; where it leads to no request, as that was not seen, the
-            // next.
+            // The most likely link decides; if it leads to a call without a known request, the next
+            // one does.
             let mut decided = (
                 links.spontaneous_probability(request),
                 None,
@@ -77,7 +77,7 @@ impl LikelyParents {
             }
             let of_decided = |(parent, _): &&(Option<u32>, f64)| *parent == decided.1;
             let likely = candidates.of_call(call).iter().find(of_decided);
-            // Only some of many candidates are kept; the likeliest is known all the same.
+            // Only some of many candidates are kept; the likeliest is known in any case.
             let likely = likely.map_or(decided.2, |(_, likely)| *likely);
             parents.parent[call] = decided.1.unwrap_or(NONE);
             parents.probability[call] = likely;
@@ -85,7 +85,7 @@ impl LikelyParents {
         parents
     }
 
-    /// The parent of a call and its probability, if something is known of it by now.
+    /// Returns the parent of a call and its probability, if already known.
     fn known_parent(&self, call: usize) -> Option<(Option<u32>, f64)> {
         let parent = Some(self.parent[call]).filter(|parent| *parent != NONE);
         Some(self.probability[call])
@@ -93,7 +93,8 @@ impl LikelyParents {
             .map(|p| (parent, p))
     }
 
-    /// The parent of `call`; none where the links say nothing of it, as only its response was seen.
+    /// Returns the parent of `call`; `None` if the links do not cover it because only its response
+    /// was seen.
     pub fn of_call(&self, call: usize) -> Option<LikelyParent> {
         let (parent, probability) = self.known_parent(call)?;
         Some(LikelyParent { call: parent.map(|parent| parent as usize), probability })
@@ -123,7 +124,7 @@ mod tests {
         // d was called for the same call as b was: 0.5 times 0.75; or directly.
         assert_eq!(parent(2), LikelyParent { call: Some(0), probability: 0.375 + 0.25 });
         links.set_parents(1, &[(0, 0.25)], 0.75);
-        // Spontaneous, or for what was.
+        // Spontaneous, or for a call that was.
         assert_eq!(
             parents_of(&calls, &links).of_call(2),
             Some(LikelyParent { call: None, probability: 0.25 + 0.5 * 0.75 })
@@ -132,8 +133,8 @@ mod tests {
 
     #[test]
     fn a_parent_by_a_call_that_stands_later_is_found() {
-        // b's clock is 20 behind, so that its answer is the first row, and the call that of no
-        // earlier one.
+        // b's clock is 20 late, so that its response is the first row, and its call precedes all
+        // others.
         let rows = [
             ("b", "a", "y", -14, 7),
             ("c", "a", "x", 0, 1),
@@ -144,15 +145,15 @@ mod tests {
         let (trace, calls) = calls(&rows);
         assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["y", "x", "z"]);
         let mut links = Links::spontaneous_only(5);
-        // d was asked because of c's request, and b because of d's answer.
+        // d was called because of c's request, and b because of d's response.
         links.set_parents(2, &[(1, 1.0)], 0.0);
         links.set_parents(4, &[(3, 0.9)], 0.1);
         assert_eq!(
             parents_of(&calls, &links).of_call(0),
             Some(LikelyParent { call: Some(1), probability: 0.9 })
         );
-        // Nor does a circle take it away, in which d was asked because of b's answer, if that is
-        // less likely.
+        // A less likely link in a cycle (d was called because of b's response) does not remove the
+        // parent.
         links.set_parents(2, &[(0, 0.2), (1, 0.8)], 0.0);
         assert_eq!(parents_of(&calls, &links).of_call(0).unwrap().call, Some(1));
     }

@@ -1,11 +1,12 @@
-//! Answers that come in several pieces: a server says that it has begun, and later that it is done
+//! Responses in several fragments: a server reports that it has begun, and later that it is done
 //! (FTP's 150 and 226).
 //!
-//! By the turns of its connection a second reply is nobody's, and would be a message of the
-//! server's own. It looks the same as one that tells of news, as on a subscription. What tells them
-//! apart is the client, and it is asked of all such messages at an accepting endpoint together: it
-//! waits for the rest of an answer, so that it goes on soon after that, and has a request of its
-//! own open all the time. Who waits for news serves nobody meanwhile.
+//! By the turns of its connection a second reply answers nothing, and would be an unasked message
+//! of the server. It looks the same as a notification, as on a subscription. The behaviour of the
+//! client distinguishes the two, and is evaluated over all such messages at an accepting endpoint
+//! together: a client that waits for the rest of a response continues soon after it, and has a
+//! request of its own open all the time. A client that waits for notifications serves no request
+//! meanwhile.
 
 use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,30 +16,30 @@ use crate::tuning::calls::response_fragments::{
     AWAITED_SHARE, MIN_FRAGMENTS, SOONER_FACTOR, USUAL_SHARE,
 };
 
-/// A later piece of an answer, if it is one.
+/// A possible later fragment of a response.
 struct ResponseFragment {
     row: u32,
-    /// The place of the pair that it may belong to.
+    /// Index of the pair that it may belong to.
     pair: usize,
-    /// Time for which the client waited for it, since the reply before.
+    /// Time for which the client waited for it, since the previous reply.
     waited: i64,
     /// Time after it at which the client sent the next request.
     then: Option<i64>,
-    /// When the client asked, and when it got the piece, by its own clock.
+    /// Time of the client's request and of the arrival of the fragment, by the client's clock.
     span: Option<[i64; 2]>,
     client: NodeId,
 }
 
-/// Pieces and answers at one accepting endpoint.
+/// Fragments and responses at one accepting endpoint.
 #[derive(Default)]
 struct EndpointFragments {
     fragments: Vec<ResponseFragment>,
-    /// Times that the answers took.
+    /// Durations of the calls.
     answers: Vec<i64>,
 }
 
-/// Makes later pieces of an answer, which are paired with nothing, part of its pair. The last piece
-/// becomes the response. Returns the pieces before it, each with the request that it answers.
+/// Adds later fragments of a response, which are unpaired, to its pair. The last fragment becomes
+/// the response. Returns the fragments before it, each with the request that it answers.
 pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut endpoints = fragments_by_endpoint(trace, pairs);
     endpoints.retain(|_, endpoint| endpoint.fragments.len() >= MIN_FRAGMENTS);
@@ -59,7 +60,7 @@ pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) 
         if (waited_for as f64) < AWAITED_SHARE * endpoint.fragments.len() as f64 {
             continue;
         }
-        // A piece much later than answers are is something else, here as well.
+        // A fragment that comes much later than responses do is something else, here as well.
         for piece in endpoint.fragments.iter().filter(|piece| piece.waited <= usual) {
             let (request, response) = &mut pairs[piece.pair];
             before.push((*response, *request));
@@ -72,8 +73,8 @@ pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) 
     before
 }
 
-/// Messages that look like second pieces of answers, and the times that answers took, by accepting
-/// endpoint.
+/// Returns messages that look like second fragments of responses, and the durations of calls, by
+/// accepting endpoint.
 fn fragments_by_endpoint(
     trace: &MessageTrace,
     pairs: &[(u32, u32)],
@@ -132,15 +133,15 @@ fn fragments_by_endpoint(
     endpoints
 }
 
-/// Time by which the `other` message of a connection was seen later than the `one`, by the clock of
-/// one of the ends.
+/// Returns the time from message `one` of a connection to message `other`, by the clock of one of
+/// the ends.
 fn time_between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
     let (one, other) =
         (connection::times_at_ends(trace, one), connection::times_at_ends(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
 }
 
-/// The longest that all but a few took.
+/// Returns the longest duration without a few outliers.
 fn usual_duration(took: &mut [i64]) -> i64 {
     if took.is_empty() {
         return 0;
@@ -149,7 +150,7 @@ fn usual_duration(took: &mut [i64]) -> i64 {
     *took.select_nth_unstable(place).1
 }
 
-/// When each node had a request open, by its own clock.
+/// Time spans in which each node had a request open, by its own clock.
 struct OpenRequestSpans(FxHashMap<NodeId, Vec<[i64; 2]>>);
 
 impl OpenRequestSpans {
@@ -165,7 +166,7 @@ impl OpenRequestSpans {
         }
         for spans in served.values_mut() {
             spans.sort_unstable();
-            // Each becomes the longest of those that have begun by then.
+            // Each end becomes the latest end of all spans that have begun by then.
             let mut latest = i64::MIN;
             for [_, until] in spans {
                 latest = latest.max(*until);
@@ -175,7 +176,7 @@ impl OpenRequestSpans {
         OpenRequestSpans(served)
     }
 
-    /// Whether one request was open all the time.
+    /// Returns whether one request was open all the time.
     fn covers(&self, node: NodeId, [from, until]: [i64; 2]) -> bool {
         let Some(spans) = self.0.get(&node) else { return false };
         let begun = spans.partition_point(|span| span[0] <= from);

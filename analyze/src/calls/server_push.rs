@@ -1,9 +1,9 @@
-//! Connections on which the accepting side sends what nobody asked for: a broker hands an event to
-//! its subscriber, who acknowledges it when it is done with it. Where the subscriber has time, the
-//! two take turns, and each acknowledgement is followed by the next event as a question by its
-//! answer. Where it is behind, events are sent before the acknowledgements come that they would be
-//! the answers to. Nothing answers what has not come, by the clock of who answers, so there is no
-//! call on such a connection, and each message is one by itself.
+//! Connections with server push: a broker sends an event to its subscriber, which acknowledges it
+//! when it is done with it. If the subscriber keeps up, the two alternate, and the next event
+//! follows each acknowledgement as a response follows a request. If it lags, events are sent before
+//! the acknowledgements arrive that they would answer. No message answers one that has not arrived,
+//! by the clock of its sender, so there is no call on such a connection, and each message stands
+//! alone.
 
 use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::NONE;
 use crate::tuning::calls::server_push::{MIN_PAIRS, PAIRS_PER_EARLY_ANSWER};
 
-/// Takes the `pairs` apart that are on flows whose answers are sent before the questions come.
+/// Splits the `pairs` on flows with responses that are sent before their requests arrive.
 pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
     let flows = server_push_flows(trace, pairs);
     if flows.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32
         if trace.call_number(row).is_none() && flows.contains(&trace.flow(row)) {
             let alone = std::mem::replace(response, NONE);
             match *request {
-                // A message without a question is one by itself, whoever sent it.
+                // A message without a request stands alone, whichever side sent it.
                 NONE => *request = alone,
                 _ => apart.push((alone, NONE)),
             }
@@ -32,7 +32,7 @@ pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32
     pairs.extend(apart);
 }
 
-/// The flows on which answers are sent before their questions come.
+/// Returns the flows on which responses are sent before their requests arrive.
 fn server_push_flows(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashSet<i64> {
     let mut seen: FxHashMap<i64, [usize; 2]> = FxHashMap::default();
     for (request, response) in
@@ -60,8 +60,8 @@ mod tests {
     use crate::calls::Calls;
     use crate::fixture::Fixture;
 
-    /// How many calls are answered where a subscriber is given an event each millisecond, and
-    /// acknowledges it so much later.
+    /// Returns how many calls are answered if a subscriber gets an event each millisecond and
+    /// acknowledges it after this delay.
     fn answered(later: i64) -> usize {
         const MS: i64 = 1_000_000;
         let mut trace = Fixture::new();
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_before_the_question_comes_is_no_answer() {
-        // Each is on its way as the next one is.
+        // Acknowledgements and next events are under way at the same time.
         assert_eq!(answered(995_000), 0);
     }
 

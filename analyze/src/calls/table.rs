@@ -1,6 +1,6 @@
-//! The table of calls, as `sockcap export calls` writes it: who called whom, over what, when by
-//! both ends, and which call it was made for. It is made batch by batch of the trace and its links,
-//! and kept nowhere.
+//! The table of calls, as `sockcap export calls` writes it: caller and callee, endpoints, times at
+//! both ends, and the parent call. It is made batch by batch from the trace and its links, and not
+//! stored.
 
 use std::path::Path;
 
@@ -24,13 +24,13 @@ pub struct CallTable<'a> {
     names: NodeNames<'a>,
     options: &'a Options,
     next: usize,
-    /// The file whose trace it is of, for errors.
+    /// The file that the trace was read from, for errors.
     path: &'a Path,
 }
 
 impl<'a> CallTable<'a> {
-    /// The calls of `trace`, which was read from `path`, and their parents by `links`; nodes and
-    /// endpoints are called as `options` say.
+    /// Builds the table of the calls of `trace`, which was read from `path`, and their parents by
+    /// `links`; nodes and endpoints are named as `options` say.
     pub fn new(
         trace: &'a MessageTrace,
         links: &Links,
@@ -51,7 +51,7 @@ impl<'a> CallTable<'a> {
         }
     }
 
-    /// Its columns. Times are nanoseconds since the Unix epoch on the common clock, null where
+    /// Returns the columns. Times are nanoseconds since the Unix epoch on the common clock, null if
     /// unknown. A request was received with its last byte, or with its first if it was answered
     /// before that.
     pub fn schema() -> SchemaRef {
@@ -133,7 +133,7 @@ impl<'a> CallTable<'a> {
         columns::build_batch(self.path, &CallTable::schema(), arrays)
     }
 
-    /// The user's name of `endpoint`, or its own name, if it has one.
+    /// Returns the user's name of `endpoint`, or its own name, if it has one.
     fn endpoint_name(&self, endpoint: &Endpoint) -> Option<String> {
         let text = endpoint.to_string();
         let called = self.options.aliases.endpoint_text(&text);
@@ -149,7 +149,7 @@ impl Iterator for CallTable<'_> {
     }
 }
 
-/// The call's request or, where it was not seen, its response.
+/// Returns the call's request or, if that was not seen, its response.
 fn first_message(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
     trace.message(calls.request_or_response(call))
 }

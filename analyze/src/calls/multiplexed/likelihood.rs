@@ -1,11 +1,12 @@
-//! Which answer is whose among the calls of one connection that are open together. It follows from
-//! what is usual there: the sizes of answers to requests of a size, and how long such calls take.
+//! Finds the most likely request of each response among the concurrent calls of one connection, by
+//! the statistics of the connection: the sizes of responses to requests of a size, and the
+//! durations of such calls.
 //!
-//! All of that is learned first from calls that were open alone, and then from all calls. From the
-//! order in which requests were made, two calls exchange their answers wherever that is likelier,
-//! until no two do. The probability that a call still has another one's answer is its doubt. A
-//! server that answers in order of receipt (pipelining) shows by calls that are unlike: then none
-//! exchange answers, and none are doubtful.
+//! The statistics are learned first from calls without overlap, and then from all calls. Starting
+//! from the order of the requests, two calls exchange their responses if that is likelier, until no
+//! exchange improves. The remaining probability that a call has another call's response is its
+//! mispairing probability. A server that answers in order of receipt (pipelining) shows in calls of
+//! unlike kinds: then no responses are exchanged, and no pairing is uncertain.
 
 use std::ops::Range;
 
@@ -20,18 +21,18 @@ use rustc_hash::FxHashMap;
 pub(super) struct ObservedCall {
     pub(super) request: u32,
     pub(super) answer: u32,
-    /// When the two were, by one clock.
+    /// Times of the request and the response, by one clock.
     pub(super) asked: i64,
     pub(super) answered: i64,
-    /// When the answer was seen at the other end.
+    /// When the response was seen at the other end.
     pub(super) seen: Option<i64>,
-    /// Sizes of the two, in bytes.
+    /// Sizes of the request and the response, in bytes.
     pub(super) bytes: [i64; 2],
 }
 
 impl ObservedCall {
-    /// Whether the answer of another call is the same by all that is seen of it, as one that was
-    /// cut off the same write: then nothing depends on whose it is.
+    /// Returns whether the responses of both calls are indistinguishable, for example cut from the
+    /// same write: then nothing depends on which call has which.
     fn is_answered_as(&self, other: &ObservedCall) -> bool {
         let answer = |call: &ObservedCall| (call.answered, call.seen, call.bytes[1]);
         answer(self) == answer(other)
@@ -42,9 +43,9 @@ impl ObservedCall {
 #[derive(Debug, Default)]
 struct CallStatistics {
     calls: f64,
-    /// Number of requests and of answers by size.
+    /// Number of requests and of responses by size.
     sides: [FxHashMap<u64, f64>; 2],
-    /// Number of requests and answers of two sizes, and of durations by class.
+    /// Number of calls by sizes of request and response, and of durations by class.
     kinds: FxHashMap<(u64, u64), (f64, FxHashMap<i32, f64>)>,
     all: FxHashMap<i32, f64>,
 }
@@ -65,7 +66,7 @@ impl CallStatistics {
         usual
     }
 
-    /// Likelihood that the request of the one has the answer of the other, as a logarithm.
+    /// Log-likelihood that `answer` is the response to the request of `of`.
     fn log_likelihood(&self, of: &ClassifiedCall, answer: &ClassifiedCall) -> f64 {
         let took = answer.call.answered.saturating_sub(of.call.asked);
         if took <= 0 {
@@ -88,24 +89,24 @@ impl CallStatistics {
     }
 }
 
-/// The duration of a call as a logarithm, and its class.
+/// Returns the logarithm of a call's duration, and its class.
 fn log_duration(took: i64) -> (f64, i32) {
     let took = (took as f64).max(SHORTEST);
     (took, (took.ln() * CLASSES_PER_E_FOLD) as i32)
 }
 
-/// A call with the classes of its sizes.
+/// A call with its size classes.
 #[derive(Clone, Copy, Debug)]
 struct ClassifiedCall {
     call: ObservedCall,
     sizes: [u64; 2],
 }
 
-/// The calls of a connection, by the order of their answers.
+/// The calls of a connection, in the order of their responses.
 #[derive(Debug)]
 pub(super) struct ConcurrentCalls {
     members: Vec<ClassifiedCall>,
-    /// Whether a call was open alone when it was answered.
+    /// Whether no other call was open when a call was answered.
     alone: Vec<bool>,
 }
 
@@ -125,7 +126,7 @@ impl ConcurrentCalls {
         calls.sort_unstable_by_key(|call| (call.answered, call.asked, call.answer));
         let mut asked: Vec<i64> = calls.iter().map(|call| call.asked).collect();
         asked.sort_unstable();
-        // All earlier calls of those asked until then have been answered.
+        // All earlier calls with requests before that time have been answered.
         let is_alone = |(place, call): (usize, &ObservedCall)| {
             asked.partition_point(|asked| *asked < call.answered) <= place + 1
         };
@@ -137,12 +138,12 @@ impl ConcurrentCalls {
         ConcurrentCalls { members: calls.into_iter().map(member).collect(), alone }
     }
 
-    /// Whether no calls were open together.
+    /// Returns whether no two calls overlap.
     pub(super) fn never_overlap(&self) -> bool {
         !self.alone.contains(&false)
     }
 
-    /// The calls, each with the answer that is likeliest.
+    /// Returns the calls, each with its most likely response.
     pub(super) fn into_likeliest_pairs(mut self) -> impl Iterator<Item = ObservedCall> {
         if self.members.len() >= MIN_CALLS && !self.never_overlap() {
             let mut usual = self.initial_statistics();
@@ -158,7 +159,7 @@ impl ConcurrentCalls {
         self.members.into_iter().map(|member| member.call)
     }
 
-    /// Probability that each call has another one's answer.
+    /// Returns the probability for each call that it has another call's response.
     pub(super) fn mispairing_probabilities(&self) -> Vec<(ObservedCall, f64)> {
         let doubts: Vec<f64> = if self.members.len() < MIN_CALLS {
             self.probabilities_by_count()
@@ -177,8 +178,8 @@ impl ConcurrentCalls {
         self.members.iter().map(|member| member.call).zip(doubts).collect()
     }
 
-    /// Usual sizes and durations by the order alone: of calls with no other open at any time, or of
-    /// those that were the last one open, or of all, as far as there are enough.
+    /// Learns usual sizes and durations from the order alone: from calls without overlap, from
+    /// those that were the last one open, or from all, whichever are the first that suffice.
     fn initial_statistics(&self) -> CallStatistics {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
         let of = |is: &dyn Fn(usize) -> bool| -> Vec<&ClassifiedCall> {
@@ -193,12 +194,12 @@ impl ConcurrentCalls {
         CallStatistics::from_calls(known.unwrap_or_else(|| of(&|_| true)).into_iter())
     }
 
-    /// Whether the answers are in the order of the requests.
+    /// Returns whether the responses are in the order of the requests.
     fn is_by_order(&self) -> bool {
         self.members.windows(2).all(|two| two[0].call.asked <= two[1].call.asked)
     }
 
-    /// Whether calls that are unlike show that requests are answered in order.
+    /// Returns whether calls of unlike kinds show that requests are answered in order.
     fn are_in_order(&self, usual: &CallStatistics) -> bool {
         let (mut shown, mut otherwise) = (0, 0);
         for place in 0..self.members.len() {
@@ -211,28 +212,28 @@ impl ConcurrentCalls {
         shown >= MIN_CLEAR && otherwise * CLEAR_PER_EXCEPTION <= shown + otherwise
     }
 
-    /// The calls behind that one that were asked before it was answered.
+    /// Returns the calls after this one with requests before this one's response.
     fn overlapping_after(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEIGHBOURS);
         let answered = self.members[place].call.answered;
         near.filter(move |next| self.members[*next].call.asked < answered)
     }
 
-    /// Gain in likelihood if two calls exchange their answers, as a logarithm.
+    /// Log-likelihood gain if two calls exchange their responses.
     fn exchange_gain(&self, usual: &CallStatistics, one: usize, other: usize) -> f64 {
         let [one, other] = [&self.members[one], &self.members[other]];
         let exchanged = usual.log_likelihood(one, other) + usual.log_likelihood(other, one);
         exchanged - usual.log_likelihood(one, one) - usual.log_likelihood(other, other)
     }
 
-    /// Exchanges answers where that is likelier; whether any were.
+    /// Exchanges responses if that is likelier, and returns whether any were exchanged.
     fn exchange_responses(&mut self, usual: &CallStatistics) -> bool {
         let mut any = false;
         for place in 0..self.members.len() {
             for next in place + 1..self.members.len().min(place + 1 + NEIGHBOURS) {
                 let is_open = self.members[next].call.asked < self.members[place].call.answered;
                 if is_open && self.exchange_gain(usual, place, next) > 1e-9 {
-                    // Places are by answers, so it is the requests that move.
+                    // Members are ordered by response, so the requests move.
                     let [one, other] = [self.members[place], self.members[next]];
                     self.members[place] = one.with_request_of(&other);
                     self.members[next] = other.with_request_of(&one);
@@ -243,7 +244,7 @@ impl ConcurrentCalls {
         any
     }
 
-    /// Probability that one of the calls around has the answer of that one.
+    /// Returns the probability that a nearby call has this call's response.
     fn mispairing_probability(&self, usual: &CallStatistics, place: usize) -> f64 {
         let own = self.members[place].call;
         let others = self
@@ -253,13 +254,13 @@ impl ConcurrentCalls {
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
     }
 
-    /// The largest doubt of those that were open together with a call: what they have to do with
-    /// each other is as doubtful.
+    /// Returns the largest mispairing probability of the calls that overlap a call, which is as
+    /// uncertain itself.
     fn largest_around(&self, doubts: &[f64], place: usize) -> f64 {
         self.overlapping_calls(place).map(|other| doubts[other]).fold(0.0, f64::max)
     }
 
-    /// The calls around that were open together with that one.
+    /// Returns the nearby calls that overlap this one.
     fn overlapping_calls(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let own = self.members[place].call;
         let near = place.saturating_sub(NEIGHBOURS)..self.members.len().min(place + 1 + NEIGHBOURS);
@@ -269,8 +270,8 @@ impl ConcurrentCalls {
         })
     }
 
-    /// Doubts where there are too few calls to tell what is usual: of calls that were open together
-    /// the answer may be any one's.
+    /// Mispairing probabilities for too few calls to learn statistics: a response may belong to any
+    /// of the overlapping calls.
     fn probabilities_by_count(&self) -> Vec<f64> {
         let mut doubts = Vec::with_capacity(self.members.len());
         let mut first = 0;
@@ -286,7 +287,7 @@ impl ConcurrentCalls {
 }
 
 impl ClassifiedCall {
-    /// This answer, to the request of another call.
+    /// Returns this response paired with the request of another call.
     fn with_request_of(self, other: &ClassifiedCall) -> ClassifiedCall {
         let ObservedCall { request, asked, bytes, .. } = other.call;
         let call =
