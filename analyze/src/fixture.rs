@@ -1,5 +1,5 @@
-//! Traces for tests. By hand: nodes by name, made when they are first mentioned, and messages with
-//! just what the test is about. Or any, for what holds of all of them.
+//! Traces for tests. Built by hand: nodes by name, made when they are first mentioned, and messages
+//! with just the facts of the test. Or random traces, for properties of all traces.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -17,7 +17,7 @@ use crate::options::WorkDivision;
 use crate::paths::collector::PathCollector;
 use crate::{AnalysisResources, Options, analyze};
 
-/// A trace in the making.
+/// Builder of a trace.
 #[derive(Default)]
 pub(crate) struct Fixture {
     trace: MessageTrace,
@@ -26,7 +26,7 @@ pub(crate) struct Fixture {
     messages: Vec<FixtureMessage>,
 }
 
-/// A message in the making.
+/// Builder of a message.
 pub(crate) struct FixtureMessage {
     message: Message,
     ports: (u16, u16),
@@ -39,19 +39,19 @@ impl Fixture {
         Fixture::default()
     }
 
-    /// Declares nodes, before they are mentioned, that were not traced.
+    /// Declares nodes that were not traced, before they are mentioned.
     pub(crate) fn untraced(mut self, names: &[&str]) -> Fixture {
         self.untraced.extend(names.iter().map(|name| (*name).to_owned()));
         self
     }
 
-    /// A port that was not used before.
+    /// Returns an unused port.
     pub(crate) fn ephemeral(&mut self) -> u16 {
         self.ephemeral += 1;
         40_000 + self.ephemeral
     }
 
-    /// The node of that name; `name#1` and `name#2` are two processes of one command, and
+    /// Returns the node with this name; `name#1` and `name#2` are two processes of one command, and
     /// `one/name` is on host one.
     pub(crate) fn node(&mut self, name: &str) -> NodeId {
         let (host, name) = name.split_once('/').unwrap_or(("h", name));
@@ -72,7 +72,7 @@ impl Fixture {
         })
     }
 
-    /// A message from port 40000 to port 80, sent and received at these times, as far as the ends
+    /// Adds a message from port 40000 to port 80, sent and received at these times, if the ends
     /// were traced.
     pub(crate) fn send(
         &mut self,
@@ -103,7 +103,7 @@ impl Fixture {
         &mut self.messages[last]
     }
 
-    /// The trace, sorted.
+    /// Returns the sorted trace.
     pub(crate) fn trace(mut self) -> MessageTrace {
         for (row, FixtureMessage { message, ports, operation: told, call }) in
             self.messages.iter().enumerate()
@@ -126,31 +126,32 @@ impl Fixture {
 }
 
 impl FixtureMessage {
-    /// From and to these ports.
+    /// Sets the ports of sender and receiver.
     pub(crate) fn ports(&mut self, src: u16, dst: u16) -> &mut FixtureMessage {
         self.ports = (src, dst);
         self
     }
 
-    /// From the accepting side.
+    /// Makes the accepting side send the message.
     pub(crate) fn accepting(&mut self) -> &mut FixtureMessage {
         self.message.direction = FROM_ACCEPTING;
         self
     }
 
-    /// On the connection of that number.
+    /// Sets the number of the connection.
     pub(crate) fn on(&mut self, flow: i64) -> &mut FixtureMessage {
         self.message.flow = flow;
         self
     }
 
-    /// Its first byte received at that time, before the last one.
+    /// Sets the time when the first byte was received, before the last one.
     pub(crate) fn arrives(&mut self, first: i64) -> &mut FixtureMessage {
         self.message.recv_first = self.message.recv_first.map(|_| first);
         self
     }
 
-    /// Received by a clock that is this far ahead of the common one, in nanoseconds.
+    /// Moves the times of receipt to a clock that is this far ahead of the common one, in
+    /// nanoseconds.
     pub(crate) fn ahead(&mut self, ns: i64) -> &mut FixtureMessage {
         let own = |common: Option<i64>| common.map(|common| common + ns);
         (self.message.recv_first, self.message.recv_last) =
@@ -158,37 +159,37 @@ impl FixtureMessage {
         self
     }
 
-    /// As the making of the connection.
+    /// Makes the message a connection setup.
     pub(crate) fn connect(&mut self) -> &mut FixtureMessage {
         (self.message.bytes, self.message.parts) = (0, 0);
         self
     }
 
-    /// The first on a connection that was made from `begin` to `end`.
+    /// Makes the message the first on a connection that was set up from `begin` to `end`.
     pub(crate) fn connecting(&mut self, begin: i64, end: i64) -> &mut FixtureMessage {
         self.message.connect = Some(ConnectSpan { begin, end });
         self
     }
 
-    /// As a datagram.
+    /// Makes the message a datagram.
     pub(crate) fn udp(&mut self) -> &mut FixtureMessage {
         self.message.protocol = TransportProtocol::Udp;
         self
     }
 
-    /// Sent and received by these threads.
+    /// Sets the threads of sender and receiver.
     pub(crate) fn threads(&mut self, src: i32, dst: i32) -> &mut FixtureMessage {
         (self.message.src_tid, self.message.dst_tid) = (Some(src), Some(dst));
         self
     }
 
-    /// Of that size.
+    /// Sets the size.
     pub(crate) fn bytes(&mut self, bytes: i64) -> &mut FixtureMessage {
         self.message.bytes = bytes;
         self
     }
 
-    /// Telling that, with the id of its call.
+    /// Sets the role of the message and its call id.
     pub(crate) fn tells(&mut self, role: OperationRole, call: Option<u64>) -> &mut FixtureMessage {
         self.operation =
             Some(OperationFacts { role, name: None, is_error: false, trace: None, span: None });
@@ -196,13 +197,13 @@ impl FixtureMessage {
         self
     }
 
-    /// Telling the operation of that number, and whether what it answers failed.
+    /// Sets the number of the operation, and whether the request failed.
     pub(crate) fn named(&mut self, name: Option<u32>, is_error: bool) -> &mut FixtureMessage {
         self.operation = self.operation.map(|told| OperationFacts { name, is_error, ..told });
         self
     }
 
-    /// Asking for something, as part of that trace and made by that span of a tracer.
+    /// Makes the message a request that is part of this trace and span of a tracer.
     pub(crate) fn of_trace(&mut self, trace: u64, span: u64) -> &mut FixtureMessage {
         self.tells(OperationRole::Request, None);
         let (trace, span) = (Some(trace), Some(span));
@@ -210,7 +211,7 @@ impl FixtureMessage {
         self
     }
 
-    /// Never received.
+    /// Makes the message lost, without times of receipt.
     pub(crate) fn lost(&mut self) -> &mut FixtureMessage {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) =
             (None, None, None);
@@ -249,7 +250,7 @@ pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
     })
 }
 
-/// The tables that an analysis writes, in small groups of rows.
+/// Analyzes `trace` and returns the tables, with small row groups.
 pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
@@ -263,7 +264,7 @@ pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     (directory, dir)
 }
 
-/// What a message tells that says only what it is in its exchange.
+/// An operation with nothing but a role.
 pub(crate) fn operation(message: u64, role: OperationRole) -> OperationRow<'static> {
     OperationRow {
         message,
@@ -286,7 +287,7 @@ pub(crate) fn write_operations(data: &DataDir, operations: &[OperationRow<'_>]) 
     writer.finish().unwrap();
 }
 
-/// A directory with the tables of paths and patterns of `trees`: each with how likely it is and, in
+/// A directory with the tables of paths and patterns of `trees`: each with its probability and, in
 /// depth-first order, the messages of `trace` with their depths.
 pub(crate) fn collected(
     trace: &MessageTrace,

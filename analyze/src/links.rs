@@ -1,7 +1,7 @@
 //! Links: for each message of a trace its possible parents with their probabilities, and the
 //! probability that it was spontaneous. Together they sum to 1 (WAP5 section 5.1). They are the
-//! result of an inference, and what paths are built from. [`writer`] and [`reader`] are their table
-//! `links.parquet`.
+//! result of an inference, and paths are built from them. [`writer`] and [`reader`] handle their
+//! table `links.parquet`.
 
 mod cycles;
 mod reader;
@@ -15,21 +15,21 @@ pub(crate) use writer::LinkWriter;
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
-    /// First pair and number of pairs of each message.
+    /// Index of the first pair and number of pairs of each message.
     candidates: Vec<(u32, u32)>,
     spontaneous: Vec<f64>,
     parent: Vec<u32>,
     probability: Vec<f64>,
-    /// By message: the number that its parent has in the whole trace, where that is known and the
-    /// parent is [`Links::ELSEWHERE`].
+    /// By message: the number of its parent in the whole trace, if that is known and the parent is
+    /// [`Links::ELSEWHERE`].
     elsewhere: FxHashMap<u32, u64>,
 }
 
 impl Links {
-    /// A parent that is not among the messages at hand, which are a part of the trace.
+    /// A parent outside the messages in memory, which are a part of the trace.
     pub(crate) const ELSEWHERE: u32 = u32::MAX;
 
-    /// Links in which every one of `messages` messages is spontaneous.
+    /// Links of `messages` messages that are all spontaneous.
     pub fn spontaneous_only(messages: usize) -> Links {
         Links {
             candidates: vec![(0, 0); messages],
@@ -38,35 +38,35 @@ impl Links {
         }
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub fn message_count(&self) -> usize {
         self.candidates.len()
     }
 
-    /// Number of pairs of parent and child.
+    /// Returns the number of pairs of parent and child.
     pub fn len(&self) -> usize {
         self.candidates.iter().map(|(_, count)| *count as usize).sum()
     }
 
-    /// Whether every message is spontaneous.
+    /// Returns whether every message is spontaneous.
     pub fn is_empty(&self) -> bool {
         self.candidates.iter().all(|(_, count)| *count == 0)
     }
 
-    /// The possible parents of `child`, each with its probability.
+    /// Returns the possible parents of `child`, each with its probability.
     pub fn parents(&self, child: usize) -> impl ExactSizeIterator<Item = (u32, f64)> + Clone + '_ {
         let (first, count) = self.candidates[child];
         let range = first as usize..first as usize + count as usize;
         self.parent[range.clone()].iter().copied().zip(self.probability[range].iter().copied())
     }
 
-    /// The probability that `child` was spontaneous.
+    /// Returns the probability that `child` was spontaneous.
     pub fn spontaneous_probability(&self, child: usize) -> f64 {
         self.spontaneous[child]
     }
 
-    /// The most likely parent of `child`, as a place among its parents: the first of the best,
-    /// unless being spontaneous is likelier than all.
+    /// Returns the index of the most likely parent of `child` among its parents: the first of the
+    /// best, or `None` if being spontaneous is likelier than all.
     pub(crate) fn most_likely(&self, child: usize) -> Option<usize> {
         let mut best = (None, self.spontaneous[child]);
         for (place, (_, probability)) in self.parents(child).enumerate() {
@@ -86,26 +86,25 @@ impl Links {
         self.probability.extend(parents.iter().map(|(_, probability)| *probability));
     }
 
-    /// Sets the parent of `child`, once, where that is not among the messages at hand: the number
-    /// that it has in the whole trace.
+    /// Sets the parent of `child`, once, to a message outside those in memory, by its number in the
+    /// whole trace.
     pub(crate) fn set_outside_parent(&mut self, child: usize, parent: u64, probability: f64) {
         self.set_parents(child, &[(Links::ELSEWHERE, probability)], 1.0 - probability);
         self.elsewhere.insert(child as u32, parent);
     }
 
-    /// The number that the parent of `child` has in the whole trace, if it is known to be
-    /// elsewhere.
+    /// Returns the number of the parent of `child` in the whole trace, if it is known to be
+    /// outside.
     pub(crate) fn outside_parent(&self, child: usize) -> Option<u64> {
         self.elsewhere.get(&(child as u32)).copied()
     }
 
-    /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from
-    /// now on.
+    /// Removes the first messages; those that are parents become [`Links::ELSEWHERE`].
     pub(crate) fn remove_first(&mut self, messages: usize) {
         let shift = messages as u32;
         self.spontaneous.drain(..messages);
         self.candidates.drain(..messages);
-        // Pairs may be in any order, so those of other messages that come first stay.
+        // Pairs may be in any order, so earlier pairs of other messages stay.
         let pairs =
             self.candidates.iter().filter(|(_, count)| *count > 0).map(|(first, _)| *first).min();
         let pairs = pairs.unwrap_or(self.parent.len() as u32);
@@ -123,14 +122,14 @@ impl Links {
         }
     }
 
-    /// Takes from `child` its most likely parent; it is spontaneous with that much more
-    /// probability.
+    /// Removes the most likely parent of `child`, and adds its probability to that of being
+    /// spontaneous.
     pub(crate) fn drop_likeliest_parent(&mut self, child: usize) {
         let Some(place) = self.most_likely(child) else { return };
         let (first, count) = self.candidates[child];
         let range = first as usize..first as usize + count as usize;
         self.spontaneous[child] += self.probability[range.start + place];
-        // It goes to the end, which is no more the child's.
+        // The pair is moved to the end, past the child's range.
         self.parent[range.clone()][place..].rotate_left(1);
         self.probability[range][place..].rotate_left(1);
         self.candidates[child] = (first, count - 1);
@@ -142,7 +141,7 @@ impl Links {
         self.spontaneous.push(1.0);
     }
 
-    /// Makes room for `links` more pairs.
+    /// Reserves space for `links` more pairs.
     pub fn reserve(&mut self, links: usize) {
         self.parent.reserve_exact(links);
         self.probability.reserve_exact(links);
@@ -151,7 +150,7 @@ impl Links {
 
 #[cfg(test)]
 impl Links {
-    /// Whether nothing is likelier for `child` than that it was spontaneous.
+    /// Returns whether being spontaneous is likelier for `child` than any parent.
     pub(crate) fn is_likely_spontaneous(&self, child: usize) -> bool {
         self.most_likely(child).is_none()
     }

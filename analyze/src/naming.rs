@@ -1,7 +1,7 @@
-//! Names: the nodes that a message went between, at the chosen grain, and the labels by which it is
-//! aggregated. Two things that WAP5 section 2.5 keeps apart are kept apart here. A *node* is where
-//! a cause is sought, and is never coarser than a process unless the user asks for hosts. Many
-//! nodes may share a *name*.
+//! Names: the sender and receiver of each message at the chosen grain, and the labels by which
+//! messages are aggregated. Two concepts that WAP5 section 2.5 distinguishes are distinguished
+//! here. A *node* is where a cause is sought, and is never coarser than a process unless the user
+//! asks for hosts. Many nodes may share a *name*.
 
 mod by_role;
 mod host_endpoint;
@@ -44,8 +44,8 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// Appends those rows of `later`, which names a later stretch of the same trace, and takes over
-    /// what it knows more of.
+    /// Appends these rows of `later`, the naming of a later batch of the same trace, and adopts its
+    /// longer lists of nodes and labels.
     pub(crate) fn append_rows(&mut self, later: Naming, rows: Range<usize>) {
         self.src.extend_from_slice(&later.src[rows.clone()]);
         self.dst.extend_from_slice(&later.dst[rows.clone()]);
@@ -54,52 +54,52 @@ impl Naming {
         self.by_role = later.by_role;
     }
 
-    /// Takes the first rows away.
+    /// Removes the first rows.
     pub(crate) fn remove_first(&mut self, rows: usize) {
         for column in [&mut self.src, &mut self.dst, &mut self.hop] {
             column.drain(..rows);
         }
     }
 
-    /// The node that sent the message.
+    /// Returns the node that sent the message.
     #[inline]
     pub(crate) fn src(&self, message: usize) -> u32 {
         self.src[message]
     }
 
-    /// The node that received the message.
+    /// Returns the node that received the message.
     #[inline]
     pub(crate) fn dst(&self, message: usize) -> u32 {
         self.dst[message]
     }
 
-    /// The nodes; [`Naming::src`] and [`Naming::dst`] are indices.
+    /// Returns the nodes; [`Naming::src`] and [`Naming::dst`] are indices.
     pub(crate) fn nodes(&self) -> &[GrainNode] {
         &self.nodes
     }
 
-    /// The labels of the message, as an index for [`Naming::hop_name`].
+    /// Returns the labels of the message, as an index for [`Naming::hop_name`].
     #[inline]
     pub(crate) fn hop(&self, message: usize) -> u32 {
         self.hop[message]
     }
 
-    /// The labels of that number.
+    /// Returns the labels with this number.
     pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }
 
-    /// Number of different labels.
+    /// Returns the number of different labels.
     pub(crate) fn hop_count(&self) -> usize {
         self.hops.len()
     }
 
-    /// The labels of hops by roles, if they are asked for.
+    /// Returns the labels of hops by roles, if requested.
     pub(crate) fn role_labels(&self) -> Option<&RoleLabels> {
         self.by_role.as_ref()
     }
 
-    /// A name or a port's label.
+    /// Returns a name or the label of a port.
     pub(crate) fn label_text(&self, text: u32) -> &str {
         &self.texts[text as usize]
     }

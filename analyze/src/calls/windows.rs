@@ -1,11 +1,11 @@
-//! The calls of a data directory window by window, each with its parent and the root of its trace:
-//! for whoever shows them one by one ([`for_each_window`]). A trace may be larger than memory, so
-//! its messages and links are there only for a stretch and what is around it ([`crate::batches`]),
-//! and of what came before only who the roots are.
+//! The calls of a data directory window by window, each with its parent and the root of its trace,
+//! for callers that process them one by one ([`for_each_window`]). A trace may be larger than
+//! memory, so only the messages and links of a batch and its context are in memory
+//! ([`crate::batches`]), and of earlier calls only their roots.
 //!
-//! Within what is around a stretch, a quarter of its length on each side, calls and parents are
-//! found as in one trace. A first reading finds the answers that come later than that
-//! ([`late_responses`]); only who was called because of such an answer is not known to be.
+//! Within a batch and its context, a quarter of its length on each side, calls and parents are
+//! found as in a single trace. A first pass finds the responses that come later than that
+//! ([`late_responses`]); only calls caused by such a response get no parent.
 
 mod late_responses;
 mod message;
@@ -30,54 +30,53 @@ pub use message::CallMessage;
 pub use parties::Party;
 pub use roots::TraceRoot;
 
-/// The call that another one was made for.
+/// The call that another call was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParentCall {
-    /// Its number.
+    /// Number of the call.
     pub call: u64,
-    /// Whether anything of it was seen at the node that made it.
+    /// Whether one of its messages was seen at the node that made it.
     pub at_caller: bool,
-    /// Whether anything of it was seen at the node that serves it.
+    /// Whether one of its messages was seen at the node that serves it.
     pub at_callee: bool,
 }
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracedCall<'window> {
-    /// The number that its first message has in the whole trace.
+    /// Number of its first message in the whole trace.
     pub number: u64,
-    /// The call it was most likely made for; none where it most likely was made for none, or where
-    /// nothing is known.
+    /// The most likely parent; `None` if the call is most likely spontaneous, or nothing is known.
     pub parent: Option<ParentCall>,
-    /// Probability of that parent, from 0 to 1; none where the links say nothing.
+    /// Probability of that parent, from 0 to 1; `None` if the links do not cover the call.
     pub probability: Option<f64>,
-    /// The root of its trace; itself where it has no parent.
+    /// The root of its trace; the call itself if it has no parent.
     pub root: TraceRoot,
-    /// The caller, as a place in [`CallWindow::parties`].
+    /// The caller, as an index into [`CallWindow::parties`].
     pub caller: usize,
-    /// The callee, likewise.
+    /// The callee, as such an index.
     pub callee: usize,
-    /// The threads of the two.
+    /// The threads of caller and callee.
     pub threads: [Option<i32>; 2],
-    /// The caller's endpoint, as the user calls it.
+    /// The caller's endpoint, by the user's name for it.
     pub src_endpoint: Option<&'window str>,
     /// The callee's endpoint.
     pub dst_endpoint: Option<&'window str>,
     /// Whether the caller made the connection, so that the callee's port is a server's.
     pub from_connecting: bool,
-    /// The protocol that it went over.
+    /// Transport protocol of the call.
     pub protocol: TransportProtocol,
-    /// The request; none where only the response was seen.
+    /// The request; `None` if only the response was seen.
     pub request: Option<CallMessage>,
     /// The response.
     pub response: Option<CallMessage>,
-    /// The id that the source had for it.
+    /// The call id of the source.
     pub id: Option<&'window str>,
 }
 
-/// The calls of a stretch.
+/// The calls of a batch.
 pub struct CallWindow<'whole> {
-    /// Everybody who was named in this window or an earlier one.
+    /// All parties of this window and the earlier ones.
     pub parties: &'whole [Party],
     batch: &'whole MessageTrace,
     first: u64,
@@ -92,28 +91,28 @@ pub struct CallWindow<'whole> {
 }
 
 impl CallWindow<'_> {
-    /// Number of calls.
+    /// Returns the number of calls.
     pub fn len(&self) -> usize {
         self.own.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no calls.
     pub fn is_empty(&self) -> bool {
         self.own.is_empty()
     }
 
-    /// Number of messages of these calls.
+    /// Returns the number of messages of these calls.
     pub fn message_count(&self) -> usize {
         let late = self.own.iter().filter(|call| self.late_response(**call).is_some()).count();
         self.own.iter().map(|call| self.calls.message_count(*call)).sum::<usize>() + late
     }
 
-    /// The calls, by the order of their first messages.
+    /// Returns the calls, in the order of their first messages.
     pub fn calls(&self) -> impl ExactSizeIterator<Item = TracedCall<'_>> + '_ {
         self.own.iter().zip(&self.ends).map(|(call, ends)| self.traced_call(*call, *ends))
     }
 
-    /// The request and the response of a call of the window.
+    /// Returns the request and the response of a call of the window.
     fn messages_of(&self, call: usize) -> [Option<CallMessage>; 2] {
         let seen =
             |row: Option<usize>| row.map(|row| CallMessage::from_row(self.batch, self.first, row));
@@ -129,7 +128,7 @@ impl CallWindow<'_> {
         [request, response]
     }
 
-    /// The answer to a call that is beyond the window.
+    /// Returns the response to a call if it lies beyond the window.
     fn late_response(&self, call: usize) -> Option<CallMessage> {
         let request = self.calls.request(call).filter(|_| self.calls.response(call).is_none())?;
         self.late.late_response(self.first + request as u64)
@@ -176,11 +175,11 @@ impl CallWindow<'_> {
     }
 }
 
-/// Gives `each` the calls of `data`, whose analysis was made with `options`, window by window,
-/// until it breaks off.
+/// Passes the calls of `data`, analyzed with `options`, to `each`, window by window, until it
+/// breaks off.
 ///
 /// # Errors
-/// When a table cannot be read, and those of `each`.
+/// If a table cannot be read, and errors of `each`.
 pub fn for_each_window<E: From<PathError>>(
     data: &DataDir,
     options: &Options,
@@ -193,7 +192,7 @@ pub fn for_each_window<E: From<PathError>>(
     let mut stretches = TraceBatches::open(data, options.stretch, &whole)?;
     let mut reader = LinkReader::open(&data.links_path())?;
     let (mut links, mut first) = (Links::default(), 0);
-    // The roots of earlier calls that are still around.
+    // Roots of earlier calls that the window still refers to.
     let mut known: FxHashMap<u64, TraceRoot> = FxHashMap::default();
     while let Some(stretch) = stretches.next_batch()? {
         let trace = &stretch.trace;

@@ -1,4 +1,4 @@
-//! The calls of windows are those of the table of calls.
+//! Tests that the calls of windows equal those of the table of calls.
 
 use arrow_array::Array;
 use proptest::prelude::*;
@@ -8,14 +8,14 @@ use crate::calls::CallTable;
 use crate::fixture::Fixture;
 use message_trace::table::columns::BatchColumns;
 
-/// What is compared of a call: number, parent, probability and root, names, and its times.
+/// Compared facts of a call: number, parent, probability and root, names, and its times.
 type Row = (String, Option<String>, Option<u64>, String, String, [Option<i64>; 4]);
 
 /// A client's calls, each answered soon but leading to `width` more, one because of the other.
 fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrace, Links) {
     let mut fixture = Fixture::new().untraced(&["out"]);
     let mut causes = Vec::new();
-    // Two calls over one connection that are answered when all others were.
+    // Two calls over one connection that are answered after all others.
     for call in 0..2 {
         fixture.send("out", "b", -10 + call, -8 + call).ports(7, 82).on(-1);
         fixture
@@ -27,7 +27,7 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     for call in 0..calls {
         let (begin, port) = (1000 * call, fixture.ephemeral());
         let flow = 10 * call;
-        // The rest of it is read after the answer.
+        // The rest of it is read after the response.
         fixture.send("out", "a", begin, begin + 28).arrives(begin + 1).ports(port, 80).on(flow);
         for child in 0..width {
             let (at, port) = (begin + 10 + 40 * child, fixture.ephemeral());
@@ -77,7 +77,7 @@ fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<TraceRoot>, usi
             ));
             roots.push(call.root);
         }
-        // A process is there once, whatever threads it has.
+        // A process occurs once, whichever threads it has.
         for (place, party) in window.parties.iter().enumerate() {
             assert!(!window.parties[..place].contains(party), "{:?}", window.parties);
         }
@@ -131,8 +131,8 @@ proptest! {
         let (rows, roots, windows) = windowed(&data, &options);
         prop_assert_eq!(&rows, &of_table(&data, &trace, &links, &options));
         prop_assert!(windows > trace.len() / (2 * stretch));
-        // Who has no parent is a root itself; the others' is that of their parent, also beyond a
-        // window.
+        // A call without a parent is a root itself; other calls have the root of their parent, also
+        // beyond a window.
         let root_of = |id: &str| roots[rows.iter().position(|row| row.0 == id).unwrap()];
         for (row, root) in rows.iter().zip(&roots) {
             let expected = row.1.as_deref().map_or_else(|| root.call, |parent| root_of(parent).call);
@@ -189,8 +189,8 @@ fn who_connected_is_known_of_each_call() {
         Ok(ControlFlow::Continue(()))
     })
     .unwrap();
-    // What an acceptor says unasked, once it was asked something, is a call of its own, to a port
-    // that is none of a server.
+    // An unasked message of an acceptor, sent after a request, is a call of its own, to a port of
+    // no server.
     let of =
         |name: &str, port: &str, connected| (name.to_owned(), connected, Some(port.to_owned()));
     assert_eq!(seen, [of("b", "80", true), of("b", "81", true), of("c", "40000", false)]);

@@ -1,14 +1,13 @@
-//! Messages that are each other's likely causes. By clocks that are off or coarse it may look as if
-//! of several messages each was caused by another of them; then none of them is a root, nor is
-//! below one, and no path would show them. So of each such circle the message that comes first in
-//! the trace gives up the cause that is in the circle: what probability that had goes to its being
-//! spontaneous.
+//! Cycles: messages that are each other's likely causes. If clocks are off or coarse, several
+//! messages may each seem to be caused by another of them; then none of them is a root or below
+//! one, and no path would contain them. So the first message in the trace of each such cycle loses
+//! its cause within the cycle; the cause's probability is added to that of being spontaneous.
 
 use std::ops::Range;
 
 use crate::links::Links;
 
-/// State of the search at a message.
+/// State of a message in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MessageVisit {
     New,
@@ -17,9 +16,8 @@ enum MessageVisit {
 }
 
 impl Links {
-    /// Breaks the circles of likely causes, and returns how many of them were broken at one of
-    /// `own`. Every message then has a root above it, if one goes from each to its most likely
-    /// parent.
+    /// Breaks the cycles of likely causes, and returns how many of them were broken at one of
+    /// `own`. Then the chain of most likely parents leads from every message to a root.
     pub(crate) fn break_cycles(&mut self, own: &Range<usize>) -> u64 {
         let mut marks = vec![MessageVisit::New; self.message_count()];
         let mut walk: Vec<u32> = Vec::new();
@@ -30,8 +28,8 @@ impl Links {
                 match marks[message as usize] {
                     MessageVisit::Done => break,
                     MessageVisit::OnWalk => {
-                        // The circle is the end of the walk. What was after its first member is
-                        // looked at again, from there.
+                        // The cycle is the end of the walk. Messages after its first member are
+                        // visited again, from there.
                         let Some(place) = walk.iter().rposition(|on| *on == message) else { break };
                         let circle = walk.split_off(place);
                         let Some(first) = circle.iter().copied().min() else { break };
@@ -52,8 +50,8 @@ impl Links {
         broken
     }
 
-    /// The most likely parent of `child` itself; links of a table that was read may lead to
-    /// messages that there are not.
+    /// Returns the most likely parent of `child`; links read from a table may refer to messages
+    /// that do not exist.
     fn likely_parent(&self, child: usize) -> Option<u32> {
         let (parent, _) = self.parents(child).nth(self.most_likely(child)?)?;
         Some(parent).filter(|parent| (*parent as usize) < self.message_count())
@@ -80,7 +78,7 @@ mod tests {
             (links.spontaneous_probability(1) - 0.7).abs() < 1e-12
                 && links.is_likely_spontaneous(1)
         );
-        // The others keep what they have.
+        // The others keep their links.
         assert_eq!(links.parents(3).collect::<Vec<_>>(), [(2, 0.9)]);
         assert_eq!(links.parents(0).collect::<Vec<_>>(), [(5, 0.7)]);
         assert_eq!(links.len(), 5);
@@ -92,7 +90,7 @@ mod tests {
         links.set_parents(0, &[(1, 0.6), (2, 0.4)], 0.0);
         links.set_parents(1, &[(0, 1.0)], 0.0);
         links.set_parents(2, &[(0, 1.0)], 0.0);
-        // What it gives up first makes it spontaneous: that is likelier then than the rest.
+        // Losing its first cause makes it spontaneous: that is then likelier than the rest.
         assert_eq!(links.break_cycles(&(0..links.message_count())), 1);
         assert_eq!(links.parents(0).collect::<Vec<_>>(), [(2, 0.4)]);
         let mut itself = Links::spontaneous_only(1);

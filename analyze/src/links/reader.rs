@@ -1,5 +1,5 @@
-//! Reading `links.parquet` piece by piece, as the messages are read, so that links are in memory
-//! only with the messages that they are of.
+//! Reader of `links.parquet`, batch by batch as the messages are read, so that only links of
+//! messages in memory are in memory.
 
 use message_trace::table::columns::BatchColumns;
 use message_trace::table::{self, TableBatches};
@@ -14,15 +14,15 @@ pub(crate) struct LinkReader {
     path: DataPath,
     batches: TableBatches,
     rows: std::iter::Peekable<std::vec::IntoIter<LinkRow>>,
-    /// The child that comes next.
+    /// The next child.
     next: u64,
 }
 
 impl LinkReader {
-    /// Begins to read the table at `path`.
+    /// Opens the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub(crate) fn open(path: &DataPath) -> Result<LinkReader, PathError> {
         let batches = table::read_batches(path)?;
         Ok(LinkReader {
@@ -33,11 +33,11 @@ impl LinkReader {
         })
     }
 
-    /// Appends the links of the next children, up to `end`, to `links`, whose message 0 is `first`
-    /// in the whole trace. A parent before that one is [`Links::ELSEWHERE`].
+    /// Appends the links of the next children, up to `end`, to `links`, in which message 0 has the
+    /// number `first` in the whole trace. A parent before that one is [`Links::ELSEWHERE`].
     ///
     /// # Errors
-    /// When the table cannot be read, or is none of links.
+    /// If the table cannot be read, or is not a table of links.
     pub(crate) fn read_until(
         &mut self,
         links: &mut Links,
@@ -85,7 +85,7 @@ impl LinkReader {
         Ok(())
     }
 
-    /// The next row.
+    /// Returns the next row without consuming it.
     fn peek_row(&mut self) -> Result<Option<LinkRow>, PathError> {
         while self.rows.peek().is_none() {
             let Some(batch) = self.batches.next() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `links.parquet`: child i64, parent i64 (null: spontaneous), probability f64; a row per
+//! Writer of `links.parquet`: child i64, parent i64 (null: spontaneous), probability f64; a row per
 //! candidate, by child.
 
 use std::ops::Range;
@@ -24,16 +24,16 @@ fn link_schema() -> SchemaRef {
     ])
 }
 
-/// The table of links in the making; it is there once it is finished.
+/// Writer of the table of links, which appears under its name once it is finished.
 pub(crate) struct LinkWriter {
     table: RowGroupWriter,
 }
 
 impl LinkWriter {
-    /// Begins the table at `path`.
+    /// Creates the table at `path`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub(crate) fn create(path: &DataPath) -> Result<LinkWriter, PathError> {
         let stored = |column: &str| match column {
             "probability" => ColumnEncoding::Bytewise,
@@ -42,11 +42,11 @@ impl LinkWriter {
         Ok(LinkWriter { table: RowGroupWriter::create(path, link_schema(), stored)? })
     }
 
-    /// Appends the links of these children, on all processors; the message 0 of `links` is `first`
-    /// in the whole trace.
+    /// Appends the links of these children, on all processors; message 0 of `links` has the number
+    /// `first` in the whole trace.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn append_links(
         &mut self,
         links: &Links,
@@ -74,10 +74,10 @@ impl LinkWriter {
         })
     }
 
-    /// Ends the table and gives it its name.
+    /// Finishes the table and gives it its name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn finish(self) -> Result<(), PathError> {
         self.table.finish()
     }
@@ -93,7 +93,7 @@ struct LinkRows {
 }
 
 impl LinkRows {
-    /// Adds the rows of a child of `links`, whose message 0 is `first`.
+    /// Adds the rows of a child of `links`, in which message 0 has the number `first`.
     fn push(&mut self, links: &Links, child: usize, first: i64) {
         for (parent, probability) in links.parents(child) {
             let known = Some(child).filter(|_| parent == Links::ELSEWHERE);
@@ -124,7 +124,7 @@ impl Links {
     /// Writes the table to `path`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
         let path = &path.into();
         let mut writer = LinkWriter::create(path)?;
@@ -132,11 +132,10 @@ impl Links {
         writer.finish()
     }
 
-    /// Reads the table at `path`; the messages without a row are not known of, except before the
-    /// last child.
+    /// Reads the table at `path`; messages without a row are unknown, except before the last child.
     ///
     /// # Errors
-    /// When it cannot be read, or is not such a table.
+    /// If it cannot be read, or is not such a table.
     pub fn read(path: impl Into<DataPath>) -> Result<Links, PathError> {
         let path = &path.into();
         let mut links = Links::default();

@@ -1,7 +1,7 @@
-//! The labels of hops by the roles of their nodes, beside those by their names: instances on
-//! different servers that do the same have the same ones. The role of a node follows from its name,
-//! and so does that of a hop from its labels: a table of all hops is enough, whatever the number of
-//! messages.
+//! The labels of hops by the roles of their nodes, in addition to those by names: instances on
+//! different servers that do the same have the same labels. The role of a node follows from its
+//! name, and the role label of a hop from its labels: so a table of all hops suffices, whatever the
+//! number of messages.
 
 use message_trace::{MessageTrace, Node};
 use rustc_hash::FxHashMap;
@@ -22,38 +22,38 @@ pub(crate) struct RoleLabels {
 }
 
 impl RoleLabels {
-    /// The labels by roles of that hop, as an index for [`RoleLabels::hop_name`].
+    /// Returns the role labels of this hop, as an index for [`RoleLabels::hop_name`].
     #[inline]
     pub(crate) fn hop(&self, hop: u32) -> u32 {
         self.of_hop[hop as usize]
     }
 
-    /// The labels of that number. Sender and receiver are indices for [`RoleLabels::role`], the
-    /// ports for `Naming::text`.
+    /// Returns the labels with this number. Sender and receiver are indices for
+    /// [`RoleLabels::role`], the ports for `Naming::text`.
     pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }
 
-    /// Number of different labels.
+    /// Returns the number of different labels.
     pub(crate) fn hop_count(&self) -> usize {
         self.hops.len()
     }
 
-    /// The role of that number.
+    /// Returns the role with this number.
     pub(crate) fn role(&self, role: u32) -> &RoleName {
         &self.roles[role as usize]
     }
 
-    /// Number of different names of the nodes of that role.
+    /// Returns the number of different names of the nodes with this role.
     pub(crate) fn name_count(&self, role: u32) -> u32 {
         self.names[role as usize]
     }
 }
 
-/// A namer of nodes and hops by their roles, stretch by stretch.
+/// A namer of nodes and hops by their roles, batch by batch.
 pub(super) struct RoleLabeler<'trace> {
     names: RoleFinder<'trace>,
-    /// The role of each name of a node, by the number of its text.
+    /// The role of each node name, by the number of its text.
     of_name: FxHashMap<u32, u32>,
     roles: Interner<RoleName>,
     hops: Interner<HopName>,
@@ -63,7 +63,7 @@ pub(super) struct RoleLabeler<'trace> {
 }
 
 impl<'trace> RoleLabeler<'trace> {
-    /// The roles of the nodes of `trace`, or of the trace that it is the outline of.
+    /// Creates a namer for the nodes of `trace`, which may be an outline.
     pub(super) fn new(
         trace: &'trace MessageTrace,
         known: &[NodeIdentity<'trace>],
@@ -79,8 +79,8 @@ impl<'trace> RoleLabeler<'trace> {
         }
     }
 
-    /// Adds a node; `text` is the number of its `name`. Several nodes of one name have the role of
-    /// the first.
+    /// Adds a node; `text` is the number of its `name`. Several nodes with one name have the role
+    /// of the first.
     pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &NodeIdentity)>) {
         if self.of_name.contains_key(&text) {
             return;
@@ -94,7 +94,7 @@ impl<'trace> RoleLabeler<'trace> {
         self.of_name.insert(text, role);
     }
 
-    /// Labels of all `hops`. The first ones are those of the call before.
+    /// Returns the labels of all `hops`, which begin with those of the previous call.
     pub(super) fn label_hops(
         &mut self,
         hops: &[HopName],

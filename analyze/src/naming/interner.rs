@@ -1,11 +1,11 @@
-//! An interner for names and labels: it numbers different values in the order in which they come.
-//! There are as many as the trace has nodes, hops and names, so it stays in memory.
+//! An interner for names and labels: numbers distinct values in the order of their first use. There
+//! are as many as the trace has nodes, hops and names, so it stays in memory.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-/// Different values and their numbers.
+/// Distinct values and their numbers.
 pub(super) struct Interner<T> {
     numbers: FxHashMap<T, u32>,
     pub(super) values: Vec<T>,

@@ -6,7 +6,7 @@ use message_trace::{EndPair, FROM_ACCEPTING, NodeEnd, NodeGrain, NodeList, Trans
 /// Nodes by host, process, command and whether they were traced.
 type NodeRow = (&'static str, Option<i32>, &'static str, bool);
 
-/// A trace in which each `(client, server, client's end, server's end)` asks and is answered.
+/// A trace in which each `(client, server, client's end, server's end)` is a call with a response.
 fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
     let node = |(host, pid, command, traced): &NodeRow| Node {
         host: (*host).into(),
@@ -48,7 +48,7 @@ fn options(rules: &[&str], grain: NodeGrain) -> Options {
     Options { grain, aliases: serde_json::from_value(aliases).unwrap(), ..Options::default() }
 }
 
-/// The hops, each once, in the order of the trace.
+/// Returns the hops, each once, in the order of the trace.
 fn hops(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> Vec<String> {
     let naming = Naming::new(trace, &options(rules, grain));
     let text = |text| naming.label_text(text).to_owned();
@@ -66,7 +66,7 @@ fn hops(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> Vec<String> {
         .collect()
 }
 
-/// How many nodes there are at a grain.
+/// Returns the number of nodes at a grain.
 fn nodes_at(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> usize {
     Naming::new(trace, &options(rules, grain)).nodes().len()
 }
@@ -238,7 +238,7 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
         ["java:* > h1:6379:6379", "proxy:* > h2:6379:6379"]
     );
     assert_eq!(servers(&two, NodeGrain::Host), ["h1:* > h1:6379", "h2:* > h2:6379"]);
-    // On one host there is no doubt.
+    // On one host nothing is ambiguous.
     let one = trace(
         &[APP, nodes[1], nodes[2]]
             .map(|node| if node.3 { (APP.0, node.1, node.2, true) } else { node }),

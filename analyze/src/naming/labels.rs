@@ -10,7 +10,7 @@ pub(super) const EPHEMERAL: &str = "*";
 /// A node at the chosen grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrainNode {
-    /// Its name, as an index of the texts.
+    /// Its name, as an index into the texts.
     pub(crate) name: u32,
     /// Whether its side of the communication was captured.
     pub(crate) traced: bool,
@@ -18,8 +18,8 @@ pub(crate) struct GrainNode {
     pub(crate) client: bool,
 }
 
-/// The labels of a message: two messages with the same ones are the same hop of a path pattern.
-/// Each text is an index for `Naming::label_text`.
+/// The labels of a message: two messages with equal labels are the same hop of a path pattern. Each
+/// text is an index for `Naming::label_text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HopName {
     /// The sender's name.
@@ -30,6 +30,6 @@ pub(crate) struct HopName {
     pub(crate) src_port: u32,
     /// The receiver's port.
     pub(crate) dst_port: u32,
-    /// The protocol that the message went over.
+    /// Transport protocol of the message.
     pub(crate) protocol: TransportProtocol,
 }

@@ -1,4 +1,4 @@
-//! Naming the messages of a trace, stretch by stretch.
+//! Naming of the messages of a trace, batch by batch.
 
 use message_trace::{EndPair, Endpoint, EndpointId, MessageTrace, NodeId};
 
@@ -19,8 +19,8 @@ impl Naming {
     }
 }
 
-/// A namer of the messages of a trace, stretch by stretch: a node, a hop and a text have the same
-/// number in all stretches.
+/// A namer of the messages of a trace, batch by batch: a node, a hop and a text have the same
+/// number in all batches.
 pub(crate) struct Namer<'trace> {
     outline: &'trace MessageTrace,
     stable: StablePaths,
@@ -31,8 +31,8 @@ pub(crate) struct Namer<'trace> {
 }
 
 impl<'trace> Namer<'trace> {
-    /// A namer for the trace whose `outline` this is: it has all nodes, and all pairs of endpoints
-    /// ([`Outline`](super::OutlineBuilder)).
+    /// Creates a namer for the trace with this `outline`, which has all nodes, and all pairs of
+    /// endpoints ([`Outline`](super::OutlineBuilder)).
     pub(crate) fn new(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
         let stable = StablePaths::from_trace(outline);
         let mut known = node_identity::identify_nodes(outline, &options.aliases);
@@ -51,18 +51,18 @@ impl<'trace> Namer<'trace> {
         }
     }
 
-    /// Names the nodes and hops of a stretch of the trace.
+    /// Names the nodes and hops of a batch of the trace.
     pub(crate) fn name_batch(&mut self, stretch: &MessageTrace) -> Naming {
         let Namer { outline, stable, roles, nodes, hops, texts } = self;
         let labels = PortLabels::new(stretch, stable, texts);
-        // An endpoint that the outline does not have is not fixed.
+        // An endpoint that is missing in the outline is not fixed.
         let known: Vec<Option<EndpointId>> =
             stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
         let is_fixed = |node: NodeId, endpoint: EndpointId| {
             let known = known.get(endpoint as usize).copied().flatten();
             known.is_some_and(|known| roles.is_fixed(node, known))
         };
-        // Hardly any endpoint is used by two nodes.
+        // Cached per endpoint, since hardly any is used by two nodes.
         let mut last: Vec<Option<(NodeId, bool)>> = vec![None; stretch.endpoints().len()];
         let mut is_fixed =
             |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {

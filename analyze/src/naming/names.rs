@@ -1,5 +1,5 @@
-//! Names of nodes at a grain, and of ports: what a person reads in a pattern, and what instances
-//! must share to be aggregated (WAP5 section 2.5.1).
+//! Names of nodes at a grain, and of ports: what people read in a pattern, and what instances must
+//! share to be aggregated (WAP5 section 2.5.1).
 
 use message_trace::{Endpoint, MessageTrace, Node, NodeGrain, NodeId};
 use rustc_hash::FxHashMap;
@@ -11,12 +11,12 @@ use super::node_identity::NodeIdentity;
 use super::role_names::is_host;
 use super::roles::ServerRoles;
 
-/// Smallest id of a thread that stands for a goroutine, whose number is what it is more
+/// Smallest thread id that stands for a goroutine; its number is the excess over this
 /// (docs/log-format.md).
 const FIRST_GOROUTINE: i32 = 1 << 30;
 
-/// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says
-/// that the name alone would not be clear.
+/// Returns the name of a process, or of its thread `tid`, at `grain`; with its host if `with_host`
+/// says that the name alone would be ambiguous.
 pub(super) fn node_name(
     node: &Node,
     known: &NodeIdentity,
@@ -38,12 +38,12 @@ pub(super) fn node_name(
         (NodeGrain::Thread | NodeGrain::Process, Some(pid), _) => format!("{command}[{pid}]"),
         _ => command.clone(),
     };
-    // A service is one node, whichever hosts it runs on; its processes are not.
+    // A service is one node on all of its hosts; its processes are not.
     let is_clear = known.is_whole || (node.service && grain == NodeGrain::Command);
     if with_host && !is_clear { format!("{}/{name}", known.host) } else { name }
 }
 
-/// A thread, or a goroutine by its number.
+/// Returns the name of a thread, or of a goroutine by its number.
 fn thread_name(tid: i32) -> String {
     match tid.checked_sub(FIRST_GOROUTINE).filter(|number| *number >= 0) {
         Some(number) => format!("g{number}"),
@@ -51,8 +51,8 @@ fn thread_name(tid: i32) -> String {
     }
 }
 
-/// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs
-/// its host.
+/// Returns whether the traced nodes are on more than one host, by the user's names, so that a name
+/// needs its host.
 pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[NodeIdentity]) -> bool {
     let mut hosts = trace
         .nodes
@@ -64,9 +64,9 @@ pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[NodeIdentity]) -> boo
     hosts.next().is_some_and(|first| hosts.any(|host| host != first))
 }
 
-/// The name of a node that is a client only: its program, whichever process and host it is of, so
-/// that what a thousand of them begin is one pattern. Where no program is known, as it was not
-/// traced or only hosts are, it is that of all clients. What the user calls it goes before both.
+/// Returns the name of a node that is a client only: its program, without process and host, so that
+/// the paths of a thousand clients are one pattern. If no program is known, because it was not
+/// traced or nodes are hosts, the name is that of all clients. A name from the user overrides both.
 fn client_name(node: &Node, known: &NodeIdentity, name: String, grain: NodeGrain) -> String {
     let is_alias =
         if grain == NodeGrain::Host { known.host_alias.is_some() } else { known.is_alias };
@@ -78,9 +78,9 @@ fn client_name(node: &Node, known: &NodeIdentity, name: String, grain: NodeGrain
     }
 }
 
-/// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket
-/// that has no name of its own is told apart by process and descriptor only, which would make every
-/// instance a shape of its own, so it is labelled as ephemeral ports are.
+/// Returns the label of a fixed endpoint: the port, or the name of another kind of endpoint. An
+/// unnamed unix socket is identified by process and descriptor only, which would give every
+/// instance a shape of its own, so it is labelled like ephemeral ports.
 pub(super) fn port_label(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Inet(address) => address.port().to_string(),
@@ -89,18 +89,18 @@ pub(super) fn port_label(endpoint: &Endpoint) -> String {
     }
 }
 
-/// The nodes at a grain, numbered as they are met.
+/// The nodes at a grain, numbered in the order of their first use.
 pub(super) struct GrainNodes<'trace> {
     trace: &'trace MessageTrace,
     identities: Vec<NodeIdentity<'trace>>,
     grain: NodeGrain,
     with_host: bool,
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
-    /// The number of each node as a whole, as far as it was met: most messages ask for no more.
+    /// The number of each node without a thread, if already used: most messages need no more.
     whole: Vec<Option<u32>>,
     hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
-    /// The roles of nodes, where they are asked for.
+    /// The roles of nodes, if requested.
     pub(super) by_role: Option<RoleLabeler<'trace>>,
 }
 
@@ -125,7 +125,7 @@ impl<'trace> GrainNodes<'trace> {
         }
     }
 
-    /// The number of the node that is `tid` of the process `id`, at the grain.
+    /// Returns the number of the node that thread `tid` of the process `id` is at the grain.
     pub(super) fn intern_node(
         &mut self,
         id: NodeId,
@@ -171,8 +171,7 @@ impl<'trace> GrainNodes<'trace> {
             return number;
         };
         if self.grain == NodeGrain::Host {
-            // The processes of a host that were not traced have no times, so they are a node of
-            // their own.
+            // Untraced processes of a host have no times, so they are a node of their own.
             let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
             let first = *self.hosts.entry((host.to_owned(), node.traced)).or_insert(number);
             if first != number {
@@ -195,7 +194,7 @@ mod tests {
     use super::*;
     use crate::naming::{Aliases, node_identity};
 
-    /// The name of `node`, which is all of a trace.
+    /// Returns the name of `node`, the only one in a trace.
     fn named(node: &Node, tid: Option<i32>, grain: NodeGrain, with_host: bool) -> String {
         let trace = MessageTrace::new(message_trace::NodeList(vec![node.clone()]));
         node_name(

@@ -1,4 +1,5 @@
-//! What requests tell of a node beside its name: its host and process, and whether it is a client.
+//! Facts about a node besides its name, for requests: its host and process, and whether it is a
+//! client.
 
 use message_trace::{MessageTrace, NodeId};
 
@@ -9,15 +10,15 @@ use crate::options::Options;
 /// Facts about a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Its host, as the user calls it; empty where it is not known.
+    /// Its host, by the user's name for it; empty if unknown.
     pub host: String,
     /// Its process.
     pub pid: Option<i32>,
-    /// Whether it uses ephemeral ports only: it asks others, and nobody asks it.
+    /// Whether it uses ephemeral ports only: it makes calls and serves none.
     pub is_client: bool,
 }
 
-/// Facts about all nodes of the trace whose `outline` this is, by their ids.
+/// Collects the facts about all nodes of the trace with this `outline`, by their ids.
 pub(crate) fn collect_node_facts(outline: &MessageTrace, options: &Options) -> Vec<NodeFacts> {
     let known = node_identity::identify_nodes(outline, &options.aliases);
     let roles = ServerRoles::from_trace(outline, &known, options.grain, options.fixed_port_peers);

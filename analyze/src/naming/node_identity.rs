@@ -1,9 +1,9 @@
-//! Names and hosts of the nodes of a trace before any grain is chosen: as the user calls them
-//! ([`super::Aliases`]), as far as the user does. An untraced node has the host that is known to
-//! have its address.
+//! Names and hosts of the nodes of a trace before any grain is chosen: the user's names
+//! ([`super::Aliases`]), if given. An untraced node belongs to the host that is known to have its
+//! address.
 //!
-//! A node without a known process is known by an address or a name only. Where the user gives one
-//! name to several of them, they are one node.
+//! A node without a known process is known by an address or a name only. If the user gives one name
+//! to several of them, they are one node.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,15 +21,15 @@ pub(super) struct NodeIdentity<'a> {
     pub(super) host_alias: Option<&'a str>,
     /// The name of the program.
     pub(super) name: String,
-    /// Whether the user calls it so, of whatever host it is.
+    /// Whether the name is the user's, given regardless of host.
     pub(super) is_alias: bool,
-    /// Whether the name is clear without the host.
+    /// Whether the name is unambiguous without the host.
     pub(super) is_whole: bool,
     /// The first node that is the same as this one.
     pub(super) same: NodeId,
 }
 
-/// Names of every node of `trace`.
+/// Returns the names of every node of `trace`.
 pub(super) fn identify_nodes<'a>(
     trace: &'a MessageTrace,
     aliases: &'a Aliases,
@@ -44,7 +44,7 @@ pub(super) fn identify_nodes<'a>(
         let of_endpoint = at_endpoints.get(id as usize).copied().flatten();
         let (mut of_node, is_one) =
             identify_node(node, of_endpoint, aliases, |address| match address {
-                // A loopback address is of the host on which its peers are.
+                // A loopback address belongs to the host of its peers.
                 address if address.is_loopback() => owners.host_of_peers(id).filter(|_| many_hosts),
                 address => owners.host_of_address(address),
             });
@@ -57,8 +57,8 @@ pub(super) fn identify_nodes<'a>(
     known
 }
 
-/// The nodes of `trace` with their hosts and commands as the user calls them; what the user does
-/// not name stays as it was captured.
+/// Returns the nodes of `trace` with the user's names for hosts and commands; other names stay as
+/// captured.
 pub fn apply_aliases(trace: &MessageTrace, aliases: &Aliases) -> NodeList {
     let known = identify_nodes(trace, aliases);
     let called = |(node, known): (&Node, NodeIdentity)| Node {
@@ -69,9 +69,9 @@ pub fn apply_aliases(trace: &MessageTrace, aliases: &Aliases) -> NodeList {
     NodeList(trace.nodes.0.iter().zip(known).map(called).collect())
 }
 
-/// Names of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that has an
-/// address. Also whether all nodes of the name are one, if they are no processes: the user named an
-/// address or endpoint of theirs.
+/// Identifies `node`, which has an endpoint that the user calls `of_endpoint`; `owner` returns the
+/// host with an address. Also returns whether all processless nodes with this name are one, because
+/// the user named their address or endpoint.
 fn identify_node<'a>(
     node: &'a Node,
     of_endpoint: Option<&'a str>,
@@ -100,8 +100,8 @@ fn identify_node<'a>(
     if let Some(name) = aliases.command(&node.command) {
         return (known(name, true, !node.traced || is_host), false);
     }
-    // The program has no name but its host's, or an untraced one its address: it goes with the
-    // host.
+    // The program is only known by its host, or an untraced one by its address: the host's alias
+    // names it, too.
     let port = node
         .command
         .parse::<SocketAddr>()
@@ -117,16 +117,16 @@ fn identify_node<'a>(
     }
 }
 
-/// Addresses of traced hosts, as far as they are clear.
+/// Addresses of traced hosts, if unambiguous.
 struct AddressOwners<'a> {
     addresses: FxHashMap<IpAddr, Option<&'a str>>,
-    /// The host of those who talk to each untraced node.
+    /// The host of the peers of each untraced node.
     peers: Vec<Option<&'a str>>,
 }
 
 impl<'a> AddressOwners<'a> {
     fn from_trace(trace: &'a MessageTrace) -> AddressOwners<'a> {
-        // Each endpoint is looked at once for each change of its node, which is nearly once.
+        // Each endpoint is examined once for each change of its node, which is nearly once.
         let mut last: Vec<NodeId> = vec![-1; trace.endpoints().len()];
         let mut owners =
             AddressOwners { addresses: FxHashMap::default(), peers: vec![None; trace.nodes.len()] };
@@ -154,7 +154,7 @@ impl<'a> AddressOwners<'a> {
                     let own = host(node);
                     let owner =
                         owners.addresses.entry(address.ip().to_canonical()).or_insert(Some(own));
-                    // Several hosts have it: it is a private address that says nothing.
+                    // Several hosts have it: it is a private address that identifies none.
                     *owner = owner.filter(|owner| *owner == own);
                 }
             }
@@ -162,7 +162,7 @@ impl<'a> AddressOwners<'a> {
         owners
     }
 
-    /// The host that has `address`.
+    /// Returns the host that has `address`.
     fn host_of_address(&self, address: IpAddr) -> Option<&'a str> {
         let anywhere = match address {
             IpAddr::V4(address) => address.is_link_local() || address.is_unspecified(),
@@ -171,13 +171,13 @@ impl<'a> AddressOwners<'a> {
         self.addresses.get(&address).copied().flatten().filter(|_| !anywhere)
     }
 
-    /// The host of those who talk to an untraced node.
+    /// Returns the host of the peers of an untraced node.
     fn host_of_peers(&self, node: NodeId) -> Option<&'a str> {
         self.peers.get(node as usize).copied().flatten()
     }
 }
 
-/// The user's names of the nodes that accept at an endpoint.
+/// Returns the user's names of the nodes that accept at an endpoint.
 fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Option<&'a str>> {
     if !aliases.has_endpoints() {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! The name of each node by itself: as in a path pattern, but a client has its own name instead of
-//! the one of all clients. A table in which each row is one call tells who made it; only patterns
-//! need clients to be alike.
+//! the one of all clients. In a table with a row per call the name identifies the caller; only
+//! patterns need clients to be alike.
 
 use message_trace::{MessageTrace, NodeGrain, NodeId};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ pub struct NodeNames<'trace> {
 }
 
 impl<'trace> NodeNames<'trace> {
-    /// The names that `trace`'s nodes have with `options`.
+    /// Creates the names of the nodes of `trace` with `options`.
     pub fn new(trace: &'trace MessageTrace, options: &'trace Options) -> NodeNames<'trace> {
         let mut known = node_identity::identify_nodes(trace, &options.aliases);
         StablePaths::from_trace(trace).rename_nodes(&mut known, trace);
@@ -34,7 +34,8 @@ impl<'trace> NodeNames<'trace> {
         }
     }
 
-    /// The name of `tid` of the process `node`, at the grain; empty where there is no such node.
+    /// Returns the name of `tid` of the process `node`, at the grain; empty if there is no such
+    /// node.
     pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
         let id = usize::try_from(node)
             .ok()

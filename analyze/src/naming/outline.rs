@@ -1,11 +1,11 @@
-//! The outline of a trace: who sent what to whom over which endpoints, each pair of endpoints once,
-//! however many messages went between them. Servers, fixed ports and owners of addresses are
-//! learned from all of a trace. An outline has all that this needs, so the trace need not be in
-//! memory as a whole.
+//! The outline of a trace: which node sent messages to which over which endpoints, with each pair
+//! of endpoints once, however many messages it has. Servers, fixed ports and owners of addresses
+//! are learned from all of a trace. An outline has everything that this needs, so the trace need
+//! not be in memory as a whole.
 //!
-//! Connections come from ever new ports, which say nothing; the place where they are accepted does.
-//! So the connecting ends of one address are one endpoint here. Only those of datagrams, which may
-//! be a server's, stay apart.
+//! Connections come from ever new ports, which identify nothing; the port that accepts them does.
+//! So the connecting ends at one address are one endpoint here. Only those of datagrams, which may
+//! be a server's, stay separate.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use message_trace::{
 };
 use rustc_hash::FxHashSet;
 
-/// The outline of a trace in the making.
+/// Builder of the outline of a trace.
 pub(crate) struct OutlineBuilder {
     trace: MessageTrace,
     known: FxHashSet<EndpointPair>,
 }
 
-/// What all messages from one endpoint to another have in common.
+/// Common facts of all messages from one endpoint to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct EndpointPair {
     nodes: [NodeId; 2],
@@ -31,7 +31,7 @@ struct EndpointPair {
 }
 
 impl OutlineBuilder {
-    /// The outline of no message between `nodes`.
+    /// Creates an outline of `nodes` without messages.
     pub(crate) fn new(nodes: impl Into<Arc<NodeList>>) -> OutlineBuilder {
         OutlineBuilder { trace: MessageTrace::new(nodes), known: FxHashSet::default() }
     }
@@ -41,8 +41,8 @@ impl OutlineBuilder {
         let mut ends: Vec<[Option<EndpointId>; 2]> = vec![[None; 2]; part.endpoints().len()];
         let mut known_here: FxHashSet<EndpointPair> = FxHashSet::default();
         for message in part.messages() {
-            // Most messages are like one of this part, which is found without asking for endpoints
-            // by their names.
+            // Most messages equal one of this part, which is found without looking up endpoints by
+            // name.
             let here = endpoint_pair(&message, [message.src_endpoint, message.dst_endpoint]);
             if !known_here.insert(here) {
                 continue;
@@ -59,8 +59,7 @@ impl OutlineBuilder {
                         Endpoint::Inet(address) if ephemeral => {
                             self.trace.intern(&Endpoint::Inet((address.ip(), 0).into()))
                         }
-                        // Nor do sockets without a name of their own say more than which side they
-                        // are.
+                        // Unnamed sockets too show only which side they are.
                         Endpoint::Unix(name)
                             if message.protocol.has_connections() && name.starts_with('#') =>
                         {
@@ -78,7 +77,7 @@ impl OutlineBuilder {
         }
     }
 
-    /// A trace with one message for each pair of endpoints, the first.
+    /// Returns a trace with one message for each pair of endpoints, the first.
     pub(crate) fn into_trace(self) -> MessageTrace {
         self.trace
     }

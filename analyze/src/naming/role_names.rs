@@ -1,18 +1,13 @@
-//! Names of roles. A role is what a node does, whichever of several servers that do it it is (WAP5
+//! Names of roles. A role is what a node does, whichever of several equivalent servers it is (WAP5
 //! section 2.5.1, Figure 3). The paper leaves open how a role is known. Here its name is the first
-//! that there is of these:
+//! of these that exists:
 //!
 //! 1. the name by a `role` rule of the user;
-//!
-//! 2. `CLIENT`, for nodes that only ask and have no known program;
-//!
-//! 3. the user's name of the program or, where a node is no program, of the host;
-//!
+//! 2. `CLIENT`, for nodes that only make calls and have no known program;
+//! 3. the user's name of the program or, if a node is no program, of the host;
 //! 4. the program; for a host as a whole, the programs that serve there;
-//!
 //! 5. for a node known by an address only, the port: `any:443`;
-//!
-//! 6. the name of the host, without the number at its end where several have the rest in common.
+//! 6. the name of the host, without the number at its end if several have the rest in common.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -33,7 +28,7 @@ const ANY: &str = "any";
 pub(crate) struct RoleName {
     /// Name of the role.
     pub(crate) name: String,
-    /// Port behind the name, with a colon before it, or nothing.
+    /// Port after the name, with a colon before it, or nothing.
     pub(crate) port: String,
 }
 
@@ -42,12 +37,13 @@ impl RoleName {
         RoleName { name: name.to_owned(), port: String::new() }
     }
 
-    /// The role of all clients.
+    /// Returns the role of all clients.
     pub(super) fn for_clients() -> RoleName {
         RoleName::new(CLIENT)
     }
 
-    /// Name of the `number`-th node of the role in a path, from 0: `proxy`, `proxy#2`, `any#2:443`.
+    /// Returns the name of the `number`-th node with the role in a path, from 0: `proxy`,
+    /// `proxy#2`, `any#2:443`.
     pub(crate) fn numbered_name(&self, number: u32) -> String {
         let RoleName { name, port } = self;
         match number {
@@ -61,14 +57,14 @@ impl RoleName {
 pub(super) struct RoleFinder<'trace> {
     aliases: &'trace Aliases,
     grain: NodeGrain,
-    /// Programs that serve at each host, where hosts are nodes.
+    /// Programs that serve at each host, if hosts are nodes.
     programs: FxHashMap<&'trace str, String>,
-    /// Names that several hosts share but for the numbers at their ends.
+    /// Names that several hosts share except for the numbers at their ends.
     stems: FxHashSet<&'trace str>,
 }
 
 impl<'trace> RoleFinder<'trace> {
-    /// Learns from all of a trace, or its outline, what names say.
+    /// Learns the programs and name stems of hosts from all of a trace, or its outline.
     pub(super) fn from_trace(
         trace: &'trace MessageTrace,
         known: &[NodeIdentity<'trace>],
@@ -86,7 +82,7 @@ impl<'trace> RoleFinder<'trace> {
         RoleFinder { aliases: &options.aliases, grain: options.grain, programs, stems }
     }
 
-    /// The role of `node`, which is called `name` at the grain.
+    /// Returns the role of `node`, which is called `name` at the grain.
     pub(super) fn role_of_node(&self, node: &Node, known: &NodeIdentity, name: &str) -> RoleName {
         if let Some(role) = self.aliases.role(name).filter(|_| name != CLIENT) {
             return RoleName::new(role);
@@ -98,8 +94,8 @@ impl<'trace> RoleFinder<'trace> {
         }
     }
 
-    /// Whether ports tell one kind of request to a role's nodes from another. Where the user says
-    /// that nodes do the same, they may do it at any port, as replicas on one host must.
+    /// Returns whether ports distinguish kinds of requests to nodes with a role. Nodes that do the
+    /// same by a rule of the user may do it at any port, as replicas on one host must.
     pub(super) fn ports_matter(&self, role: &RoleName) -> bool {
         !self.aliases.has_role(&role.name)
     }
@@ -124,7 +120,7 @@ impl<'trace> RoleFinder<'trace> {
         }
     }
 
-    /// The role of a node known by its host only.
+    /// Returns the role of a node known by its host only.
     fn role_without_number(&self, host: &str) -> RoleName {
         match host.parse::<IpAddr>() {
             Ok(_) => RoleName::new(ANY),
@@ -133,19 +129,20 @@ impl<'trace> RoleFinder<'trace> {
     }
 }
 
-/// Whether nothing is known of a node but its host.
+/// Returns whether only the host of a node is known.
 pub(super) fn is_host(node: &Node) -> bool {
     node.command.is_empty() || node.command == node.host
 }
 
-/// The name of a host without the number at its end and the sign before it: `web-12` is a `web`.
+/// Returns the name of a host without the number at its end and the separator before it: `web-12`
+/// is a `web`.
 fn host_stem(host: &str) -> &str {
     let stem = host.trim_end_matches(|c: char| c.is_ascii_digit());
     let stem = if stem.len() < host.len() { stem.trim_end_matches(['-', '_', '.']) } else { host };
     if stem.is_empty() || host.parse::<IpAddr>().is_ok() { host } else { stem }
 }
 
-/// Programs that serve others, by host: `nginx+shop.py`.
+/// Returns the programs that serve others, by host: `nginx+shop.py`.
 fn serving_programs<'trace>(
     trace: &MessageTrace,
     known: &[NodeIdentity<'trace>],

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::naming::Naming;
 
-/// The hops by roles, as `sender:port > receiver:port`, sorted.
+/// Returns the hops by roles, as `sender:port > receiver:port`, sorted.
 fn hops(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> Vec<String> {
     let aliases = serde_json::json!({ "named": null, "rules": rules });
     let aliases = serde_json::from_value(aliases).unwrap();
@@ -28,7 +28,7 @@ fn hops(trace: &MessageTrace, rules: &[&str], grain: NodeGrain) -> Vec<String> {
     hops
 }
 
-/// A message from each client to each server, at port 80 or one of its own behind an `@`.
+/// A message from each client to each server, at port 80 or one given after an `@`.
 fn trace(untraced: &[&str], pairs: &[(&str, &str)]) -> MessageTrace {
     let mut trace = Fixture::new().untraced(untraced);
     for (time, (src, dst)) in (0..).step_by(10).zip(pairs) {
@@ -48,7 +48,7 @@ fn a_role_is_the_program_whatever_the_grain() {
     ];
     let trace = trace(&[], &pairs);
     for grain in NodeGrain::ALL {
-        // A host that only asks is no program.
+        // A host that only makes calls is no program.
         let client = if grain == NodeGrain::Host { "CLIENT" } else { "load" };
         let expected = [format!("{client}:* > nginx:80"), "nginx:* > app:80".to_owned()];
         assert_eq!(
@@ -66,7 +66,7 @@ fn a_host_does_what_the_programs_do_that_serve_there() {
         ("one/nginx", "one/app"),
         ("x/load", "two/nginx"),
         ("two/nginx", "two/app"),
-        // A program that only asks says nothing of a host.
+        // A program that only makes calls does not name a host.
         ("two/cron", "three/db"),
         ("one/app", "three/db"),
     ];
@@ -95,7 +95,7 @@ fn what_is_known_by_its_address_is_anybody_at_the_port() {
     }
     let by_host = ["CLIENT:* > app:80", "app:* > any:443", "app:* > any:53"];
     assert_eq!(hops(&trace, &[], NodeGrain::Host), by_host);
-    // Whom the user knows is somebody.
+    // A node that the user named is not anonymous.
     let named = ["address 192.0.2.2 = payments"];
     assert!(hops(&trace, &named, NodeGrain::Command).contains(&"app:* > payments:443".to_owned()));
     assert!(hops(&trace, &named, NodeGrain::Host).contains(&"app:* > payments:443".to_owned()));
@@ -142,16 +142,15 @@ fn the_user_says_what_does_the_same() {
     let trace = trace(&[], &pairs);
     let found = |rules: &[&str]| hops(&trace, rules, NodeGrain::Command);
     assert_eq!(found(&[]), ["app:* > db:5432", "load:* > app:8001", "load:* > java:8002"]);
-    // At any port, as two programs on a host have two.
+    // At any port, since two programs on a host have two.
     assert_eq!(found(&["role one/* = shop"]), ["load:* > shop:*", "shop:* > db:5432"]);
-    // A role that is called like a program is that of the program.
+    // A role with the name of a program is that of the program.
     assert_eq!(found(&["role one/java = app"]), ["app:* > db:5432", "load:* > app:*"]);
-    // Programs that only ask are programs; whom nobody knows is a client.
+    // Programs that only make calls are programs; an unknown node is a client.
     assert_eq!(found(&["role * = all"]), ["all:* > all:*"]);
     let unknown = super::tests::trace(&["9.9.9.9"], &[("9.9.9.9/9.9.9.9", "one/app@8001")]);
     assert_eq!(hops(&unknown, &["role * = all"], NodeGrain::Command), ["CLIENT:* > all:*"]);
-    // The names that rules go by are those that the user gave, and without roles the rule says
-    // nothing.
+    // Rules match the names given by the user, and without roles the rule has no effect.
     assert_eq!(
         found(&["command java = shop", "role */shop = app"]),
         ["app:* > db:5432", "load:* > app:*"]

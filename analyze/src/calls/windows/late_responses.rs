@@ -1,6 +1,6 @@
-//! Answers that come later than what is around a stretch: a first reading finds them, so that a
-//! call is one call however long it takes. In memory are the requests that are still open at a
-//! time, and then of each late answer what was seen of it.
+//! Late responses: responses past the context of a batch. A first pass finds them, so that a call
+//! is complete however long it takes. In memory are the requests that are open at a time, and the
+//! message of each late response.
 
 use std::collections::VecDeque;
 
@@ -12,21 +12,21 @@ use super::message::CallMessage;
 use crate::batches::{TraceBatches, TraceOverview};
 use crate::tuning::calls::late_responses::MAX_OPEN_REQUESTS;
 
-/// The late answers of a trace. Messages have the numbers of the whole trace.
+/// The late responses of a trace. Messages have their numbers in the whole trace.
 #[derive(Debug, Default)]
 pub(super) struct LateResponses {
-    /// Messages of late answers, by the number of the request.
+    /// Late responses, by the number of the request.
     answers: FxHashMap<u64, CallMessage>,
-    /// The numbers of these answers, and of those that are around the stretch of their request, but
-    /// in another one without it.
+    /// Numbers of these responses, and of those that are within the context of the batch of their
+    /// request, but also in another batch without the request.
     numbers: FxHashSet<u64>,
 }
 
 impl LateResponses {
-    /// Late answers of the trace of `data`, in stretches of `length`.
+    /// Finds the late responses of the trace of `data`, in batches of `length`.
     ///
     /// # Errors
-    /// When the trace cannot be read.
+    /// If the trace cannot be read.
     pub(super) fn from_data(
         data: &DataDir,
         length: usize,
@@ -38,9 +38,9 @@ impl LateResponses {
             return Ok(late);
         }
         let mut open = UnansweredRequests::default();
-        // The answers behind the stretch before that are to requests in it.
+        // Responses after the previous batch to requests in it.
         let mut taken: FxHashSet<u64> = FxHashSet::default();
-        // Where what is around the stretch before ends: an answer before that is within.
+        // End of the context of the previous batch: an earlier response is within it.
         let mut end = 0;
         while let Some(stretch) = stretches.next_batch()? {
             let (trace, first, own) = (&stretch.trace, stretch.first, stretch.own.clone());
@@ -95,19 +95,18 @@ impl LateResponses {
         self.numbers.insert(answer);
     }
 
-    /// The late answer to that request.
+    /// Returns the late response to this request.
     pub(super) fn late_response(&self, request: u64) -> Option<CallMessage> {
         self.answers.get(&request).copied()
     }
 
-    /// Whether that message is one.
+    /// Returns whether this message is a late response.
     pub(super) fn is_late_response(&self, message: u64) -> bool {
         self.numbers.contains(&message)
     }
 }
 
-/// The requests that are not answered yet, the earliest first, by flow and, where there is one,
-/// call id.
+/// Open requests, the earliest first, by flow and, if there is one, call id.
 #[derive(Default)]
 struct UnansweredRequests {
     requests: FxHashMap<(i64, Option<Box<str>>), VecDeque<u64>>,
@@ -115,8 +114,8 @@ struct UnansweredRequests {
 }
 
 impl UnansweredRequests {
-    /// The key by which the request and the answer of a call are found: without ids the turns of a
-    /// flow tell, where it has as many answers as requests.
+    /// Returns the key that the request and the response of a call share. Without ids the turns of
+    /// a flow decide, if it has as many responses as requests.
     fn request_key(trace: &MessageTrace, row: usize) -> Option<(i64, Option<Box<str>>)> {
         let (flow, id) = (trace.flow(row), trace.call_id(row));
         let is_uneven =
@@ -133,12 +132,12 @@ impl UnansweredRequests {
         }
     }
 
-    /// The request that this answers.
+    /// Returns the request that this response answers.
     fn take_earliest(&mut self, trace: &MessageTrace, row: usize) -> Option<u64> {
         self.take_request(trace, row, |requests| requests.pop_front())
     }
 
-    /// Takes out a request that is known to be answered.
+    /// Removes a request that is known to be answered.
     fn remove_request(&mut self, trace: &MessageTrace, row: usize, request: u64) {
         self.take_request(trace, row, |requests| {
             let place = requests.iter().position(|open| *open == request)?;

@@ -12,12 +12,12 @@ pub struct CallMessage {
     /// When it was received: with its last byte or, if it is a request that was answered before
     /// that, with its first.
     pub received: Option<i64>,
-    /// The payload's size.
+    /// Size of the payload.
     pub bytes: i64,
 }
 
 impl CallMessage {
-    /// The message of that row of `trace`, whose first message has the number `first`.
+    /// Returns the message at a row of `trace`, in which the first message has the number `first`.
     pub(super) fn from_row(trace: &MessageTrace, first: u64, row: usize) -> CallMessage {
         CallMessage {
             number: first + row as u64,

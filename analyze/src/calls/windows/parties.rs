@@ -15,19 +15,19 @@ use crate::options::Options;
 pub struct Party {
     /// Its name at the chosen grain.
     pub name: String,
-    /// Its host, as the user calls it.
+    /// Its host, by the user's name for it.
     pub host: String,
     /// The short name of its program.
     pub command: String,
     /// The path of its program; empty where unknown.
     pub executable: String,
-    /// The process; none for an untraced party.
+    /// Its process; `None` for an untraced party.
     pub pid: Option<i32>,
     /// Whether it was traced.
     pub traced: bool,
 }
 
-/// Everybody who was named so far.
+/// All parties that were named so far.
 pub(super) struct PartyIndex<'whole> {
     names: NodeNames<'whole>,
     nodes: Arc<NodeList>,
@@ -50,7 +50,7 @@ impl<'whole> PartyIndex<'whole> {
         }
     }
 
-    /// The place of that thread of that node among all.
+    /// Returns the index of a thread of a node among all parties.
     pub(super) fn party_index(&mut self, node: NodeId, tid: Option<i32>) -> usize {
         let tid = tid.filter(|_| self.by_thread);
         *self.places.entry((node, tid)).or_insert_with(|| {

@@ -1,22 +1,22 @@
-//! The roots of the traces that the calls of a window are in: found by going up from parent to
-//! parent, to a call without one or to one that an earlier window had.
+//! The roots of the traces that the calls of a window belong to: found by going up from parent to
+//! parent, to a call without one or to one of an earlier window.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
 use super::super::{Calls, LikelyParents};
 
-/// The call from which a trace begins.
+/// The call with which a trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRoot {
-    /// Its number.
+    /// Number of the call.
     pub call: u64,
     /// The time of its first message: nanoseconds since the Unix epoch on the common clock.
     pub time: i64,
 }
 
-/// The roots of the calls of a window. A call's parent is cut off where the walk from parent to
-/// parent goes round in a circle.
+/// The roots of the calls of a window. A call's parent is cut off if the walk from parent to parent
+/// is a cycle.
 pub(super) struct TraceRoots {
     pub(super) roots: Vec<TraceRoot>,
     pub(super) cut: Vec<bool>,
