@@ -1,5 +1,5 @@
-//! Whose messages were seen at one end only. What the other end of such a message did with it is
-//! not known.
+//! Counts the messages that were seen at one end only, by sender and receiver. What the other end
+//! did with such a message is unknown.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::naming::{CLIENT, NodeNames};
 use crate::options::Options;
 
-/// The columns that tell it.
+/// Columns that show which end is missing.
 const COLUMNS: [&str; 9] =
     ["src", "dst", "flow", "direction", "protocol", "bytes", "parts", "send_first", "recv_last"];
 
 /// The end of a message that was not seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MissingEnd {
-    /// Nobody saw it being sent.
+    /// The sending was not seen.
     Sending,
-    /// Nobody saw it being received.
+    /// The receipt was not seen.
     Receipt,
 }
 
@@ -32,7 +32,7 @@ pub struct OneSided {
     pub from: String,
     /// The receiver's name.
     pub to: String,
-    /// The protocol that they went over.
+    /// Transport protocol of the messages.
     pub protocol: TransportProtocol,
     /// The end that was not seen.
     pub missing: MissingEnd,
@@ -40,13 +40,13 @@ pub struct OneSided {
     pub traced: bool,
     /// Number of messages.
     pub messages: u64,
-    /// On how many flows.
+    /// Number of flows with such messages.
     pub flows: u64,
-    /// Their payloads together.
+    /// Total size of their payloads.
     pub bytes: i64,
 }
 
-/// Between which nodes, before they have names.
+/// Key of a sum before nodes have names.
 type NodeEnds = (NodeId, NodeId, TransportProtocol, MissingEnd);
 /// The same with names, and whether the node at the missing end was traced.
 type NamedEnds = (String, String, &'static str, MissingEnd, bool);
@@ -58,11 +58,12 @@ struct OneSidedSum {
     bytes: i64,
 }
 
-/// The messages of `data` that were seen at one end only, those with the most first. Nodes have the
-/// names that they have with `options`; untraced ones that only call are one, as in patterns.
+/// Returns the messages of `data` that were seen at one end only, summed by nodes, those with the
+/// most messages first. Nodes have their names by `options`; untraced ones that only make calls are
+/// one, as in patterns.
 ///
 /// # Errors
-/// When the tables of messages and nodes cannot be read.
+/// If the tables of messages and nodes cannot be read.
 pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, PathError> {
     let nodes = NodeList::read(data.nodes_path())?;
     let mut sums: FxHashMap<NodeEnds, OneSidedSum> = FxHashMap::default();
@@ -84,7 +85,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
                 (_, None) => MissingEnd::Receipt,
                 _ => continue,
             };
-            // The making of a connection is no message.
+            // A connection setup is no message.
             let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else {
                 continue;
             };
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// What is found in `fixture`, each as it would be read.
+    /// Returns the one-sided messages of `fixture` as text.
     fn one_sided_rows(fixture: Fixture) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());

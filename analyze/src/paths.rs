@@ -1,10 +1,10 @@
-//! Path instances and path patterns: the trees that links make, and what they have in common.
+//! Path instances and path patterns: the trees that links form, and the patterns of equal trees.
 //!
-//! The steps are a folder each. [`instances`] builds the trees of a stretch of the trace,
-//! [`storage`] keeps them as bytes and writes `paths.parquet`, [`patterns`] groups those of one
-//! shape and writes `patterns.parquet`, and [`queries`] reads both tables for reports. Two files
-//! drive them: [`collector`] for one stretch, [`path_batches`] for all. [`call_tree`] says which
-//! messages of a path are a call.
+//! The steps are a folder each. [`instances`] builds the trees of a batch of the trace, [`storage`]
+//! keeps them as bytes and writes `paths.parquet`, [`patterns`] groups those of one shape and
+//! writes `patterns.parquet`, and [`queries`] reads both tables for reports. Two files drive them:
+//! [`collector`] for one batch, [`path_batches`] for all. [`call_tree`] finds which messages of a
+//! path form a call.
 
 mod call_tree;
 pub(crate) mod collector;

@@ -2,10 +2,9 @@
 //! ephemeral ports is one pattern (WAP5 section 2.5.1).
 //!
 //! The paper has addresses only, so it calls a port fixed that is seen with many others. A capture
-//! also says which side of a flow accepted it, and that settles it for connections, however few
-//! they are. Counting stays for datagrams: over a long trace the ephemeral ports of a busy proxy
-//! are used again for ever other servers, so that a count over connections would in the end call
-//! them all fixed.
+//! also records which side of a flow accepted it, which decides for connections, however few they
+//! are. Counting remains for datagrams: over a long trace a busy proxy reuses its ephemeral ports
+//! for ever other servers, so that a count over connections would in the end make them all fixed.
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeGrain, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,22 +18,22 @@ use super::transient_ports;
 pub(super) struct ServerRoles {
     hosts: Vec<u32>,
     fixed: FxHashSet<HostEndpoint>,
-    /// The server or client that each node is: the host or the process.
+    /// The host or process that is the server or client for each node.
     role: Vec<u32>,
     servers: Vec<bool>,
 }
 
 impl ServerRoles {
     /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own;
-    /// with `grain` host a host is a node, and otherwise a process is, as a thread that only asks
-    /// others is no client of its process.
+    /// with `grain` host a host is a node, and otherwise a process is, since a thread that only
+    /// makes calls is no client within its process.
     pub(super) fn from_trace(
         trace: &MessageTrace,
         known: &[NodeIdentity],
         grain: NodeGrain,
         fixed_port_peers: usize,
     ) -> ServerRoles {
-        // Endpoints are told apart by the hosts' own names, whatever the user calls them.
+        // Endpoints are identified by the hosts' own names, regardless of the user's names.
         let hosts = intern_texts(trace.nodes.0.iter().map(|node| node.host.as_str()));
         let role = match grain {
             NodeGrain::Host => intern_texts(known.iter().map(|known| known.host)),
@@ -62,12 +61,12 @@ impl ServerRoles {
         roles
     }
 
-    /// Whether the endpoint, used by that node, is a fixed one.
+    /// Returns whether the endpoint, used by this node, is a fixed one.
     pub(super) fn is_fixed(&self, node: NodeId, endpoint: EndpointId) -> bool {
         self.fixed.contains(&self.host_endpoint(node, endpoint))
     }
 
-    /// Whether the node uses ephemeral ports only.
+    /// Returns whether the node uses ephemeral ports only.
     pub(super) fn is_client(&self, node: NodeId) -> bool {
         self.server_index(node).is_none_or(|node| !self.servers.get(node).copied().unwrap_or(false))
     }
@@ -98,7 +97,7 @@ impl ServerRoles {
     fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
         let mut pairs: FxHashSet<(HostEndpoint, HostEndpoint)> = FxHashSet::default();
         let mut peers: FxHashMap<HostEndpoint, usize> = FxHashMap::default();
-        // A name that is not known is no port that many talk to.
+        // An unknown name is no port with many peers.
         let nameless = trace.endpoint_id(&Endpoint::Other(String::new()));
         for message in trace.messages().filter(|message| !message.protocol.has_connections()) {
             let src = self.host_endpoint(message.src, message.src_endpoint);
@@ -117,7 +116,7 @@ impl ServerRoles {
     }
 }
 
-/// The number of each text, as they are met.
+/// Numbers the texts in the order of their first use.
 fn intern_texts<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
     texts
@@ -172,7 +171,7 @@ mod tests {
         ] {
             assert!(traced.contains(&expected), "{expected:?} in {traced:?}");
         }
-        // Two processes of one program are one client, and so are all that were not traced.
+        // Two processes of one program are one client, and so are all untraced clients.
         let alike = hops(&figure_3(Fixture::new(), ["wget#1", "wget#2"]).trace());
         let unknown = hops(&figure_3(Fixture::new().untraced(&["x", "y"]), ["y", "x"]).trace());
         for (hops, client) in [(alike, "wget"), (unknown, CLIENT)] {
@@ -182,14 +181,13 @@ mod tests {
         }
     }
 
-    /// `queries` ports of a resolver, each with an answer from port 53, all said to be from the
-    /// same side.
+    /// `queries` ports of a resolver, each with a response from port 53, all on the same side.
     fn queries(queries: usize) -> MessageTrace {
         let mut trace = Fixture::new();
         for number in 0..queries {
             let port = trace.ephemeral();
-            // What is seen first looks like the connecting side: here the answer, as the query was
-            // lost.
+            // The sender of the first message seen is taken for the connecting side: here the
+            // response, because the query was lost.
             trace
                 .send("dns", "app", number as i64 * 10, number as i64 * 10 + 1)
                 .ports(53, port)

@@ -1,13 +1,13 @@
 //! The stable part of the names of unix sockets. Programs that make their own sockets name them
-//! after their process id, or by what a library draws at random for temporary files, so that each
-//! start has new names: `/run/wsgi.812.0.sock`, `/tmp/passenger.Xa3kQ9b/core`. Like an ephemeral
-//! port that says nothing, and is `*`. A number that tells one service from another stays:
-//! `/run/redis-6379.sock`, `/run/php8.2-fpm.sock`.
+//! after their process id, or by random characters as a library draws them for temporary files, so
+//! that each start has new names: `/run/wsgi.812.0.sock`, `/tmp/passenger.Xa3kQ9b/core`. Such a
+//! fragment identifies nothing, like an ephemeral port, and becomes `*`. A number that
+//! distinguishes services stays: `/run/redis-6379.sock`, `/run/php8.2-fpm.sock`.
 //!
-//! The evidence, best first: a number is a process id where it is that of whoever is bound to the
-//! name, or of a process above it; and where it is that in other names of the same form. What was
-//! drawn at random looks like it ([`random`]), and so is what stands in its place in names of the
-//! same form. A number without such evidence stays.
+//! The evidence, best first: a number is a process id if it is that of a process that is bound to
+//! the name, or of an ancestor; and if it is that in other names of the same form. A random
+//! fragment looks random ([`random`]), as do the fragments in its place in names of the same form.
+//! A number without such evidence stays.
 
 mod fragments;
 mod random;
@@ -19,28 +19,28 @@ use self::fragments::NameFragment;
 use super::node_identity::NodeIdentity;
 use crate::tuning::naming::{MAX_BINDING_PARENTS, MIN_DRAWN_ALIKE, MIN_LONE_PID};
 
-/// What stands for a part that is another one each time.
+/// Replacement for a fragment that varies.
 const CHANGING: &str = "*";
 
-/// The names of unix sockets that have a part which is another one each time.
+/// The names of unix sockets with a fragment that varies.
 #[derive(Debug, Default)]
 pub(super) struct StablePaths {
-    /// By name, without `unix:`, what is stable of it.
+    /// The stable form of each name, without `unix:`.
     of: FxHashMap<String, String>,
 }
 
-/// The place of a part in names of one form: all of the names but it and other parts that may
-/// change, its number among them, and its length where it is no number.
+/// Position of a fragment in names of one form: the names without it and other fragments that may
+/// vary, its index among them, and its length unless it is a number.
 type FragmentContext = (Vec<String>, usize, usize);
 
-/// What the names of one form have at a place.
+/// Values at a position in the names of one form.
 #[derive(Default)]
 struct FragmentValues {
-    /// Number of names in which it is the process id of who is bound to them.
+    /// Number of names in which it is the process id of a bound process.
     is_pid: usize,
     /// Number of names in which it is not.
     is_other: usize,
-    /// Number of names in which it looks drawn at random.
+    /// Number of names in which it looks random.
     random: usize,
     all: usize,
 }
@@ -56,7 +56,7 @@ impl FragmentValues {
         }
     }
 
-    /// Whether the part of one of the names is another one each time.
+    /// Returns whether this fragment of a name varies.
     fn is_variable(&self, part: &NameFragment<'_>, is_pid: Option<bool>) -> bool {
         if part.is_random {
             return true;
@@ -65,7 +65,7 @@ impl FragmentValues {
             (None, _) => self.random >= MIN_DRAWN_ALIKE && 4 * self.random >= 3 * self.all,
             (Some(number), Some(true)) if number >= MIN_LONE_PID => true,
             (Some(_), Some(true)) => self.is_pid > 1 && self.is_other == 0,
-            // Whoever made the socket was not recorded, or has ended.
+            // The process that made the socket was not recorded, or has ended.
             (Some(_), _) => self.is_pid > 1 && self.is_pid >= 3 * self.is_other,
         }
     }
@@ -103,7 +103,7 @@ impl StablePaths {
         StablePaths { of: names.iter().filter_map(stable).collect() }
     }
 
-    /// The endpoint, if it has a part that changes, without that.
+    /// Returns the stable form of the endpoint, if some fragment of it varies.
     pub(super) fn stable_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
         match endpoint {
             Endpoint::Unix(name) => self.of.get(name).cloned().map(Endpoint::Unix),
@@ -111,7 +111,7 @@ impl StablePaths {
         }
     }
 
-    /// Names the nodes that are known by the name of their socket alone by what is stable of it.
+    /// Renames nodes that are known by the name of their socket only to its stable form.
     pub(super) fn rename_nodes(&self, known: &mut [NodeIdentity<'_>], trace: &MessageTrace) {
         if self.of.is_empty() {
             return;
@@ -126,21 +126,21 @@ impl StablePaths {
     }
 }
 
-/// The names of the unix sockets of a trace, but for those without one of their own.
+/// Returns the names of the unix sockets of a trace, without unnamed ones.
 fn socket_names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
     let named = trace.endpoints().iter().zip(0..).filter_map(|(endpoint, id)| match endpoint {
         Endpoint::Unix(name) => Some((id, name.as_str())),
         _ => None,
     });
-    // The kernel's have at most 108 bytes, written as up to three each. What a tracer says may be
-    // longer, and is no such name.
+    // Names from the kernel have at most 108 bytes, written as up to three each. Names from a
+    // tracer may be longer, and are no socket names.
     const LONGEST: usize = 3 * 108;
     named
         .filter(|(_, name)| !name.is_empty() && name.len() <= LONGEST && !name.starts_with('#'))
         .collect()
 }
 
-/// The place of a part: what all names of its form have in common.
+/// Returns the position of a fragment, which is equal for all names of its form.
 fn fragment_context(parts: &[NameFragment<'_>], at: usize) -> FragmentContext {
     let form = |(place, part): (usize, &NameFragment<'_>)| match part.may_change() {
         _ if place == at => String::new(),
@@ -153,8 +153,8 @@ fn fragment_context(parts: &[NameFragment<'_>], at: usize) -> FragmentContext {
     (parts.iter().enumerate().map(form).collect(), at, if is_number { 0 } else { length })
 }
 
-/// The processes that are bound to names: those that sent or received there as their own end, and
-/// the processes above them, as a master makes the socket that its workers serve.
+/// The processes that are bound to names: those with the name as their own end, and their
+/// ancestors, since a master makes the socket that its workers serve.
 struct BoundProcesses {
     of: FxHashMap<EndpointId, FxHashSet<u32>>,
 }
@@ -189,8 +189,8 @@ impl BoundProcesses {
         BoundProcesses { of: nodes.into_iter().map(|(id, nodes)| (id, pids(nodes))).collect() }
     }
 
-    /// Whether the part of the name is the id of a process that is bound to it; `None` where it is
-    /// no number, or no such process is known.
+    /// Returns whether the fragment of the name is the id of a process that is bound to it; `None`
+    /// if it is no number, or no such process is known.
     fn is_pid(&self, name: EndpointId, part: &NameFragment<'_>) -> Option<bool> {
         let number = part.as_number()?;
         let pids = self.of.get(&name).filter(|pids| !pids.is_empty())?;

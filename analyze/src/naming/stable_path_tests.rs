@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A system in which sockets of these names are served, each by a process of that id; `None`: by
-/// one that was not traced.
+/// Returns the stable names in a system with these sockets, each served by a process with this id,
+/// or by an untraced one if `None`.
 fn stable(sockets: &[(&str, Option<i32>)]) -> Vec<String> {
     let mut trace = MessageTrace::default();
     for (name, pid) in sockets {
@@ -14,7 +14,7 @@ fn stable(sockets: &[(&str, Option<i32>)]) -> Vec<String> {
     stable_names(&trace, &names)
 }
 
-/// Adds a message to a socket of that name, which the process serves.
+/// Adds a message to a socket with this name, which the process serves.
 fn serve(trace: &mut MessageTrace, name: &str, pid: Option<i32>, parent_pid: Option<i32>) {
     let node = |command: &str, pid: Option<i32>, parent_pid| Node {
         host: "h".to_owned(),
@@ -51,7 +51,7 @@ fn stable_names(trace: &MessageTrace, names: &[&str]) -> Vec<String> {
     names.iter().map(text).collect()
 }
 
-/// What is stable of one name, if a process of that id serves the socket.
+/// Returns the stable form of one name, if a process with this id serves the socket.
 fn one(name: &str, pid: Option<i32>) -> String {
     stable(&[(name, pid)]).remove(0)
 }
@@ -164,7 +164,7 @@ fn started(services: &[String], first_pid: i32) -> Vec<(String, Option<i32>)> {
 }
 
 proptest! {
-    /// Whatever is in a name, its parts are the name, and `*` stands for parts alone.
+    /// For any name, its fragments together are the name, and `*` replaces whole fragments.
     #[test]
     fn only_parts_of_names_are_left_out(
         name in "[@/]?[a-zA-Z0-9/._@:-]{0,40}",
@@ -198,7 +198,7 @@ proptest! {
         prop_assert_eq!(&names[0], &expected);
     }
 
-    /// Services that are numbered stay apart, whatever processes serve them.
+    /// Numbered services stay distinct, whichever processes serve them.
     #[test]
     fn numbered_services_stay_apart(
         first in 0u32..9_000,
@@ -215,7 +215,7 @@ proptest! {
         prop_assert_eq!(stable(&borrowed), names);
     }
 
-    /// Words, with a capital or a number or not, are no random letters.
+    /// Words, with or without a capital or a number, are not random.
     #[test]
     fn words_stay(
         words in prop::collection::vec("[A-Z]?[a-z]{2,7}", 1..4),
@@ -227,7 +227,7 @@ proptest! {
             format!("/tmp/{camel}{number}"),
             format!("/run/{}/{number}", words.join("_")),
         ] {
-            // What is as long as what a library draws may be a word, too, and nobody can tell.
+            // A word with the length of a library's random part cannot be distinguished from it.
             prop_assume!(!name.starts_with("/tmp/tmp"));
             prop_assert_eq!(one(&name, None), name);
         }

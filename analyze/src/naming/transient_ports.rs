@@ -1,11 +1,11 @@
-//! Ports at which a program accepts for once. Some servers tell their clients over one connection
-//! at which port they wait for another one (FTP's files, calls back). The port is the kernel's
-//! choice or the next of a range. It is open for a moment, and the next one has another number. All
-//! such connections are of one kind, whatever the ports are.
+//! Transient ports, at which a program accepts for a short time only. Some servers announce over
+//! one connection the port at which they wait for another one (FTP's files, calls back). The kernel
+//! chooses the port, or it is the next of a range. It is open for a moment, and the next one has
+//! another number. All such connections are of one kind, whatever the ports are.
 //!
-//! The trace shows a program that accepts at many ports, hardly ever at nearly all of them, and
-//! each time for a short time. Services of one program name on one host, each at a port of its own,
-//! are asked again and again.
+//! The trace shows a program that accepts at many ports, few connections at nearly all of them,
+//! each for a short time. Services of one program name on one host, each at a port of its own, are
+//! called again and again.
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use super::host_endpoint::HostEndpoint;
 use crate::tuning::naming::{MAX_CONNECTIONS, MAX_TIME_SHARE, MIN_PORTS, PASSING_SHARE};
 
-/// The connections that were accepted at an endpoint: each with when its first and its last message
-/// were. Of more than [`MAX_CONNECTIONS`] one more is kept.
+/// The connections that were accepted at an endpoint: each with the times of its first and its last
+/// message. Of more than [`MAX_CONNECTIONS`] one more is kept.
 #[derive(Default)]
 struct AcceptedConnections(Vec<(i64, [i64; 2])>);
 
@@ -28,7 +28,7 @@ impl AcceptedConnections {
         }
     }
 
-    /// Whether there are few, all of them used for no longer than `most`.
+    /// Returns whether there are few, all of them used for no longer than `most`.
     fn is_transient(&self, most: f64) -> bool {
         let short =
             |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
@@ -36,7 +36,7 @@ impl AcceptedConnections {
     }
 }
 
-/// The endpoints that accept for once; `host` is the number of a node's host.
+/// Returns the transient endpoints; `host` returns the number of a node's host.
 pub(super) fn find_transient_ports(
     trace: &MessageTrace,
     host: impl Fn(NodeId) -> Option<u32>,
@@ -61,7 +61,7 @@ pub(super) fn find_transient_ports(
         }
     }
     let short = last.saturating_sub(first) as f64 * MAX_TIME_SHARE;
-    // Number of ports of each program, and its passing ports.
+    // Number of ports of each program, and its transient ports.
     let mut by_program: FxHashMap<(u32, &str), (usize, Vec<HostEndpoint>)> = FxHashMap::default();
     for (place, accepted) in &places {
         let node = programs.get(place).and_then(|node| trace.nodes.get(*node));
@@ -83,13 +83,13 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// A program that is asked at port 21 and then at one of `ports`, so often, for `long` each
-    /// time.
+    /// A program that is called at port 21 and then at one of `ports`, `rounds` times, for `long`
+    /// each time.
     fn passing(rounds: i64, ports: i64, long: i64) -> usize {
         count_transient(rounds, ports, long, 0)
     }
 
-    /// The same, where the program has `others` other ports, each asked over one connection all the
+    /// The same, with `others` other ports of the program, each called over one connection all the
     /// time.
     fn count_transient(rounds: i64, ports: i64, long: i64, others: i64) -> usize {
         let mut trace = Fixture::new();

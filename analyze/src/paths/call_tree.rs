@@ -1,6 +1,6 @@
-//! The calls of a path: which message is the request, which is the response, and for which other
-//! call it is made. Messages say only which one caused which. A call hierarchy (Figure 8 of Project
-//! 5), a flame graph, a sequence diagram and a request flow need the two ends of each call.
+//! The calls of a path: which message is the request, which is the response, and which call is the
+//! parent. Messages record only which one caused which. A call hierarchy (Figure 8 of Project 5), a
+//! flame graph, a sequence diagram and a request flow need the two ends of each call.
 
 use super::patterns::pattern::Hop;
 use crate::tuning::paths::call_tree::MAX_CAUSES;
@@ -8,25 +8,25 @@ use crate::tuning::paths::call_tree::MAX_CAUSES;
 /// A call of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathCall {
-    /// The place of the request among the messages of the path.
+    /// Index of the request among the messages of the path.
     pub request: usize,
-    /// The place of the response.
+    /// Index of the response.
     pub response: Option<usize>,
-    /// The call that this one is made for. It has a smaller index.
+    /// The parent call, which has a smaller index.
     pub parent: Option<usize>,
 }
 
-/// The calls of a pattern or an instance. Its room can be used again for the next one.
+/// The calls of a pattern or an instance. Its allocations can be reused for the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallTree {
     /// The calls, in the order of their requests.
     pub calls: Vec<PathCall>,
-    /// By message: the call that it is the request or the response of.
+    /// By message: the call to which it is the request or the response.
     pub of_hop: Vec<usize>,
 }
 
 impl CallTree {
-    /// The calls of a pattern with these `hops`.
+    /// Finds the calls of a pattern with these `hops`.
     pub fn from_hops(hops: &[Hop]) -> CallTree {
         let mut tree = CallTree::default();
         let parent = |hop: usize| hops.get(hop).and_then(|hop| hop.parent);
@@ -34,9 +34,9 @@ impl CallTree {
         tree
     }
 
-    /// Finds the calls of `hops` messages in depth-first order. `parent` is the message that caused
-    /// each, and `answers` says whether the first of two messages goes back the way that the second
-    /// came. A message without a response is a call of its own.
+    /// Finds the calls of `hops` messages in depth-first order. `parent` returns the message that
+    /// caused each, and `answers` whether the first of two messages has the reverse direction of
+    /// the second. A message without a response is a call of its own.
     pub fn find_calls(
         &mut self,
         hops: usize,
@@ -46,7 +46,7 @@ impl CallTree {
         let CallTree { calls, of_hop } = self;
         calls.clear();
         of_hop.clear();
-        // A cause that does not come before its effect is none.
+        // A cause that does not precede its effect is ignored.
         let parent = |hop: usize| parent(hop).filter(|parent| *parent < hop);
         for hop in 0..hops {
             let cause = parent(hop);
@@ -71,13 +71,13 @@ impl CallTree {
         }
     }
 
-    /// The call that the receiver of that message works on next: after a request the call itself,
-    /// after a response the parent call.
+    /// Returns the call that the receiver of this message works on next: after a request the call
+    /// itself, after a response the parent call.
     pub fn served_after(&self, hop: usize) -> Option<usize> {
         served_after(&self.calls, &self.of_hop, hop)
     }
 
-    /// The calls from the outermost one down to `call`.
+    /// Returns the calls from the outermost one down to `call`.
     pub fn chain_to(&self, call: usize) -> Vec<usize> {
         let mut calls: Vec<usize> =
             std::iter::successors(Some(call), |call| self.calls[*call].parent).collect();
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// Messages, each with the place of its cause, sender and receiver.
+    /// Messages, each with the index of its cause, sender and receiver.
     type HopList = [(Option<usize>, char, char)];
 
     fn call_tree(hops: &HopList) -> CallTree {
@@ -118,7 +118,7 @@ mod tests {
             .collect()
     }
 
-    /// A client asks web, web asks app, app asks db, and all answer.
+    /// A client calls web, web calls app, app calls db, and all respond.
     const CHAIN: [(Option<usize>, char, char); 6] = [
         (None, 'c', 'w'),
         (Some(0), 'w', 'a'),
@@ -134,7 +134,8 @@ mod tests {
             calls(&CHAIN),
             [(0, Some(5), None), (1, Some(4), Some(0)), (2, Some(3), Some(1))]
         );
-        // Web asks a and b at once, answers when b has, and tells l, which does not answer.
+        // Web calls a and b concurrently, responds when b has, and notifies l, which does not
+        // respond.
         let fork = [
             (None, 'c', 'w'),
             (Some(0), 'w', 'a'),

@@ -1,9 +1,9 @@
-//! Path building as a stream. The instances of one stretch of the trace after the other are built
-//! on all processors. What is needed of each is collected as bytes, in memory while a budget lasts
-//! and in temporary files beyond it: its rows in the table of paths
-//! ([`path_log`](super::storage::path_log)), and the record that its pattern is described by
-//! ([`record`](super::patterns::record)). Records are dealt into partitions by shape, so that all
-//! instances of a pattern meet in one (docs/decisions/0404).
+//! Path building as a stream. The instances of one batch of the trace after the other are built on
+//! all processors. The needed parts of each are collected as bytes, in memory within a budget and
+//! in temporary files beyond it: its rows in the table of paths
+//! ([`path_log`](super::storage::path_log)), and the record for its pattern
+//! ([`record`](super::patterns::record)). Records are partitioned by shape, so that all instances
+//! of a pattern are in one partition (docs/decisions/0404).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ use super::storage::path_log::{PathBlock, PathLog, PathLogger};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A stretch of the trace, and the roots whose instances are built.
+/// A batch of the trace, and the roots of the instances to be built.
 #[derive(Clone, Copy)]
 pub(crate) struct PathBatch<'a> {
-    /// The messages of the stretch, and all that messages of the stretch may have caused.
+    /// The messages of the batch, and all that messages of the batch may have caused.
     pub(crate) messages: &'a PathMessages,
-    /// The labels of these messages. The numbers of labels are the same in all stretches.
+    /// The labels of these messages. The numbers of labels are the same in all batches.
     pub(crate) naming: &'a Naming,
     /// The links among these messages.
     pub(crate) children: &'a PossibleChildren,
-    /// The messages that may be roots now.
+    /// Rows of the messages that may be roots now.
     pub(crate) roots: (usize, usize),
     /// Number of messages of the whole trace before these.
     pub(crate) before: u64,
@@ -44,7 +44,7 @@ impl PathBatch<'_> {
     }
 }
 
-/// The path instances of a trace on their way into tables.
+/// Collects the path instances of a trace for the tables.
 pub(crate) struct PathCollector<'a> {
     options: &'a Options,
     budget: &'a MemoryBudget,
@@ -55,29 +55,29 @@ pub(crate) struct PathCollector<'a> {
     builders: Mutex<Vec<InstanceBuilder>>,
 }
 
-/// Parts of the instances beside the records dealt by shape, in the order in which instances are
+/// Parts of the instances other than the records by shape, in the order in which instances are
 /// numbered.
 struct CollectedPaths<'a> {
     paths: PathLog<'a>,
-    /// Number of instances before those of each piece of the work.
+    /// Number of instances before those of each work item.
     before: Vec<u64>,
     counts: PathCounts,
 }
 
-/// Counts of what was collected.
+/// Counts of collected items.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathCounts {
-    /// How building went.
+    /// Counts of the builders.
     pub(crate) built: BuildCounts,
     /// Path instances.
     pub(crate) instances: u64,
-    /// Expected number of real ones: the sum of their probabilities.
+    /// Expected number of real instances: the sum of the instances' probabilities.
     pub(crate) expected: f64,
     /// Path patterns, once all is finished.
     pub(crate) patterns: u64,
 }
 
-/// Results of a piece of the work beside the instances that were dealt.
+/// Results of a work item other than the partitioned records.
 struct CollectedPiece {
     paths: Vec<PathBlock>,
     probabilities: Vec<f64>,
@@ -85,7 +85,7 @@ struct CollectedPiece {
 }
 
 impl<'a> PathCollector<'a> {
-    /// A collector whose temporary files go to `directory` when `budget` is used up.
+    /// Creates a collector that writes temporary files to `directory` when `budget` is used up.
     pub(crate) fn new(
         options: &'a Options,
         budget: &'a MemoryBudget,
@@ -109,10 +109,10 @@ impl<'a> PathCollector<'a> {
         }
     }
 
-    /// Builds the instances of the roots of `stretch`. Stretches come in the order of time.
+    /// Builds the instances of the roots of `stretch`. Batches come in the order of time.
     ///
     /// # Errors
-    /// When a temporary file cannot be written.
+    /// If a temporary file cannot be written.
     pub(crate) fn add_batch(
         &mut self,
         stretch: &PathBatch<'_>,
@@ -149,11 +149,11 @@ impl<'a> PathCollector<'a> {
     }
 
     /// Numbers the patterns by descending total time, and writes `paths.parquet` and
-    /// `patterns.parquet` to `dir`. `naming` has the labels of all stretches, and `operations` the
-    /// names of operations by number; `None` where it is not known what messages do.
+    /// `patterns.parquet` to `dir`. `naming` has the labels of all batches, and `operations` the
+    /// names of operations by number; `None` if no operations are known.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub(crate) fn finish(
         self,
         naming: &Naming,
@@ -188,7 +188,7 @@ impl<'a> PathCollector<'a> {
 }
 
 impl CollectedPaths<'_> {
-    /// Adds what the next piece of the work made.
+    /// Adds the results of the next work item.
     fn add_piece(&mut self, piece: CollectedPiece) -> Result<(), PathError> {
         let CollectedPaths { paths, before, counts } = self;
         before.push(counts.instances);
@@ -199,7 +199,7 @@ impl CollectedPaths<'_> {
     }
 }
 
-/// Collector of the instances of one piece of the work.
+/// Collector of the instances of one work item.
 struct PieceCollector<'s, 'a> {
     piece: u64,
     messages: &'s PathMessages,
@@ -225,7 +225,7 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
         }
     }
 
-    /// Keeps a tree of messages with their depths.
+    /// Records a tree of messages with their depths.
     fn keep_tree(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), PathError> {
         let place = (self.piece, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record_tree(place, tree, probability);

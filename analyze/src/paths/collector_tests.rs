@@ -1,5 +1,5 @@
-//! What was collected against the same made the plain way, whatever the budget, the pieces and the
-//! threads.
+//! Compares collected paths with those of a simple reference implementation, for any budget, work
+//! items and threads.
 
 use std::num::NonZeroUsize;
 
@@ -14,7 +14,7 @@ use crate::paths::instances::tree::tests::some_links;
 use crate::paths::reference;
 use crate::paths::{PathInstances, PathPattern};
 
-/// A trace of `messages` among few nodes. The last was not traced, and the first ones are two of a
+/// A trace of `messages` among few nodes. The last was not traced, and the first two are of one
 /// kind.
 fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
@@ -69,7 +69,7 @@ proptest! {
         let naming = Naming::new(&trace, &options);
         let (messages, columns) = (trace.len(), PathMessages::from(&trace));
         let children = PossibleChildren::from_links(&links, &options);
-        // The same trace again and again, as if it went on so.
+        // The same trace again and again, as if it were longer.
         let (once, built) = reference::build_instances(&links, &options);
         let mut expected = PathInstances::default();
         (0..repeats).for_each(|_| expected.append_instances(&once));

@@ -1,11 +1,11 @@
-//! The operations of hops in paths: of one hop no more are told apart than a system has routes, so
-//! that a scan of a server does not make thousands of patterns.
+//! The operations of hops in paths. The number of distinct operations of a hop is limited to about
+//! as many as a system has routes, so that a scan of a server does not make thousands of patterns.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::tuning::paths::operations::MAX_OF_HOP;
 
-/// The operations that each hop was met with.
+/// The operations seen with each hop.
 #[derive(Debug, Default)]
 pub(super) struct OperationLabels {
     met: FxHashSet<(u32, u32)>,
@@ -13,8 +13,8 @@ pub(super) struct OperationLabels {
 }
 
 impl OperationLabels {
-    /// The number of the name by which the operation `name` of `hop` is known in paths: its own, or
-    /// that of all others (0) where the hop was met with too many before.
+    /// Returns the number of the label in paths for the operation `name` of `hop`: its own, or that
+    /// of all others (0) if the hop already has too many operations.
     pub(super) fn label_operation(&mut self, hop: u32, name: u32) -> u32 {
         if self.met.contains(&(hop, name)) {
             return name;

@@ -1,6 +1,6 @@
-//! Paths over the border of two stretches. The instances of the roots of a stretch are built when
-//! the links of the next one are known as well, from both together. What goes on beyond the next
-//! one is not in a path.
+//! Paths across the boundary of two batches. The instances of the roots of a batch are built when
+//! the links of the next batch are known as well, from both together. Messages after the next batch
+//! are not in a path.
 
 use std::path::Path;
 
@@ -16,17 +16,17 @@ use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// The paths of a trace, stretch by stretch, on their way into tables.
+/// Builds the paths of a trace, batch by batch, for the tables.
 pub(crate) struct PathBuilder<'a> {
     options: &'a Options,
     collector: PathCollector<'a>,
     last: Option<InferredBatch>,
-    /// Number of its messages that are of the stretch before.
+    /// Number of its messages that belong to the previous batch.
     roots: usize,
     operations: OperationLabels,
 }
 
-/// The messages of a stretch, their names and who caused whom.
+/// The messages of a batch, their names and their links.
 #[derive(Default)]
 struct InferredBatch {
     messages: PathMessages,
@@ -37,7 +37,8 @@ struct InferredBatch {
 }
 
 impl<'a> PathBuilder<'a> {
-    /// Paths of no stretch yet; temporary files go to `directory` when `budget` is used up.
+    /// Creates a builder without batches; temporary files go to `directory` when `budget` is used
+    /// up.
     pub(crate) fn new(
         options: &'a Options,
         budget: &'a MemoryBudget,
@@ -48,7 +49,7 @@ impl<'a> PathBuilder<'a> {
         PathBuilder { options, collector, last: None, roots: 0, operations }
     }
 
-    /// Takes the needed parts of a stretch, its names and its `links`.
+    /// Appends the needed parts of a batch, its names and its `links`.
     pub(crate) fn append_batch(&mut self, stretch: &TraceBatch, naming: Naming, links: &Links) {
         let before = stretch.first + stretch.own.start as u64;
         let both =
@@ -57,10 +58,10 @@ impl<'a> PathBuilder<'a> {
         both.append_batch(stretch, naming, links, &mut self.operations, self.options);
     }
 
-    /// Builds the instances of the stretch before the last that was appended.
+    /// Builds the instances of the batch before the last one appended.
     ///
     /// # Errors
-    /// When a temporary file cannot be written.
+    /// If a temporary file cannot be written.
     pub(crate) fn build_previous(&mut self, progress: &dyn Progress) -> Result<(), PathError> {
         let Some(mut both) = self.last.take() else { return Ok(()) };
         if self.roots > 0 {
@@ -72,10 +73,10 @@ impl<'a> PathBuilder<'a> {
     }
 
     /// Writes all paths and patterns to `dir`. `operations` are the names of operations by number;
-    /// `None` where it is not known what messages do.
+    /// `None` if no operations are known.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub(crate) fn finish(
         mut self,
         operations: Option<&[String]>,
@@ -108,7 +109,7 @@ impl<'a> PathBuilder<'a> {
 }
 
 impl InferredBatch {
-    /// Appends a stretch's own messages, their names and their links.
+    /// Appends a batch's own messages, their names and their links.
     fn append_batch(
         &mut self,
         stretch: &TraceBatch,
@@ -120,13 +121,13 @@ impl InferredBatch {
         let operation = |row: usize, name: u32| operations.label_operation(naming.hop(row), name);
         self.messages.append_rows(&stretch.trace, stretch.own.clone(), operation);
         self.naming.append_rows(naming, stretch.own.clone());
-        // A cause may be among the messages behind, which are the next stretch's.
+        // A cause may be among the messages after the batch, which belong to the next one.
         let messages = self.messages.len() + stretch.trace.len() - stretch.own.end;
         let shift = self.before as i64 - stretch.first as i64;
         self.children.append_links(links, stretch.own.clone(), shift, messages, options);
     }
 
-    /// Takes its first messages away.
+    /// Removes the first messages.
     fn remove_first(&mut self, messages: usize) {
         self.messages.remove_first(messages);
         self.naming.remove_first(messages);

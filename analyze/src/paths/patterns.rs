@@ -1,9 +1,9 @@
-//! Path patterns: what path instances of one shape have in common (WAP5 sections 5.1 and 5.2).
+//! Path patterns: groups of path instances with one shape (WAP5 sections 5.1 and 5.2).
 //!
-//! There may be more patterns than memory holds, as every wrong link makes one of its own. So the
+//! There may be more patterns than fit in memory, since every wrong link makes another one. So the
 //! steps are: an instance becomes a record of bytes ([`record`], [`shape_labels`]); the records of
-//! one shape meet in one partition and are described together ([`mod@aggregate`], [`description`]);
-//! patterns are numbered ([`ranking`]) and written group by group ([`rows`], [`hop_texts`],
+//! one shape are in one partition and are described together ([`mod@aggregate`], [`description`]);
+//! patterns are numbered ([`ranking`]) and written row group by row group ([`rows`], [`hop_texts`],
 //! [`table`]).
 
 pub(crate) mod aggregate;

@@ -1,9 +1,9 @@
-//! The parts of a socket's name: runs of letters and digits, and what stands between them. A number
-//! behind letters (`app812`) is a part of its own.
+//! The fragments of a socket's name: runs of letters and digits, and the separators between them. A
+//! number after letters (`app812`) is a fragment of its own.
 
 use super::random::{self, WordPosition};
 
-/// A part of a name.
+/// A fragment of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NameFragment<'name> {
     pub(super) text: &'name str,
@@ -12,10 +12,10 @@ pub(super) struct NameFragment<'name> {
     pub(super) is_random: bool,
 }
 
-/// What a part may be.
+/// Kinds of fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FragmentKind {
-    /// What is the same each time: separators, and short words.
+    /// Never varies: separators, and short words.
     Fixed,
     /// A number.
     Number,
@@ -24,22 +24,22 @@ enum FragmentKind {
 }
 
 impl NameFragment<'_> {
-    /// Whether it may be another one each time.
+    /// Returns whether it may vary.
     pub(super) fn may_change(&self) -> bool {
         self.kind != FragmentKind::Fixed
     }
 
-    /// The number that it is.
+    /// Returns its value if it is a number.
     pub(super) fn as_number(&self) -> Option<u32> {
         if self.kind != FragmentKind::Number {
             return None;
         }
-        // One of more digits is no process id, and nothing else asks.
+        // A number with more digits is no process id, which is all that matters.
         Some(self.text.parse().unwrap_or(u32::MAX))
     }
 }
 
-/// The parts of `name`; together they are the name.
+/// Splits `name` into fragments, which together are the name.
 pub(super) fn split_name(name: &str) -> Vec<NameFragment<'_>> {
     let mut parts = Vec::new();
     if random::is_autobound(name) {
@@ -48,7 +48,8 @@ pub(super) fn split_name(name: &str) -> Vec<NameFragment<'_>> {
         push_fragment(&mut parts, number, FragmentKind::Word, true);
         return parts;
     }
-    // Abstract names are made up as those of temporary files are: nobody looks for them in folders.
+    // Abstract names are made up like those of temporary files, since they are not found by
+    // browsing folders.
     let mut is_temporary = name.starts_with('@');
     for component in name.split_inclusive('/') {
         let (component, slash) = match component.strip_suffix('/') {
@@ -96,7 +97,7 @@ fn split_component<'name>(
     }
 }
 
-/// The parts of a run of letters and digits.
+/// Splits a run of letters and digits.
 fn split_word<'name>(word: &'name str, place: WordPosition, parts: &mut Vec<NameFragment<'name>>) {
     if random::is_drawn(word, place) {
         push_fragment(parts, word, FragmentKind::Word, true);
@@ -107,7 +108,7 @@ fn split_word<'name>(word: &'name str, place: WordPosition, parts: &mut Vec<Name
             Some(word) => (word, "_"),
             None => (word, ""),
         };
-        // A number behind letters: `app812`.
+        // A number after letters: `app812`.
         let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
         let (letters, number) = word.split_at(letters.len());
         let kind = match number.is_empty() && random::may_be_drawn(word) {

@@ -1,11 +1,11 @@
-//! What looks as if it was drawn at random: the forms that libraries give the names of temporary
-//! files, and letters and digits in an order that words do not have.
+//! Recognises random text: the forms that libraries give the names of temporary files, and letters
+//! and digits in an order that words do not have.
 
 use crate::tuning::naming::{
     LONGEST_DRAWN_WORD, MIN_DRAWN, MIN_HEXADECIMAL, MIN_LONG_NUMBER, MIN_PLAIN_DRAWN,
 };
 
-/// Where a run of letters and digits stands.
+/// Position of a run of letters and digits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WordPosition {
     /// Below a folder of temporary files, or in an abstract name.
@@ -16,14 +16,14 @@ pub(super) struct WordPosition {
     pub(super) before: Option<char>,
 }
 
-/// Whether a component of a path is a folder for temporary files, by its name.
+/// Returns whether a component of a path is a folder for temporary files, by its name.
 pub(super) fn is_temporary(component: &str) -> bool {
     matches!(component, "tmp" | "temp" | "TMP" | "TEMP")
 }
 
-/// The length of what comes before the drawn part, where a component of a path is as a library
-/// names temporary files by default: `tmp` and 8 characters (Python), `.tmp` and 6 (Rust), `tmp.`
-/// and 10 (`mktemp`).
+/// Returns the length of the part before the random part, if a component of a path has the default
+/// form of a library's temporary files: `tmp` and 8 characters (Python), `.tmp` and 6 (Rust),
+/// `tmp.` and 10 (`mktemp`).
 pub(super) fn drawn_by_library(component: &str) -> Option<usize> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric();
     let is_of_python = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
@@ -36,14 +36,14 @@ pub(super) fn drawn_by_library(component: &str) -> Option<usize> {
         .or_else(|| is_drawn("tmp", 8, &is_of_python))
 }
 
-/// Whether an abstract name is one that the kernel gave a socket without one (unix(7), autobind):
-/// five hexadecimal digits.
+/// Returns whether an abstract name is one that the kernel gave an unnamed socket (unix(7),
+/// autobind): five hexadecimal digits.
 pub(super) fn is_autobound(name: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     name.strip_prefix('@').is_some_and(|rest| rest.len() == 5 && rest.bytes().all(is_digit))
 }
 
-/// The length of the UUID that a text begins with.
+/// Returns the length of the UUID that a text begins with.
 pub(super) fn uuid_length(text: &str) -> Option<usize> {
     const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
     let mut at = 0;
@@ -59,17 +59,18 @@ pub(super) fn uuid_length(text: &str) -> Option<usize> {
     (!goes_on).then_some(at)
 }
 
-/// Whether a number is longer than any by which services are told apart: a time, or a random one.
+/// Returns whether a number is longer than any that distinguishes services: a time, or a random
+/// one.
 pub(super) fn is_long_number(number: &str) -> bool {
     number.len() >= MIN_LONG_NUMBER
 }
 
-/// Whether a run may have been drawn at random where names of the same form show that it was.
+/// Returns whether a run may be random if names of the same form show that it is.
 pub(super) fn may_be_drawn(word: &str) -> bool {
     word.len() >= MIN_DRAWN
 }
 
-/// Whether a run of letters and digits looks drawn at random: by itself, or for its place.
+/// Returns whether a run of letters and digits looks random: by itself, or for its position.
 pub(super) fn is_drawn(word: &str, place: WordPosition) -> bool {
     if word.len() < MIN_DRAWN || is_wordlike(word) {
         return false;
@@ -90,8 +91,8 @@ pub(super) fn is_drawn(word: &str, place: WordPosition) -> bool {
     is_hexadecimal || (is_mixed && (is_last || word.len() >= MIN_PLAIN_DRAWN))
 }
 
-/// Whether a run is made of words as people write them: each of two letters or more, perhaps with a
-/// capital first or in capitals at the end, and a short number behind all.
+/// Returns whether a run is made of words as people write them: each of two letters or more,
+/// perhaps with a capital first or in capitals at the end, and a short number after all.
 fn is_wordlike(word: &str) -> bool {
     word.split('_').filter(|word| !word.is_empty()).all(|word| {
         let runs = character_runs(word);
@@ -111,8 +112,8 @@ fn is_wordlike(word: &str) -> bool {
     })
 }
 
-/// The runs of a word that a reader sees: capitals, a capital with the small letters behind it,
-/// small letters, digits.
+/// Returns the runs of a word that a reader sees: capitals, a capital with the small letters after
+/// it, small letters, digits.
 fn character_runs(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let class = |byte: u8| match byte {

@@ -1,28 +1,28 @@
-//! Time connecting: for how long the sender of a message waited for the connection that it is the
-//! first message of. That time is part of the time since the receipt of its cause, but not of the
-//! node's own: the node latency is without it.
+//! Connect time: how long the sender of a message waited for the connection that begins with it.
+//! That time is part of the time since the receipt of its cause, but not of the node's own time:
+//! the node latency excludes it.
 //!
 //! Only the request that sends first on a connection can have waited for it, and only if `connect`
-//! was called within it. Nobody here waited for a connection that was made before the request came,
-//! for another one or for a pool.
+//! was called within it. A connection that was made before the request came, for another one or for
+//! a pool, caused no waiting.
 
 use super::messages::PathMessages;
 use crate::naming::Naming;
 use crate::receipt::MessageReceipt;
 
-/// A tree of messages that is looked at.
+/// A tree of messages under examination.
 pub(crate) struct MessageTree<'a> {
     /// The messages, with their depths.
     pub(crate) messages: &'a [(u32, u32)],
-    /// The place of each message's cause.
+    /// The index of each message's cause.
     pub(crate) causes: &'a [Option<u32>],
     /// When each was received.
     pub(crate) receipts: &'a [MessageReceipt],
 }
 
 impl MessageTree<'_> {
-    /// Time for which the sender of the message at `place` waited for its connection, in
-    /// nanoseconds; `None` where it did not.
+    /// Returns the time for which the sender of the message at `place` waited for its connection,
+    /// in nanoseconds; `None` if it did not.
     #[inline]
     pub(crate) fn connect_time(
         &self,
@@ -41,8 +41,8 @@ impl MessageTree<'_> {
         Some(end.saturating_sub(begin)).filter(|time| *time > 0)
     }
 
-    /// Whether it was then that the request was being served which the message at `cause` is, or is
-    /// of: that may be the answer to an earlier call of it.
+    /// Returns whether the request of the message at `cause` was already being served at that time;
+    /// the message may be the response to an earlier call for it.
     fn is_within(&self, time: i64, mut cause: usize, naming: &Naming) -> bool {
         loop {
             let Some(received) = self.receipts[cause].first else { return false };

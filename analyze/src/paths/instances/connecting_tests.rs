@@ -1,5 +1,4 @@
-//! Time for which connections were made: by hand, and that what a path is made of adds up to how
-//! long it took.
+//! Tests of connect times: by hand, and that the parts of a path add up to its duration.
 
 use message_trace::MessageTrace;
 use proptest::prelude::*;
@@ -7,9 +6,8 @@ use proptest::prelude::*;
 use crate::fixture::{Fixture, analyzed, collected, some_trace};
 use crate::paths::{ConnectTimes, PathPattern, TimedInstance, TimedInstances};
 
-/// Two requests a -> b. Each makes b ask c and then d, a new connection each time. What b's
-/// clock showed at each begin and end of a connection is given, as times since its request was
-/// sent.
+/// Two requests a -> b. For each, b calls c and then d, over a new connection each time. The begin
+/// and end of each connection by b's clock are given, relative to the sending of the request.
 fn requests(connects: [[Option<(i64, i64)>; 2]; 2]) -> MessageTrace {
     let mut trace = Fixture::new();
     for (request, [first, second]) in (0..).zip(connects) {
@@ -35,8 +33,8 @@ const PATHS: [(f64, &[(u32, u32)]); 2] = [
     (1.0, &[(6, 0), (7, 1), (8, 2), (9, 3), (10, 4), (11, 5)]),
 ];
 
-/// Of each instance the time connecting and the node latency of the requests to c and d; and the
-/// pattern.
+/// Returns the connect time and the node latency of the requests to c and d for each instance; and
+/// the pattern.
 fn connect_times_and_pattern(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
     let (_directory, dir) = collected(trace, &PATHS);
     trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
@@ -53,7 +51,7 @@ fn connect_times_and_pattern(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, Pa
     (all, patterns[0].clone())
 }
 
-/// The sum of all delays of an instance that is a chain.
+/// Returns the sum of all delays of an instance that is a chain.
 fn parts(instance: &TimedInstance<'_>) -> i64 {
     let of = |hop| {
         let delays =
@@ -83,7 +81,7 @@ fn the_time_of_connecting_is_not_the_senders_own() {
 
 #[test]
 fn what_was_connected_before_the_request_is_nobodys() {
-    // Opened long before; and begun before the request came, but there only when it was.
+    // One was opened long before; the other was begun before the request came, and completed after.
     let (all, pattern) =
         connect_times_and_pattern(&requests([[Some((-500, -400)), None], [Some((5, 45)), None]]));
     assert_eq!(all, [[None, Some(40), None, Some(40)]; 2]);
@@ -92,12 +90,13 @@ fn what_was_connected_before_the_request_is_nobodys() {
 
 #[test]
 fn a_connection_made_during_an_earlier_call_takes_only_what_is_left_of_it() {
-    // d is connected to while c works; the second time that is over before c answers.
+    // d is connected to while c works; the second time that is over before c responds.
     let (all, _) =
         connect_times_and_pattern(&requests([[None, Some((55, 100))], [None, Some((55, 75))]]));
     assert_eq!(all[0], [None, Some(40), Some(20), Some(20)]);
     assert_eq!(all[1], [None, Some(40), None, Some(40)]);
-    // Begun before the request came, it is another's, however late it was there.
+    // A connection begun before the request came is not the request's, however late it was
+    // complete.
     let (all, _) = connect_times_and_pattern(&requests([[None, Some((5, 100))], [None, None]]));
     assert_eq!(all[0], [None, Some(40), None, Some(40)]);
 }

@@ -1,5 +1,5 @@
-//! The times and the size of each message of a stretch, and what it says it does, which its paths
-//! are told by. The rest of a message is not kept until the next stretch is there.
+//! The times, size and operation of each message of a batch, by which its paths are described. The
+//! rest of a message is dropped before the next batch.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use message_trace::{ConnectSpan, MessageTrace, OperationRole, SparseColumn};
 
 use crate::receipt::MessageReceipt;
 
-/// The missing time within a column.
+/// Marks a missing time within a column.
 const NIL: i64 = i64::MIN;
 
 /// Messages of a trace, by columns. Times are nanoseconds on the common clock.
@@ -21,18 +21,18 @@ pub(crate) struct PathMessages {
     told: SparseColumn<PathOperation>,
 }
 
-/// What a message of a path says it does.
+/// The operation of a message of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathOperation {
-    /// Number of the name of what it asks for or tells; an answer has none.
+    /// Number of the name of the operation; a response has none.
     pub(crate) operation: Option<u32>,
-    /// Of an answer, whether the answering side failed.
+    /// Whether the answering side failed, for a response.
     pub(crate) is_error: Option<bool>,
 }
 
 impl PathMessages {
-    /// Appends these rows of `trace`. `operation` gives the number by which the name of what a row
-    /// asks for or tells is known in paths.
+    /// Appends these rows of `trace`. `operation` returns the number of the label in paths for the
+    /// operation of a row.
     pub(crate) fn append_rows(
         &mut self,
         trace: &MessageTrace,
@@ -59,7 +59,7 @@ impl PathMessages {
         self.bytes.extend(rows.map(|row| trace.bytes(row)));
     }
 
-    /// Takes the first `messages` away.
+    /// Removes the first `messages`.
     pub(crate) fn remove_first(&mut self, messages: usize) {
         for column in [&mut self.send_ts, &mut self.arrival, &mut self.recv_ts, &mut self.bytes] {
             column.drain(..messages);
@@ -68,37 +68,37 @@ impl PathMessages {
         self.told.remove_first(messages);
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// When the first byte was sent.
+    /// Returns when the first byte was sent.
     #[inline]
     pub(crate) fn send_ts(&self, message: usize) -> Option<i64> {
         Some(self.send_ts[message]).filter(|time| *time != NIL)
     }
 
-    /// When the first and the last byte were received.
+    /// Returns when the first and the last byte were received.
     #[inline]
     pub(crate) fn receipt(&self, message: usize) -> MessageReceipt {
         let known = |time: i64| Some(time).filter(|time| *time != NIL);
         MessageReceipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
     }
 
-    /// When the connection was made that it is the first message of.
+    /// Returns when the connection that begins with the message was made.
     #[inline]
     pub(crate) fn connect_call(&self, message: usize) -> Option<ConnectSpan> {
         self.connects.get(message)
     }
 
-    /// What it says it does.
+    /// Returns the operation of the message.
     #[inline]
     pub(crate) fn operations(&self, message: usize) -> PathOperation {
         self.told.get(message).unwrap_or_default()
     }
 
-    /// The payload's size.
+    /// Returns the size of the payload.
     #[inline]
     pub(crate) fn bytes(&self, message: usize) -> i64 {
         self.bytes[message]

@@ -21,19 +21,19 @@ pub(crate) struct PossibleChild {
 /// The possible children of every message, in the order in which they were sent, and the messages
 /// that are roots.
 ///
-/// Links are known stretch by stretch. Those of a stretch are inverted once, and stay apart from
-/// those of the others.
+/// Links arrive batch by batch. Those of a batch are inverted once, and stay separate from those of
+/// the others.
 #[derive(Default)]
 pub(crate) struct PossibleChildren {
     batches: Vec<BatchChildren>,
     messages: usize,
 }
 
-/// The links to the messages of a stretch, by parent.
+/// The links to the messages of a batch, by parent.
 struct BatchChildren {
     /// The first of the messages.
     first: u32,
-    /// Shift of the number of a parent: messages that are gone since were before it.
+    /// Offset of the numbers of parents, due to messages that were removed since.
     parents_from: i64,
     /// First link of each parent, and the end of the last one's.
     bounds: Vec<u32>,
@@ -41,13 +41,13 @@ struct BatchChildren {
     child: Vec<u32>,
     probability: Vec<f64>,
     decision: Vec<LinkDecision>,
-    /// The messages from which instances are built, counted from the first one, and how likely each
-    /// is spontaneous.
+    /// The messages from which instances are built, counted from the first one, and the probability
+    /// that each is spontaneous.
     roots: Vec<(u32, f64)>,
 }
 
 impl PossibleChildren {
-    /// Children by `links`, which are all.
+    /// Inverts `links`, which are all.
     #[cfg(test)]
     pub(crate) fn from_links(links: &Links, options: &Options) -> PossibleChildren {
         let mut children = PossibleChildren::default();
@@ -55,9 +55,9 @@ impl PossibleChildren {
         children
     }
 
-    /// Appends the messages `own` of a stretch with their `links`. A message's number is greater
-    /// there by `shift` than here. Of `messages` messages here any may be a parent; other parents
-    /// are elsewhere.
+    /// Appends the messages `own` of a batch with their `links`. The numbers of messages in `links`
+    /// are greater by `shift` than here. Any of the `messages` messages here may be a parent; other
+    /// parents are outside.
     pub(crate) fn append_links(
         &mut self,
         links: &Links,
@@ -80,7 +80,7 @@ impl PossibleChildren {
         ));
     }
 
-    /// Takes the first messages away, which are whole stretches.
+    /// Removes the first messages, which are whole batches.
     pub(crate) fn remove_first(&mut self, messages: usize) {
         let gone = messages as u32;
         self.batches.retain(|part| part.first >= gone);
@@ -91,12 +91,12 @@ impl PossibleChildren {
         self.messages -= messages.min(self.messages);
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub(crate) fn message_count(&self) -> usize {
         self.messages
     }
 
-    /// The roots among these messages, each with how likely it is spontaneous.
+    /// Returns the roots among these messages, each with the probability that it is spontaneous.
     pub(crate) fn roots(&self, of: Range<usize>) -> impl Iterator<Item = (u32, f64)> + '_ {
         let (begin, end) = (of.start as u32, of.end as u32);
         self.batches.iter().flat_map(move |part| {
@@ -107,16 +107,16 @@ impl PossibleChildren {
         })
     }
 
-    /// The possible children of `parent`.
+    /// Returns the possible children of `parent`.
     pub(crate) fn of_parent(&self, parent: u32) -> impl Iterator<Item = PossibleChild> + '_ {
         self.batches.iter().flat_map(move |part| part.of_parent(parent))
     }
 }
 
 impl BatchChildren {
-    /// Inverts the links of the messages `own`; the first of them will have the number `first`.
-    /// `here` gives the number that a parent will have. Messages are numbered by time, so going
-    /// through them in order puts the children of each parent in order.
+    /// Inverts the links of the messages `own`; the first of them gets the number `first`. `here`
+    /// returns the number that a parent gets. Messages are numbered by time, so visiting them in
+    /// order sorts the children of each parent.
     fn invert_links(
         links: &Links,
         own: Range<usize>,
@@ -220,7 +220,7 @@ mod tests {
             while end < messages {
                 let own = end..(end + length).min(messages);
                 end = own.end;
-                // A stretch is seen with some messages before it and one behind it.
+                // A batch is seen with some messages before it and one after it.
                 let begin = gone / 2;
                 let mut seen = Links::spontaneous_only((end + 1).min(messages) - begin);
                 for child in 0..seen.message_count() {

@@ -1,9 +1,9 @@
 //! Step 3 of message linking (WAP5 section 5.1): from a root's link probability tree, Figure 4 (a),
-//! to the path instances it generates, Figure 4 (b). Every link taken brings a factor p, every link
-//! left out 1 - p, and a link to be tried both ways makes two instances of one.
+//! to the path instances it generates, Figure 4 (b). Every link taken contributes a factor p, every
+//! link left out 1 - p, and a link that is tried both ways makes two instances of one.
 //!
-//! The paper leaves open what happens where two links of one tree lead to the same message. It has
-//! one cause, so it is in an instance once, and the factors are those of a choice among exclusive
+//! The paper leaves open what happens if two links of one tree lead to the same message. It has one
+//! cause, so it is in an instance once, and the factors are those of a choice among exclusive
 //! causes (docs/decisions/0202).
 
 use super::decision::LinkDecision;
@@ -11,21 +11,21 @@ use super::possible_children::PossibleChildren;
 use crate::options::Options;
 use crate::tuning::paths::tree::MIN_PROBABILITY;
 
-/// How building went.
+/// Counts of the built instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BuildCounts {
     /// Messages from which instances were built.
     pub(crate) roots: u64,
-    /// Roots with more links to try both ways than the bound.
+    /// Roots with more links to try both ways than the limit.
     pub(crate) bounded: u64,
-    /// Instances that were cut off at the bound on their size.
+    /// Instances that were cut off at the limit on their size.
     pub(crate) cut: u64,
     /// Instances that were too unlikely to be kept.
     pub(crate) unlikely: u64,
 }
 
 impl BuildCounts {
-    /// Adds how other building went.
+    /// Adds the counts of another builder.
     pub(crate) fn add_counts(&mut self, other: BuildCounts) {
         self.roots += other.roots;
         self.bounded += other.bounded;
@@ -42,15 +42,15 @@ type ParentChild = (u32, u32);
 pub(crate) struct InstanceBuilder {
     most_tried: usize,
     most_messages: usize,
-    /// The messages that this walk has met, and what they are to it; and where among them each
-    /// message may be.
+    /// The messages met on this walk with their states; and the index at which each message may be
+    /// among them.
     met: Vec<(u32, WalkState)>,
     slots: Vec<u32>,
     ambiguous: Vec<(f64, ParentChild)>,
     /// The links of the root that are tried both ways, sorted.
     tried: Vec<ParentChild>,
-    /// The choices of the instance in the making, one for each tried link in the order in which
-    /// they are met.
+    /// The choices of the current instance, one for each tried link in the order in which they are
+    /// met.
     choices: Vec<bool>,
     stack: Vec<(u32, u32)>,
     tree: Vec<(u32, u32)>,
@@ -64,12 +64,12 @@ pub(crate) struct InstanceBuilder {
 enum WalkState {
     /// In the tree.
     Taken,
-    /// Not in it so far: the probability of the causes that were not left out yet.
+    /// Not in the tree so far: the probability of the causes that were not left out yet.
     Open(f64),
 }
 
 impl InstanceBuilder {
-    /// A builder with the bounds of `options`.
+    /// Creates a builder with the limits of `options`.
     pub(crate) fn new(options: &Options) -> InstanceBuilder {
         InstanceBuilder {
             most_tried: options.try_both_limit.min(usize::BITS as usize / 2),
@@ -78,8 +78,8 @@ impl InstanceBuilder {
         }
     }
 
-    /// Builds all instances of `root`, which is spontaneous with that probability, and hands each
-    /// to `instance`: its messages with their depths, depth first, and how likely it is.
+    /// Builds all instances of `root`, which is spontaneous with this probability, and passes each
+    /// to `instance`: its messages with their depths, depth first, and its probability.
     pub(crate) fn build_instances<E>(
         &mut self,
         children: &PossibleChildren,
@@ -88,7 +88,7 @@ impl InstanceBuilder {
         mut instance: impl FnMut(&[(u32, u32)], f64) -> Result<(), E>,
     ) -> Result<(), E> {
         self.built.roots += 1;
-        // The place of a message is checked against the messages met, so old values do not matter.
+        // The slot of a message is checked against the messages met, so old values do not matter.
         self.slots.resize(children.message_count(), 0);
         self.choose_tried(children, root);
         self.choices.clear();
@@ -96,7 +96,7 @@ impl InstanceBuilder {
         loop {
             let (probability, cut) = self.grow_tree(children, root);
             if probability > 0.0 {
-                // However many factors it has, what was built is not impossible.
+                // However many factors it has, the probability of a built tree must not become 0.
                 let probability = (spontaneous * probability).max(f64::MIN_POSITIVE);
                 if probability >= MIN_PROBABILITY {
                     instance(&self.tree, probability)?;
@@ -122,8 +122,8 @@ impl InstanceBuilder {
         Ok(())
     }
 
-    /// The next choices: the last link that was taken is left out, what comes after it is open
-    /// again. False where all were made.
+    /// Moves to the next choices: the last link that was taken is left out, later choices are
+    /// reset. Returns false after the last combination.
     fn next_choices(&mut self) -> bool {
         while self.choices.last() == Some(&false) {
             self.choices.pop();
@@ -132,7 +132,7 @@ impl InstanceBuilder {
     }
 
     /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the
-    /// bound on k.
+    /// limit on k.
     fn choose_tried(&mut self, children: &PossibleChildren, root: u32) {
         self.begin_walk(root);
         self.ambiguous.clear();
@@ -166,7 +166,7 @@ impl InstanceBuilder {
     }
 
     /// Grows the tree of `root` by the choices made so far, taking every tried link that is new.
-    /// Returns the product of the factors, and whether the tree was cut off at the bound on its
+    /// Returns the product of the factors, and whether the tree was cut off at the limit on its
     /// size.
     fn grow_tree(&mut self, children: &PossibleChildren, root: u32) -> (f64, bool) {
         self.begin_walk(root);
@@ -218,7 +218,7 @@ impl InstanceBuilder {
         (probability, cut)
     }
 
-    /// Begins a walk at `root`, on which no other message was met yet.
+    /// Begins a walk at `root`, the only message met so far.
     fn begin_walk(&mut self, root: u32) {
         self.met.clear();
         self.stack.clear();
@@ -226,13 +226,13 @@ impl InstanceBuilder {
         self.set_state(root, WalkState::Taken);
     }
 
-    /// Place of `message` among those that were met.
+    /// Returns the index of `message` among the messages met.
     fn slot_of(&self, message: u32) -> Option<usize> {
         let slot = self.slots[message as usize] as usize;
         self.met.get(slot).is_some_and(|(met, _)| *met == message).then_some(slot)
     }
 
-    /// Probability left of the causes of `message`; none if it is in the tree.
+    /// Returns the remaining probability of the causes of `message`; `None` if it is in the tree.
     fn open_probability(&self, message: u32) -> Option<f64> {
         match self.slot_of(message).map(|slot| self.met[slot].1) {
             None => Some(1.0),

@@ -1,4 +1,4 @@
-//! Trees by hand: the paper's Figure 4, both bounds, and what the paper leaves open.
+//! Trees by hand: the paper's Figure 4, both limits, and the cases that the paper leaves open.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::links::Links;
 use crate::paths::reference;
 
-/// The instances of `root`: its probability and its messages with their depths.
+/// Returns the instances of `root`: the probability and the messages with their depths.
 fn instances(links: &Links, options: &Options, root: u32) -> Vec<(f64, Vec<(u32, u32)>)> {
     let (instances, _) = reference::build_instances(links, options);
     let tree = |instance: crate::paths::PathInstance<'_>| {
@@ -51,7 +51,7 @@ fn figure_4_one_link_tried_both_ways_makes_two_instances() {
 #[test]
 fn a_likely_cause_is_tried_even_though_it_is_improbable() {
     let mut links = figure_4();
-    // Now no other cause of B -> D is as likely as A -> B, and the instances are four.
+    // Now no other cause of B -> D is as likely as A -> B, and there are four instances.
     links.set_parents(2, &[(0, 0.2), (6, 0.1)], 0.15);
     let found = instances(&links, &Options::default(), 0);
     assert_eq!(found.len(), 4);
@@ -81,8 +81,8 @@ fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
     assert_eq!(of(4).len(), 16);
     let found = of(2);
     assert_eq!(found.len(), 4);
-    // The links to 1 and 4 are the nearest to a half. That to 3 is taken, as it is its most likely
-    // cause; that to 2 is not.
+    // The links to 1 and 4 are the nearest to a half. The link to 3 is taken, because it is its
+    // most likely cause; the link to 2 is not.
     for (_, tree) in &found {
         assert!(tree.contains(&(3, 1)) && !tree.contains(&(2, 1)));
     }
@@ -137,7 +137,7 @@ fn a_chain_of_a_hundred_thousand_messages_is_cut_and_counted() {
     let (instances, built) = reference::build_instances(&links, &Options::default());
     assert_eq!((instances.len(), instances.get(0).messages.len()), (1, 1000));
     assert_eq!(built, BuildCounts { roots: 1, bounded: 0, cut: 1, unlikely: 0 });
-    // Without the bound it neither overflows the stack nor becomes impossible.
+    // Without the limit it neither overflows the stack nor becomes impossible.
     let options = Options { path_limit: usize::MAX, ..Options::default() };
     let (instances, built) = reference::build_instances(&links, &options);
     assert_eq!((instances.get(0).messages.len(), built.cut), (100_000, 0));
@@ -197,7 +197,7 @@ proptest! {
         }
         for (message, (count, total)) in totals.into_iter().enumerate() {
             prop_assert!(count <= 1 << limit);
-            // A cut takes factors away, and so may leave more than there is.
+            // A cut removes factors, so the sum may be greater.
             prop_assert!(path_limit < links.message_count() || total <= links.spontaneous_probability(message) + 1e-9);
         }
     }
@@ -210,7 +210,7 @@ proptest! {
         for message in (0..links.message_count()).filter(|message| links.spontaneous_probability(*message) > 0.0) {
             let of_root = instances.iter().filter(|instance| instance.messages[0] as usize == message);
             let total: f64 = of_root.map(|instance| instance.probability).sum();
-            // What is too unlikely is not kept.
+            // Trees that are too unlikely are not kept.
             let missing = links.spontaneous_probability(message) - total;
             prop_assert!((-1e-9..built.unlikely as f64 * MIN_PROBABILITY + 1e-9).contains(&missing), "{missing}");
         }
@@ -219,8 +219,8 @@ proptest! {
 
 #[test]
 fn what_is_too_unlikely_is_counted_and_not_kept_but_for_the_likeliest() {
-    // Two links to be tried both ways, and many that are left out although each is nearly as likely
-    // as not.
+    // Two links that are tried both ways, and many that are left out although each is nearly as
+    // likely as not.
     let links = |others: u32| {
         let mut links = Links::spontaneous_only(3 + 2 * others as usize);
         links.set_parents(1, &[(0, 0.55)], 0.45);
@@ -236,8 +236,8 @@ fn what_is_too_unlikely_is_counted_and_not_kept_but_for_the_likeliest() {
         let of_root = instances.iter().filter(|instance| instance.messages[0] == 0);
         (of_root.map(|instance| instance.messages.to_vec()).collect::<Vec<_>>(), built.unlikely)
     };
-    // 0.55 or 0.45, times 0.58 or 0.42, times 0.62^n: all four are likelier than a thousandth,
-    // three of them, none.
+    // 0.55 or 0.45, times 0.58 or 0.42, times 0.62^n: of these, all four, three or none exceed a
+    // thousandth.
     let all = vec![vec![0, 1, 2], vec![0, 1], vec![0, 2], vec![0]];
     assert_eq!(built(8), (all.clone(), 0));
     assert_eq!(built(11), (all[..3].to_vec(), 1));

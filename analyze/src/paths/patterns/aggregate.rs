@@ -1,7 +1,7 @@
-//! From path instances to path patterns (WAP5 sections 5.1 and 5.2): instances with the same tree
-//! of labels are one pattern, which is counted, and whose delays are summarised with the instances'
-//! probabilities as weights. All instances of a pattern are in one partition, so that each
-//! partition is grouped and described by itself.
+//! Aggregates path instances to path patterns (WAP5 sections 5.1 and 5.2): instances with the same
+//! tree of labels are one pattern, which is counted, and its delays are summarised with the
+//! instances' probabilities as weights. All instances of a pattern are in one partition, so that
+//! each partition is grouped and described by itself.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use super::record::RecordedInstance;
 use crate::paths::storage::bytes::{PathByteReader, put_slice};
 use crate::tuning::paths::aggregate::BLOCK_BYTES;
 
-/// All patterns once they are described.
+/// All patterns after their description.
 pub(crate) struct DescribedPatterns {
-    /// The patterns, as they were described, partition by partition.
+    /// The patterns, in the order of description, partition by partition.
     patterns: Vec<RankedPattern>,
     /// Number of patterns before those of each partition.
     before: Vec<u32>,
-    /// The pattern of each instance, as a place among all patterns.
+    /// The pattern of each instance, as an index into all patterns.
     of_instance: Vec<u32>,
 }
 
@@ -34,9 +34,9 @@ struct PatternPartition {
 }
 
 impl DescribedPatterns {
-    /// Describes the patterns of the instances that are dealt `by_shape`, and puts them into the
-    /// same partitions of `described`. `before` is how many instances come before those of each
-    /// piece of work; in all there are that many `instances`.
+    /// Describes the patterns of the instances in the partitions `by_shape`, and puts them into the
+    /// same partitions of `described`. `before` is the number of instances before those of each
+    /// work item; `instances` is their total.
     pub(crate) fn describe_all(
         by_shape: &PartitionStore<'_, u8>,
         described: &PartitionStore<'_, u8>,
@@ -78,13 +78,13 @@ impl DescribedPatterns {
         Ok(all)
     }
 
-    /// Number of patterns.
+    /// Returns the number of patterns.
     pub(crate) fn pattern_count(&self) -> u64 {
         self.patterns.len() as u64
     }
 
-    /// The patterns by their numbers, in groups of that many `rows`, and the number of the pattern
-    /// of each instance.
+    /// Returns the patterns by their numbers, in row groups of this many `rows`, and the number of
+    /// the pattern of each instance.
     pub(crate) fn into_ranking<'a>(
         self,
         budget: &'a MemoryBudget,
@@ -107,8 +107,8 @@ impl DescribedPatterns {
     }
 }
 
-/// Describes the patterns of the instances in `blocks`; the patterns go to `write` in blocks, by
-/// the order of their first instances.
+/// Describes the patterns of the instances in `blocks`; passes the patterns to `write` in blocks,
+/// in the order of their first instances.
 fn describe_partition(
     blocks: &[Vec<u8>],
     before: &[u64],
@@ -140,7 +140,7 @@ fn describe_partition(
         end += *count as usize;
     }
     let begins = next.clone();
-    // Where the instances of each shape are, in the order of their numbers.
+    // Positions of the instances of each shape, in the order of their numbers.
     let mut order = vec![0u32; instances.len()];
     for (place, (_, shape)) in members.iter().enumerate() {
         let next = &mut next[*shape as usize];

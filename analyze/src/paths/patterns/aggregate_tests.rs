@@ -11,7 +11,7 @@ use crate::paths::{PathInstances, PathPattern};
 
 const OPTIONS: fn() -> Options = || Options { clients_start_paths: false, ..Options::default() };
 
-/// The patterns of trees of messages, given with their probabilities.
+/// Returns the patterns of trees of messages, given with their probabilities.
 fn patterns(
     trace: &MessageTrace,
     trees: &[(f64, &[(u32, u32)])],
@@ -29,8 +29,8 @@ fn patterns(
     )
 }
 
-/// Requests a -> b, b -> c, answered by c -> b, one after the other; b takes 5, 15, 25 before it
-/// asks.
+/// Requests a -> b, b -> c, answered by c -> b, one after the other; b works for 5, 15, 25 before
+/// its call.
 fn requests() -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..3 {

@@ -1,7 +1,7 @@
-//! A pattern between being described and being written, as bytes: what the instances of a shape
-//! have in common (WAP5 sections 5.1 and 5.2). The delays of a pattern of many instances are
-//! summarised with their probabilities as weights; one that was seen once stays as it was recorded,
-//! and is summarised when it is written.
+//! Patterns between description and writing, as bytes: the summary of the instances of a shape
+//! (WAP5 sections 5.1 and 5.2). The delays of a pattern with several instances are summarised with
+//! their probabilities as weights; a pattern with one instance stays as it was recorded, and is
+//! summarised when it is written.
 
 use message_trace::stats::DelaySummary;
 
@@ -40,8 +40,8 @@ impl PatternTotals {
     }
 }
 
-/// The summary of one delay: that of [`DelaySummary::from_samples`], with what multiplying and
-/// dividing does to it.
+/// Returns the summary of one delay, bit by bit as [`DelaySummary::from_samples`], which multiplies
+/// and divides by the probability.
 #[inline]
 fn single_summary(delay: i64, probability: f64) -> DelaySummary {
     let value = delay as f64;
@@ -59,7 +59,7 @@ pub(crate) struct PatternDescriber {
 }
 
 impl PatternDescriber {
-    /// Appends the pattern of that shape to `out`. `instances` are all of the pattern, at least
+    /// Appends the pattern with this shape to `out`. `instances` are all of the pattern, at least
     /// one. Returns its total time.
     pub(crate) fn describe_pattern(
         &mut self,
@@ -89,7 +89,7 @@ impl PatternDescriber {
         total_time
     }
 
-    /// Totals of the pattern with just these `instances`.
+    /// Returns the totals of the pattern with these `instances`.
     pub(crate) fn pattern_totals(&mut self, instances: &[RecordedInstance<'_>]) -> PatternTotals {
         self.duration.clear();
         self.duration
@@ -109,7 +109,7 @@ impl PatternDescriber {
         }
     }
 
-    /// The next message of all `instances`, summarised.
+    /// Summarises the next message of all `instances`.
     pub(crate) fn next_hop(&mut self, instances: &mut [RecordedInstance<'_>]) -> PatternHop {
         let PatternDescriber { network, node, untraced, connect, .. } = self;
         network.clear();
@@ -145,7 +145,7 @@ impl PatternDescriber {
     }
 }
 
-/// Answers and errors among them: how many, and how many are expected to be real.
+/// Responses and errors among them: their number, and the expected number of real ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct OutcomeSums {
     answers: (i64, f64),
@@ -211,7 +211,7 @@ impl PatternHop {
         HopMeasures::read_measures(reader, delay, connect, PathByteReader::read_float, outcomes)
     }
 
-    /// The same for a message of the only instance.
+    /// Returns the same for a message of the only instance.
     #[inline]
     fn from_instance(seen: InstanceHop, p: f64) -> PatternHop {
         let connect = |time| ConnectTimes {
@@ -244,7 +244,7 @@ pub(crate) struct DescribedHops<'bytes> {
 }
 
 impl<'bytes> DescribedHops<'bytes> {
-    /// Reads what [`PatternDescriber::describe_pattern`] wrote.
+    /// Reads the output of [`PatternDescriber::describe_pattern`].
     pub(crate) fn from_bytes(bytes: &'bytes [u8]) -> DescribedHops<'bytes> {
         let mut reader = PathByteReader(bytes);
         let kind = reader.read_byte();

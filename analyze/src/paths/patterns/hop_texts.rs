@@ -1,5 +1,5 @@
-//! The texts of labels as columns of `patterns.parquet`: each text is there once, and all groups of
-//! rows share them.
+//! The texts of labels as columns of `patterns.parquet`: each text is stored once, and shared by
+//! all row groups.
 
 use arrow_array::{ArrayRef, Int32Array, StringArray};
 use message_trace::table::columns::keyed_array;
@@ -15,20 +15,20 @@ pub(crate) struct HopTexts {
     src_port: LabelColumn,
     dst_port: LabelColumn,
     protocol: LabelColumn,
-    /// Names of operations by number, where it is known what messages do.
+    /// Names of operations by number, if operations are known.
     operations: Option<StringArray>,
 }
 
 /// A column of labels.
 struct LabelColumn {
     texts: StringArray,
-    /// The place of each hop's label among them. Of a role, those of its further nodes follow the
-    /// first.
+    /// The index of each hop's label in the texts. For a role, the labels of its further nodes
+    /// follow the first.
     keys: Vec<i32>,
 }
 
 impl HopTexts {
-    /// All labels of `naming`, by roles if it has them; and the names of operations.
+    /// Collects all labels of `naming`, by roles if it has them; and the names of operations.
     pub(crate) fn from_naming(naming: &Naming, operations: Option<&[String]>) -> HopTexts {
         let hops = match naming.role_labels() {
             Some(by_role) => {
@@ -56,7 +56,7 @@ impl HopTexts {
         }
     }
 
-    /// The columns of messages with these labels, in the order of the table.
+    /// Returns the columns of messages with these labels, in the order of the table.
     pub(crate) fn label_columns(&self, labels: &[ShapeLabels]) -> [ArrayRef; 5] {
         let HopTexts { src, dst, src_port, dst_port, protocol, .. } = self;
         [
@@ -68,7 +68,7 @@ impl HopTexts {
         ]
     }
 
-    /// The column of their operations, where it is known what messages do.
+    /// Returns the column of their operations, if operations are known.
     pub(crate) fn operation_column(&self, labels: &[ShapeLabels]) -> Option<ArrayRef> {
         let keys = labels.iter().map(|label| label.operation.map(|operation| operation as i32));
         Some(keyed_array(keys.collect(), self.operations.clone()?))
@@ -89,7 +89,7 @@ impl LabelColumn {
         LabelColumn { texts: StringArray::from_iter_values(distinct), keys }
     }
 
-    /// Names of the nodes of these roles, as many as there may be in a path.
+    /// Creates the names of the nodes with these roles, as many as a path may have.
     fn from_roles(roles: Vec<u32>, by_role: &RoleLabels) -> LabelColumn {
         let mut places: FxHashMap<u32, i32> = FxHashMap::default();
         let mut distinct: Vec<String> = Vec::new();

@@ -4,14 +4,14 @@
 use message_trace::TransportProtocol;
 use message_trace::stats::DelaySummary;
 
-/// A tree of hops that was seen at least once, with how often and how long. Times are in
+/// A tree of hops that was seen at least once, with its count and durations. Times are in
 /// nanoseconds, and every summary is weighted by the probability of the instances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathPattern {
     /// Its number; the pattern with the largest total time is 0.
     pub id: i64,
-    /// The messages of the tree in depth-first order, children of one node by the time of their
-    /// sending. The first is the root.
+    /// The messages of the tree in depth-first order, children of one node in the order of sending.
+    /// The first is the root.
     pub hops: Vec<Hop>,
     /// Number of instances that were built.
     pub count: i64,
@@ -19,21 +19,21 @@ pub struct PathPattern {
     pub expected: f64,
     /// The probability of the most certain instance.
     pub max_probability: f64,
-    /// From the sending of the root to the last event of the tree.
+    /// Time from the sending of the root to the last event of the tree.
     pub duration: DelaySummary,
     /// The sum over the instances of duration times probability.
     pub total_time: f64,
 }
 
 impl PathPattern {
-    /// The mean probability of an instance: WAP5's first composite metric, which favours certain
-    /// paths.
+    /// Returns the mean probability of an instance: WAP5's first composite metric, which favours
+    /// certain paths.
     pub fn expected_per_count(&self) -> f64 {
         self.expected / self.count as f64
     }
 
-    /// WAP5's second composite metric: seeing a path often makes it more credible, but not in
-    /// proportion.
+    /// Returns WAP5's second composite metric: seeing a path often makes it more credible, but not
+    /// in proportion.
     pub fn expected_per_root_count(&self) -> f64 {
         self.expected / (self.count as f64).sqrt()
     }
@@ -43,7 +43,7 @@ impl PathPattern {
 /// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
-    /// The message that caused it, as an index of [`PathPattern::hops`]; none for the root.
+    /// The message that caused it, as an index of [`PathPattern::hops`]; `None` for the root.
     pub parent: Option<usize>,
     /// Number of causes before it: 0 for the root.
     pub depth: usize,
@@ -55,7 +55,7 @@ pub struct Hop {
     pub src_port: String,
     /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub dst_port: String,
-    /// The protocol that the message goes over.
+    /// Transport protocol of the message.
     pub protocol: TransportProtocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
@@ -64,26 +64,27 @@ pub struct Hop {
     /// The mean size of the message, in bytes.
     pub bytes: f64,
     /// The node latency: from the receipt of the parent to the sending of this message, by one
-    /// clock. None for the root and for an untraced sender.
+    /// clock. `None` for the root and for an untraced sender.
     pub node: Option<DelaySummary>,
-    /// The network latency: from the sending of this message to its receipt. None where an end was
+    /// The network latency: from the sending of this message to its receipt. `None` if an end was
     /// not traced.
     pub network: Option<DelaySummary>,
     /// For an untraced sender: from the parent's sending to this message's receipt, which is the
-    /// time of that node and of its network on both ways (WAP5 section 6.1).
+    /// time of that node and of its network in both directions (WAP5 section 6.1).
     pub untraced: Option<DelaySummary>,
     /// Time for which the sender waited for the connection, in those instances in which this is the
-    /// first message on it. None where it never is.
+    /// first message on it. `None` if it never is.
     pub connect: Option<ConnectTimes>,
-    /// What the message asks for or tells, by the name that it says without literals: `GET
-    /// /cart/{}`. None where it says nothing, and for an answer.
+    /// The operation of a request or one-way message, by its name without literals: `GET /cart/{}`.
+    /// `None` if unknown, and for a response.
     pub operation: Option<String>,
-    /// How the calls ended that it is the answer of. None where it is not told to be an answer.
+    /// Outcomes of the calls to which the message is the response. `None` if it is not known to be
+    /// a response.
     pub outcomes: Option<CallOutcomes>,
 }
 
 impl Hop {
-    /// Whether it goes back the way that `call` came.
+    /// Returns whether it has the reverse direction of `call`.
     pub fn is_response_to(&self, call: &Hop) -> bool {
         self.src == call.dst
             && self.dst == call.src
@@ -93,41 +94,42 @@ impl Hop {
     }
 }
 
-/// How calls ended, of those instances in which the message is told to be an answer.
+/// Outcomes of calls, over the instances in which the message is known to be a response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallOutcomes {
-    /// Number of instances in which that is told.
+    /// Number of instances in which it is known to be a response.
     pub answers: i64,
     /// Number of these in which the answering side failed.
     pub errors: i64,
-    /// Share of these, by what is expected, from 0 to 1.
+    /// Expected share of errors among them, from 0 to 1.
     pub error_share: f64,
 }
 
-/// The time for which connections were made, of those instances or messages that made one. It is
-/// part of no other delay.
+/// The times for which connections were made, over the instances or messages that made one. They
+/// are part of no other delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectTimes {
     /// Number of samples.
     pub count: i64,
-    /// Expected number of real ones.
+    /// Expected number of real samples.
     pub expected: f64,
-    /// Share of them among all instances or messages, by what is expected, from 0 to 1.
+    /// Expected share of them among all instances or messages, from 0 to 1.
     pub share: f64,
     /// Times of waiting.
     pub delay: DelaySummary,
 }
 
 impl ConnectTimes {
-    /// The time connecting of these samples, each a time in nanoseconds and a probability. `all` is
-    /// the expected number of real instances or messages, with and without a connection made.
+    /// Summarises the connect times of these samples, each a time in nanoseconds and a probability.
+    /// `all` is the expected number of real instances or messages, with and without a new
+    /// connection.
     pub(crate) fn from_samples(samples: &mut [(i64, f64)], all: f64) -> Option<ConnectTimes> {
         let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
         let delay = DelaySummary::from_samples(samples)?;
         Some(ConnectTimes { count: samples.len() as i64, expected, share: expected / all, delay })
     }
 
-    /// The mean over all, also those that made none.
+    /// Returns the mean over all, including those without a new connection.
     pub fn mean_over_all(&self) -> f64 {
         self.delay.mean * self.share
     }

@@ -1,6 +1,5 @@
-//! The numbers of patterns, by descending total time: described patterns are dealt into the groups
-//! of rows of the table that their numbers put them in, and each group is sorted and encoded by
-//! itself.
+//! Numbers patterns by descending total time: described patterns are partitioned into the row
+//! groups of the table by their numbers, and each group is sorted and encoded by itself.
 
 use message_trace::table::{RowGroup, RowGroupWriter};
 use message_trace::{DataPath, PathError, Progress};
@@ -22,21 +21,21 @@ pub(crate) struct RankedPattern {
     pub(crate) first: u64,
     /// Number of its messages.
     pub(crate) rows: u32,
-    /// Its place among all patterns as they were described.
+    /// Its index among all patterns in the order of description.
     pub(crate) id: u32,
 }
 
-/// Described patterns in the groups of rows of their table.
+/// Described patterns in the row groups of their table.
 pub(crate) struct PatternRanking<'a> {
     groups: PartitionStore<'a, u8>,
-    /// The number of the first pattern of each group, and how many there are in all.
+    /// The number of the first pattern of each group, and the total number.
     firsts: Vec<u32>,
 }
 
 impl<'a> PatternRanking<'a> {
-    /// Numbers the `patterns`, and returns the number of each as well. `before` is how many of them
-    /// come before those of each partition of `described`. They are dealt into `groups`, of at
-    /// least that many `rows` each.
+    /// Numbers the `patterns`, and returns the number of each as well. `before` is the number of
+    /// patterns before those of each partition of `described`. They are partitioned into `groups`,
+    /// of at least this many `rows` each.
     pub(crate) fn rank_patterns(
         mut patterns: Vec<RankedPattern>,
         before: &[u32],
@@ -85,7 +84,7 @@ impl<'a> PatternRanking<'a> {
         Ok((PatternRanking { groups, firsts }, numbers))
     }
 
-    /// Writes the table of patterns, with the names of `operations` where these are known.
+    /// Writes the table of patterns, with the names of `operations` if these are known.
     pub(crate) fn write_table(
         self,
         naming: &Naming,

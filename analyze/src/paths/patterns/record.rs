@@ -1,9 +1,9 @@
 //! Records of path instances, kept until their patterns are described: shape, probability and
 //! delays, as bytes.
 //!
-//! The shape is what instances of one pattern share: the depth and the labels of each message, in
-//! depth-first order. So two shapes are the same if their bytes are, and nothing of the trace is
-//! needed any more to describe a pattern.
+//! The shape is common to instances of one pattern: the depth and the labels of each message, in
+//! depth-first order. So two shapes are equal if their bytes are, and a pattern can be described
+//! without the trace.
 
 use std::hash::Hasher;
 
@@ -25,7 +25,8 @@ const UNTRACED: u8 = 16;
 const CONNECT: u8 = 32;
 const OUTCOME: u8 = 64;
 
-/// A message of an instance: its delays in nanoseconds, its size, and how what it answers ended.
+/// A message of an instance: its delays in nanoseconds, its size, and the outcome of the call that
+/// it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HopMeasures<T, B, C, O> {
     pub(crate) src_traced: bool,
@@ -33,15 +34,15 @@ pub(crate) struct HopMeasures<T, B, C, O> {
     pub(crate) network: Option<T>,
     pub(crate) node: Option<T>,
     pub(crate) untraced: Option<T>,
-    /// Time for which the sender waited for the connection, where it did.
+    /// Time for which the sender waited for the connection, if it did.
     pub(crate) connect: Option<C>,
     pub(crate) bytes: B,
-    /// How what it answers ended, where it is told to be an answer.
+    /// Outcome of the call, if the message is known to be a response.
     pub(crate) outcome: Option<O>,
 }
 
 impl<T, B, C, O> HopMeasures<T, B, C, O> {
-    /// Bits of the known properties.
+    /// Returns the bits of the known properties.
     pub(crate) fn flag_bits(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
         bit(self.src_traced, SRC_TRACED)
@@ -53,8 +54,8 @@ impl<T, B, C, O> HopMeasures<T, B, C, O> {
             | bit(self.outcome.is_some(), OUTCOME)
     }
 
-    /// Reads what was written by [`HopMeasures::flag_bits`] and then as the known delays, the size
-    /// and the outcome.
+    /// Reads bits written by [`HopMeasures::flag_bits`] and then the known delays, the size and the
+    /// outcome.
     #[inline]
     pub(crate) fn read_measures<'bytes>(
         reader: &mut PathByteReader<'bytes>,
@@ -82,7 +83,7 @@ impl<T, B, C, O> HopMeasures<T, B, C, O> {
 }
 
 impl<T, B, C, O> HopMeasures<T, B, C, O> {
-    /// The same with other delays, sizes, times of connecting, and outcomes.
+    /// Converts delays, sizes, connect times, and outcomes.
     pub(crate) fn map_measures<T2, B2, C2, O2>(
         self,
         delay: impl Fn(T) -> T2,
@@ -118,7 +119,7 @@ impl InstanceHop {
         out.extend(self.outcome.map(u8::from));
     }
 
-    /// The next message of an instance.
+    /// Reads the next message of an instance.
     #[inline]
     pub(crate) fn read_from(reader: &mut PathByteReader<'_>) -> InstanceHop {
         let is_error = |reader: &mut PathByteReader<'_>| reader.read_byte() != 0;
@@ -137,9 +138,9 @@ pub(crate) struct InstanceRecorder<'trace> {
     messages: &'trace PathMessages,
     naming: &'trace Naming,
     labeler: PathLabeler<'trace>,
-    /// The places of the messages above the one that is looked at.
+    /// The indices of the messages above the current one.
     above: Vec<u32>,
-    /// The place of each message's cause.
+    /// The index of each message's cause.
     causes: Vec<Option<u32>>,
     receipts: Vec<MessageReceipt>,
     /// Time for which the sender of each message waited for its connection.
@@ -170,8 +171,8 @@ impl<'trace> InstanceRecorder<'trace> {
         }
     }
 
-    /// The bytes of a tree of messages with their depths, which is that instance of that piece of
-    /// the work; and a number that is the same for all instances of its shape.
+    /// Returns the bytes of a tree of messages with their depths, which is this instance of this
+    /// work item; and a number that is equal for all instances of its shape.
     pub(crate) fn record_tree(
         &mut self,
         (piece, instance): (u64, u64),
@@ -218,8 +219,8 @@ impl<'trace> InstanceRecorder<'trace> {
         (&self.record, hasher.finish())
     }
 
-    /// For how many nanoseconds the sender of each message of the last tree waited for its
-    /// connection.
+    /// Returns the time in nanoseconds for which the sender of each message of the last tree waited
+    /// for its connection.
     pub(crate) fn connect_times(&self) -> &[i64] {
         &self.connecting
     }
@@ -271,19 +272,19 @@ impl<'trace> InstanceRecorder<'trace> {
 /// An instance as it was recorded, without its shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedInstance<'bytes> {
-    /// The piece of the work that built it, and its number there.
+    /// The work item that built it, and its number there.
     pub(crate) place: (u64, u64),
     pub(crate) probability: f64,
     /// In nanoseconds.
     pub(crate) duration: i64,
     /// Its messages, for [`InstanceHop::read_from`].
     pub(crate) messages: PathByteReader<'bytes>,
-    /// All from the probability on.
+    /// All bytes from the probability on.
     pub(crate) bytes: &'bytes [u8],
 }
 
 impl<'bytes> RecordedInstance<'bytes> {
-    /// The shape and the rest of the next record.
+    /// Reads the shape and the rest of the next record.
     #[inline]
     pub(crate) fn read_with_shape(
         reader: &mut PathByteReader<'bytes>,

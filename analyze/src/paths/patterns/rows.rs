@@ -1,4 +1,4 @@
-//! The rows of `patterns.parquet`, from described patterns to encoded groups.
+//! The rows of `patterns.parquet`, from described patterns to encoded row groups.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::pattern::CallOutcomes;
 use super::shape_labels::ShapeLabels;
 use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
-/// Encodings of the columns. Totals of a pattern are the same in many rows.
+/// Returns the encodings of the columns. Totals of a pattern are equal in many rows.
 pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
         "pattern" | "hop" | "parent" | "depth" | "count" => ColumnEncoding::Differences,
@@ -33,12 +33,12 @@ pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
     }
 }
 
-/// A group of rows in the making.
+/// Builder of a row group.
 pub(crate) struct PatternRows<'a> {
     texts: &'a HopTexts,
     group: RowGroupBuilder<'a>,
     step: HopRowColumns,
-    /// The places of the messages above the one that is looked at.
+    /// The indices of the messages above the current one.
     above: Vec<i32>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> PatternRows<'a> {
         if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
-    /// Encodes the rows that are left.
+    /// Encodes the remaining rows.
     pub(crate) fn finish(mut self) -> Result<RowGroup, PathError> {
         self.flush()?;
         self.group.finish_group()
@@ -133,7 +133,7 @@ impl HopRowColumns {
         self.outcomes.push(seen.outcome);
     }
 
-    /// The rest of the rows are of pattern `number`.
+    /// Fills the remaining rows with the totals of pattern `number`.
     fn repeat_totals(&mut self, number: u32, whole: &PatternTotals) {
         let end = self.place.len();
         self.pattern.resize(end, i64::from(number));
