@@ -1,36 +1,36 @@
-//! When a message of a path was received, for delays: with its last byte, unless its receiver acted
-//! on it before that came. Who reads the end of a request after it has answered (the record that
-//! closes a FastCGI request), or passes on a body while it comes, was not waiting for the network.
-//! Then the message was received with its first byte, so that the node's time is not negative and
-//! the network's is not what the receiver took.
+//! The time of receipt of a message of a path, for delays: with its last byte, unless its receiver
+//! acted on it earlier. A receiver that reads the end of a request after its response (the record
+//! that closes a FastCGI request), or forwards a body while it arrives, was not waiting for the
+//! network. Then the message was received with its first byte, so that the node's time is not
+//! negative and the network's does not include the receiver's.
 //!
-//! What the receiver did first because of a message is below it in its path, so the answer need not
-//! be looked for there. Of a call by itself the answer tells.
+//! In a path, the first action of the receiver because of a message is below it, so the response
+//! need not be searched. For a single call the response shows it.
 
 use message_trace::MessageTrace;
 
 /// The receipt of a message: nanoseconds on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MessageReceipt {
-    /// When its first byte was received; `None` where that was not seen.
+    /// When its first byte was received; `None` if that was not seen.
     pub(crate) first: Option<i64>,
-    /// When it was received, as far as is known by now: with its last byte or, where its receiver
-    /// acted earlier, its first.
+    /// When it was received, as far as known by now: with its last byte or, if its receiver acted
+    /// earlier, its first.
     pub(crate) at: Option<i64>,
 }
 
 impl MessageReceipt {
-    /// The receipt of the message of that row, as long as its receiver has not acted on it.
+    /// Returns the receipt of the message at this row, before any action of its receiver is known.
     pub(crate) fn from_row(trace: &MessageTrace, row: usize) -> MessageReceipt {
         MessageReceipt::new(trace.arrival_time(row), trace.recv_ts(row))
     }
 
-    /// The receipt of a message whose first and last byte were received then.
+    /// Creates a receipt from the times of the first and last byte.
     pub(crate) fn new(first: Option<i64>, last: Option<i64>) -> MessageReceipt {
         MessageReceipt { first, at: last }
     }
 
-    /// Its receiver has sent because of it, if it is known when.
+    /// Records that the receiver sent a message because of this one, if the time is known.
     #[inline]
     pub(crate) fn note_effect(&mut self, sent: Option<i64>) {
         if sent.zip(self.at).is_some_and(|(sent, at)| sent < at) {

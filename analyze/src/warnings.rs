@@ -1,42 +1,43 @@
-//! Doubts about an analysis as a whole, for the first lines of an answer: services whose calls do
-//! not fit the requests that they received, and connections on which several calls are open at a
-//! time.
+//! Warnings about an analysis as a whole, for the first lines of an output: services with calls
+//! that do not match the requests that they received, and connections on which several calls are
+//! open at a time.
 
 use std::collections::BTreeMap;
 
 use crate::tuning::calls::warnings::{MIN_CALLS, MIN_SHARE};
 use serde::{Deserialize, Serialize};
 
-/// Something that paths should not be trusted about.
+/// A statement that paths through a service or a connection should not be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathWarning {
-    /// Why.
+    /// The reason.
     pub cause: WarningCause,
     /// The service, or the two ends of the connections.
     pub what: String,
-    /// Number of doubtful calls.
+    /// Number of calls concerned.
     pub calls: u64,
     /// Number of all calls.
     pub of: u64,
 }
 
-/// Why something is in doubt.
+/// Reasons of warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCause {
-    /// Calls of a service were made while it had no request open that lasted as long as they did.
+    /// Calls of a service were made while no request was open that lasted as long as they did.
     FitsNoRequest,
-    /// Calls were open at the same time on one connection, and nothing tells which answer is whose.
+    /// Calls were open at the same time on one connection, and nothing shows which response belongs
+    /// to which.
     SharedConnection,
-    /// Threads answered other requests than those that the calls were given to that they heard of
-    /// last.
+    /// Threads received the response of a call and then answered another request than the one to
+    /// which the call was assigned.
     AnsweredOtherwise,
-    /// Calls of a service were given to requests that are hardly likelier than others.
+    /// Calls of a service were assigned to requests that are hardly likelier than others.
     Guessed,
 }
 
 impl PathWarning {
-    /// Words behind the number of calls.
+    /// Returns the text that follows the number of calls.
     pub fn warning_text(&self) -> String {
         let share = (100.0 * self.calls as f64 / self.of.max(1) as f64).round();
         match self.cause {
@@ -63,19 +64,19 @@ impl PathWarning {
     }
 }
 
-/// Doubts in the making, over all stretches of a trace.
+/// Collects warnings over all batches of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct WarningCounts(BTreeMap<(WarningCause, String), [u64; 2]>);
 
 impl WarningCounts {
-    /// Adds calls, and how many of them are in doubt.
+    /// Adds `calls` with this warning, out of `of` calls.
     pub(crate) fn add_calls(&mut self, cause: WarningCause, what: &str, calls: u64, of: u64) {
         let [all_calls, all] = self.0.entry((cause, what.to_owned())).or_default();
         *all_calls += calls;
         *all += of;
     }
 
-    /// Doubts that are worth telling, by the number of calls.
+    /// Returns the warnings that are worth reporting, by the number of calls.
     pub(crate) fn significant_warnings(&self) -> Vec<PathWarning> {
         let doubts = self.0.iter().map(|((cause, what), [calls, of])| PathWarning {
             cause: *cause,
@@ -90,7 +91,7 @@ impl WarningCounts {
     }
 }
 
-/// Whether this number of all calls is enough to be told.
+/// Returns whether this share of all calls is enough to be reported.
 pub(crate) fn is_significant(calls: u64, of: u64) -> bool {
     calls >= MIN_CALLS && calls as f64 >= MIN_SHARE * of as f64
 }

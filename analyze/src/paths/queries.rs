@@ -1,6 +1,6 @@
-//! Queries about the paths of a finished analysis, for reports: which patterns and instances there
-//! are, which of them a filter leaves, and where their time goes. Tables are read piece by piece,
-//! so memory does not grow with them.
+//! Queries about the paths of a finished analysis, for reports: the patterns and instances, those
+//! that match a filter, and where their time goes. Tables are read row group by row group, so
+//! memory does not grow with them.
 
 pub(crate) mod called_instances;
 pub(crate) mod chosen_patterns;

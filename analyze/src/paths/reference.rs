@@ -1,5 +1,5 @@
-//! Instances and patterns the plain way, all in memory, for tests: what the collector makes must be
-//! the same.
+//! A simple reference implementation of instances and patterns, all in memory, for tests: the
+//! output of the collector must equal it.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// The instances of all roots; their patterns are not known yet.
+/// Builds the instances of all roots; their patterns are not known yet.
 pub(super) fn build_instances(links: &Links, options: &Options) -> (PathInstances, BuildCounts) {
     let children = PossibleChildren::from_links(links, options);
     let mut builder = InstanceBuilder::new(options);
@@ -29,7 +29,7 @@ pub(super) fn build_instances(links: &Links, options: &Options) -> (PathInstance
     (instances, builder.built)
 }
 
-/// The patterns of `instances`, which are told their numbers.
+/// Builds the patterns of `instances`, and sets the pattern numbers there.
 pub(super) fn build_patterns(
     trace: &MessageTrace,
     naming: &Naming,
@@ -60,7 +60,8 @@ pub(super) fn build_patterns(
     described.into_iter().map(|(pattern, _)| pattern).collect()
 }
 
-/// What a message asks for or tells: the name of number 7 is `#7`, and the first stands for others.
+/// Returns the operation of a message: the name of number 7 is `#7`, and the first stands for
+/// others.
 fn operation_name(trace: &MessageTrace, message: u32) -> Option<String> {
     let told = trace.operations(message as usize)?;
     let name = told.name.filter(|_| told.role != OperationRole::Response)?;
@@ -70,10 +71,10 @@ fn operation_name(trace: &MessageTrace, message: u32) -> Option<String> {
 /// Sender, receiver, their ports and the protocol of a message, as in the table.
 type LabelTexts = [String; 5];
 
-/// The labels of each message of a path.
+/// Returns the labels of each message of a path.
 fn hop_labels(naming: &Naming, messages: &[u32]) -> Vec<LabelTexts> {
     let text = |text| naming.label_text(text).to_owned();
-    // The nodes of the path in the order in which it comes to them: name, and role.
+    // The nodes of the path in the order in which it reaches them: name, and role.
     let mut nodes: Vec<(u32, u32)> = Vec::new();
     let label = |message: &u32| {
         let hop = naming.hop(*message as usize);
@@ -120,8 +121,8 @@ fn describe_pattern(
     }
 }
 
-/// For how long the sender of a message of an instance waited for its connection; none where
-/// `connect` was not called within the request that the message was sent for.
+/// Returns the time for which the sender of a message of an instance waited for its connection;
+/// `None` if `connect` was not called within the request for which the message was sent.
 fn connect_time(
     trace: &MessageTrace,
     naming: &Naming,
@@ -150,8 +151,8 @@ fn connect_time(
     Some(end - connect.begin.max(received)).filter(|time| *time > 0)
 }
 
-/// When a message of an instance was received: with its last byte, or with its first if one of
-/// those that it caused there was sent before.
+/// Returns when a message of an instance was received: with its last byte, or with its first if one
+/// of the messages that it caused there was sent before.
 pub(super) fn receipt_time(
     trace: &MessageTrace,
     messages: &[u32],
@@ -167,7 +168,7 @@ pub(super) fn receipt_time(
     if caused.any(is_before) { trace.arrival_time(message) } else { Some(last) }
 }
 
-/// From the first event of the root to the last event of the tree.
+/// Returns the time from the first event of the root to the last event of the tree.
 fn instance_duration(trace: &MessageTrace, instance: PathInstance<'_>) -> i64 {
     let times = |place: usize| {
         let received = receipt_time(trace, instance.messages, instance.depths, place);

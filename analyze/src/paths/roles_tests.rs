@@ -1,5 +1,5 @@
-//! Patterns by roles, by hand: Figure 3 of WAP5, servers of one role in one path, and the delays of
-//! pooled instances.
+//! Patterns by roles, by hand: Figure 3 of WAP5, servers with one role in one path, and the delays
+//! of pooled instances.
 
 use message_trace::{DataDir, MessageTrace, NodeGrain};
 use out_of_core::MemoryBudget;
@@ -13,7 +13,7 @@ use crate::options::Options;
 /// A path as the message numbers and depths of its tree.
 type Tree = Vec<(u32, u32)>;
 
-/// The patterns of trees of messages, each sure.
+/// Returns the patterns of trees of messages, each with probability 1.
 fn patterns(
     trace: &MessageTrace,
     trees: &[Tree],
@@ -38,7 +38,7 @@ fn options(grain: NodeGrain, roles: bool) -> Options {
     Options { grain, roles, ..Options::default() }
 }
 
-/// Each pattern in a line.
+/// Returns each pattern as a line.
 fn lines(patterns: &[PathPattern]) -> Vec<String> {
     let hop = |hop: &super::Hop| format!("{} > {}:{}", hop.src, hop.dst, hop.dst_port);
     patterns
@@ -47,9 +47,9 @@ fn lines(patterns: &[PathPattern]) -> Vec<String> {
         .collect()
 }
 
-/// Chains of messages, one after the other. In a chain every node sends to the next; those
-/// that come back are answers. The first node on a chain takes its length times 10 to send on, the
-/// second one 10 more, and so on; the network takes 5.
+/// Chains of messages, one after the other. In a chain every node sends to the next; messages back
+/// to an earlier node are responses. The first node of a chain works for its delay before it sends
+/// on, the second as well, and so on; the network takes 5.
 fn chains(chains: &[(&[&str], i64)]) -> (MessageTrace, Vec<Tree>) {
     let (mut trace, mut trees, mut number) = (Fixture::new(), Vec::new(), 0);
     for (place, (nodes, delay)) in (0..).zip(chains) {
@@ -99,7 +99,7 @@ fn figure_3_is_one_pattern_by_roles() {
             "{client} > proxy:80, proxy > proxy#2:80, proxy#2 > proxy:*, proxy > {client}:*"
         );
         assert_eq!(lines(&found), [once], "{grain}");
-        // Both instances are there with their own messages, so the nodes of each are known.
+        // Both instances have their own messages, so the nodes of each are known.
         let messages: Vec<_> =
             instances.iter().map(|instance| (instance.pattern, instance.messages)).collect();
         assert_eq!(messages, [(0, &[0, 1, 2, 3][..]), (0, &[4, 5, 6, 7][..])]);
@@ -165,8 +165,7 @@ fn two_servers_of_a_role_are_not_one_that_is_passed_twice() {
 
 #[test]
 fn the_grain_says_what_another_server_is() {
-    // Two processes of one command on one host: to another grain than process and thread they are
-    // one.
+    // Two processes of one command on one host: at any grain but process and thread they are one.
     let (trace, trees) =
         chains(&[(&["load", "proxy", "server#1", "proxy", "server#2", "proxy"], 10)]);
     for (grain, second) in [

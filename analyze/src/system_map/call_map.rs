@@ -1,5 +1,5 @@
-//! The map of the calls themselves. They are counted window by window, so no more is in memory than
-//! there are pairs of nodes.
+//! The map of the calls themselves. They are counted window by window, so memory grows only with
+//! the pairs of nodes.
 
 use message_trace::TransportProtocol;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,7 +8,7 @@ use super::edge::{EdgeEnds, MapEdge, SystemMap, TimeSum};
 use crate::calls::windows::{CallWindow, Party, TracedCall};
 use crate::naming::CLIENT;
 
-/// A map while calls are added.
+/// Builder of a map from calls.
 #[derive(Debug, Default)]
 pub struct CallMapBuilder {
     /// The edges by caller, callee, the callee's port, and protocol.
@@ -27,7 +27,7 @@ impl CallMapBuilder {
         self.add_parties(window.parties);
     }
 
-    /// Takes the names of the parties that calls refer to by their indices. `parties` begins with
+    /// Adds the names of the parties that calls refer to by their indices. `parties` begins with
     /// those that are known already.
     pub fn add_parties(&mut self, parties: &[Party]) {
         let known = self.parties.len();
@@ -65,8 +65,8 @@ impl CallMapBuilder {
         self.edges.entry(key).or_default().add_calls(&edge);
     }
 
-    /// The map of all calls that were added. Untraced peers that only call are one node, as in
-    /// patterns.
+    /// Returns the map of all calls that were added. Untraced peers that only make calls are one
+    /// node, as in patterns.
     pub fn finish(self) -> SystemMap {
         let name = |place: usize| match self.parties.get(place) {
             Some(party) if !party.traced && !self.called.contains(&place) => CLIENT.to_owned(),
@@ -77,7 +77,7 @@ impl CallMapBuilder {
             span: self.span.map_or(0, |(first, last)| last.saturating_sub(first)),
             ..SystemMap::default()
         };
-        // The order is fixed, as sums of floating point numbers depend on it.
+        // The order is fixed, since sums of floating point numbers depend on it.
         let mut edges: Vec<_> = self.edges.iter().collect();
         edges.sort_by(|one, other| {
             one.0
@@ -98,7 +98,7 @@ impl CallMapBuilder {
     }
 }
 
-/// The server's port or other endpoint.
+/// Returns the server's port or other endpoint.
 fn server_port(call: &TracedCall<'_>) -> String {
     let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {
         return String::new();
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::calls::windows::{CallMessage, TraceRoot};
 
-    /// A client that was not traced, web, db, log, and a name server that was not traced.
+    /// An untraced client, web, db, log, and an untraced name server.
     fn parties() -> Vec<Party> {
         let party =
             |name: &str, traced| Party { name: name.to_owned(), traced, ..Party::default() };

@@ -19,7 +19,7 @@ pub struct SystemMap {
 pub struct MapNode {
     /// Whether it was traced.
     pub traced: bool,
-    /// The node latencies in all patterns together. Only patterns tell them.
+    /// The node latencies in all patterns together. Only patterns contain them.
     pub work: TimeSum,
 }
 
@@ -37,29 +37,30 @@ pub struct EdgeEnds {
     pub protocol: &'static str,
 }
 
-/// The calls of one node to another. Each counts as often as it is expected to be real; a call that
-/// was counted itself counts once. All times are in nanoseconds.
+/// The calls of one node to another. Each counts with its probability; a call that was counted
+/// directly counts once. All times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MapEdge {
     /// The number of requests.
     pub requests: f64,
     /// The number of responses.
     pub responses: f64,
-    /// The time that calls take, as the caller saw it or, if the caller was not traced, the callee.
-    /// Only counted calls tell it.
+    /// The duration of calls, as the caller saw it or, if the caller was not traced, the callee.
+    /// Only counted calls contain it.
     pub time: TimeSum,
     /// The network latency: of requests if calls were counted, of messages in both directions if
     /// patterns were added up.
     pub network: TimeSum,
-    /// The time of an untraced node with that of the network to it and back. Only patterns tell it.
+    /// The time of an untraced node with that of the network to it and back. Only patterns contain
+    /// it.
     pub untraced: TimeSum,
-    /// The time for which the caller waits for connections. Only patterns tell it.
+    /// The time for which the caller waits for connections. Only patterns contain it.
     pub connecting: f64,
     /// The payloads in both directions, in bytes.
     pub bytes: f64,
 }
 
-/// A sum of times, each as often as it is expected to be real.
+/// A sum of times, each weighted by its expected number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeSum {
     /// The number of times.
@@ -69,7 +70,7 @@ pub struct TimeSum {
 }
 
 impl TimeSum {
-    /// The sum of one time, or of none.
+    /// Returns the sum of one time, or of none.
     pub(super) fn from_time(time: Option<f64>) -> TimeSum {
         time.map_or_else(TimeSum::default, |time| TimeSum { expected: 1.0, time })
     }
@@ -85,7 +86,7 @@ impl TimeSum {
         self.time += other.time;
     }
 
-    /// The mean time, in nanoseconds; none where no time is known.
+    /// Returns the mean time, in nanoseconds; `None` if no time is known.
     pub fn mean(self) -> Option<f64> {
         (self.expected > 0.0).then(|| self.time / self.expected)
     }

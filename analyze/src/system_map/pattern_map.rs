@@ -1,4 +1,4 @@
-//! The map of patterns: each hop counts as often as its pattern is expected to be real.
+//! The map of patterns: each hop counts with its pattern's expected number of real instances.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::edge::{EdgeEnds, MapEdge, MapNode, SystemMap};
 use crate::paths::timing::mean_connect_time;
 use crate::paths::{Hop, PathPattern};
 
-/// The map of all `patterns`.
+/// Returns the map of all `patterns`.
 pub fn map_of_patterns<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) -> SystemMap {
     let mut nodes: BTreeMap<&str, MapNode> = BTreeMap::new();
     let mut edges: BTreeMap<(&str, &str, &str, &'static str), MapEdge> = BTreeMap::new();
@@ -53,9 +53,9 @@ pub fn map_of_patterns<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) 
     }
 }
 
-/// Whether a message is a response: its sender has a port of a server, and its receiver has none.
-/// In traces of calls that know no ports, a message is a response if messages of the pattern went
-/// the other way before; `met` has these.
+/// Returns whether a message is a response: its sender has a server's port, and its receiver has
+/// none. In traces of calls without ports, a message is a response if messages of the pattern had
+/// the reverse direction before; `met` contains these.
 fn is_response<'a>(hop: &'a Hop, met: &mut FxHashSet<(&'a str, &'a str)>) -> bool {
     let ephemeral = |port: &str| port.is_empty() || port == "*";
     match (ephemeral(&hop.src_port), ephemeral(&hop.dst_port)) {

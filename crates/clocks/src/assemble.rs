@@ -1,4 +1,4 @@
-//! From solved clocks to the model that is written: each host's offset, skew and steps in the words
+//! Assembles the written model from solved clocks: each host's offset, skew and steps in the terms
 //! of `clocks.json`.
 
 use crate::evidence;
@@ -8,7 +8,7 @@ use crate::lines::solve::{SolvedClock, SolvedClocks};
 use crate::model::{ClockModel, ClockSource, HostClock, HostClockStep};
 use crate::pairs::pair::ClockPair;
 
-/// The clocks of `hosts`. `known` are the steps of each clock that its own logs tell of.
+/// Assembles the clocks of `hosts`. `known` are the steps of each clock that its own logs record.
 pub(crate) fn assemble_clocks(
     hosts: &[HostFacts],
     clock_of: &[usize],
@@ -17,8 +17,7 @@ pub(crate) fn assemble_clocks(
     solved: &SolvedClocks,
     reference: Option<usize>,
 ) -> ClockModel {
-    // A clock goes by the name of its first host, the reference's by that of the one that was asked
-    // for.
+    // A clock is named after its first host, the reference after the requested host.
     let first = |clock: usize| clock_of.iter().position(|of| *of == clock);
     let name_of = |clock: usize| {
         let chosen = reference.filter(|host| clock_of.get(*host) == Some(&clock));
@@ -46,7 +45,7 @@ pub(crate) fn assemble_clocks(
             );
             if clock == solved.reference {
                 model.source = ClockSource::Reference;
-                // Of a reference that was set itself, the later pieces are known by messages.
+                // If the reference itself was set, its later pieces are known by messages.
                 model.uncertainty_ns = model.uncertainty_ns.or(Some(0));
                 model.skew_uncertainty_ppm = model.skew_uncertainty_ppm.or(Some(0.0));
             } else if model.against == name_of(clock) {
@@ -59,7 +58,7 @@ pub(crate) fn assemble_clocks(
     let host = |(host, clock): (&HostFacts, &usize)| {
         let mut model = of_clock[*clock].clone();
         model.host = host.name.clone();
-        // The others of a machine whose clock is the one that all is compared with.
+        // Other hosts of the machine of the reference clock.
         if model.source == ClockSource::Reference && model.host != model.against {
             model.source = ClockSource::Machine;
             if host.is_presumed {
@@ -76,7 +75,7 @@ pub(crate) fn assemble_clocks(
     }
 }
 
-/// A clock with the steps that messages tell of.
+/// Returns a clock with the steps that messages show.
 pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     let first = line.rates.first().copied().unwrap_or_default();
     let ppm = |skew: f64| skew * 1e6;
@@ -98,7 +97,7 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     };
     for (place, rates) in line.rates.windows(2).enumerate() {
         let Some(step) = line.pieces.steps.get(place) else { break };
-        // When the step was, by the line before it and by the one behind it.
+        // Time of the step, by the lines before and after it.
         let before = rates[0].common_time(
             line.origin,
             step.between[0].saturating_add(line.pieces.shift_before(place)),
@@ -108,7 +107,7 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
             step.between[1].saturating_add(line.pieces.shift_before(place + 1)),
         );
         let [early, late] = [before.min(behind), before.max(behind)];
-        // Where only the rate changed, that was where the lines cross.
+        // If only the rate changed, that was where the lines cross.
         let apart = |at: f64| rates[1].ahead_of(at, &rates[0]);
         let crossing = early + (late - early) * apart(early) / (apart(early) - apart(late));
         let is_crossing = apart(early) * apart(late) < 0.0 && crossing.is_finite();
@@ -125,7 +124,7 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     model
 }
 
-/// The same with the steps that its logs tell of, after which it ran at the same rate.
+/// Adds the steps that the clock's logs record, after which it ran at the same rate.
 pub(crate) fn with_known_steps(mut model: HostClock, known: &ClockPieces) -> HostClock {
     if known.steps.is_empty() {
         return model;

@@ -1,4 +1,4 @@
-//! The estimate of all clocks, from samples to the result, one step after the other.
+//! The estimate of all clocks, from samples to the result, step by step.
 
 use crate::facts::{HostFacts, known_pieces};
 use crate::hints::{self, ClockHints};
@@ -9,8 +9,8 @@ use crate::pairs::pair;
 use crate::samples::ClockSamples;
 use crate::{assemble, identity};
 
-/// The clocks of `hosts`, whose numbers in `samples` are their places. The reference is the host
-/// number `reference`, or else the one that is best connected. Equal input gives equal output.
+/// Estimates the clocks of `hosts`, which are numbered in `samples` by their index. The reference
+/// is the host number `reference`, or else the best connected one. Equal input gives equal output.
 pub fn estimate_clocks(
     hosts: &[HostFacts],
     samples: &ClockSamples,
@@ -19,8 +19,8 @@ pub fn estimate_clocks(
     estimate_with_hints(hosts, samples, &ClockHints::default(), reference)
 }
 
-/// As [`estimate_clocks`], with timestamps that hosts exchanged with the collector: hosts that no
-/// message connects become related by them; for all others they are a check only.
+/// Like [`estimate_clocks`], with timestamps that hosts exchanged with the collector: they relate
+/// hosts that no message connects; for all others they are a check only.
 pub fn estimate_with_hints(
     hosts: &[HostFacts],
     samples: &ClockSamples,
@@ -30,7 +30,7 @@ pub fn estimate_with_hints(
     let of_hosts = samples.pair_minima();
     let clock_of = identity::clocks_of_hosts(hosts, &of_hosts);
     let clocks = clock_of.iter().max().map_or(0, |last| last + 1);
-    // What each clock's own logs say of its steps; times go on as if it had never been set.
+    // Steps recorded in each clock's own logs; times continue as if it had never been set.
     let known: Vec<ClockPieces> = (0..clocks)
         .map(|clock| {
             let of_clock = hosts.iter().zip(&clock_of).filter(|(_, of)| **of == clock);
@@ -61,8 +61,8 @@ pub fn estimate_with_hints(
 }
 
 impl ClockModel {
-    /// The same clocks with the steps that `hosts` tell of, where this is an estimate from times
-    /// that were made steady before: for times as the clocks showed them.
+    /// Adds the steps that `hosts` record to the same clocks, if this is an estimate from steady
+    /// times: for times as the clocks showed them.
     #[must_use]
     pub fn with_recorded_steps(&self, hosts: &[HostFacts]) -> ClockModel {
         let mut clocks = self.clone();

@@ -1,12 +1,12 @@
-//! What the estimate rests on, made small enough to look at: the fastest messages of each pair
-//! after correction.
+//! The evidence of the estimate, reduced for display: the fastest messages of each pair after
+//! correction.
 
 use crate::lines::solve::SolvedClocks;
 use crate::model::ClockEvidence;
 use crate::pairs::pair::ClockPair;
 use crate::tuning::{EVIDENCE_A_DIRECTION, EVIDENCE_MESSAGES};
 
-/// The evidence of each pair.
+/// Returns the evidence of each pair.
 pub(crate) fn pair_evidence(
     pairs: &[ClockPair],
     solved: &SolvedClocks,
@@ -46,7 +46,7 @@ pub(crate) fn pair_evidence(
         .collect()
 }
 
-/// At most `most` of the points: of each stretch of time the least.
+/// Returns at most `most` of the points: the one with the least delay in each interval of time.
 fn thin_points(mut points: Vec<[i64; 2]>, most: usize) -> Vec<[i64; 2]> {
     points.sort_unstable();
     let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_least_of_each_stretch_are_kept() {
         let points = (0..10).map(|at| [at, (at * 7) % 5]).collect();
-        // Stretches of 4: delays 0 2 4 1, 3 0 2 4, 1 3.
+        // Intervals of 4: delays 0 2 4 1, 3 0 2 4, 1 3.
         assert_eq!(thin_points(points, 3), [[0, 0], [5, 0], [8, 1]]);
         assert_eq!(thin_points(vec![[2, 1], [1, 5]], 3), [[1, 5], [2, 1]]);
     }

@@ -1,25 +1,24 @@
-//! What is known of a host beside its messages.
+//! Facts about a host besides its messages.
 
 use crate::lines::pieces::{ClockPieces, StepTime};
 
-/// What is known of a host beside its messages.
+/// Facts about a host besides its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
     /// Its name.
     pub name: String,
-    /// What hosts with the same clock have in common: a number of their kernel, 0 if unknown. It is
-    /// believed where the messages do not contradict.
+    /// Identifies hosts with the same clock: a number of their kernel, 0 if unknown. It is trusted
+    /// unless the messages contradict.
     pub machine: u128,
-    /// Whether the machine is presumed: nothing is known of its kernel, and its clock is taken to
-    /// be that of all others as long as messages do not contradict. Then only the hosts that they
-    /// speak against have clocks of their own; otherwise all of the machine's hosts have.
+    /// Whether the machine is presumed: nothing is known of its kernel, and its clock is assumed to
+    /// be that of all others as long as messages do not contradict. Then only the hosts that
+    /// messages contradict have clocks of their own; otherwise all of the machine's hosts have.
     pub is_presumed: bool,
-    /// Time that its clock showed when its first log began or its first message came, in
-    /// nanoseconds.
+    /// Time of its clock when its first log began or its first message came, in nanoseconds.
     pub first: i64,
-    /// Time that its clock showed when its last log ended or its last message came, in nanoseconds.
+    /// Time of its clock when its last log ended or its last message came, in nanoseconds.
     pub last: i64,
-    /// Settings of its clock that its logs tell of, in the order of time.
+    /// Settings of its clock that its logs record, in the order of time.
     pub set: Vec<ClockSet>,
 }
 
@@ -34,7 +33,7 @@ pub struct ClockSet {
     pub offset_ns: i64,
 }
 
-/// The steps that a host's logs tell of.
+/// Returns the steps that a host's logs record.
 pub(crate) fn known_pieces(host: &HostFacts) -> ClockPieces {
     let mut shift = 0_i64;
     let steps = host.set.iter().map(|set| {

@@ -1,11 +1,11 @@
-//! Which hosts have one clock: those of one machine, unless the messages between them say
-//! otherwise.
+//! Finds the hosts with one clock: those of one machine, unless the messages between them
+//! contradict.
 //!
 //! Several hosts of one kernel (containers, or names given by hand) read the same clock. An
-//! estimate would put an error of some microseconds where there is none, so if no message among
-//! them arrives before it was sent by the times as they are, they are one clock exactly. If some
-//! do, somebody shifted the clocks (as tests do), and none of the machine's hosts is believed.
-//! Where the machine is only presumed, [`presumed`] says whose clock is another one.
+//! estimate would introduce an error of some microseconds where there is none, so if no message
+//! among them arrives before it was sent by uncorrected times, they are one clock exactly. If some
+//! do, the clocks were shifted (as in tests), and none of the machine's hosts is trusted. If the
+//! machine is only presumed, [`presumed`] decides which clocks differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use crate::presumed::{self, host_pair};
 use crate::samples::DelayMinima;
 use crate::tuning::{ONE_WRONG_IN, READING_NS};
 
-/// The clock of each host, by number: those with a machine of their own, or none that is known,
+/// Returns the clock of each host, by number: hosts with a machine of their own, or an unknown one,
 /// have one each.
 pub(crate) fn clocks_of_hosts(hosts: &[HostFacts], pairs: &[&DelayMinima]) -> Vec<usize> {
     let machine = |host: u32| hosts.get(host as usize).map_or(0, |host| host.machine);
-    // The hosts of one machine between which messages came too early.
+    // The hosts of one machine with messages that came too early.
     let contradictions: BTreeSet<[u32; 2]> = pairs
         .iter()
         .filter(|pair| machine(pair.from) != 0 && machine(pair.from) == machine(pair.to))
@@ -50,8 +50,8 @@ pub(crate) fn clocks_of_hosts(hosts: &[HostFacts], pairs: &[&DelayMinima]) -> Ve
         .collect()
 }
 
-/// Whether more of the messages that took the least time arrived before they were sent than are
-/// matched wrongly.
+/// Returns whether more of the messages with the least delay arrived before they were sent than are
+/// expected to be matched wrongly.
 fn is_too_early(pair: &DelayMinima) -> bool {
     let early = pair
         .points

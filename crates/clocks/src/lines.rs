@@ -1,8 +1,8 @@
 //! One line for each piece of each clock, from the differences of all pairs.
 //!
-//! `attribution` says which clock of a pair was set, `pieces` what that makes of its times, `graph`
+//! `attribution` decides which clock of a pair was set, `pieces` maps its times to pieces, `graph`
 //! gives each piece a first line along a tree, `refine` makes it explain all messages, and
-//! `uncertainty` says how far it may be off. `solve` does these in order.
+//! `uncertainty` bounds its error. `solve` does these in order.
 
 mod attribution;
 mod graph;

@@ -1,5 +1,5 @@
-//! The clock model: how far each host's clock is from the reference host's, and the correction of
-//! times by it.
+//! The clock model: the offset of each host's clock from the reference host's, and the correction
+//! of times by it.
 
 use message_trace::{DataPath, PathError};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub struct ClockModel {
     pub reference: String,
     /// Every host's clock.
     pub hosts: Vec<HostClock>,
-    /// What the estimate rests on, for people to look at.
+    /// Evidence of the estimate, for display.
     #[serde(default)]
     pub links: Vec<ClockEvidence>,
 }
@@ -21,31 +21,31 @@ pub struct ClockModel {
 pub struct HostClock {
     /// The host.
     pub host: String,
-    /// The host whose clock this one is compared with: the reference, or where no messages lead to
+    /// The host whose clock this one is compared with: the reference or, if no messages lead to
     /// that, the best connected host that they do lead to.
     #[serde(default)]
     pub against: String,
-    /// When the offset was as it says, in nanoseconds on the reference clock.
+    /// When the clock had this offset, in nanoseconds on the reference clock.
     pub at: i64,
     /// This clock minus the reference's at that time.
     pub offset_ns: i64,
     /// How fast it runs ahead, in parts per million.
     pub skew_ppm: f64,
-    /// How far the offset may be from the truth at any time at which the host had messages. `None`:
-    /// that is bounded on one side only, or not at all.
+    /// Bound on the error of the offset at any time at which the host had messages. `None`: bounded
+    /// on one side only, or not at all.
     pub uncertainty_ns: Option<i64>,
-    /// How far the skew may be from the truth.
+    /// Bound on the error of the skew.
     #[serde(default)]
     pub skew_uncertainty_ppm: Option<f64>,
     /// How it was found.
     pub source: ClockSource,
-    /// The first time that this clock showed, where it was set later: what lies before was shown
-    /// after a step.
+    /// The first time that this clock showed, if it was set later: earlier times were shown after a
+    /// step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
     /// When it was set or made to run at another rate, in order.
     pub steps: Vec<HostClockStep>,
-    /// What the timestamps tell that it exchanged with the collector, where there are any.
+    /// Summary of the timestamps exchanged with the collector, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hints: Option<HintSummary>,
 }
@@ -54,32 +54,31 @@ pub struct HostClock {
 /// messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintSummary {
-    /// Exchanges that tell of this clock.
+    /// Exchanges with this clock.
     pub exchanges: u64,
-    /// The least time that question and answer were under way together.
+    /// The least round-trip time of request and response.
     pub round_trip_ns: i64,
-    /// Lines of the file that are no exchange, or none that can be.
+    /// Lines of the file that are no exchange, or an impossible one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
-    /// Exchanges that were left out: of a boot that no log is of, or at a time that the clock
-    /// showed twice.
+    /// Exchanges that were left out: of a boot without a log, or at a time that the clock showed
+    /// twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// How far they agree with messages, where messages connect two hosts that both have
-    /// exchanges.
+    /// Agreement with messages, if messages connect two hosts that both have exchanges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<HintCheck>,
 }
 
-/// A clock's offset by the timestamps that were exchanged with the collector, held against that by
+/// A clock's offset by the timestamps that were exchanged with the collector, compared with that by
 /// messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintCheck {
     /// The host with which it was compared, both by way of the collector and by messages.
     pub against: String,
-    /// The offset by exchanges minus that by messages, where that is greatest.
+    /// The offset by exchanges minus that by messages, at its maximum.
     pub difference_ns: i64,
-    /// How far the two may be off together.
+    /// Sum of the uncertainties of the two.
     pub within_ns: i64,
     /// Whether one of the two must be wrong.
     pub contradicts: bool,
@@ -89,16 +88,16 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// A clock was set, or made to run at another rate.
+/// A setting of a clock, or a change of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostClockStep {
     /// When, on the reference clock.
     pub at: i64,
-    /// By how much it went forward, in nanoseconds.
+    /// Amount by which it was set forward, in nanoseconds.
     pub offset_ns: i64,
     /// How fast it runs ahead from then on, in parts per million.
     pub skew_ppm: f64,
-    /// It was somewhere within this many nanoseconds around that time.
+    /// Uncertainty of that time, in nanoseconds before and after it.
     #[serde(default)]
     pub within_ns: i64,
 }
@@ -107,7 +106,7 @@ pub struct HostClockStep {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockSource {
-    /// It is the one that others are compared with.
+    /// It is the reference clock.
     Reference,
     /// It is the same kernel's clock as that of the host it is compared with.
     Machine,
@@ -116,11 +115,11 @@ pub enum ClockSource {
     Presumed,
     /// From messages in both directions.
     Messages,
-    /// From messages in one direction: the fastest are taken to have taken no time.
+    /// From messages in one direction: the fastest are assumed to have taken no time.
     OneWay,
-    /// From timestamps exchanged with the collector, as no message leads to it.
+    /// From timestamps exchanged with the collector, since no message leads to it.
     Hints,
-    /// Nothing is known: it is taken as it is.
+    /// Nothing is known: its times are used unchanged.
     #[default]
     None,
 }
@@ -130,17 +129,18 @@ pub enum ClockSource {
 pub struct ClockEvidence {
     /// The two hosts.
     pub hosts: [String; 2],
-    /// How many messages there were from the first to the second, and back.
+    /// Number of messages from the first to the second, and back.
     pub messages: [u64; 2],
-    /// How many of those kept contradict the others, and were left out: they were matched wrongly.
+    /// Number of kept messages that contradict the others, and were left out because they were
+    /// matched wrongly.
     pub contradicting: u64,
-    /// Some of the fastest, from the first to the second and back: when each was sent on the
-    /// reference clock, and how long it took after correction. In nanoseconds.
+    /// Some of the fastest, from the first to the second and back: time of sending on the reference
+    /// clock, and delay after correction. In nanoseconds.
     pub least: [Vec<[i64; 2]>; 2],
 }
 
 impl ClockModel {
-    /// One clock for all `hosts`, whose messages began at `at`: nothing is known of any difference.
+    /// Creates one clock for all `hosts`, with messages from `at` on: no difference is known.
     pub fn identical_clocks(reference: &str, hosts: &[String], at: i64) -> ClockModel {
         let host = |host: &String| HostClock {
             host: host.clone(),
@@ -156,7 +156,7 @@ impl ClockModel {
         }
     }
 
-    /// The time `time` of host number `host` on the common clock.
+    /// Converts `time` of host number `host` to the common clock.
     pub fn common_time(&self, host: usize, time: i64) -> i64 {
         self.hosts.get(host).map_or(time, |clock| clock.common_time(time))
     }
@@ -164,7 +164,7 @@ impl ClockModel {
     /// Reads `clocks.json`.
     ///
     /// # Errors
-    /// When the file cannot be read or is something else.
+    /// If the file cannot be read or is something else.
     pub fn read(path: impl Into<DataPath>) -> Result<ClockModel, PathError> {
         let path = &path.into();
         message_trace::json::read_json(path)
@@ -173,7 +173,7 @@ impl ClockModel {
     /// Writes `clocks.json`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
         let path = &path.into();
         message_trace::json::write_json(path, self)
@@ -181,11 +181,11 @@ impl ClockModel {
 }
 
 impl HostClock {
-    /// `time` of this clock on the reference clock.
+    /// Converts `time` of this clock to the reference clock.
     ///
-    /// A time that the clock jumped over is that of the step. A time that it showed twice, as it
-    /// was set back, is taken for the first; so a later time of the clock is never an earlier
-    /// common time, except where the clock was set back to before it began.
+    /// A time that the clock jumped over becomes that of the step. A time that it showed twice,
+    /// because it was set back, becomes the first; so a later time of the clock is never an earlier
+    /// common time, unless the clock was set back to before it began.
     pub fn common_time(&self, time: i64) -> i64 {
         let mut piece = self.first_piece();
         // The step that jumped over this time.
@@ -207,7 +207,7 @@ impl HostClock {
         jumped.unwrap_or_else(|| self.first_piece().common_time(time))
     }
 
-    /// What this clock showed at a time of the reference clock.
+    /// Returns the time that this clock showed at a time of the reference clock.
     pub fn shown_time(&self, common: i64) -> i64 {
         let mut piece = self.first_piece();
         for step in self.steps.iter().take_while(|step| step.at <= common) {
@@ -216,7 +216,7 @@ impl HostClock {
         piece.shown_time(common)
     }
 
-    /// The straight clock that it is behind its first `steps` steps.
+    /// Returns the straight clock after its first `steps` steps.
     pub(crate) fn after_steps(&self, steps: usize) -> HostClock {
         let line = self
             .steps
@@ -246,23 +246,24 @@ impl HostClock {
 struct ClockLine {
     /// A time of the reference clock.
     at: i64,
-    /// What the clock showed then.
+    /// The time that the clock showed then.
     shown: i64,
-    /// By how much it runs faster.
+    /// Relative rate by which it runs faster.
     skew: f64,
     /// The first time it showed.
     begin: i64,
 }
 
 impl ClockLine {
-    /// What the clock showed at a common time.
+    /// Returns the time that the clock showed at a common time.
     fn shown_time(&self, common: i64) -> i64 {
         let elapsed = common.saturating_sub(self.at);
         let gained = (elapsed as f64 * self.skew).round() as i64;
         self.shown.saturating_add(elapsed).saturating_add(gained)
     }
 
-    /// When the clock showed a time. Only what it gained is a fraction, so all else is exact.
+    /// Returns when the clock showed a time. Only the gain is a fraction, so everything else is
+    /// exact.
     fn common_time(&self, time: i64) -> i64 {
         let elapsed = time.saturating_sub(self.shown);
         let gained = (elapsed as f64 * (self.skew / (1.0 + self.skew))).round() as i64;
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn a_day_is_exact_to_the_nanosecond() {
         let day = 86_400_000_000_000;
-        // 200 ppm of a day are 17.28 s; what it showed after a day and 1 ns is 1 ns later.
+        // 200 ppm of a day are 17.28 s; after a day and 1 ns it showed 1 ns more.
         let fast = make_clock(7, 200.0, vec![]);
         let shown = 1_007 + day + 17_280_000_000;
         assert_eq!((fast.shown_time(1_000 + day), fast.common_time(shown)), (shown, 1_000 + day));
@@ -321,8 +322,8 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_shows_times_twice() {
-        // At 2000 it was set back by 500, from 2010 to 1510: 1510 to 2010 were shown twice, and are
-        // the first.
+        // At 2000 it was set back by 500, from 2010 to 1510: 1510 to 2010 were shown twice, and
+        // count as the first.
         let clock = make_clock(10, 0.0, vec![make_step(2_000, -500, 0.0)]);
         let times = [1_400, 1_510, 2_009, 2_010, 2_011];
         assert_eq!(times.map(|time| clock.common_time(time)), [1_390, 1_500, 1_999, 2_500, 2_501]);
@@ -337,7 +338,7 @@ mod tests {
         };
         let times = [1_010, 2_009, -2_990, -2_000, 1_009];
         assert_eq!(times.map(|time| clock.common_time(time)), [1_000, 1_999, 2_000, 2_990, 5_999]);
-        // Before anything it showed.
+        // Before any time that it showed.
         assert_eq!(clock.common_time(-3_000), -3_010);
     }
 

@@ -1,7 +1,8 @@
 //! The difference of two clocks, from the messages between their hosts.
 //!
-//! `pair` puts the samples of two clocks together, `region` is the geometry of the lines that they
-//! allow, `segments` cuts where a clock was set, `belief` says which pieces can be believed.
+//! `pair` collects the samples of two clocks, `region` is the geometry of the lines that they
+//! allow, `segments` splits the difference where a clock was set, `belief` decides which pieces are
+//! credible.
 
 mod credibility;
 pub(crate) mod pair;

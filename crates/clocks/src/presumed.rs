@@ -1,13 +1,13 @@
-//! Which hosts are not the one clock that they are presumed to be.
+//! Finds hosts that do not have the one clock that they are presumed to have.
 //!
-//! Nobody says that hosts of one presumed machine share a clock; it is taken to be so because an
-//! estimate would put an error where there may be none. So where messages contradict, only the
-//! hosts that they speak against get a clock of their own:
+//! Nothing states that hosts of one presumed machine share a clock; it is assumed because an
+//! estimate would introduce an error where there may be none. So if messages contradict, only the
+//! hosts that they contradict get a clock of their own:
 //!
 //! ```text
-//! a --- b    Where c's messages contradict both a and b, c is set apart: it explains two
-//!  \   /     contradictions, and each of the others one. What c shows a and what it shows b has
-//!    c       to fit one line then. If it does not, a and b are not one clock, either, and they
+//! a --- b    If c's messages contradict both a and b, c is set apart: it explains two
+//!  \   /     contradictions, and each of the others one. Then c's messages with a and with b
+//!    c       have to fit one line. If they do not, a and b are not one clock, either, and they
 //!            are set apart as well.
 //! ```
 
@@ -19,8 +19,8 @@ use crate::pairs::pair::{self, AxisOrigin, ClockPair};
 use crate::samples::DelayMinima;
 use crate::tuning::MISFIT_NS;
 
-/// For each host whether it is set apart. `contradictions` are the pairs of hosts of one machine
-/// whose messages say that their clocks differ; only hosts whose machine is presumed are looked at.
+/// Returns for each host whether it is set apart. `contradictions` are the pairs of hosts of one
+/// machine with messages that show different clocks; only hosts of a presumed machine are examined.
 pub(crate) fn separate_hosts(
     hosts: &[HostFacts],
     pairs: &[&DelayMinima],
@@ -48,9 +48,8 @@ pub(crate) fn separate_hosts(
     apart
 }
 
-/// Of the hosts that are in a contradiction which is not explained yet, the one that explains most
-/// of them. Of two that explain as many it is the one that talks to fewer, then with fewer
-/// messages.
+/// Returns the host that explains most of the contradictions that are not explained yet. Of two
+/// that explain equally many it is the one with fewer peers, then with fewer messages.
 fn most_contradicted(
     hosts: &[HostFacts],
     pairs: &[&DelayMinima],
@@ -70,10 +69,10 @@ fn most_contradicted(
     })
 }
 
-/// A host that was set apart and whose messages with those that were not fit no line.
+/// Returns a host that was set apart and has messages with the others that fit no line.
 fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], apart: &[bool]) -> Option<u32> {
     let apart_of = |host: usize| apart.get(host).copied().unwrap_or(true);
-    // Those that are not set apart have the number of their machine's first; all others have
+    // Hosts that are not set apart have the number of their machine's first host; all others have
     // numbers of their own.
     let first = |of: &HostFacts| {
         (0..hosts.len()).find(|host| !apart_of(*host) && hosts[*host].machine == of.machine)
@@ -104,7 +103,7 @@ fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], apart: &[bool]) -
     })
 }
 
-/// The two hosts of messages, whichever way they go.
+/// Returns the two hosts of messages, in either direction.
 pub(crate) fn host_pair(pair: &DelayMinima) -> [u32; 2] {
     [pair.from.min(pair.to), pair.from.max(pair.to)]
 }

@@ -1,13 +1,12 @@
-//! What the estimate is made from: for each ordered pair of hosts the messages that took the least
-//! time.
+//! Input of the estimate: for each ordered pair of hosts the messages with the least delay.
 //!
 //! A clock line that lies below all of a set of delays lies below their lower convex hull, and
 //! nothing else of the set matters (Moon et al. call it the minimum filter's line). So each pair
-//! keeps hulls only, one a time bucket, so that steps of a clock can be found between buckets. Only
-//! the part of a hull that a line of a possible slope ([`MAX_SKEW_ONE_IN`]) can touch is kept,
-//! which makes it a few messages long. The buckets are aligned to the clock, and widen by twos when
-//! there come to be too many. All that depends on which messages there were and on nothing else, so
-//! samples that were taken in parts and merged equal those taken in one.
+//! keeps hulls only, one per time bucket, so that steps of a clock can be found between buckets.
+//! Only the part of a hull that a line of a possible slope ([`MAX_SKEW_ONE_IN`]) can touch is kept,
+//! which makes it a few messages long. The buckets are aligned to the clock, and widen by powers of
+//! two when there are too many. All that depends only on the set of messages, so samples that were
+//! taken in parts and merged equal those taken together.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +14,7 @@ use crate::tuning::{
     BUCKETS, BUCKETS_A_PAIR, MAX_SKEW_ONE_IN, NARROWEST_BUCKET_BITS, WIDEST_BUCKET_BITS,
 };
 
-/// The messages with least delay between the hosts, in bounded memory however many were added.
+/// The messages with least delay between the hosts, in bounded memory however many are added.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSamples {
     hosts: usize,
@@ -49,14 +48,13 @@ pub(crate) struct DelayMinima {
 }
 
 impl ClockSamples {
-    /// No samples yet, of hosts with the numbers below `hosts`.
+    /// Creates an empty collection for hosts with numbers below `hosts`.
     pub fn new(hosts: usize) -> ClockSamples {
         ClockSamples { hosts, ..ClockSamples::default() }
     }
 
     /// Adds a message from host `from`, `sent` by its clock, to host `to`, `received` by that
-    /// one's. Messages within a host, and of hosts that there are not, tell nothing and are left
-    /// out.
+    /// one's. Messages within a host, and of unknown hosts, carry no information and are ignored.
     pub fn add_message(&mut self, from: u32, to: u32, sent: i64, received: i64) {
         if from == to || from.max(to) as usize >= self.hosts {
             return;
@@ -72,7 +70,7 @@ impl ClockSamples {
         }
     }
 
-    /// Adds what `other` holds. The order in which samples are merged makes no difference.
+    /// Adds the contents of `other`. The order in which samples are merged makes no difference.
     pub fn merge_samples(&mut self, other: ClockSamples) {
         self.hosts = self.hosts.max(other.hosts);
         for theirs in other.pairs {
@@ -84,20 +82,20 @@ impl ClockSamples {
         }
     }
 
-    /// Leaves out all messages between two hosts, unless `keep` is true of them.
+    /// Removes all messages between two hosts, unless `keep` returns true for them.
     pub fn retain_pairs(&mut self, keep: impl Fn(u32, u32) -> bool) {
         self.pairs.retain(|pair| keep(pair.from, pair.to));
         self.number_pairs();
     }
 
-    /// The hosts between which a message arrived before it was sent, by the times as they are.
+    /// Returns the hosts between which a message arrived before it was sent, by uncorrected times.
     pub fn contradicting_pairs(&self) -> impl Iterator<Item = [u32; 2]> {
         let is_early = |point: &ClockSample| point.received < point.sent;
         let contradict = self.pairs.iter().filter(move |pair| pair.points.iter().any(is_early));
         contradict.map(|pair| [pair.from, pair.to])
     }
 
-    /// Gives the hosts other numbers: `numbers` has the new one of each. No two may be equal.
+    /// Renumbers the hosts: `numbers` has the new number of each. No two may be equal.
     pub fn renumber_hosts(&mut self, numbers: &[u32]) {
         let new = |host: u32| numbers.get(host as usize).copied().unwrap_or(host);
         for pair in &mut self.pairs {
@@ -112,19 +110,19 @@ impl ClockSamples {
         self.latest = 0;
     }
 
-    /// How many messages were added.
+    /// Returns how many messages were added.
     pub fn message_count(&self) -> u64 {
         self.pairs.iter().map(|minima| minima.messages).sum()
     }
 
-    /// All pairs with messages, by their numbers.
+    /// Returns all pairs with messages, by their numbers.
     pub(crate) fn pair_minima(&self) -> Vec<&DelayMinima> {
         let mut pairs: Vec<&DelayMinima> = self.pairs.iter().collect();
         pairs.sort_by_key(|minima| (minima.from, minima.to));
         pairs
     }
 
-    /// The place of a pair, which may be new.
+    /// Returns the index of a pair, which may be new.
     fn pair_index(&mut self, from: u32, to: u32) -> u32 {
         let next = self.pairs.len() as u32;
         let place = *self.place.entry((from, to)).or_insert(next);
@@ -147,7 +145,8 @@ impl ClockSamples {
     }
 }
 
-/// How many buckets each of `pairs` pairs may have: a power of two, so that it seldom changes.
+/// Returns how many buckets each of `pairs` pairs may have: a power of two, so that it seldom
+/// changes.
 fn bucket_limit(pairs: usize) -> usize {
     let [most, fewest] = BUCKETS_A_PAIR;
     (BUCKETS / pairs.max(1).next_power_of_two()).clamp(fewest, most)
@@ -185,7 +184,7 @@ impl DelayMinima {
             self.buckets += usize::from(before.is_none() && behind.is_none());
             points.insert(at, new);
         }
-        // Its neighbours may be of no use any more.
+        // Its neighbours may have become redundant.
         while in_bucket(points.get(at + 1))
             && (rises_too_fast(new, points[at + 1])
                 || in_bucket(points.get(at + 2)) && is_above(new, points[at + 1], points[at + 2]))
@@ -225,10 +224,10 @@ impl DelayMinima {
         }
     }
 
-    /// Makes the hull of each bucket from its points, which are in order.
+    /// Rebuilds the hull of each bucket from its points, which are in order.
     fn rebuild_hulls(&mut self) {
         let points = &mut self.points;
-        // Of those kept: how many there are, and where the bucket began.
+        // Number of points kept, and where the bucket began.
         let (mut kept, mut first, mut bucket) = (0, 0, None);
         self.buckets = 0;
         for place in 0..points.len() {
@@ -239,7 +238,7 @@ impl DelayMinima {
                 first = kept;
             }
             if kept > first && points[kept - 1].sent == new.sent {
-                // In order, so the one before was not received later.
+                // Points are in order, so the previous one was not received later.
                 continue;
             }
             while kept > first
@@ -257,25 +256,25 @@ impl DelayMinima {
     }
 }
 
-/// The delay, and the time of sending.
+/// Returns the delay, and the time of sending.
 fn exact_delay(point: ClockSample) -> (i128, i128) {
     let sent = i128::from(point.sent);
     (i128::from(point.received) - sent, sent)
 }
 
-/// Whether the delay rises from `a` to `b` so fast that no possible line touches `b`.
+/// Returns whether the delay rises from `a` to `b` so fast that no possible line touches `b`.
 fn rises_too_fast(a: ClockSample, b: ClockSample) -> bool {
     let ((delay_a, sent_a), (delay_b, sent_b)) = (exact_delay(a), exact_delay(b));
     (delay_b - delay_a) * MAX_SKEW_ONE_IN >= sent_b - sent_a
 }
 
-/// Whether the delay falls from `a` to `b` so fast that no possible line touches `a`.
+/// Returns whether the delay falls from `a` to `b` so fast that no possible line touches `a`.
 fn falls_too_fast(a: ClockSample, b: ClockSample) -> bool {
     let ((delay_a, sent_a), (delay_b, sent_b)) = (exact_delay(a), exact_delay(b));
     (delay_a - delay_b) * MAX_SKEW_ONE_IN >= sent_b - sent_a
 }
 
-/// Whether `middle`, between the two others, is above the line through them, or on it.
+/// Returns whether `middle`, between the two others, is above the line through them, or on it.
 fn is_above(before: ClockSample, middle: ClockSample, behind: ClockSample) -> bool {
     let ((delay_a, sent_a), (delay, sent), (delay_b, sent_b)) =
         (exact_delay(before), exact_delay(middle), exact_delay(behind));
@@ -354,7 +353,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order and the parts in which messages come, the samples are the same.
+        /// For any order and parts of the messages, the samples are the same.
         #[test]
         fn order_and_parts_do_not_matter(messages in any_messages(), parts in 1..5_usize, seed in any::<u64>()) {
             let mut whole = ClockSamples::new(3);

@@ -1,8 +1,8 @@
 //! Labels of a message within a path. With its depth they are its place in the shape. By names they
 //! are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles of its
-//! two ends. As a path may pass several servers of one role, they also have the number of either
-//! end within its role in this path. So two servers are told from one that is passed twice, but not
-//! which ones they are.
+//! two ends. Since a path may pass several servers with one role, they also contain the number of
+//! either end within its role in this path. So two servers are distinguished from one that is
+//! passed twice, but not which ones they are.
 
 use rustc_hash::FxHashMap;
 
@@ -14,16 +14,17 @@ use crate::paths::storage::bytes::{PathByteReader, put_number};
 pub(crate) struct ShapeLabels {
     /// The labels of its hop, as an index for `Naming::hop_name` or, by roles, `ByRole::hop_name`.
     pub(crate) hop: u32,
-    /// Number of other nodes of the sender's role before it in the path; 0 by names.
+    /// Number of other nodes with the sender's role before it in the path; 0 by names.
     pub(crate) src: u16,
     /// The same for the receiver.
     pub(crate) dst: u16,
-    /// The number of the name of what the message asks for or tells, where it says so.
+    /// The number of the operation's name, for a request or one-way message with a known operation.
     pub(crate) operation: Option<u32>,
 }
 
 impl ShapeLabels {
-    /// Appends the labels of a message of that depth: as numbers, which are small where these are.
+    /// Appends the labels of a message at this depth: as variable-length numbers, which are small
+    /// for small labels.
     #[inline]
     pub(crate) fn write_to(self, depth: u32, out: &mut Vec<u8>) {
         put_number(out, u64::from(depth) << 1 | u64::from(self.operation.is_some()));
@@ -36,7 +37,7 @@ impl ShapeLabels {
         }
     }
 
-    /// The next depth and its labels.
+    /// Reads the next depth and its labels.
     #[inline]
     pub(crate) fn read_from(reader: &mut PathByteReader<'_>) -> (u32, ShapeLabels) {
         let (depth, number) = (reader.read_number(), reader.read_number());
@@ -61,7 +62,7 @@ impl<'trace> PathLabeler<'trace> {
         PathLabeler { naming, by_role: naming.role_labels(), numbers, of_role }
     }
 
-    /// A path begins.
+    /// Begins a path.
     #[inline]
     pub(crate) fn begin_path(&mut self) {
         if self.by_role.is_some() {
@@ -70,7 +71,8 @@ impl<'trace> PathLabeler<'trace> {
         }
     }
 
-    /// The labels of the next message of the path, in depth-first order, but for its operation.
+    /// Returns the labels of the next message of the path, in depth-first order, without its
+    /// operation.
     #[inline]
     pub(crate) fn label_message(&mut self, message: usize) -> ShapeLabels {
         let hop = self.naming.hop(message);
@@ -89,12 +91,12 @@ impl<'trace> PathLabeler<'trace> {
         ShapeLabels { hop, src, dst, operation: None }
     }
 
-    /// The number of the node of that name among those of its role.
+    /// Returns the number of the node with this name among those with its role.
     fn node_number(&mut self, name: u32, role: u32) -> u16 {
         *self.numbers.entry(name).or_insert_with(|| {
             let next = self.of_role.entry(role).or_default();
             let number = *next;
-            // A path has no more messages than this by far.
+            // A path has far fewer messages than this.
             *next = next.saturating_add(1);
             number
         })

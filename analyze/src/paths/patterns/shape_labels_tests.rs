@@ -4,13 +4,13 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::options::Options;
 
-/// What a path through these servers, one after the other, is labelled by roles: the numbers of
-/// senders and receivers.
+/// Returns the labels by roles of a path through these servers in sequence: the numbers of senders
+/// and receivers.
 fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     let mut trace = Fixture::new();
     for (time, pair) in (0..).step_by(10).zip(servers.windows(2)) {
         trace.send(&pair[0], &pair[1], time, time + 5);
-        // Each of them serves somebody, so none is a client.
+        // Each of them serves a client, so none is a client itself.
         trace.send("probe", &pair[0], 100_000 + time, 100_005 + time);
         trace.send("probe", &pair[1], 100_000 + time, 100_005 + time);
     }
@@ -62,7 +62,7 @@ proptest! {
         let two: Vec<String> = path.iter().map(|(role, host)| server(*role, other[*host])).collect();
         let numbers_of_one = numbers(&one);
         prop_assert_eq!(&numbers_of_one, &numbers(&two));
-        // In words: how many other servers of the role the path came to before.
+        // In words: the number of other servers with the role earlier in the path.
         let number = |place: usize| {
             let before = path.iter().take_while(|server| **server != path[place]);
             let mut others: Vec<_> = before.filter(|server| server.0 == path[place].0).collect();

@@ -1,6 +1,6 @@
-//! `patterns.parquet`: one row a hop, by pattern and depth-first order. The totals of a pattern are
-//! repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and `*_p99`, in
-//! nanoseconds. Where it is known what messages do, there are columns for that behind the others.
+//! The table `patterns.parquet`: one row per hop, by pattern and depth-first order. The totals of a
+//! pattern are repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and
+//! `*_p99`, in nanoseconds. If operations are known, columns for them follow the others.
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
@@ -17,7 +17,7 @@ impl PathPattern {
     /// Reads the patterns of the table at `path`, in the order of the table.
     ///
     /// # Errors
-    /// When it cannot be read, or is not such a table.
+    /// If it cannot be read, or is not such a table.
     pub fn read_all(path: impl Into<DataPath>) -> Result<Vec<PathPattern>, PathError> {
         let path = &path.into();
         let mut patterns: Vec<PathPattern> = Vec::new();
@@ -28,7 +28,7 @@ impl PathPattern {
     }
 }
 
-/// The columns, those of operations among them where it is known what messages do.
+/// Returns the columns, with those of operations if operations are known.
 pub(crate) fn pattern_schema(with_operations: bool) -> SchemaRef {
     let delay = |name: &str, column: fn(&str, DataType) -> Field| {
         ["mean", "p50", "p99"].map(|part| column(&format!("{name}_{part}"), DataType::Float64))
@@ -73,7 +73,7 @@ pub(crate) fn pattern_schema(with_operations: bool) -> SchemaRef {
     columns::build_schema(fields)
 }
 
-/// Three columns as summaries; a row is none where its mean is null.
+/// Reads three columns as summaries; a row without a mean has no summary.
 fn read_summaries(
     table: &BatchColumns<'_>,
     name: &str,
@@ -86,8 +86,8 @@ fn read_summaries(
         .collect())
 }
 
-/// Columns of the time connecting, of patterns with an `expected` number of instances. A table of
-/// an older version has none.
+/// Reads the columns of connect times, of patterns with an `expected` number of instances. A table
+/// of an older version has none.
 fn read_connect_times(
     table: &BatchColumns<'_>,
     expected: &[Option<f64>],
@@ -107,7 +107,7 @@ fn read_connect_times(
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
-/// Columns of how calls ended. A table without operations has none.
+/// Reads the columns of call outcomes. A table without operations has none.
 fn read_outcomes(table: &BatchColumns<'_>) -> Result<Option<Vec<Option<CallOutcomes>>>, PathError> {
     let Some(answers) = table.int64_if_any("answer_count")? else { return Ok(None) };
     let (errors, shares) =
@@ -173,7 +173,7 @@ impl<'batch> TotalsColumns<'batch> {
         })
     }
 
-    /// The pattern of that row, without hops.
+    /// Returns the pattern at this row, without hops.
     fn pattern_of_row(&self, row: usize) -> Result<PathPattern, PathError> {
         let table = &self.table;
         Ok(PathPattern {
@@ -188,8 +188,8 @@ impl<'batch> TotalsColumns<'batch> {
     }
 }
 
-/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`. The last pattern there
-/// may have hops already. Returns the pattern of the last row.
+/// Appends the hops of `batch` with `wanted` patterns to `patterns`. The last pattern there may
+/// have hops already. Returns the pattern of the last row.
 pub(crate) fn append_hops(
     path: &DataPath,
     batch: &RecordBatch,
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    /// A table of two hops of one pattern. The second has the place `place`.
+    /// A table of two hops of one pattern. The second has the index `place`.
     fn table(place: i32) -> RecordBatch {
         let both = |value| float64_array([Some(value), Some(value)]);
         let mut arrays = vec![

@@ -1,7 +1,7 @@
-//! The path instances as calls: what a request flow is made from. Each instance comes with the
-//! times of its messages, the labels of their hops, the calls that they are of, and their
-//! receivers. Pieces are read by several threads and in any order, as those of
-//! [`timed_instances`](super::timed_instances); a message takes some 50 bytes more.
+//! The path instances as calls, from which request flows are made. Each instance comes with the
+//! times of its messages, the labels of their hops, their calls, and their receivers. Row groups
+//! are read by several threads and in any order, as those of
+//! [`timed_instances`](super::timed_instances); a message needs some 50 bytes more.
 
 use message_trace::table::OperationIndex;
 use message_trace::table::operations::OperationRow;
@@ -16,13 +16,13 @@ use crate::naming::{NodeFacts, facts_of_all};
 use crate::options::Options;
 use crate::paths::call_tree::CallTree;
 
-/// The tables of paths, patterns, messages and nodes, open for being read together, and that of
-/// operations, whose rows are in memory or in a temporary file.
+/// The tables of paths, patterns, messages and nodes, open for joint reading, and that of
+/// operations, with its rows in memory or in a temporary file.
 pub struct CalledInstances {
     timed: TimedInstances,
     ends: MessageEnds,
     labels: HopEnds,
-    /// By label: that of the answer.
+    /// By label: that of the response.
     answers: Vec<Option<u32>>,
     nodes: Vec<NodeFacts>,
     operations: OperationIndex,
@@ -39,7 +39,7 @@ pub struct HopLabels<'a> {
     pub dst_port: &'a str,
     /// The protocol.
     pub protocol: message_trace::TransportProtocol,
-    /// What the message asks for or tells, by the name that it says; `None` where it says nothing.
+    /// The operation of a request or one-way message, by its name; `None` if unknown.
     pub operation: Option<&'a str>,
 }
 
@@ -48,13 +48,13 @@ pub struct HopLabels<'a> {
 pub struct MessageReceiver<'a> {
     /// The thread that received it.
     pub tid: Option<i32>,
-    /// The endpoint at which it came.
+    /// The endpoint at which it arrived.
     pub endpoint: &'a str,
     /// The node.
     pub node: &'a NodeFacts,
 }
 
-/// The threads that a message went from and to, each with its process.
+/// The threads that sent and received a message, each with its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageThreads {
     /// Process of the sender.
@@ -71,7 +71,7 @@ pub struct MessageThreads {
 pub struct CalledInstance<'piece> {
     /// Its messages with their times.
     pub timed: TimedInstance<'piece>,
-    /// The calls that the messages are of.
+    /// The calls that the messages belong to.
     pub calls: &'piece CallTree,
     all: &'piece CalledInstances,
     ends: &'piece [MessageEnd],
@@ -79,10 +79,10 @@ pub struct CalledInstance<'piece> {
 }
 
 impl CalledInstances {
-    /// Opens the tables of `dir`, whose analysis was made with `options`.
+    /// Opens the tables of `dir`, analyzed with `options`.
     ///
     /// # Errors
-    /// When a table cannot be read.
+    /// If a table cannot be read.
     pub fn open(dir: &DataDir, options: &Options) -> Result<CalledInstances, PathError> {
         let whole = TraceOverview::read(dir, options.resources.thread_count(), false)?;
         let labels = HopEnds::read(&dir.patterns_path(), HopEnd::Both)?;
@@ -96,17 +96,17 @@ impl CalledInstances {
         })
     }
 
-    /// Number of pieces.
+    /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.timed.group_count()
     }
 
-    /// Hands the instances of a piece to `each`, by number. The pieces one after the other have all
+    /// Passes the instances of a row group to `each`, by number. The groups in sequence contain all
     /// instances by number.
     ///
     /// # Errors
-    /// When a table cannot be read, or they do not fit each other; and what `each` gives, which
-    /// ends it.
+    /// If a table cannot be read, or the tables do not match; and errors of `each`, which end the
+    /// reading.
     pub fn read_group(
         &self,
         piece: usize,
@@ -147,7 +147,7 @@ impl CalledInstances {
 }
 
 impl CalledInstance<'_> {
-    /// The labels of a hop; `None` where the table of patterns has no such hop.
+    /// Returns the labels of a hop; `None` if the table of patterns has no such hop.
     pub fn hop_labels(&self, hop: usize) -> Option<HopLabels<'_>> {
         let key = self.all.labels.labels_number(self.timed.which.pattern, hop)?;
         let (EndLabels { src, dst, dst_port, protocol, .. }, _) =
@@ -156,25 +156,25 @@ impl CalledInstance<'_> {
         Some(HopLabels { src, dst, dst_port, protocol: *protocol, operation })
     }
 
-    /// What a message says it does; `None` where that was not recorded.
+    /// Returns the operation of a message; `None` if it was not recorded.
     pub fn operation(&self, hop: usize) -> Option<OperationRow<'_>> {
         let message = self.timed.hops.get(hop)?.message;
         self.all.operations.operation_of_message(u64::try_from(message).ok()?)
     }
 
-    /// The sender of a message; `None` where the table of nodes has no such node.
+    /// Returns the sender of a message; `None` if the table of nodes has no such node.
     pub fn sender(&self, hop: usize) -> Option<&NodeFacts> {
         self.all.node_facts(self.ends.get(hop)?.src)
     }
 
-    /// The receiver of a message; `None` where the table of nodes has no such node.
+    /// Returns the receiver of a message; `None` if the table of nodes has no such node.
     pub fn receiver(&self, hop: usize) -> Option<MessageReceiver<'_>> {
         let end = self.ends.get(hop)?;
         let endpoint = self.endpoints.get(end.dst_endpoint as usize).map_or("", String::as_str);
         Some(MessageReceiver { tid: end.dst_tid, endpoint, node: self.all.node_facts(end.dst)? })
     }
 
-    /// The threads that sent and received a message.
+    /// Returns the threads that sent and received a message.
     pub fn threads(&self, hop: usize) -> MessageThreads {
         let Some(end) = self.ends.get(hop) else { return MessageThreads::default() };
         let process = |node| self.all.node_facts(node).and_then(|node| node.pid);

@@ -1,6 +1,6 @@
-//! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or
-//! than anybody looks at. First the totals of each pattern are read, then the hops of those that
-//! are wanted.
+//! A selection of the patterns of `patterns.parquet`, since all of them may not fit in memory, nor
+//! be read by people. First the totals of each pattern are read, then the hops of the selected
+//! ones.
 
 use std::cmp::Ordering;
 
@@ -9,10 +9,10 @@ use message_trace::{DataPath, PathError, table};
 use crate::paths::patterns::pattern::PathPattern;
 use crate::paths::patterns::table::{append_hops, for_each_pattern};
 
-/// Some patterns, and how much all are: all of the table, or all that a filter leaves.
+/// Some patterns, and the totals of all: of the table, or of those that match a filter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChosenPatterns {
-    /// The patterns that were wanted, in the order of the table.
+    /// The selected patterns, in the order of the table.
     pub patterns: Vec<PathPattern>,
     /// Number of all patterns.
     pub all: u64,
@@ -25,11 +25,11 @@ pub struct ChosenPatterns {
 }
 
 impl ChosenPatterns {
-    /// The first `most` patterns of the table at `path` by `order`. The order is asked about
-    /// patterns without hops. Where it finds two equal, the order of the table decides.
+    /// Reads the first `most` patterns of the table at `path` by `order`, which gets patterns
+    /// without hops. Equal patterns are in the order of the table.
     ///
     /// # Errors
-    /// When the table cannot be read, or is not one of patterns.
+    /// If the table cannot be read, or is not a table of patterns.
     pub fn read(
         path: impl Into<DataPath>,
         most: usize,
@@ -39,7 +39,7 @@ impl ChosenPatterns {
         ChosenPatterns::read_wanted(path, most, order, |_| true)
     }
 
-    /// The same for the patterns that are `wanted`, by their numbers.
+    /// Reads the same from the patterns that are `wanted`, by their numbers.
     ///
     /// # Errors
     /// As for [`ChosenPatterns::read`].
@@ -67,7 +67,7 @@ impl ChosenPatterns {
         Ok(chosen)
     }
 
-    /// Counts a pattern as one of all.
+    /// Counts a pattern in the totals of all.
     pub(crate) fn count_pattern(&mut self, pattern: &PathPattern) {
         self.all += 1;
         self.instances = self.instances.saturating_add(pattern.count);
@@ -76,8 +76,7 @@ impl ChosenPatterns {
     }
 }
 
-/// Leaves of `patterns` no more than `most`, those that come first by `order`; of equal ones the
-/// first.
+/// Reduces `patterns` to the first `most` by `order`; of equal ones the first.
 pub(crate) fn prune_patterns(
     patterns: &mut Vec<PathPattern>,
     most: usize,
@@ -88,7 +87,7 @@ pub(crate) fn prune_patterns(
     patterns.truncate(most);
 }
 
-/// The patterns of the table at `path` that have these numbers, which ascend.
+/// Reads the patterns of the table at `path` with these numbers, which ascend.
 pub(crate) fn read_with_hops(
     path: &DataPath,
     wanted: &[i64],

@@ -1,11 +1,10 @@
-//! Delays whatever the path: the latency of each node, and of the network between each two nodes,
-//! over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one pattern or
-//! many).
+//! Delays over all paths: the latency of each node, and of the network between each two nodes, over
+//! all the instances that match a filter (WAP5 section 6.3, Table 4, for one pattern or many).
 //!
-//! Each delay counts with the probability of its instance. Percentiles are exact. Delays are dealt
-//! into partitions by node or hop, in memory while the budget lasts and in a temporary file in the
-//! data directory beyond it. Each thread summarises one partition at a time. Beside them four bytes
-//! are in memory for each hop of all patterns.
+//! Each delay counts with the probability of its instance. Percentiles are exact. Delays are
+//! partitioned by node or hop, in memory within the budget and in a temporary file in the data
+//! directory beyond it. Each thread summarises one partition at a time. In addition, four bytes are
+//! in memory for each hop of all patterns.
 
 use message_trace::stats::DelaySummary;
 use message_trace::{DataDir, PathError, Progress, TransportProtocol};
@@ -24,17 +23,17 @@ use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_si
 /// Delays of one node or hop, in nanoseconds, weighted by the probability of their instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DelayStatistics {
-    /// Number of messages of instances; one of several instances counts in each of them.
+    /// Number of messages of instances; a message of several instances counts in each of them.
     pub count: u64,
-    /// Expected number of real ones: the sum of their instances' probabilities.
+    /// Expected number of real messages: the sum of their instances' probabilities.
     pub expected: f64,
-    /// Mean, median and 99th percentile; `None` where no delay could be measured.
+    /// Mean, median and 99th percentile; `None` if no delay could be measured.
     pub delay: Option<DelaySummary>,
     /// The sum of delay times probability.
     pub total_time: f64,
     /// The mean size of the messages.
     pub bytes: f64,
-    /// Times for which the senders waited for connections; `None` where none was made.
+    /// Times for which the senders waited for connections; `None` if none was made.
     pub connect: Option<ConnectTimes>,
 }
 
@@ -43,8 +42,8 @@ pub struct DelayStatistics {
 pub struct NodeDelays {
     /// The node's name, as in the patterns.
     pub node: String,
-    /// Whether it was traced. Of one that was not, the delay is that of the node and of its network
-    /// on both ways.
+    /// Whether it was traced. For an untraced node the delay is that of the node and of its network
+    /// in both directions.
     pub traced: bool,
     /// The delays, one for each message that was caused at the node.
     pub delays: DelayStatistics,
@@ -61,7 +60,7 @@ pub struct HopDelays {
     pub src_port: String,
     /// The receiver's port, likewise.
     pub dst_port: String,
-    /// The protocol that the messages go over.
+    /// Transport protocol of the messages.
     pub protocol: TransportProtocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
@@ -71,12 +70,12 @@ pub struct HopDelays {
     pub delays: DelayStatistics,
 }
 
-/// Delays by node or by hop, in the order in which the table of patterns first has them.
+/// Delays by node or by hop, in the order of their first occurrence in the table of patterns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTable<T> {
     /// A row for each node or hop with a message.
     pub rows: Vec<T>,
-    /// Number of instances that they are of.
+    /// Number of instances covered.
     pub instances: u64,
     /// Expected number of real ones among these.
     pub expected: f64,
@@ -85,11 +84,10 @@ pub struct DelayTable<T> {
 }
 
 impl DelayTable<NodeDelays> {
-    /// The latency of the nodes in the paths of `dir` that `filter` leaves.
+    /// Computes the latency of the nodes in the paths of `dir` that match `filter`.
     ///
     /// # Errors
-    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
-    /// written.
+    /// If a table cannot be read or they do not match, or a temporary file cannot be written.
     pub fn for_nodes(
         dir: &DataDir,
         filter: &PathFilter,
@@ -111,7 +109,7 @@ impl DelayTable<NodeDelays> {
 }
 
 impl DelayTable<HopDelays> {
-    /// The latency of the network in the paths of `dir` that `filter` leaves.
+    /// Computes the latency of the network in the paths of `dir` that match `filter`.
     ///
     /// # Errors
     /// As for [`DelayTable::for_nodes`].
@@ -143,7 +141,7 @@ impl DelayTable<HopDelays> {
     }
 }
 
-/// Totals of all instances that are left of one piece.
+/// Totals of all matching instances of one row group.
 #[derive(Default)]
 struct FilteredTotals {
     instances: u64,
@@ -151,7 +149,8 @@ struct FilteredTotals {
     total_time: f64,
 }
 
-/// The rows of all keys that `of` gives for a message of an instance, by its hop's own key.
+/// Builds the rows of all keys that `of` returns for a message of an instance, by its hop's own
+/// key.
 fn build_delay_table<T: Send>(
     dir: &DataDir,
     filter: &PathFilter,
@@ -234,7 +233,7 @@ struct KeyDelays {
     connects: Vec<(i64, f64)>,
 }
 
-/// The delays of each key in `blocks`.
+/// Summarises the delays of each key in `blocks`.
 fn summarise_delays(blocks: &[Vec<u8>]) -> Vec<(u64, DelayStatistics)> {
     let mut keys: FxHashMap<u64, KeyDelays> = FxHashMap::default();
     for block in blocks {

@@ -1,4 +1,4 @@
-//! Delays by node and by hop: by hand, and against the instances gathered the plain way.
+//! Delays by node and by hop: by hand, and compared with a simple loop over the instances.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -11,16 +11,16 @@ use crate::fixture::{Fixture, analyzed, some_trace};
 use crate::options::WorkDivision;
 use crate::paths::{PathInstances, PathPattern, TimedInstances};
 
-/// How many messages there are, and the delays that are known with their weights.
+/// The number of messages, and the known delays with their weights.
 type DelaySamples = (u64, Vec<(i64, f64)>);
 
 fn close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
 }
 
-/// Requests a -> b -> dns and back; dns was not traced. b takes 10, 20 and 60 before it
-/// asks, and 5 before it answers; the way from a to b takes 7, the way back is not seen; dns
-/// answers after 100, 100 and 400.
+/// Requests a -> b -> dns and back; dns was not traced. b works for 10, 20 and 60 before its call,
+/// and for 5 before its response; the network from a to b takes 7, the way back is not seen; dns
+/// responds after 100, 100 and 400.
 fn requests() -> MessageTrace {
     let mut trace = Fixture::new().untraced(&["dns"]);
     for (request, (before, dns)) in (0..).zip([(10, 100), (20, 100), (60, 400)]) {
@@ -45,8 +45,7 @@ fn by_hand() {
     assert!(close(nodes.total_time, whole.total_time));
     let [b, dns] = &nodes.rows[..] else { panic!("{nodes:?}") };
     assert_eq!((b.node.as_str(), b.traced, b.delays.count), ("b", true, 6));
-    // 5, 5, 5, 10, 20, 60 (the 99th percentile), each with the probability of
-    // its request.
+    // 5, 5, 5, 10, 20, 60 (the 99th percentile), each with the probability of its request.
     let instances = PathInstances::read(dir.paths_path()).unwrap();
     let of = instances.iter().filter(|instance| i64::from(instance.pattern) == whole.id);
     let p: Vec<f64> = of.map(|instance| instance.probability).collect();

@@ -1,5 +1,5 @@
-//! Filters of paths: patterns by their numbers, by the nodes that take part in them and by what
-//! their messages do, instances by when they begin, by their probability and by errors.
+//! Filters of paths: of patterns by their numbers, nodes and operations, and of instances by the
+//! time of their beginning, their probability and errors.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use super::timed_instance::{InstanceRow, TimedInstance};
 /// A filter of paths; without any condition, all pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFilter {
-    /// Each of these must be a part of the name of a node of the pattern, at whatever end of a hop.
+    /// Each of these must be a part of the name of a node of the pattern, at either end of a hop.
     pub through: Vec<String>,
     /// Each of these must be the operation of a hop of the pattern.
     pub operations: Vec<String>,
-    /// The pattern must have one of these numbers, if any are said.
+    /// The pattern must have one of these numbers, if there are any.
     pub patterns: Vec<i64>,
     /// The instance must not begin earlier: nanoseconds since the Unix epoch, on the common clock.
     pub from: Option<i64>,
@@ -23,12 +23,12 @@ pub struct PathFilter {
     pub to: Option<i64>,
     /// The instance must be at least this likely, from 0 to 1.
     pub min_confidence: Option<f64>,
-    /// In the instance an answering side must have failed.
+    /// The instance must contain a failure of an answering side.
     pub errors: bool,
 }
 
 impl PathFilter {
-    /// Whether it leaves everything.
+    /// Returns whether everything matches.
     pub fn is_empty(&self) -> bool {
         let names = [&self.through, &self.operations];
         names.into_iter().all(Vec::is_empty)
@@ -36,24 +36,24 @@ impl PathFilter {
             && !self.selects_instances()
     }
 
-    /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are
-    /// others than in the table.
+    /// Returns whether only a part of a pattern's instances may match, so that the pattern's
+    /// figures differ from those in the table.
     pub(crate) fn selects_instances(&self) -> bool {
         self.from.is_some() || self.to.is_some() || self.min_confidence.is_some() || self.errors
     }
 
-    /// Whether an instance is likely enough.
+    /// Returns whether an instance is likely enough.
     pub(crate) fn is_likely(&self, which: &InstanceRow) -> bool {
         self.min_confidence.is_none_or(|least| which.probability >= least)
     }
 
-    /// Whether an instance has the errors that are asked for.
+    /// Returns whether an instance has the required errors.
     pub(crate) fn matches_outcome(&self, instance: &TimedInstance<'_>) -> bool {
         !self.errors || instance.has_error()
     }
 
-    /// Whether an instance begins within the chosen time. One without a known time does not, if a
-    /// time was chosen.
+    /// Returns whether an instance begins within the chosen time. One without a known time does
+    /// not, if a time was chosen.
     pub(crate) fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
         if self.from.is_none() && self.to.is_none() {
             return true;
@@ -63,10 +63,10 @@ impl PathFilter {
         })
     }
 
-    /// The patterns of the table of `dir` that it leaves. For each pattern a bit is in memory.
+    /// Returns the patterns of the table of `dir` that match. One bit per pattern is in memory.
     ///
     /// # Errors
-    /// When the table cannot be read, or is not one of patterns.
+    /// If the table cannot be read, or is not a table of patterns.
     pub(crate) fn wanted_patterns(&self, dir: &DataDir) -> Result<WantedPatterns, PathError> {
         let mut wanted = WantedPatterns { all: false, bits: Vec::new() };
         if self.through.is_empty() && self.operations.is_empty() {
@@ -74,7 +74,7 @@ impl PathFilter {
             self.patterns.iter().for_each(|pattern| wanted.insert(*pattern));
             return Ok(wanted);
         }
-        // How many patterns pass each of the names is of no interest, only whether one does all.
+        // A pattern must match all names, so one flag per name suffices.
         let mut met = vec![false; self.through.len() + self.operations.len()];
         let mut last = None;
         for_each_hop(&dir.patterns_path(), &self.through, &self.operations, |pattern, names| {
@@ -93,7 +93,7 @@ impl PathFilter {
     }
 }
 
-/// Some of the patterns of a table.
+/// A subset of the patterns of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WantedPatterns {
     all: bool,
@@ -101,7 +101,7 @@ pub(crate) struct WantedPatterns {
 }
 
 impl WantedPatterns {
-    /// Whether the pattern of that number is one of them.
+    /// Returns whether the pattern with this number is in the subset.
     #[inline]
     pub(crate) fn contains(&self, pattern: i64) -> bool {
         self.all
@@ -111,7 +111,7 @@ impl WantedPatterns {
     }
 
     fn insert(&mut self, pattern: i64) {
-        // Numbers are 32 bits wide; what is beyond is in no table.
+        // Numbers are 32 bits wide; larger ones are in no table.
         let Ok(pattern) = u32::try_from(pattern) else { return };
         let word = pattern as usize / 64;
         if self.bits.len() <= word {
@@ -121,11 +121,11 @@ impl WantedPatterns {
     }
 }
 
-/// The names of all operations in the patterns of the table at `path`; `None` where it is not known
-/// what messages do.
+/// Returns the names of all operations in the patterns of the table at `path`; `None` if no
+/// operations are known.
 ///
 /// # Errors
-/// When the table cannot be read, or is not one of patterns.
+/// If the table cannot be read, or is not a table of patterns.
 pub fn operation_names(path: impl Into<DataPath>) -> Result<Option<BTreeSet<String>>, PathError> {
     let path = &path.into();
     let mut names = None;
@@ -143,10 +143,10 @@ pub fn operation_names(path: impl Into<DataPath>) -> Result<Option<BTreeSet<Stri
     Ok(names)
 }
 
-/// The names of all nodes in the patterns of the table at `path`.
+/// Returns the names of all nodes in the patterns of the table at `path`.
 ///
 /// # Errors
-/// When the table cannot be read, or is not one of patterns.
+/// If the table cannot be read, or is not a table of patterns.
 pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathError> {
     let path = &path.into();
     let mut names = BTreeSet::new();
@@ -165,8 +165,9 @@ pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathErr
     Ok(names)
 }
 
-/// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
-/// of its two ends have, and behind these which of the `operations` its own is.
+/// Calls `row` with the pattern of each row of the table at `path`, and with a flag for each of
+/// `parts` that the names of its two ends contain, followed by a flag for each of the `operations`
+/// that equals its own.
 fn for_each_hop(
     path: &DataPath,
     parts: &[String],

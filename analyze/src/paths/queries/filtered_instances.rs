@@ -1,5 +1,5 @@
-//! The path instances that a filter leaves, with the times of their messages, piece by piece: what
-//! the figures of a report and its page are made from where not all instances are looked at.
+//! The path instances that match a filter, with the times of their messages, row group by row
+//! group: the source of the figures of a filtered report and its page.
 
 use message_trace::{DataDir, PathError};
 
@@ -7,7 +7,7 @@ use super::filter::{PathFilter, WantedPatterns};
 use super::timed_instance::TimedInstance;
 use super::timed_instances::TimedInstances;
 
-/// The tables of paths and messages, open for reading what a filter leaves.
+/// The tables of paths and messages, open for filtered reading.
 pub struct FilteredInstances<'filter> {
     filter: &'filter PathFilter,
     patterns: WantedPatterns,
@@ -15,10 +15,10 @@ pub struct FilteredInstances<'filter> {
 }
 
 impl FilteredInstances<'_> {
-    /// Opens the tables of `dir`, which an analysis has written.
+    /// Opens the tables of `dir`, written by an analysis.
     ///
     /// # Errors
-    /// When a table cannot be opened, or the table of patterns is something else.
+    /// If a table cannot be opened, or the table of patterns is something else.
     pub fn open<'filter>(
         dir: &DataDir,
         filter: &'filter PathFilter,
@@ -30,12 +30,12 @@ impl FilteredInstances<'_> {
         })
     }
 
-    /// Number of pieces.
+    /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.timed.group_count()
     }
 
-    /// Hands the instances of a piece that are left to `each`, by number, as
+    /// Passes the matching instances of a row group to `each`, by number, as
     /// [`TimedInstances::read_group`] does with all.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
-//! The patterns of those instances that a filter leaves: counted and summarised again from the
-//! instances themselves, with the times of their messages, as the analysis did it when it wrote the
+//! The patterns of the instances that match a filter: counted and summarised again from the
+//! instances themselves, with the times of their messages, as the analysis did when it wrote the
 //! table.
 //!
-//! Pieces of the tables are read on all processors, what is left of them is dealt into partitions
-//! by pattern, and each partition is described by itself. In memory are the delays of the instances
-//! that are left while the budget lasts, beyond it they are in a temporary file in the data
-//! directory; and of each thread a piece ([`timed_instances`](super::timed_instances)) or a
-//! partition.
+//! Row groups of the tables are read on all processors, the matching instances are partitioned by
+//! pattern, and each partition is described by itself. The delays of the matching instances are in
+//! memory within the budget, and beyond it in a temporary file in the data directory; in addition,
+//! each thread has a row group ([`timed_instances`](super::timed_instances)) or a partition in
+//! memory.
 
 use std::cmp::Ordering;
 
@@ -25,14 +25,13 @@ use crate::paths::patterns::record::{InstanceHop, RecordedInstance};
 use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_signed, put_slice};
 
 impl ChosenPatterns {
-    /// The first `most` patterns in `dir` that `filter` leaves, by `order`, as for
-    /// [`ChosenPatterns::read`]. Where the filter chooses among instances, count, probability,
-    /// duration, total time, delays and sizes are of the instances that it leaves, and a pattern
-    /// without any is left out. Which ends were traced stays as it is for all instances.
+    /// Reads the first `most` patterns in `dir` that match `filter`, by `order`, as for
+    /// [`ChosenPatterns::read`]. If the filter selects instances, count, probability, duration,
+    /// total time, delays and sizes are those of the matching instances, and a pattern without any
+    /// is omitted. Whether an end was traced is decided by all instances in any case.
     ///
     /// # Errors
-    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
-    /// written.
+    /// If a table cannot be read or they do not match, or a temporary file cannot be written.
     pub fn read_filtered(
         dir: &DataDir,
         filter: &PathFilter,
@@ -52,7 +51,7 @@ impl ChosenPatterns {
     }
 }
 
-/// The patterns of the instances in `dir` that are left.
+/// Summarises the patterns of the matching instances in `dir`.
 fn summarise_instances(
     dir: &DataDir,
     left: &FilteredInstances<'_>,
@@ -114,8 +113,8 @@ fn summarise_instances(
     Ok(chosen)
 }
 
-/// An instance as bytes: the number of its pattern, and what [`RecordedInstance::from_bytes`]
-/// reads.
+/// An instance as bytes: the number of its pattern, and the input of
+/// [`RecordedInstance::from_bytes`].
 #[derive(Default)]
 struct InstanceRecord {
     once: Vec<u8>,
@@ -128,7 +127,7 @@ impl InstanceRecord {
         put_float(&mut self.once, instance.which.probability);
         put_signed(&mut self.once, instance.duration());
         for (place, hop) in instance.hops.iter().enumerate() {
-            // The pattern tells which ends were traced.
+            // The pattern has the flags of traced ends.
             let seen = InstanceHop {
                 src_traced: false,
                 dst_traced: false,
@@ -217,7 +216,8 @@ fn aggregate_partition(
 }
 
 impl UnlabelledPattern {
-    /// The pattern with the labels of the same in the table; `None` where that is another one.
+    /// Returns the pattern with the labels of the same pattern in the table; `None` if that is
+    /// another one.
     fn with_labels(self, table: PathPattern) -> Option<PathPattern> {
         let UnlabelledPattern { pattern, hops } = self;
         if table.id != pattern.id || table.hops.len() != hops.len() {

@@ -1,4 +1,5 @@
-//! What a filter leaves, against the table as it was written, against the plain way, and by hand.
+//! Filtered patterns, compared with the table as it was written and with a simple implementation,
+//! and by hand.
 
 use std::num::NonZeroUsize;
 
@@ -119,7 +120,7 @@ proptest! {
     }
 }
 
-/// Requests a -> b -> c, one after the other; b takes 5, 15, 25 before it asks.
+/// Requests a -> b -> c, one after the other; b works for 5, 15, 25 before its call.
 fn requests() -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..3 {
@@ -148,7 +149,7 @@ fn by_hand() {
         (30.0 * second.expected, 15.0)
     );
     assert_eq!((second.hops[1].src.as_str(), second.hops[1].parent), ("b", Some(0)));
-    // A path that begins at the end is not in it.
+    // A path that begins at the end of the time is not within it.
     let [first] = &of(None, Some(1000))[..] else { panic!() };
     assert_eq!((first.count, first.hops[1].node.unwrap().p99), (1, 5.0));
     let [later] = &of(Some(1), None)[..] else { panic!() };
@@ -188,8 +189,8 @@ fn the_time_at_what_was_not_traced_is_that_of_the_instances_that_are_left() {
     assert_eq!(hops.iter().filter_map(|hop| Some(hop.untraced?.p99)).collect::<Vec<_>>(), [100.0]);
 }
 
-/// Requests x -> web -> db and back, one after the other; each asks for something, and what the
-/// web server answers to some is an error.
+/// Requests x -> web -> db and back, one after the other; each has an operation, and some responses
+/// of the web server are errors.
 fn shop() -> (tempfile::TempDir, DataDir) {
     let mut trace = Fixture::new();
     for request in 0..6 {

@@ -1,5 +1,5 @@
-//! Ends of the hops of all patterns, as small numbers by which the delays of many patterns are put
-//! together.
+//! Ends of the hops of all patterns, as small numbers by which the delays of many patterns are
+//! grouped.
 
 use message_trace::table::columns::BatchColumns;
 use message_trace::{DataPath, PathError, TransportProtocol, table};
@@ -14,7 +14,7 @@ pub(crate) enum HopEnd {
     Both,
 }
 
-/// A hop by its labels; of [`HopEnd::Sender`] only the sender is told.
+/// A hop by its labels; for [`HopEnd::Sender`] only the sender is set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EndLabels {
     pub(crate) src: String,
@@ -33,7 +33,7 @@ pub(crate) struct HopEnds {
     /// First hop of each pattern among the keys, and the end of the last one's.
     bounds: Vec<u32>,
     keys: Vec<u32>,
-    /// By hop: the number of its operation, where the table has any; else empty.
+    /// By hop: the number of its operation, if the table has any; else empty.
     operations: Vec<Option<u32>>,
     names: Vec<String>,
     hops: Vec<EndLabels>,
@@ -42,7 +42,7 @@ pub(crate) struct HopEnds {
 }
 
 impl HopEnds {
-    /// Hops of the table at `path`, numbered in the order in which they are first there.
+    /// Reads the hops of the table at `path`, numbered in the order of their first occurrence.
     pub(crate) fn read(path: &DataPath, end: HopEnd) -> Result<HopEnds, PathError> {
         const COLUMNS: [&str; 9] = [
             "pattern",
@@ -68,7 +68,7 @@ impl HopEnds {
             if let Some(operations) =
                 table.texts_if_any("operation")?.filter(|_| end == HopEnd::Both)
             {
-                // Those before have none.
+                // Earlier hops have none.
                 ends.operations.resize(ends.keys.len(), None);
                 for name in operations {
                     let number = name.map(|name| match of_name.get(name) {
@@ -85,7 +85,7 @@ impl HopEnds {
             }
             let (src_traced, dst_traced) =
                 (table.boolean_column("src_traced")?, table.boolean_column("dst_traced")?);
-            // Most rows have the labels of an earlier row of the batch, which is seen by the
+            // Most rows have the labels of an earlier row of the batch, which is found by the
             // numbers of the texts.
             let mut known: FxHashMap<[u32; 5], u32> = FxHashMap::default();
             for (row, pattern) in patterns.iter().enumerate() {
@@ -140,19 +140,19 @@ impl HopEnds {
         Ok(ends)
     }
 
-    /// The number of the labels of a pattern's hop, if there is such a hop.
+    /// Returns the number of the labels of a pattern's hop, if there is such a hop.
     #[inline]
     pub(crate) fn labels_number(&self, pattern: i64, hop: usize) -> Option<u32> {
         self.keys.get(self.hop_index(pattern, hop)?).copied()
     }
 
-    /// The name of what a pattern's hop asks for or tells, where it says so.
+    /// Returns the name of the operation of a pattern's hop, if known.
     pub(crate) fn operation_name(&self, pattern: i64, hop: usize) -> Option<&str> {
         let number = (*self.operations.get(self.hop_index(pattern, hop)?)?)?;
         self.names.get(number as usize).map(String::as_str)
     }
 
-    /// The place of a pattern's hop among those of all, if there is such a hop.
+    /// Returns the index of a pattern's hop among those of all, if there is such a hop.
     #[inline]
     fn hop_index(&self, pattern: i64, hop: usize) -> Option<usize> {
         let pattern = usize::try_from(pattern).ok()?;
@@ -160,8 +160,8 @@ impl HopEnds {
         Some(begin as usize + hop).filter(|place| *place < end as usize)
     }
 
-    /// By number of labels: the number of those that go back the way that they came, if there are
-    /// such.
+    /// Returns, by number of labels, the number of the labels of the reverse direction, if there
+    /// are such.
     pub(crate) fn reverse_labels(&self) -> Vec<Option<u32>> {
         let numbers: FxHashMap<&EndLabels, u32> = self.hops.iter().zip(0..).collect();
         let back = |hop: &EndLabels| EndLabels {
@@ -174,7 +174,7 @@ impl HopEnds {
         self.hops.iter().map(|hop| numbers.get(&back(hop)).copied()).collect()
     }
 
-    /// The labels of that number, and whether the two ends were ever traced.
+    /// Returns the labels with this number, and whether the two ends were ever traced.
     pub(crate) fn labels_and_traced(&self, key: u32) -> Option<(&EndLabels, [bool; 2])> {
         self.hops.get(key as usize).zip(self.traced.get(key as usize).copied())
     }

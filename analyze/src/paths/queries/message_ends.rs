@@ -1,4 +1,4 @@
-//! The ends of the messages of instances, out of `messages.parquet`: nodes, threads and endpoints.
+//! The ends of the messages of instances, from `messages.parquet`: nodes, threads and endpoints.
 
 use message_trace::table::RowGroups;
 use message_trace::table::columns::BatchColumns;
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::message_times::LookupFailure;
 
-/// The columns of `messages.parquet` that ends are in.
+/// The columns of `messages.parquet` with the ends.
 pub(super) struct MessageEnds {
     path: DataPath,
     groups: RowGroups,
@@ -40,13 +40,13 @@ impl MessageEnds {
         Ok(MessageEnds { path: path.to_owned(), groups })
     }
 
-    /// Ends of these messages, each given by its row.
+    /// Reads the ends of these messages, each given by its row.
     pub(super) fn read_ends(&self, messages: &[i64]) -> Result<EndsOfMessages, LookupFailure> {
         let mut read = EndsOfMessages {
             ends: vec![MessageEnd::default(); messages.len()],
             ..EndsOfMessages::default()
         };
-        // Sorted by message. That is nearly their order, which a stable sort makes use of.
+        // Sorted by message. That is nearly their order, which a stable sort exploits.
         let mut order: Vec<u32> = (0..messages.len() as u32).collect();
         order.sort_by_key(|place| messages[*place as usize]);
         let message = |place: usize| order.get(place).map(|hop| messages[*hop as usize]);
@@ -63,7 +63,7 @@ impl MessageEnds {
             let (senders, receivers) =
                 (table.int32_column("src_tid")?, table.int32_column("dst_tid")?);
             let (texts_of, texts) = table.numbered_texts("dst_endpoint")?;
-            // The number of each text of the batch, once it was asked for.
+            // The number of each text of the batch, once it was needed.
             let mut known: Vec<Option<u32>> = vec![None; texts.len()];
             let end = before + batch.num_rows() as i64;
             while let Some(message) = message(place).filter(|message| *message < end) {

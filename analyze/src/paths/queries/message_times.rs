@@ -1,4 +1,4 @@
-//! The times of the messages of instances, out of `messages.parquet`.
+//! The times of the messages of instances, from `messages.parquet`.
 
 use message_trace::table::RowGroups;
 use message_trace::table::columns::BatchColumns;
@@ -7,7 +7,7 @@ use message_trace::{DataPath, PathError, arrival_of_times};
 use super::timed_instance::TimedHop;
 use crate::receipt::MessageReceipt;
 
-/// The columns of `messages.parquet` that times and sizes are in.
+/// The columns of `messages.parquet` with times and sizes.
 pub(super) struct MessageTimes {
     path: DataPath,
     groups: RowGroups,
@@ -32,13 +32,14 @@ impl MessageTimes {
         Ok(MessageTimes { path: path.to_owned(), groups })
     }
 
-    /// Looks up when these messages were sent, and their sizes; and gives when each was received.
+    /// Looks up the times of sending and the sizes of these messages; and returns when each was
+    /// received.
     pub(super) fn fill_times(
         &self,
         hops: &mut [TimedHop],
     ) -> Result<Vec<MessageReceipt>, LookupFailure> {
         let mut receipts = vec![MessageReceipt::default(); hops.len()];
-        // Sorted by message. That is nearly their order, which a stable sort makes use of.
+        // Sorted by message. That is nearly their order, which a stable sort exploits.
         let mut order: Vec<u32> = (0..hops.len() as u32).collect();
         order.sort_by_key(|hop| hops[*hop as usize].message);
         let message = |hops: &[TimedHop], place: usize| {

@@ -1,14 +1,15 @@
-//! The roots of one pattern's instances, out of `paths.parquet`: with them the traces that show a
-//! pattern are found among all, and no other instance is ever in memory.
+//! The roots of one pattern's instances, from `paths.parquet`: by them the traces that show a
+//! pattern are found among all, without other instances in memory.
 
 use message_trace::table::columns::BatchColumns;
 use message_trace::{DataPath, PathError, table};
 use rustc_hash::FxHashSet;
 
-/// The messages from which instances of that pattern begin, of the table of paths at `path`.
+/// Returns the messages from which instances of this pattern begin, from the table of paths at
+/// `path`.
 ///
 /// # Errors
-/// When the table cannot be read, or is not one of paths.
+/// If the table cannot be read, or is not a table of paths.
 pub fn pattern_roots(path: impl Into<DataPath>, pattern: i64) -> Result<FxHashSet<u64>, PathError> {
     let path = &path.into();
     let mut roots = FxHashSet::default();

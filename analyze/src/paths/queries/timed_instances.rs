@@ -1,13 +1,13 @@
 //! The path instances of `paths.parquet` with the times of their messages from `messages.parquet`,
-//! piece by piece: what a report is made from that shows more than the patterns' summaries tell, or
-//! only some of the instances.
+//! group by group: the source of reports that show more than the patterns' summaries, or only some
+//! of the instances.
 //!
-//! A piece is a group of rows of `paths.parquet`, so pieces can be read by several threads and in
-//! any order. In memory are, for each piece that is being read, the messages of the instances that
-//! are wanted, some 100 bytes each (of 131,072 rows, as analyze writes groups, about 13 MB), and a
-//! batch of rows of either table. Of the messages' times no more is held than of these messages:
-//! the rows of `messages.parquet` between the first and the last of them are read past, and only
-//! the columns of times and sizes.
+//! A group is a row group of `paths.parquet`, so groups can be read by several threads and in any
+//! order. For each group that is being read, the messages of the wanted instances are in memory,
+//! some 100 bytes each (of 131,072 rows, as analyze writes groups, about 13 MB), and a batch of
+//! rows of either table. Times are kept for these messages only: the rows of `messages.parquet`
+//! between the first and the last of them are skipped, and only the columns of times and sizes are
+//! read.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use message_trace::{DataDir, DataPath, PathError};
 use super::message_times::{LookupFailure, MessageTimes};
 use super::timed_instance::{InstanceRow, TimedHop, TimedInstance};
 
-/// The tables of paths and messages, open for being read together.
+/// The tables of paths and messages, open for joint reading.
 pub(crate) struct TimedInstances {
     paths: DataPath,
     groups: RowGroups,
@@ -26,10 +26,10 @@ pub(crate) struct TimedInstances {
 }
 
 impl TimedInstances {
-    /// Opens the tables of `dir`, which an analysis has written.
+    /// Opens the tables of `dir`, written by an analysis.
     ///
     /// # Errors
-    /// When a table cannot be opened.
+    /// If a table cannot be opened.
     pub(crate) fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
         const COLUMNS: [&str; 7] =
             ["path", "pattern", "probability", "depth", "message", "connecting", "is_error"];
@@ -41,17 +41,17 @@ impl TimedInstances {
         })
     }
 
-    /// Number of pieces.
+    /// Returns the number of row groups.
     pub(crate) fn group_count(&self) -> usize {
         self.groups.group_count()
     }
 
-    /// Hands the instances of a piece to `each`, those that are `wanted`, by number. The pieces one
-    /// after the other have all instances by number.
+    /// Passes the `wanted` instances of a row group to `each`, by number. The groups in sequence
+    /// contain all instances by number.
     ///
     /// # Errors
-    /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which
-    /// ends it.
+    /// If a table cannot be read, or the two do not match; and errors of `each`, which end the
+    /// reading.
     pub(crate) fn read_group(
         &self,
         piece: usize,
@@ -74,7 +74,7 @@ impl TimedInstances {
         Ok(())
     }
 
-    /// Messages of all instances of a piece, one instance behind the other.
+    /// Returns the messages of all instances of a row group, instance by instance.
     pub(super) fn messages_of_group(&self, piece: usize) -> Result<Vec<i64>, PathError> {
         let mut messages = Vec::new();
         for batch in self.groups.read_group(piece)? {
@@ -87,7 +87,7 @@ impl TimedInstances {
         Ok(messages)
     }
 
-    /// The error that messages of the table of paths could not be looked up.
+    /// Returns the error that messages of the table of paths could not be looked up.
     pub(super) fn lookup_error(&self, why: LookupFailure) -> PathError {
         match why {
             LookupFailure::Table(error) => error,
@@ -98,7 +98,7 @@ impl TimedInstances {
         }
     }
 
-    /// The instances of a piece that are wanted, without times.
+    /// Reads the wanted instances of a row group, without times.
     fn read_untimed(
         &self,
         piece: usize,

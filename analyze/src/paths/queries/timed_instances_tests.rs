@@ -1,4 +1,4 @@
-//! What is read piece by piece, against the tables read as a whole.
+//! Reading by row groups, compared with reading whole tables.
 
 use std::num::NonZeroUsize;
 
@@ -14,7 +14,7 @@ use crate::options::{AnalysisResources, Options, WorkDivision};
 use crate::paths::reference::receipt_time;
 use crate::paths::{Hop, PathInstances, PathPattern};
 
-/// Requests that go one way and back, over a node that was not traced, with a few that are lost.
+/// Requests in both directions, over a node that was not traced, with a few that are lost.
 fn some_trace() -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, 0u8..8, 0i64..40);
     proptest::collection::vec(message, 0..60).prop_map(|messages| {
@@ -35,7 +35,7 @@ fn some_trace() -> impl Strategy<Value = MessageTrace> {
     })
 }
 
-/// The tables that an analysis writes, in groups of that many rows.
+/// Writes the tables of an analysis, in row groups of this many rows.
 fn written(trace: &MessageTrace, rows: usize) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
@@ -112,7 +112,7 @@ fn a_large_table_has_several_pieces() {
     );
 }
 
-/// A client's request that a server passes on to a node that was not traced.
+/// A client's request that a server forwards to a node that was not traced.
 fn forwarded_instance() -> TimedInstance<'static> {
     let hop = |parent, depth, sent, received| TimedHop {
         parent,
@@ -148,8 +148,8 @@ fn delays_are_those_of_the_paper() {
 
 #[test]
 fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
-    // b passes on what it gets from a when the first byte is there, and reads the last long after
-    // it has answered.
+    // b forwards a's request after its first byte, and reads the last one long after it has
+    // responded.
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 500).arrives(10).on(1);
     trace.send("b", "c", 20, 30).on(2);
@@ -189,7 +189,7 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
         )
         .unwrap();
     assert_eq!(seen, 1);
-    // Who waits for the last byte waits for the network.
+    // A receiver that waits for the last byte waits for the network.
     let mut waits = Fixture::new();
     waits.send("a", "b", 0, 500).arrives(10);
     waits.send("b", "c", 510, 520);

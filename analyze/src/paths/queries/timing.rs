@@ -1,6 +1,6 @@
 //! The mean times at which each message of a pattern is sent and received, counted from the sending
-//! of the root; and the delay that matters most, the largest one on the path to the last event. All
-//! outputs show this same answer.
+//! of the root; and the critical delay, the largest one on the path to the last event. All outputs
+//! show this same result.
 
 use crate::paths::patterns::pattern::{Hop, PathPattern};
 
@@ -17,8 +17,8 @@ pub enum DelayKind {
     Connect,
 }
 
-/// The delay that matters most: the one with the largest mean among those that make the path as
-/// long as it is.
+/// The critical delay: the one with the largest mean among those that determine the duration of the
+/// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CriticalDelay {
     /// The hop, as an index of the pattern's hops.
@@ -42,13 +42,13 @@ pub struct PatternTiming {
     pub roots: Vec<usize>,
     /// The last receipt of all.
     pub end: f64,
-    /// The delay that matters most.
+    /// The critical delay.
     pub critical: Option<CriticalDelay>,
 }
 
 impl PatternTiming {
-    /// Adds up the mean delays of `pattern`. A delay below zero, as bad clocks can make it, takes
-    /// no time here. A parent that does not come before its child is no parent.
+    /// Adds up the mean delays of `pattern`. A negative delay, which bad clocks can cause, counts
+    /// as 0. A parent that does not precede its child is ignored.
     pub fn from_pattern(pattern: &PathPattern) -> PatternTiming {
         let hops = &pattern.hops;
         let mut timing = PatternTiming {
@@ -96,7 +96,7 @@ impl PatternTiming {
         timing
     }
 
-    /// The child of `hop` that the path waits for: the one whose last receipt is the latest.
+    /// Returns the child of `hop` that the path waits for: the one with the latest last receipt.
     pub fn main_child(&self, hop: usize) -> Option<usize> {
         self.last_to_end(&self.children[hop])
     }
@@ -122,12 +122,12 @@ impl PatternTiming {
     }
 }
 
-/// The parent of the hop at `index`; `None` if it does not come before the hop.
+/// Returns the parent of the hop at `index`; `None` if it does not precede the hop.
 pub fn parent_hop(hop: &Hop, index: usize) -> Option<usize> {
     hop.parent.filter(|parent| *parent < index)
 }
 
-/// The mean delays of `hop`, by part.
+/// Returns the mean delays of `hop`, by part.
 pub fn mean_delays(hop: &Hop) -> impl Iterator<Item = (DelayKind, f64)> {
     [
         (DelayKind::Node, &hop.node),
@@ -139,19 +139,19 @@ pub fn mean_delays(hop: &Hop) -> impl Iterator<Item = (DelayKind, f64)> {
     .chain(hop.connect.map(|connect| (DelayKind::Connect, connect.mean_over_all())))
 }
 
-/// The mean time for which the sender waits for a connection, also over instances in which it does
-/// not wait.
+/// Returns the mean time for which the sender waits for a connection, including instances in which
+/// it does not wait.
 pub fn mean_connect_time(hop: &Hop) -> f64 {
     hop.connect.map_or(0.0, |connect| connect.mean_over_all())
 }
 
-/// Whether the time for which `hop` waits for its connection is worth showing: at least a hundredth
-/// of the time of its `pattern`.
+/// Returns whether the connect time of `hop` is worth showing: at least a hundredth of the time of
+/// its `pattern`.
 pub fn is_noticeable(hop: &Hop, pattern: &PathPattern) -> bool {
     mean_connect_time(hop) >= 0.01 * pattern.duration.mean && mean_connect_time(hop) > 0.0
 }
 
-/// The sum of the mean delays of `hop`.
+/// Returns the sum of the mean delays of `hop`.
 pub fn hop_time(hop: &Hop) -> f64 {
     mean_delays(hop).map(|(_, mean)| mean.max(0.0)).sum()
 }
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// A request that is handed on twice, and its answers.
+    /// A request that is forwarded twice, and its responses.
     fn chain() -> PathPattern {
         pattern(&[
             (None, 0.0, 0.0),
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn an_untraced_node_takes_the_time_of_both_ways() {
         let mut pattern = chain();
-        // The query is hop 2, its answer hop 3.
+        // The query is hop 2, its response hop 3.
         pattern.hops[2].network = None;
         let answer = &mut pattern.hops[3];
         (answer.node, answer.network, answer.untraced) = (None, None, delay(2.2));

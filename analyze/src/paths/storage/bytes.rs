@@ -1,7 +1,7 @@
-//! Numbers as bytes, small ones as few: what is kept of an instance is mostly small numbers, and
-//! there are many.
+//! Variable-length encoding of numbers: instances consist mostly of small numbers, and there are
+//! many.
 
-/// Appends `number`, seven bits a byte.
+/// Appends `number`, seven bits per byte.
 #[inline]
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -11,13 +11,13 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends `number`, small ones of either sign as few bytes.
+/// Appends `number`; small ones of either sign need few bytes.
 #[inline]
 pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put_number(out, (number << 1 ^ number >> 63) as u64);
 }
 
-/// Appends `number` as it is in memory.
+/// Appends the bytes of `number`, in little-endian order.
 #[inline]
 pub(crate) fn put_float(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(&number.to_le_bytes());
@@ -30,18 +30,18 @@ pub(crate) fn put_slice(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads what was put, in the same order. Beyond the end everything is zero.
+/// Reads the values that were put, in the same order. Beyond the end everything is zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathByteReader<'bytes>(pub(crate) &'bytes [u8]);
 
 impl<'bytes> PathByteReader<'bytes> {
-    /// Whether all was read.
+    /// Returns whether all was read.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Reads what [`put_number`] wrote.
+    /// Reads a number written by [`put_number`].
     #[inline]
     pub(crate) fn read_number(&mut self) -> u64 {
         let (mut number, mut shift) = (0, 0);
@@ -56,14 +56,14 @@ impl<'bytes> PathByteReader<'bytes> {
         number
     }
 
-    /// Reads what [`put_signed`] wrote.
+    /// Reads a number written by [`put_signed`].
     #[inline]
     pub(crate) fn read_signed(&mut self) -> i64 {
         let number = self.read_number();
         (number >> 1) as i64 ^ -((number & 1) as i64)
     }
 
-    /// Reads what [`put_float`] wrote.
+    /// Reads a number written by [`put_float`].
     #[inline]
     pub(crate) fn read_float(&mut self) -> f64 {
         match self.0.split_first_chunk() {
@@ -75,7 +75,7 @@ impl<'bytes> PathByteReader<'bytes> {
         }
     }
 
-    /// One byte.
+    /// Reads one byte.
     #[inline]
     pub(crate) fn read_byte(&mut self) -> u8 {
         match self.0.split_first() {
@@ -87,7 +87,7 @@ impl<'bytes> PathByteReader<'bytes> {
         }
     }
 
-    /// Reads what [`put_slice`] wrote.
+    /// Reads bytes written by [`put_slice`].
     #[inline]
     pub(crate) fn read_slice(&mut self) -> &'bytes [u8] {
         let length = (self.read_number() as usize).min(self.0.len());

@@ -1,4 +1,4 @@
-//! The instances as `paths.parquet` has them, one row a message in depth-first order: kept in the
+//! The instances as rows of `paths.parquet`, one row per message in depth-first order: kept in the
 //! order in which they were built until the numbers of their patterns are known, and then written.
 
 use std::path::Path;
@@ -14,8 +14,8 @@ use super::bytes::{PathByteReader, put_float, put_number, put_signed};
 use super::path_table;
 use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
 
-/// Bits below the depth of a message: it waited for its connection; it is told to be an answer, and
-/// to be one that failed.
+/// Bits below the depth of a message: its sender waited for the connection; it is known to be a
+/// response, and one that reports a failure.
 const CONNECTING: u64 = 1;
 const OUTCOME: u64 = 2;
 const ERROR: u64 = 4;
@@ -27,13 +27,13 @@ pub(crate) struct PathBlock {
     bytes: Vec<u8>,
     instances: u64,
     rows: usize,
-    /// The last root, from which the next is not far.
+    /// The last root, relative to which the next is stored.
     root: i64,
 }
 
 /// Writes instances into blocks.
 pub(crate) struct PathLogger {
-    /// Number to be added to that of a message.
+    /// Offset of message numbers.
     before: i64,
     block: PathBlock,
     full: Vec<PathBlock>,
@@ -45,8 +45,8 @@ impl PathLogger {
     }
 
     /// Adds a tree of messages with their depths. `connecting` is the time for which each sender
-    /// waited for its connection, and `is_error` whether what a message answers failed, where that
-    /// is known.
+    /// waited for its connection, and `is_error` returns whether the call failed that a message
+    /// answers, if known.
     pub(crate) fn push_tree(
         &mut self,
         tree: &[(u32, u32)],
@@ -82,7 +82,7 @@ impl PathLogger {
         }
     }
 
-    /// The blocks, in order.
+    /// Returns the blocks, in order.
     pub(crate) fn finish(mut self) -> Vec<PathBlock> {
         if self.block.instances > 0 {
             self.full.push(self.block);
@@ -93,7 +93,7 @@ impl PathLogger {
 
 /// All instances, in blocks.
 pub(crate) struct PathLog<'a> {
-    /// A block a partition.
+    /// One block per partition.
     store: PartitionStore<'a, u8>,
     /// Number of instances and rows of each block.
     sizes: Vec<(u64, usize)>,
@@ -110,8 +110,8 @@ impl<'a> PathLog<'a> {
         self.store.push_partition(block.bytes.as_slice().to_vec())
     }
 
-    /// Writes the table of paths, with the number of each instance's pattern, in groups of about
-    /// that many `rows`. `told` is whether it is known of any message what it does.
+    /// Writes the table of paths, with the number of each instance's pattern, in row groups of
+    /// about this many `rows`. `told` says whether operations are known for any message.
     pub(crate) fn write_table(
         self,
         patterns: &[u32],
@@ -136,8 +136,8 @@ impl<'a> PathLog<'a> {
         writer.finish()
     }
 
-    /// Blocks of each group of rows of the table. A group of several blocks has at most `most`
-    /// rows.
+    /// Returns the blocks of each row group of the table. A group of several blocks has at most
+    /// `most` rows.
     fn row_groups(&self, most: usize) -> Vec<BlockGroup> {
         let mut groups: Vec<BlockGroup> = Vec::new();
         let mut before = 0;
@@ -208,7 +208,7 @@ impl<'a> PathLog<'a> {
     }
 }
 
-/// Some blocks that follow each other.
+/// Consecutive blocks.
 struct BlockGroup {
     first: usize,
     end: usize,
@@ -231,7 +231,7 @@ struct PathRows {
 }
 
 impl PathRows {
-    /// The rows as columns; none are left.
+    /// Returns the rows as columns, and clears them.
     fn take_arrays(&mut self, told: bool) -> Vec<ArrayRef> {
         let PathRows { path, pattern, probability, depth, message, connecting, is_error } =
             std::mem::take(self);

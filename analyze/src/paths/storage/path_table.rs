@@ -1,5 +1,5 @@
-//! Path instances: trees of messages with the probability that they happened just so; as they are
-//! read from `paths.parquet`, one row a message of an instance, in depth-first order.
+//! Path instances: trees of messages with the probability that they happened in exactly this way;
+//! read from `paths.parquet`, one row per message of an instance, in depth-first order.
 
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::table::columns::{self, BatchColumns, nullable_field, required_field};
@@ -20,29 +20,28 @@ pub struct PathInstances {
 /// deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathInstance<'instances> {
-    /// Probability that it happened so (WAP5 section 5.1, step 3).
+    /// Probability that it happened in this way (WAP5 section 5.1, step 3).
     pub probability: f64,
     /// The number of its pattern.
     pub pattern: u32,
-    /// The messages in depth-first order, children by the time of their sending; the first is the
-    /// root.
+    /// The messages in depth-first order, children in the order of sending; the first is the root.
     pub messages: &'instances [u32],
     /// The depth of each message, 0 for the root.
     pub depths: &'instances [u32],
 }
 
 impl PathInstances {
-    /// Number of instances.
+    /// Returns the number of instances.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no instances.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The instance of that number.
+    /// Returns the instance with this number.
     pub fn get(&self, instance: usize) -> PathInstance<'_> {
         let first = if instance == 0 { 0 } else { self.ends[instance - 1] };
         let range = first..self.ends[instance];
@@ -54,7 +53,7 @@ impl PathInstances {
         }
     }
 
-    /// All of them, by number.
+    /// Returns all instances, by number.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PathInstance<'_>> + '_ {
         (0..self.len()).map(|instance| self.get(instance))
     }
@@ -62,7 +61,7 @@ impl PathInstances {
     /// Reads the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not such a table.
+    /// If it cannot be read, or is not such a table.
     pub fn read(path: impl Into<DataPath>) -> Result<PathInstances, PathError> {
         let path = &path.into();
         let mut instances = PathInstances::default();
@@ -120,12 +119,12 @@ impl PathInstances {
         self.depth.extend_from_slice(&others.depth);
     }
 
-    /// The number of the pattern of each instance, to be set.
+    /// Returns the pattern numbers of the instances for modification.
     pub(crate) fn patterns_mut(&mut self) -> &mut [u32] {
         &mut self.pattern
     }
 
-    /// Adds `by` to the messages after each `each` instances, once more each time.
+    /// Adds `by` to the messages after each `each` instances, cumulatively.
     pub(crate) fn shift_messages(&mut self, each: usize, by: u32) {
         let mut first = 0;
         for (instance, end) in self.ends.iter().enumerate() {
@@ -144,7 +143,7 @@ fn to_index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
     value.try_into().map_err(|why| PathError::malformed(path, why))
 }
 
-/// The columns; how calls ended among them where it is known what messages do.
+/// Returns the columns, including call outcomes if operations are known.
 pub(crate) fn path_schema(told: bool) -> SchemaRef {
     let mut fields = vec![
         required_field("path", DataType::Int64),
@@ -158,10 +157,10 @@ pub(crate) fn path_schema(told: bool) -> SchemaRef {
     columns::build_schema(fields)
 }
 
-/// How the columns are stored.
+/// Returns the encoding of a column.
 pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
-        // The same for all messages of an instance.
+        // Equal for all messages of an instance.
         "probability" | "is_error" => ColumnEncoding::Plain,
         _ => ColumnEncoding::Differences,
     }

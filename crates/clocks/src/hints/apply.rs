@@ -1,4 +1,4 @@
-//! The use of exchanges on clocks that messages have given.
+//! The use of exchanges on clocks that were estimated from messages.
 
 use crate::facts::HostFacts;
 use crate::hints::clock_groups::ClockGroups;
@@ -6,8 +6,8 @@ use crate::hints::exchanges::ClockHints;
 use crate::hints::{check, join};
 use crate::model::{ClockModel, HintSummary};
 
-/// Uses `hints` on clocks that were estimated by messages: joins what no message connects, and says
-/// whether they agree with messages where these connect.
+/// Uses `hints` on clocks that were estimated from messages: joins clocks that no message connects,
+/// and states whether hints and messages agree for the others.
 pub(crate) fn apply_hints(
     mut clocks: ClockModel,
     hosts: &[HostFacts],

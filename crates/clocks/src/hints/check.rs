@@ -1,18 +1,18 @@
-//! Whether the timestamps exchanged with the collector agree with the messages, where these connect
-//! hosts.
+//! Checks whether the timestamps exchanged with the collector agree with the messages, for hosts
+//! that messages connect.
 //!
-//! On the common time of a group, as messages have it, all its clocks are one. So by the exchanges,
-//! too, each must be where the others are, as far as both are known; a clock that is not was
-//! matched wrongly, or set unseen, or its exchanges are another clock's; or a host lies. Nothing is
-//! corrected by that, but whom the most agree with is believed, and where nobody has a majority,
-//! none is.
+//! On the common time of a group, as estimated from messages, all its clocks are equal. So by the
+//! exchanges, too, each must equal the others, within the known uncertainties; a clock that does
+//! not was matched wrongly, or set unseen, or its exchanges are another clock's; or a host lies.
+//! The check corrects nothing, but the clock that most agree with is trusted, and without a
+//! majority, none is.
 
 use crate::hints::clock_groups::{ClockGroups, solve_star};
 use crate::hints::majority::find_majority;
 use crate::model::{ClockModel, HintCheck, HostClock};
 use crate::tuning::MISFIT_NS;
 
-/// Holds the exchanges of each group with two clocks or more against its messages.
+/// Compares the exchanges of each group of two clocks or more with its messages.
 pub(crate) fn check_hints(grouped: &ClockGroups, clocks: &mut ClockModel) {
     let hinted: Vec<usize> =
         (0..grouped.hosts.len()).filter(|host| grouped.exchange_count(*host) > 0).collect();
@@ -33,22 +33,22 @@ pub(crate) fn check_hints(grouped: &ClockGroups, clocks: &mut ClockModel) {
     }
 }
 
-/// A clock of a group, and those hosts with exchanges that it is the clock of.
+/// A clock of a group, and its hosts with exchanges.
 struct GroupMember {
     clock: usize,
     hosts: Vec<usize>,
 }
 
 impl GroupMember {
-    /// How far it may be off by messages.
+    /// Returns its uncertainty by messages.
     fn uncertainty(&self, grouped: &ClockGroups, clocks: &ClockModel) -> Option<i64> {
         grouped.host_uncertainty(clocks, *self.hosts.first()?)
     }
 }
 
 fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupMember]) {
-    // The surest is what the others are held against: that which the group is compared with, if it
-    // has exchanges.
+    // The others are compared with the most certain clock: the one that the group is compared with,
+    // if it has exchanges.
     let sureness =
         |place: &usize| members[*place].uncertainty(grouped, clocks).map_or((1, 0), |off| (0, off));
     let Some(surest) = (0..members.len()).min_by_key(sureness).filter(|_| members.len() > 1) else {
@@ -56,7 +56,8 @@ fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupM
     };
     let mut checks = compare_members(surest, grouped, clocks, members);
     if !is_majority(&checks) {
-        // It may be the surest that is wrong, or lies: then what most others say is right.
+        // The most certain clock may be the wrong one, or lie: then the majority of the others is
+        // right.
         let told = |check: &Option<HintCheck>| check.as_ref().map(difference_range);
         let known: Vec<(usize, [i64; 2])> = checks
             .iter()
@@ -69,7 +70,7 @@ fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupM
         let agreeing = agreeing.iter().filter_map(|place| Some(known.get(*place)?.0));
         match agreeing.min_by_key(sureness) {
             Some(base) => checks = compare_members(base, grouped, clocks, members),
-            // That they disagree does not say who is wrong, so none is believed.
+            // Disagreement does not show which is wrong, so none is trusted.
             None => {
                 let of_surest = checks
                     .iter()
@@ -95,7 +96,7 @@ fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupM
     }
 }
 
-/// The name of a host of the member that this check is of.
+/// Returns the name of a host of the member with this check.
 fn member_name(
     clocks: &ClockModel,
     members: &[GroupMember],
@@ -107,21 +108,22 @@ fn member_name(
     host.map_or(String::new(), |host| clocks.hosts[*host].host.clone())
 }
 
-/// Whether the one that all are held against agrees with more than half of them, itself included.
+/// Returns whether the clock that all are compared with agrees with more than half of them, itself
+/// included.
 fn is_majority(checks: &[Option<HintCheck>]) -> bool {
     let known = checks.iter().flatten().count() + 1;
     let agreeing = checks.iter().flatten().filter(|check| !check.contradicts).count() + 1;
     agreeing * 2 > known
 }
 
-/// Between what the difference lies.
+/// Returns the bounds of the difference.
 fn difference_range(check: &HintCheck) -> [i64; 2] {
     let HintCheck { difference_ns, within_ns, .. } = check;
     [difference_ns.saturating_sub(*within_ns), difference_ns.saturating_add(*within_ns)]
 }
 
-/// What each member's exchanges say of its clock, held against those of the member at `base`;
-/// nothing where that is not known, and of that one.
+/// Compares each member's clock by its exchanges with that of the member at `base`; `None` if
+/// unknown, and for `base` itself.
 fn compare_members(
     base: usize,
     grouped: &ClockGroups,
@@ -163,8 +165,8 @@ fn compare_members(
     checks
 }
 
-/// When there were both messages and exchanges of a clock, on the common clock of its group; or
-/// else the moment of its messages that is nearest to the exchanges.
+/// Returns the time with both messages and exchanges of a clock, on the common clock of its group;
+/// or else the moment of its messages that is nearest to the exchanges.
 fn common_span(
     grouped: &ClockGroups,
     clocks: &ClockModel,
@@ -178,7 +180,7 @@ fn common_span(
     Some([begin, end])
 }
 
-/// By how much `line` is off from nothing at most, within `span`.
+/// Returns the greatest deviation of `line` from zero within `span`.
 fn max_deviation(line: &HostClock, [first, last]: [i64; 2]) -> i64 {
     let inside = |at: &i64| (first..=last).contains(at);
     let steps = line.steps.iter().flat_map(|step| [step.at.saturating_sub(1), step.at]);

@@ -8,7 +8,7 @@ use crate::model::{ClockModel, HostClock};
 use crate::pairs::pair;
 use crate::samples::{ClockSample, ClockSamples};
 
-/// The clocks as messages have them, and the exchanges: what both parts of their use look at.
+/// The clocks as estimated from messages, and the exchanges: the input of both of their uses.
 pub(crate) struct ClockGroups<'a> {
     pub(crate) hosts: &'a [HostFacts],
     /// The clock of each host.
@@ -21,34 +21,36 @@ pub(crate) struct ClockGroups<'a> {
 }
 
 impl ClockGroups<'_> {
-    /// The clock that the group of a host is compared with.
+    /// Returns the clock that the group of a host is compared with.
     pub(crate) fn group_root(&self, host: usize) -> Option<usize> {
         self.clock_of.get(host).and_then(|clock| self.root_of.get(*clock)).copied()
     }
 
-    /// Whether all that is known of the host's group is on its own clock.
+    /// Returns whether the host's own clock is the one of its group.
     pub(crate) fn is_root(&self, host: usize) -> bool {
         self.clock_of.get(host).copied() == self.group_root(host)
     }
 
-    /// How many exchanges a host has.
+    /// Returns the number of exchanges of a host.
     pub(crate) fn exchange_count(&self, host: usize) -> u64 {
         self.hints.of_host.get(host).map_or(0, |hinted| hinted.exchanges)
     }
 
-    /// Half of the least round trip of any of `hosts`: no exchange tells more than that.
+    /// Returns half of the least round trip of any of `hosts`: no exchange is more precise than
+    /// that.
     pub(crate) fn min_half_trip(&self, hosts: &[usize]) -> i64 {
         let hinted = hosts.iter().filter_map(|host| self.hints.of_host.get(*host));
         let trips = hinted.filter(|hinted| hinted.exchanges > 0).map(|hinted| hinted.round_trip_ns);
         trips.min().map_or(0, |trip| trip - trip / 2)
     }
 
-    /// How far a host's time on its group's common clock may be off.
+    /// Returns the uncertainty of a host's time on its group's common clock.
     pub(crate) fn host_uncertainty(&self, clocks: &ClockModel, host: usize) -> Option<i64> {
         if self.is_root(host) { Some(0) } else { clocks.hosts.get(host)?.uncertainty_ns }
     }
 
-    /// When there was something of a host, on the common clock of its group.
+    /// Returns the time from the first to the last event of a host, on the common clock of its
+    /// group.
     pub(crate) fn host_span(&self, clocks: &ClockModel, host: usize) -> Option<[i64; 2]> {
         let facts = self.hosts.get(host).filter(|facts| (facts.first, facts.last) != (0, 0))?;
         let [first, last] =
@@ -56,7 +58,7 @@ impl ClockGroups<'_> {
         Some([first, last.max(first)])
     }
 
-    /// When a host had exchanges, on the common clock of its group.
+    /// Returns the time of a host's exchanges, on the common clock of its group.
     pub(crate) fn hinted_span(&self, clocks: &ClockModel, host: usize) -> Option<[i64; 2]> {
         let pairs = self.hints.samples.pair_minima();
         let of_host = pairs.iter().filter(|pair| pair.from.min(pair.to) as usize == host);
@@ -70,9 +72,9 @@ impl ClockGroups<'_> {
         times.map(|time| [time; 2]).reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
     }
 
-    /// The exchanges as messages between the collector, number 0, and nodes from 1 on: those that
-    /// `node` gives a host, with how far its time on the common clock of its group may be off.
-    /// A node that has no exchanges has no messages.
+    /// Returns the exchanges as messages between the collector, number 0, and nodes from 1 on:
+    /// `node` returns the node of a host, and the uncertainty of its time on the common clock of
+    /// its group. A node without exchanges has no messages.
     pub(crate) fn star_samples(
         &self,
         clocks: &ClockModel,
@@ -85,7 +87,7 @@ impl ClockGroups<'_> {
             let host = if is_question { pair.from } else { pair.to } as usize;
             let Some((node, off)) = node(host) else { continue };
             for ClockSample { sent, received } in &pair.points {
-                // What it may be off by is as if the message had taken so much longer.
+                // The uncertainty is treated as if the message had taken that much longer.
                 if is_question {
                     star.add_message(
                         node as u32,
@@ -107,8 +109,8 @@ impl ClockGroups<'_> {
     }
 }
 
-/// Solves a star of nodes around the collector: each node's clock against that of `root`, which is
-/// told for the times `spans`.
+/// Solves a star of nodes around the collector: each node's clock against that of `root`, with
+/// uncertainties for the times `spans`.
 pub(crate) fn solve_star(
     star: &ClockSamples,
     root: usize,

@@ -1,13 +1,12 @@
-//! A clock that is known against a second one, which is known against a third: the first against
-//! the third.
+//! Composition of a clock known against a second one, which is known against a third: the first
+//! against the third.
 
 use crate::model::{HostClock, HostClockStep};
 
-/// The clock `host`, known on the common time of a group, on the time of the clock that `group` is
-/// known against. `at` is when its offset is told. How far it may be off, and how that was found,
-/// is for the caller to say.
+/// Composes the clock `host`, known on the common time of a group, with the clock that `group` is
+/// known against. The offset is given at `at`. Uncertainty and source are set by the caller.
 pub(crate) fn compose_clocks(host: &HostClock, group: &HostClock, at: i64) -> HostClock {
-    // Either's steps, in order: how many of each are behind it.
+    // Steps of both, in order: how many of each precede.
     let of_group = group.steps.iter().map(|step| (step.at, step.within_ns, true));
     let of_host = host.steps.iter().map(|step| (group.common_time(step.at), step.within_ns, false));
     let mut breaks: Vec<(i64, i64, bool)> = of_group.chain(of_host).collect();
@@ -87,7 +86,7 @@ mod tests {
         assert_eq!([1_999, 2_000, 4_000].map(|at| both.shown_time(at)), [3_049, 3_550, 5_557]);
     }
 
-    /// A clock, with steps that do not bring back times that it showed.
+    /// A clock, with steps that never repeat a time that it showed.
     fn any_clock() -> impl Strategy<Value = HostClock> {
         let steps =
             proptest::collection::vec((1..1_000_000_i64, 0..1_000_000_i64, -200.0..200.0), 0..4);
@@ -105,7 +104,7 @@ mod tests {
     }
 
     proptest! {
-        /// What it shows is what the one shows when the other does, but for rounding and at the
+        /// Composition equals the two clocks applied in sequence, except for rounding and at the
         /// steps themselves.
         #[test]
         fn it_shows_what_both_show(host in any_clock(), group in any_clock(), at in 0..1_000_000_i64, time in 0..2_000_000_i64) {

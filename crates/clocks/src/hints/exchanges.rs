@@ -1,28 +1,28 @@
-//! What hosts and the collector showed each other, for its use beside the messages (`join`,
+//! Timestamps that hosts and the collector exchanged, for use in addition to the messages (`join`,
 //! `check`).
 //!
 //! The collector's clock is one more in the graph of clocks, of a host without a log, and each
-//! exchange is two messages: the host's question and the collector's answer. But messages between
-//! hosts are better evidence, as an exchange may wait behind the data that is being shipped. So the
-//! clocks are estimated by messages first, as if there were no exchanges; what they connect is a
-//! group with one common time. Exchanges only tell how the times of groups differ, and whether they
-//! agree with the messages.
+//! exchange is two messages: the host's request and the collector's response. But messages between
+//! hosts are better evidence, since an exchange may wait for data that is being shipped. So the
+//! clocks are estimated from messages first, without exchanges; connected clocks are a group with
+//! one common time. Exchanges only show how the times of groups differ, and whether they agree with
+//! the messages.
 
 use crate::model::HintSummary;
 use crate::samples::ClockSamples;
 
-/// The exchanges of all hosts, in bounded memory however many were added.
+/// The exchanges of all hosts, in bounded memory however many are added.
 #[derive(Clone, Debug, Default)]
 pub struct ClockHints {
     hosts: usize,
-    /// The collector has the number behind the last host's.
+    /// The collector has the number after the last host's.
     pub(crate) samples: ClockSamples,
-    /// Of each host; what there is to say of agreement is not known yet.
+    /// By host; the check is not known yet.
     pub(crate) of_host: Vec<HintSummary>,
 }
 
 impl ClockHints {
-    /// None yet, of hosts with the numbers below `hosts`.
+    /// Creates an empty collection for hosts with numbers below `hosts`.
     pub fn new(hosts: usize) -> ClockHints {
         ClockHints {
             hosts,
@@ -32,8 +32,8 @@ impl ClockHints {
     }
 
     /// Adds an exchange of the host number `host`: when it sent, when the collector received and
-    /// sent, and when it received. What cannot be, as the round trip would be less than nothing, is
-    /// counted as damaged.
+    /// sent, and when it received. An impossible one, with a negative round trip, is counted as
+    /// damaged.
     pub fn add_exchange(&mut self, host: u32, [sent, received, answered, back]: [i64; 4]) {
         let Some(of_host) = self.of_host.get_mut(host as usize) else { return };
         let round_trip = (|| {
@@ -65,7 +65,7 @@ impl ClockHints {
         self.of_host.get_mut(host as usize).into_iter().for_each(|of_host| of_host.left_out += 1);
     }
 
-    /// Adds what `other` holds. The order in which hints are merged makes no difference.
+    /// Adds the contents of `other`. The order in which hints are merged makes no difference.
     pub fn merge_hints(&mut self, other: ClockHints) {
         self.samples.merge_samples(other.samples);
         for (mine, theirs) in self.of_host.iter_mut().zip(other.of_host) {
@@ -78,7 +78,7 @@ impl ClockHints {
         }
     }
 
-    /// Whether there is any exchange.
+    /// Returns whether there are no exchanges.
     pub fn is_empty(&self) -> bool {
         self.of_host.iter().all(|host| host.exchanges == 0)
     }

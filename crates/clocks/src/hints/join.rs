@@ -1,9 +1,10 @@
-//! Groups of hosts that no message connects become related by way of the collector, with which
-//! their hosts exchanged timestamps.
+//! Relates groups of hosts that no message connects by way of the collector, with which their hosts
+//! exchanged timestamps.
 //!
 //! A group has one common time already, that of the clock it is compared with, so all exchanges of
-//! its hosts are exchanges between that and the collector's clock, each as much less sure as its
-//! host's time on the common clock is. What messages say within a group stays as it is.
+//! its hosts are exchanges between that and the collector's clock, each with the additional
+//! uncertainty of its host's time on the common clock. Relations within a group remain as estimated
+//! from messages.
 
 use crate::hints::clock_groups::{ClockGroups, solve_star};
 use crate::hints::compose::compose_clocks;
@@ -14,9 +15,9 @@ struct HostGroup {
     /// The clock that they are compared with.
     root: usize,
     hosts: Vec<usize>,
-    /// The hosts whose exchanges are used.
+    /// The hosts with exchanges that are used.
     used: Vec<usize>,
-    /// Whether it is known how far these may be off.
+    /// Whether the uncertainties of these are known.
     is_bounded: bool,
 }
 
@@ -26,8 +27,8 @@ impl HostGroup {
     }
 }
 
-/// Puts all groups with exchanges on the common clock of one of them: the reference's or, where
-/// that has none, the one with most hosts.
+/// Puts all groups with exchanges on the common clock of one of them: the reference's or, if that
+/// has none, the one with most hosts.
 pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
     let groups = host_groups(grouped, clocks);
     let hinted = |group: &HostGroup| !group.used.is_empty();
@@ -58,8 +59,8 @@ pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
     }
     let found = solve_star(&star, chosen + 1, &spans);
     let against = groups[chosen].hosts.first().map(|host| clocks.hosts[*host].against.clone());
-    // When offsets are told: when the others' are, or, where no message tells of the clock that all
-    // is compared with, when that was first seen.
+    // Time of the offsets: that of the others' or, if no message involves the common clock, when
+    // that was first seen.
     let root = groups[chosen].hosts.iter().copied().find(|host| grouped.is_root(*host));
     let at = root.map_or(0, |root| {
         let facts = &grouped.hosts[root];
@@ -95,7 +96,7 @@ pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
     }
 }
 
-/// All groups, in the order of their clocks.
+/// Returns all groups, in the order of their clocks.
 fn host_groups(grouped: &ClockGroups, clocks: &ClockModel) -> Vec<HostGroup> {
     let mut groups: Vec<HostGroup> = Vec::new();
     for host in 0..grouped.hosts.len().min(clocks.hosts.len()) {
@@ -111,7 +112,8 @@ fn host_groups(grouped: &ClockGroups, clocks: &ClockModel) -> Vec<HostGroup> {
         }
     }
     for group in &mut groups {
-        // Where exchanges contradict messages, one of them is wrong, and there may be others.
+        // If exchanges contradict messages, one of them is wrong, and other exchanges may be
+        // usable.
         let contradicts = |host: usize| {
             let check = clocks.hosts[host].hints.as_ref().and_then(|hinted| hinted.check.as_ref());
             check.is_some_and(|check| check.contradicts)
@@ -120,7 +122,7 @@ fn host_groups(grouped: &ClockGroups, clocks: &ClockModel) -> Vec<HostGroup> {
         let bounded = |host: &&usize| grouped.host_uncertainty(clocks, **host).is_some();
         group.used = group.hosts.iter().filter(hinted).filter(bounded).copied().collect();
         if group.used.is_empty() {
-            // Better by what is known of one side only than not at all.
+            // A one-sided estimate is better than none.
             group.used = group.hosts.iter().filter(hinted).copied().collect();
             group.is_bounded = false;
         }
@@ -128,7 +130,7 @@ fn host_groups(grouped: &ClockGroups, clocks: &ClockModel) -> Vec<HostGroup> {
     groups
 }
 
-/// Puts the times of the messages that a group's clocks rest on, on the clock that it is compared
+/// Puts the times of the messages that support a group's clocks on the clock that it is compared
 /// with now.
 fn on_common_clock(
     grouped: &ClockGroups,

@@ -1,11 +1,11 @@
-//! Which of several statements about one thing most agree with, as NTP chooses among its servers
-//! (RFC 5905, section 11.2.1): each says between what the truth lies, and what lies between the
-//! bounds of more than half of them is believed.
+//! Finds which of several statements about one value most agree with, as NTP chooses among its
+//! servers (RFC 5905, section 11.2.1): each gives bounds of the truth, and the intersection of the
+//! bounds of more than half of them is trusted.
 
-/// The places of the statements that agree, where they are more than half. Each statement is
+/// Returns the indices of the statements that agree, if they are more than half. Each statement is
 /// `[least, greatest]`.
 pub(crate) fn find_majority(statements: &[[i64; 2]]) -> Option<Vec<usize>> {
-    // Bounds in order; where one begins where another ends, both hold there.
+    // Bounds in order; if one begins where another ends, both hold there.
     let mut bounds: Vec<(i64, bool)> = Vec::with_capacity(2 * statements.len());
     bounds.extend(
         statements.iter().flat_map(|[least, greatest]| [(*least, false), (*greatest, true)]),

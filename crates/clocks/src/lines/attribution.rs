@@ -1,10 +1,10 @@
-//! Whose clock it was: a change in the difference of two clocks is given to one of them.
+//! Attribution of a change in the difference of two clocks to one of them.
 //!
-//! A clock that is set is seen to be set by all that talk to it, in the same moment. So of all
-//! clocks that could have made some of the changes, the one that explains most is taken, less those
-//! partners who talked to it through that moment and saw nothing; then what it explains is set
-//! aside, and so on. Among equals it is the one that the time axis speaks for (see `segments`), and
-//! never the reference if it can be another.
+//! When a clock is set, all hosts that communicate with its host see it at the same moment. So of
+//! all clocks that could have made some of the changes, the one that explains most is taken, minus
+//! its partners with messages through that moment and no change; then the changes that it explains
+//! are removed, and so on. Among equals it is the one that the time axis supports (see `segments`),
+//! and never the reference if it can be another.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,38 +17,38 @@ use crate::tuning::{MISFIT_NS, SAME_STEP_NS};
 /// A change of one pair, as it would be if one of its clocks had made it.
 #[derive(Clone, Copy, Debug)]
 struct StepCandidate {
-    /// Which change: pair and place.
+    /// Which change: pair and index.
     change: (usize, usize),
     /// The clock that would have made it.
     clock: usize,
     /// The other one.
     partner: usize,
-    /// When, on this clock's time as if it had never been set: between these.
+    /// Bounds of the time of the step, on this clock as if it had never been set.
     between: [i64; 2],
-    /// By how much the clock would have been set forward.
+    /// Amount by which the clock would have been set forward.
     jump: i64,
-    /// The time axis speaks for this clock.
+    /// Whether the time axis supports this clock.
     is_likely: bool,
-    /// How many partners should have seen it and did not.
+    /// Number of partners that should have seen it and did not.
     missed: i64,
 }
 
-/// What makes one candidate better than another, the most important first.
+/// Order of candidates, the most important criterion first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CandidateRank {
-    /// The number of partners whose changes it explains, less those that saw nothing.
+    /// The number of partners with changes that it explains, minus those that saw nothing.
     support: i64,
-    /// Whether the time axis speaks for this clock.
+    /// Whether the time axis supports this clock.
     is_likely: bool,
-    /// Whether the clock is another one than the reference.
+    /// Whether the clock is not the reference.
     is_no_reference: bool,
     /// The clock: of equal candidates the one with the smallest number.
     clock: Reverse<usize>,
-    /// The change, pair and place: of equal candidates the first.
+    /// The change, pair and index: of equal candidates the first.
     change: Reverse<(usize, usize)>,
 }
 
-/// The pieces of each of `clocks` clocks.
+/// Returns the pieces of each of `clocks` clocks.
 pub(crate) fn attribute_changes(
     pairs: &[ClockPair],
     segments: &[DifferenceSegments],
@@ -76,8 +76,7 @@ pub(crate) fn attribute_changes(
         else {
             continue;
         };
-        // The first times before a change and the last behind one, by which the pieces are told
-        // apart.
+        // The first times before a change and the last after one, which separate the pieces.
         for (place, mark) in pair.timestamps.iter().enumerate() {
             let at = mark.as_bound(segments.second, segments.origin).at;
             if segments.strays.binary_search(&place).is_ok() {
@@ -118,7 +117,7 @@ pub(crate) fn attribute_changes(
         if !of_clock[best.clock].iter().any(|candidate| candidate.change == best.change) {
             continue;
         }
-        // What was explained since can only have made it less.
+        // Changes explained since can only have lowered it.
         let now = rank(&best, &of_clock);
         if now < old {
             queue.push((now, number));
@@ -136,7 +135,7 @@ pub(crate) fn attribute_changes(
     steps.into_iter().zip(shown).map(|(steps, shown)| ClockPieces::new(shown, steps)).collect()
 }
 
-/// The step that all of `same` saw.
+/// Returns the step that all of `same` saw.
 fn merge_steps(best: &StepCandidate, same: &[StepCandidate]) -> StepTime {
     let latest = same.iter().map(|candidate| candidate.between[0]).max().unwrap_or(best.between[0]);
     let earliest =
@@ -147,7 +146,7 @@ fn merge_steps(best: &StepCandidate, same: &[StepCandidate]) -> StepTime {
     StepTime { between: [latest.min(earliest), latest.max(earliest)], jump }
 }
 
-/// Both ways to explain each change of a pair.
+/// Returns both ways to explain each change of a pair.
 fn step_candidates(
     number: usize,
     pair: &ClockPair,
@@ -174,7 +173,7 @@ fn step_candidates(
 }
 
 impl StepCandidate {
-    /// Whether one setting of the clock explains both.
+    /// Returns whether one setting of the clock explains both.
     fn is_same(&self, other: &StepCandidate) -> bool {
         let tolerance = (2.0 * MISFIT_NS) as i64 + (self.jump / 10).saturating_abs();
         self.clock == other.clock
@@ -183,8 +182,8 @@ impl StepCandidate {
             && (self.jump.saturating_sub(other.jump)).saturating_abs() <= tolerance
     }
 
-    /// How many pairs of this clock had messages before and behind and no change, whatever its
-    /// size.
+    /// Returns the number of pairs of this clock with messages before and after and no change of
+    /// any size.
     fn missed_pairs(&self, talks: &[ContactTimes], all: &[StepCandidate]) -> i64 {
         let [before, behind] = self.between;
         let is_quiet = |talk: &&ContactTimes| {
@@ -197,8 +196,8 @@ impl StepCandidate {
     }
 }
 
-/// What the first or the second clock of a pair would show at a time on the pair's axis, if it had
-/// never been set.
+/// Returns the time that the first or the second clock of a pair would show at a time on the pair's
+/// axis, if it had never been set.
 fn on_clock(segments: &DifferenceSegments, is_second: bool, at: f64) -> i64 {
     let DifferenceSegments { second, origin, ref lines, .. } = *segments;
     let axis = origin.at.saturating_add(at as i64);
@@ -213,7 +212,7 @@ fn on_clock(segments: &DifferenceSegments, is_second: bool, at: f64) -> i64 {
     }
 }
 
-/// From when to when, on its axis, a pair had messages in both directions.
+/// Returns the time, on its axis, in which a pair had messages in both directions.
 fn two_way_span(pair: &ClockPair, segments: &DifferenceSegments) -> [f64; 2] {
     let mut times = [[f64::MAX, f64::MIN]; 2];
     for mark in &pair.timestamps {
@@ -224,7 +223,7 @@ fn two_way_span(pair: &ClockPair, segments: &DifferenceSegments) -> [f64; 2] {
     [times[0][0].max(times[1][0]), times[0][1].min(times[1][1])]
 }
 
-/// When a clock was talked to, on its time as if it had never been set.
+/// Time in which a clock had messages, on this clock as if it had never been set.
 #[derive(Clone, Copy, Debug)]
 struct ContactTimes {
     pair: usize,

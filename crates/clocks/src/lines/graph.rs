@@ -1,9 +1,8 @@
-//! All clocks at once: pieces of clocks are the nodes of a graph, the messages between two of them
-//! an edge.
+//! Graph of all clocks: pieces of clocks are the nodes, the messages between two of them an edge.
 //!
-//! A first line for each node comes along the tree of least uncertainty from the reference. Being
-//! one line a node, the lines agree around every cycle; what they do not yet is to explain the
-//! edges that the tree left out, which `refine` sees to.
+//! A first line for each node comes along the tree of least uncertainty from the reference. With
+//! one line per node, the lines agree around every cycle; but they do not yet explain the edges
+//! outside the tree, which `refine` adds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +23,7 @@ pub(crate) struct PieceNode {
 /// The messages between two nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceEdge {
-    /// The nodes whose times are the marks' `a` and `b`.
+    /// The nodes with the times `a` and `b` of the marks.
     pub(crate) nodes: [usize; 2],
     pub(crate) timestamps: Vec<TimestampPair>,
 }
@@ -42,8 +41,8 @@ pub(crate) struct ClockGraph {
     pub(crate) origin: i64,
 }
 
-/// How a clock runs: `t` nanoseconds behind the graph's origin it shows `origin + t + offset + rest
-/// + skew * t`.
+/// The rate of a clock: `t` nanoseconds after the graph's origin it shows `origin + t + offset +
+/// rest + skew * t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ClockRate {
     pub(crate) offset: i64,
@@ -52,26 +51,26 @@ pub(crate) struct ClockRate {
 }
 
 impl ClockRate {
-    /// The common time, since `origin`, at which the clock shows `time`.
+    /// Returns the common time, since `origin`, at which the clock shows `time`.
     pub(crate) fn common_time(&self, origin: i64, time: i64) -> f64 {
         let shown = time.saturating_sub(origin).saturating_sub(self.offset);
         (shown as f64 - self.rest) / (1.0 + self.skew)
     }
 
-    /// What the clock shows at a common time.
+    /// Returns the time that the clock shows at a common time.
     pub(crate) fn shown_time(&self, origin: i64, at: i64) -> i64 {
         let elapsed = at.saturating_sub(origin);
         let gained = (self.rest + self.skew * elapsed as f64).round() as i64;
         at.saturating_add(self.offset).saturating_add(gained)
     }
 
-    /// By how much more the clock shows than `other`, at a common time since the origin.
+    /// Returns by how much the clock is ahead of `other`, at a common time since the origin.
     pub(crate) fn ahead_of(&self, at: f64, other: &ClockRate) -> f64 {
         let offset = self.offset.saturating_sub(other.offset) as f64;
         offset + self.rest - other.rest + (self.skew - other.skew) * at
     }
 
-    /// The clock that runs ahead of this one by a line over common time.
+    /// Returns the clock that runs ahead of this one by a line over common time.
     pub(crate) fn plus_line(&self, line: StraightLine) -> ClockRate {
         ClockRate {
             offset: self.offset,
@@ -81,7 +80,7 @@ impl ClockRate {
         .round_offset()
     }
 
-    /// With whole nanoseconds in the offset, so that the rest stays small.
+    /// Moves whole nanoseconds into the offset, so that the rest stays small.
     fn round_offset(self) -> ClockRate {
         let whole = self.rest.round();
         ClockRate {
@@ -93,8 +92,8 @@ impl ClockRate {
 }
 
 impl ClockGraph {
-    /// The graph of `pieces` (those of each clock) and `pairs`. `origin` is a time of the reference
-    /// clock.
+    /// Builds the graph of `pieces` (those of each clock) and `pairs`. `origin` is a time of the
+    /// reference clock.
     pub(crate) fn new(
         pairs: &[ClockPair],
         segments: &[DifferenceSegments],
@@ -143,8 +142,8 @@ impl ClockGraph {
         ClockGraph { nodes, edges, of_node, jumps, origin }
     }
 
-    /// A first rate for each node that there is a way to from the node `reference`, and the order
-    /// in which they were reached.
+    /// Returns a first rate for each node that can be reached from the node `reference`, and the
+    /// order in which they were reached.
     pub(crate) fn align_nodes(&self, reference: usize) -> (Vec<Option<ClockRate>>, Vec<usize>) {
         let lines: Vec<Option<(f64, AxisOrigin, StraightLine)>> =
             self.edges.iter().map(PieceEdge::edge_line).collect();
@@ -174,7 +173,7 @@ impl ClockGraph {
                     }
                 }
             }
-            // A piece that no message leads to goes on as another one of its clock.
+            // A piece without messages continues another one of its clock.
             let lost =
                 (0..self.nodes.len()).filter(|node| rates[*node].is_none()).find_map(|node| {
                     let siblings = (0..self.nodes.len())
@@ -190,9 +189,9 @@ impl ClockGraph {
         (rates, order)
     }
 
-    /// The rate of an edge's second clock from its first one's.
+    /// Returns the rate of an edge's second clock, given its first one's.
     fn second_rate(&self, first: ClockRate, origin: AxisOrigin, line: &StraightLine) -> ClockRate {
-        // Where on the edge's axis the common origin is.
+        // Position of the common origin on the edge's axis.
         let shown = self.origin.saturating_add(first.offset).saturating_sub(origin.at);
         ClockRate {
             offset: first.offset.saturating_add(origin.difference),
@@ -202,7 +201,7 @@ impl ClockGraph {
         .round_offset()
     }
 
-    /// The rate of an edge's first clock from its second one's.
+    /// Returns the rate of an edge's first clock, given its second one's.
     fn first_rate(&self, second: ClockRate, origin: AxisOrigin, line: &StraightLine) -> ClockRate {
         // The first clock shows `origin.at + w`, the second `origin.at + origin.difference + w +
         // line(w)`.
@@ -219,7 +218,7 @@ impl ClockGraph {
 }
 
 impl PieceEdge {
-    /// The line of this edge alone, over the first node's clock, and how uncertain it is.
+    /// Returns the line of this edge alone, over the first node's clock, and its uncertainty.
     fn edge_line(&self) -> Option<(f64, AxisOrigin, StraightLine)> {
         let origin = AxisOrigin::from_marks(&self.timestamps, false);
         let fit = fit_marks(self.timestamps.iter(), false, origin)?;
@@ -238,7 +237,7 @@ impl PieceEdge {
     }
 }
 
-/// Rates in an order, any order, for the queue.
+/// Rates with some total order, for the queue.
 type RateBits = (i64, u64, u64);
 
 impl ClockRate {

@@ -1,17 +1,17 @@
-//! The pieces of a clock between its steps, and in which of them a time is.
+//! The pieces of a clock between its steps, and the piece of a given time.
 //!
-//! A clock that was set forward never showed the times between; one that was set back showed some
-//! times twice. What a step does is thus told by where each piece begins and ends on the clock
+//! A clock that was set forward never showed the times in between; one that was set back showed
+//! some times twice. A step is thus described by the begin and end of each piece on the clock
 //! itself.
 
 use crate::tuning::STEP_MARGIN_NS;
 
-/// A clock was set, or its rate changed.
+/// A setting of a clock, or a change of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepTime {
-    /// When, on this clock as if it had never been set, in nanoseconds: between these two times.
+    /// Bounds of its time, on this clock as if it had never been set, in nanoseconds.
     pub(crate) between: [i64; 2],
-    /// By how much it was set forward, in nanoseconds.
+    /// Amount by which it was set forward, in nanoseconds.
     pub(crate) jump: i64,
 }
 
@@ -27,24 +27,24 @@ pub(crate) struct ClockPieces {
 }
 
 impl ClockPieces {
-    /// A clock with these steps, that showed first the one and last the other time of `shown`.
+    /// Creates a clock with these steps and with `shown` as its first and last time.
     pub(crate) fn new(shown: [i64; 2], mut steps: Vec<StepTime>) -> ClockPieces {
         steps.sort_by_key(|step| (step.between, step.jump));
         ClockPieces { since: shown[0], until: shown[1], steps }
     }
 
-    /// How many there are.
+    /// Returns the number of pieces.
     pub(crate) fn len(&self) -> usize {
         self.steps.len() + 1
     }
 
-    /// By how much the clock was set forward before a piece, all in all.
+    /// Returns the total amount by which the clock was set forward before a piece.
     pub(crate) fn shift_before(&self, piece: usize) -> i64 {
         self.steps.iter().take(piece).fold(0, |sum, step| sum.saturating_add(step.jump))
     }
 
-    /// The piece of a time that the clock showed; `None` where it may be in several, or is too near
-    /// a step.
+    /// Returns the piece of a time that the clock showed; `None` if it may be in several, or is too
+    /// near a step.
     pub(crate) fn piece_at(&self, time: i64) -> Option<usize> {
         if self.steps.is_empty() {
             return Some(0);
@@ -56,7 +56,7 @@ impl ClockPieces {
             (Some(_), Some(_)) => return None,
             _ => {}
         }
-        // Before or behind all that is known of it.
+        // Before or after all known times.
         let [begins, ends] = [0, 1].map(|end| self.piece_ranges().map(move |range| range[end]));
         if begins.min().is_some_and(|begin| time < begin && begin == self.since) {
             return Some(0);
@@ -64,7 +64,7 @@ impl ClockPieces {
         ends.max().filter(|end| time > *end && *end == self.until).map(|_| self.steps.len())
     }
 
-    /// The first and the last time that the clock showed in each piece.
+    /// Returns the first and the last time that the clock showed in each piece.
     fn piece_ranges(&self) -> impl Iterator<Item = [i64; 2]> {
         let mut shift = 0_i64;
         let mut begin = self.since;
@@ -97,7 +97,7 @@ mod tests {
             [10, 29, 1_000, 3_631].map(|time| forward.piece_at(time * second)),
             [Some(0), Some(0), none, Some(1)]
         );
-        // Set back by an hour: the times behind come before all others.
+        // Set back by an hour: the later times come before all others.
         let back =
             ClockPieces::new([0, -3_540 * second], vec![make_step(30 * second, -3_600 * second)]);
         assert_eq!(
@@ -110,8 +110,8 @@ mod tests {
             [10, 25, 31].map(|time| twice.piece_at(time * second)),
             [Some(0), none, Some(1)]
         );
-        // Only the rate changed. Before the first time there is still the first piece, behind the
-        // last the last.
+        // Only the rate changed. Times before the first are in the first piece, times after the
+        // last in the last.
         let slewed = ClockPieces::new([0, 60 * second], vec![make_step(30 * second, 0)]);
         assert_eq!(
             [-5, 10, 30, 31, 70].map(|time| slewed.piece_at(time * second)),

@@ -1,8 +1,9 @@
-//! Lines that explain all messages of the graph: each node in turn is moved to the middle of what
-//! all its neighbours leave it, given their lines, until nothing moves any more.
+//! Refines lines until they explain all messages of the graph: each node in sequence is moved to
+//! the middle of the range that its neighbours allow, given their lines, until nothing moves any
+//! more.
 //!
-//! Nodes that messages lead to and from, whatever the way, are bounded on both sides. The others
-//! are only known from one; they are placed by the former and have no say in where these are.
+//! Nodes with chains of messages to and from the reference are bounded on both sides. The others
+//! are bounded on one side only; the former determine their position, but not vice versa.
 
 use crate::lines::graph::{ClockGraph, ClockRate, PieceEdge};
 use crate::pairs::region::{BoundPoint, FittedLine, LineBounds, StraightLine, convex_hull};
@@ -15,12 +16,12 @@ pub(crate) struct EdgeBounds {
     pub(crate) nodes: [usize; 2],
     pub(crate) above: Vec<BoundPoint>,
     pub(crate) below: Vec<BoundPoint>,
-    /// Of all its messages, when the first and the last was sent.
+    /// When the first and the last of its messages were sent.
     pub(crate) times: [f64; 2],
 }
 
 impl EdgeBounds {
-    /// The bounds of an edge whose nodes run at `rates`; `None` where they are not known.
+    /// Returns the bounds of an edge with nodes that run at `rates`; `None` if these are not known.
     pub(crate) fn from_edge(
         edge: &PieceEdge,
         rates: &[Option<ClockRate>],
@@ -47,7 +48,7 @@ impl EdgeBounds {
         Some(EdgeBounds { nodes: edge.nodes, above, below, times })
     }
 
-    /// All corrections that the edge leaves.
+    /// Returns all corrections that the edge allows.
     pub(crate) fn fit_corrections(&self, rates: &[Option<ClockRate>]) -> Option<FittedLine> {
         let [first, second] = [rates[self.nodes[0]]?, rates[self.nodes[1]]?];
         let relative = second.skew - first.skew;
@@ -60,9 +61,8 @@ impl EdgeBounds {
     }
 }
 
-/// Corrects `rates` so that they explain all messages. `order` is the order of going through the
-/// nodes; the first is the reference and stays as it is; `bounded` are those that are
-/// bounded on both sides.
+/// Corrects `rates` so that they explain all messages. `order` is the order of the nodes; the first
+/// is the reference and stays as it is; `bounded` are those that are bounded on both sides.
 pub(crate) fn refine_rates(
     graph: &ClockGraph,
     rates: &mut [Option<ClockRate>],
@@ -97,7 +97,7 @@ pub(crate) fn refine_rates(
     }
 }
 
-/// The middle of what its neighbours leave a node, and over which time.
+/// Returns the middle of the range that the neighbours of a node allow, and its time span.
 fn fit_node(
     graph: &ClockGraph,
     rates: &[Option<ClockRate>],
@@ -134,7 +134,7 @@ fn fit_node(
     let fit = LineBounds::new(above.clone(), below.clone(), slopes).fit_line()?;
     let [least, greatest] = fit.slope_range();
     if greatest - least > SAME_RATE {
-        // What the clock's other pieces tell of its rate.
+        // The rate of the clock's other pieces.
         let clock = graph.nodes[node].clock;
         let siblings = (0..graph.nodes.len())
             .filter(|other| *other != node && graph.nodes[*other].clock == clock)

@@ -1,5 +1,5 @@
-//! From the pairs between clocks to a line for each piece of each clock, one connected part of the
-//! graph at a time.
+//! Solves the pairs between clocks to a line for each piece of each clock, one connected part of
+//! the graph at a time.
 
 use crate::lines::attribution::attribute_changes;
 use crate::lines::graph::{ClockGraph, ClockRate};
@@ -14,9 +14,9 @@ use crate::pairs::segments::{DifferenceSegments, find_segments};
 pub(crate) struct SolvedClocks {
     /// The clock that is the common one.
     pub(crate) reference: usize,
-    /// Each clock; `None` where it had no message to any other.
+    /// Each clock; `None` if it had no messages with any other.
     pub(crate) clocks: Vec<Option<SolvedClock>>,
-    /// For each pair the marks that contradict the others, by their places in order.
+    /// For each pair the marks that contradict the others, by their indices in order.
     pub(crate) strays: Vec<Vec<usize>>,
 }
 
@@ -29,15 +29,15 @@ pub(crate) struct SolvedClock {
     pub(crate) origin: i64,
     /// The pieces between its steps.
     pub(crate) pieces: ClockPieces,
-    /// How it runs in each piece.
+    /// Its rate in each piece.
     pub(crate) rates: Vec<ClockRate>,
-    /// How far the worst of its lines may be off.
+    /// The uncertainty of the worst of its lines.
     pub(crate) uncertainty: LineUncertainty,
 }
 
 impl SolvedClock {
-    /// A time that the clock showed, in nanoseconds since the origin on the common clock; `None`
-    /// near a step.
+    /// Converts a time that the clock showed to nanoseconds since the origin on the common clock;
+    /// `None` near a step.
     pub(crate) fn common_time(&self, time: i64) -> Option<f64> {
         let piece = self.pieces.piece_at(time)?;
         Some(self.rates.get(piece)?.common_time(self.origin, time))
@@ -45,8 +45,8 @@ impl SolvedClock {
 }
 
 /// Solves `clocks` clocks by their `pairs`. The reference is the one given, or else the best
-/// connected. How far a clock may be off is told for the time in which it had messages or, where
-/// `spans` has one for it, for that time of the clock.
+/// connected. The uncertainty of a clock is that over the time in which it had messages or, if
+/// `spans` has one for it, over that time of the clock.
 pub(crate) fn solve_clocks(
     pairs: &[ClockPair],
     clocks: usize,
@@ -76,8 +76,8 @@ pub(crate) fn solve_clocks(
     solved
 }
 
-/// How well each clock is connected: with how many others it exchanged messages in both directions,
-/// and how many.
+/// Returns how well each clock is connected: the number of others with messages in both directions,
+/// and the number of messages.
 fn connectivity_ranks(pairs: &[ClockPair], clocks: usize) -> Vec<(usize, u64)> {
     let mut ranks = vec![(0, 0); clocks];
     for pair in pairs {
@@ -90,7 +90,7 @@ fn connectivity_ranks(pairs: &[ClockPair], clocks: usize) -> Vec<(usize, u64)> {
     ranks
 }
 
-/// The connected parts of the graph of clocks, each in order.
+/// Returns the connected parts of the graph of clocks, each in order.
 fn connected_components(pairs: &[ClockPair], clocks: usize) -> Vec<Vec<usize>> {
     let mut neighbours = vec![Vec::new(); clocks];
     for pair in pairs.iter().filter(|pair| !pair.timestamps.is_empty()) {
@@ -143,7 +143,7 @@ fn solve_component(
             .iter()
             .filter_map(move |mark| second.map(|second| mark.time_on_axis(second)))
     });
-    // In its first piece, where the reference itself was set.
+    // In its first piece, if the reference itself was set.
     let origin = if pieces[reference].steps.is_empty() {
         times.min()
     } else {

@@ -1,10 +1,9 @@
-//! How far each line may be from the truth.
+//! Bounds on the error of each line.
 //!
 //! Along a path of the graph from the reference, a node's line can be off by no more than the sum
-//! of what each edge leaves free; of all paths the one with the least sum holds, in each direction
-//! (up and down) another. That is not an error that is likely but one that cannot be exceeded, if
-//! clocks are as straight as they are taken to be: the truth is one of the lines that explain all
-//! messages.
+//! of the freedom of each edge; of all paths the one with the least sum holds, in each direction
+//! (up and down) another. That is not a likely error but one that cannot be exceeded, if clocks are
+//! as straight as assumed: the truth is one of the lines that explain all messages.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,19 +13,19 @@ use crate::lines::refine::EdgeBounds;
 use crate::pairs::region::FittedLine;
 use crate::tuning::UNCERTAINTY_TIMES;
 
-/// How far a node's line may be off.
+/// The uncertainty of a node's line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LineUncertainty {
-    /// In nanoseconds, while it had messages; infinite where it is bounded on one side only.
+    /// In nanoseconds, while it had messages; infinite if it is bounded on one side only.
     pub(crate) offset: f64,
-    /// In parts.
+    /// As a ratio.
     pub(crate) skew: f64,
     /// When its first and its last message was sent, since the graph's origin on the common clock.
     pub(crate) times: [f64; 2],
 }
 
 impl LineUncertainty {
-    /// That of two pieces of a clock together.
+    /// Returns the uncertainty of two pieces of a clock together.
     pub(crate) fn combine_worst(self, other: LineUncertainty) -> LineUncertainty {
         LineUncertainty {
             offset: self.offset.max(other.offset),
@@ -36,8 +35,7 @@ impl LineUncertainty {
     }
 }
 
-/// Nodes to which messages lead from `reference`, and from which messages lead to it, whatever the
-/// way.
+/// Finds the nodes with chains of messages both from and to `reference`.
 pub(crate) fn find_bounded(graph: &ClockGraph, reference: usize) -> Vec<bool> {
     let mut both = vec![true; graph.nodes.len()];
     for there in [true, false] {
@@ -61,8 +59,8 @@ pub(crate) fn find_bounded(graph: &ClockGraph, reference: usize) -> Vec<bool> {
     both
 }
 
-/// How far the lines `rates` may be off, relative to the node `reference`, while they had messages
-/// or, of clocks that have one, in their own of `spans`.
+/// Returns the uncertainties of the lines `rates`, relative to the node `reference`, over the time
+/// of their messages or, for clocks with a span, over their own of `spans`.
 pub(crate) fn line_uncertainties(
     graph: &ClockGraph,
     rates: &[Option<ClockRate>],
@@ -92,7 +90,7 @@ pub(crate) fn line_uncertainties(
         let is_last = graph.nodes.get(number + 1).is_none_or(|next| next.clock != node.clock);
         times[number] = match (node.piece == 0, is_last) {
             (true, true) => span,
-            // Where it was set, the span is cut where the messages say so.
+            // If the clock was set, the span is cut where the messages show it.
             (true, false) => [times[number][0].min(span[0]), times[number][1]],
             (false, true) => [times[number][0], times[number][1].max(span[1])],
             (false, false) => times[number],
@@ -101,7 +99,7 @@ pub(crate) fn line_uncertainties(
     let nothing = LineUncertainty { offset: 0.0, skew: 0.0, times: [0.0; 2] };
     let mut all = vec![nothing; graph.nodes.len()];
     let ends = sample_times(&times);
-    // How far off at the beginning and at the end.
+    // Deviation at the beginning and at the end.
     let mut off = vec![[0.0_f64; 2]; graph.nodes.len()];
     for (place, at) in ends.iter().enumerate() {
         let farthest = farthest_distances(graph, &edges, reference, |fit| fit.range_at(*at));
@@ -126,7 +124,7 @@ pub(crate) fn line_uncertainties(
     }
     let skews = farthest_distances(graph, &edges, reference, FittedLine::slope_range);
     for ((uncertainty, skew), [before, behind]) in all.iter_mut().zip(skews).zip(off) {
-        // What the edges leave to the slope, or what the ends do.
+        // The slope is limited by the edges, or by the ends.
         let [first, last] = uncertainty.times;
         uncertainty.skew =
             if last > first { skew.min((before + behind) / (last - first)) } else { skew };
@@ -135,8 +133,8 @@ pub(crate) fn line_uncertainties(
     all
 }
 
-/// The times at which lines are looked at: all ends, or [`UNCERTAINTY_TIMES`] between the first and
-/// the last.
+/// Returns the times at which lines are evaluated: all ends, or [`UNCERTAINTY_TIMES`] between the
+/// first and the last.
 fn sample_times(times: &[[f64; 2]]) -> Vec<f64> {
     let known = times.iter().filter(|[first, last]| first <= last);
     let mut ends: Vec<f64> = known.flatten().copied().collect();
@@ -152,8 +150,8 @@ fn sample_times(times: &[[f64; 2]]) -> Vec<f64> {
     (0..UNCERTAINTY_TIMES).map(|number| first + step * number as f64).collect()
 }
 
-/// For each node the greatest distance from the reference, up or down, where each edge leaves the
-/// room that `room` says: the least sum over all paths.
+/// Returns for each node the greatest distance from the reference, up or down, if each edge allows
+/// the range `room`: the least sum over all paths.
 fn farthest_distances(
     graph: &ClockGraph,
     edges: &[(EdgeBounds, FittedLine)],
@@ -163,7 +161,7 @@ fn farthest_distances(
     let mut ways: Vec<Vec<(usize, [f64; 2])>> = vec![Vec::new(); graph.nodes.len()];
     for (edge, fit) in edges {
         let [low, high] = room(fit);
-        // The line is taken for possible, even where the edge by itself says otherwise.
+        // The line is treated as possible, even if the edge by itself contradicts it.
         let (up, down) = (high.max(0.0), (-low).max(0.0));
         ways[edge.nodes[0]].push((edge.nodes[1], [up, down]));
         ways[edge.nodes[1]].push((edge.nodes[0], [down, up]));
@@ -192,8 +190,8 @@ fn farthest_distances(
     farthest
 }
 
-/// Where a message still arrives before it was sent by more than its two nodes' uncertainties,
-/// these are too small.
+/// Raises the uncertainties of two nodes if a message between them still arrives before it was sent
+/// by more than these.
 fn cover_violations(
     edges: &[(EdgeBounds, FittedLine)],
     reference: usize,

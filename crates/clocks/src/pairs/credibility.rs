@@ -1,18 +1,17 @@
-//! Which pieces of the difference of two clocks can be believed. A clock that is set is a rare
-//! thing, and a time that is wrong is not: a caller that gives up logs its time-out as the receipt
-//! of an answer that is sent an hour later. A few such messages fit a line of their own, as nothing
-//! contradicts them while nothing else is sent.
+//! Credibility of the pieces of the difference of two clocks. Clocks are rarely set, but wrong
+//! times are common: a caller that gives up logs its time-out as the receipt of a response that is
+//! sent an hour later. A few such messages fit a line of their own, because nothing contradicts
+//! them while nothing else is sent.
 //!
-//! Delays have no upper bound, so what comes late says nothing; only what came before it was sent
-//! contradicts a line. So a piece has to be held on both sides where the clocks are, about as
-//! tightly as they are elsewhere: messages there and messages back, among which no delay explains
-//! away the step.
+//! Delays have no upper bound, so late messages show nothing; only messages that arrive before they
+//! were sent contradict a line. So a piece has to be bounded on both sides, about as tightly as the
+//! others: by messages in both directions, without delays that explain away the step.
 
 use crate::pairs::pair::{AxisOrigin, TimestampPair, fit_marks};
 use crate::tuning::{MAX_SLACK_RATIO, MIN_PIECE_PAIRS, MISFIT_NS};
 
-/// Whether each piece can be believed. They are of one pair, on one axis; that with most marks is
-/// believed in any case.
+/// Returns whether each piece is credible. They are of one pair, on one axis; the one with most
+/// marks is credible in any case.
 pub(crate) fn credible_pieces(
     pieces: &[Vec<TimestampPair>],
     second: bool,
@@ -31,8 +30,8 @@ pub(crate) fn credible_pieces(
     pieces.iter().enumerate().map(is_believed).collect()
 }
 
-/// How much room the messages leave the line in the middle of their time, in nanoseconds; infinite
-/// where they go one way.
+/// Returns how much room the messages leave the line in the middle of their time, in nanoseconds;
+/// infinite if they have one direction only.
 fn line_slack(piece: &[TimestampPair], second: bool, origin: AxisOrigin) -> f64 {
     let Some(fit) = fit_marks(piece.iter(), second, origin).filter(|fit| fit.is_two_sided()) else {
         return f64::INFINITY;
@@ -48,8 +47,8 @@ mod tests {
     const MS: i64 = 1_000_000;
     const HOUR: i64 = 3_600_000 * MS;
 
-    /// Messages there and back each second from `begin` on, of clocks that differ by `ahead`, under
-    /// way for `delays`.
+    /// Messages in both directions each second from `begin` on, of clocks that differ by `ahead`,
+    /// with these `delays`.
     fn exchange_pairs(begin: i64, count: i64, ahead: i64, delays: [i64; 2]) -> Vec<TimestampPair> {
         let at = |number: i64| begin + 1_000 * MS * number;
         let pair = |number| {
@@ -70,7 +69,7 @@ mod tests {
     fn messages_both_ways_make_a_piece() {
         let before = exchange_pairs(0, 100, 0, [MS, MS]);
         assert!(is_believed([before.clone(), exchange_pairs(HOUR, 4, HOUR, [MS, MS])]));
-        // They leave 40 ms where the others leave 2.
+        // They leave 40 ms, the others 2.
         assert!(is_believed([before.clone(), exchange_pairs(HOUR, 2, HOUR, [30 * MS, 10 * MS])]));
         assert!(!is_believed([before, exchange_pairs(HOUR, 1, HOUR, [MS, MS])]));
     }
@@ -83,7 +82,7 @@ mod tests {
             behind.retain(|mark| mark.above == above);
             assert!(!is_believed([before.clone(), behind]));
         }
-        // Where all go one way, nothing contradicts anything.
+        // If all have one direction, nothing contradicts anything.
         let there = |mut marks: Vec<TimestampPair>| {
             marks.retain(|mark| mark.above);
             marks

@@ -1,17 +1,16 @@
-//! All that two clocks showed each other: the messages with least delay in both directions, as
-//! marks on both clocks.
+//! Pairs of clocks: the messages with least delay in both directions, as marks on both clocks.
 //!
-//! A message is a moment on both clocks: one read its time when it was sent, the other later, when
-//! it was received. So the difference of the clocks, second minus first, is at most that of the two
-//! times for a message from the first to the second, and at least that for a message back. Which
-//! clock is taken for the time axis makes no difference to that, and none to the lines; it does
-//! where one of the clocks is set.
+//! A message is a moment on both clocks: one was read when it was sent, the other later, when it
+//! was received. So the difference of the clocks, second minus first, is at most that of the two
+//! times for a message from the first to the second, and at least that for a message back. The
+//! choice of the clock for the time axis makes no difference to that, and none to the lines; it
+//! does if one of the clocks is set.
 
 use crate::pairs::region::{BoundPoint, FittedLine, LineBounds};
 use crate::samples::DelayMinima;
 use crate::tuning::MAX_SKEW;
 
-/// A message between two clocks: what they showed when it was sent and received, in nanoseconds.
+/// A message between two clocks: their times when it was sent and received, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimestampPair {
     /// The first clock.
@@ -30,19 +29,20 @@ pub(crate) struct ClockPair {
     pub(crate) a: usize,
     /// The second clock.
     pub(crate) b: usize,
-    /// How many messages there were from the first to the second, and back.
+    /// Number of messages from the first to the second, and back.
     pub(crate) messages: [u64; 2],
     /// The messages with least delay.
     pub(crate) timestamps: Vec<TimestampPair>,
 }
 
 impl TimestampPair {
-    /// The time on an axis: the first clock's or the second's.
+    /// Returns the time on an axis: the first clock's or the second's.
     pub(crate) fn time_on_axis(&self, second: bool) -> i64 {
         if second { self.b } else { self.a }
     }
 
-    /// As a bound on the difference of the clocks, relative to an origin in time and in difference.
+    /// Returns the bound on the difference of the clocks, relative to an origin in time and in
+    /// difference.
     pub(crate) fn as_bound(&self, second: bool, origin: AxisOrigin) -> BoundPoint {
         let at = self.time_on_axis(second).saturating_sub(origin.at);
         let value = self.b.saturating_sub(self.a).saturating_sub(origin.difference);
@@ -51,7 +51,7 @@ impl TimestampPair {
 }
 
 impl TimestampPair {
-    /// The mark whose point that is, on the first clock's axis. Both are whole nanoseconds.
+    /// Returns the mark at this point on the first clock's axis. Both are whole nanoseconds.
     fn from_point(point: BoundPoint, above: bool, origin: AxisOrigin) -> TimestampPair {
         let a = origin.at.saturating_add(point.at as i64);
         let difference = origin.difference.saturating_add(point.value as i64);
@@ -59,7 +59,7 @@ impl TimestampPair {
     }
 }
 
-/// The marks that hold a line in its place; the line is over the first clock's time.
+/// Returns the marks that bound a line tightly; the line is over the first clock's time.
 pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<TimestampPair> {
     let [above, below] = fit.binding_points();
     let above = above.iter().map(|point| TimestampPair::from_point(*point, true, origin));
@@ -68,7 +68,7 @@ pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<Timesta
         .collect()
 }
 
-/// What times and differences are relative to, so that they fit into an `f64`.
+/// Origin of times and differences, so that they fit into an `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AxisOrigin {
     /// A time on the axis.
@@ -78,7 +78,7 @@ pub(crate) struct AxisOrigin {
 }
 
 impl AxisOrigin {
-    /// That of some marks.
+    /// Returns the origin of some marks.
     pub(crate) fn from_marks(marks: &[TimestampPair], second: bool) -> AxisOrigin {
         marks.first().map_or(AxisOrigin::default(), |mark| AxisOrigin {
             at: mark.time_on_axis(second),
@@ -87,7 +87,7 @@ impl AxisOrigin {
     }
 }
 
-/// The line that the difference of the clocks follows over the time of one of them.
+/// Fits the line that the difference of the clocks follows over the time of one of them.
 pub(crate) fn fit_marks<'a>(
     marks: impl Iterator<Item = &'a TimestampPair>,
     second: bool,
@@ -100,8 +100,8 @@ pub(crate) fn fit_marks<'a>(
     LineBounds::new(points(above), points(below), [-MAX_SKEW, MAX_SKEW]).fit_line()
 }
 
-/// All pairs of clocks with messages. `clock_of` gives each host's clock, and `on_clock` its own
-/// time on that one, where it can be told.
+/// Returns all pairs of clocks with messages. `clock_of` is each host's clock, and `on_clock`
+/// converts a host's own time to that one, if possible.
 pub(crate) fn clock_pairs(
     minima: &[&DelayMinima],
     clock_of: &[usize],

@@ -1,11 +1,11 @@
-//! All lines that a pair of clocks may follow, given what arrived when: the feasible region.
+//! The feasible region: all lines that a pair of clocks may follow, given their messages.
 //!
 //! The difference of two clocks, over time, is a line. No message arrives before it was sent, so
 //! the line lies under each (received - sent) of the messages there and over each (sent - received)
-//! of those back. In the plane of a line's two parameters each message cuts off a half, and what is
-//! left is a convex polygon: any line in it explains all messages, and its width at a time is how
-//! uncertain the difference is then. Its centre of area is the estimate: the middle, where the
-//! least delays there and back are equal (Paxson's assumption). Where no line fits, the bounds are
+//! of those back. In the plane of a line's two parameters each message cuts off a half-plane, and
+//! the remainder is a convex polygon: any line in it explains all messages, and its width at a time
+//! is the uncertainty of the difference then. Its centroid is the estimate: the middle, where the
+//! least delays there and back are equal (Paxson's assumption). If no line fits, the bounds are
 //! moved apart by just as much as makes one fit (`slack`).
 //!
 //! Times are nanoseconds from an origin nearby, as `f64`, so that they are exact to a nanosecond
@@ -18,7 +18,7 @@ pub(crate) struct BoundPoint {
     pub(crate) value: f64,
 }
 
-/// A straight line: its value at a time, and how much it rises a nanosecond.
+/// A straight line: its value at a time, and its rise per nanosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct StraightLine {
     pub(crate) at: f64,
@@ -27,13 +27,13 @@ pub(crate) struct StraightLine {
 }
 
 impl StraightLine {
-    /// The line's value at a time.
+    /// Returns the line's value at a time.
     pub(crate) fn value_at(&self, at: f64) -> f64 {
         self.value + self.slope * (at - self.at)
     }
 }
 
-/// What messages in both directions tell of a line. `above` are the points that it lies under,
+/// Bounds of a line by messages in both directions. `above` are the points that it lies under,
 /// `below` those that it lies over; either may be empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineBounds {
@@ -42,21 +42,21 @@ pub(crate) struct LineBounds {
     slopes: [f64; 2],
 }
 
-/// A line, and all that could be instead of it.
+/// A line, and the region of all lines that are possible instead.
 #[derive(Clone, Debug)]
 pub(crate) struct FittedLine {
     /// The middle of the region.
     pub(crate) line: StraightLine,
-    /// By how much each bound had to be moved so that there is a line.
+    /// Amount by which each bound had to be moved so that there is a line.
     pub(crate) slack: f64,
-    /// Corners of the region, as pairs of value at `line.at` and slope. Empty where there are
-    /// bounds on one side only.
+    /// Corners of the region, as pairs of value at `line.at` and slope. Empty if there are bounds
+    /// on one side only.
     corners: Vec<[f64; 2]>,
     bounds: LineBounds,
 }
 
 impl LineBounds {
-    /// Bounds of a line whose slope lies within `slopes`. Points may be in any order.
+    /// Creates bounds of a line with a slope within `slopes`. Points may be in any order.
     pub(crate) fn new(
         mut above: Vec<BoundPoint>,
         below: Vec<BoundPoint>,
@@ -73,19 +73,19 @@ impl LineBounds {
         LineBounds { above, below, slopes }
     }
 
-    /// The line in the middle and the region around it; `None` where there is no bound at all.
+    /// Returns the line in the middle and the region around it; `None` if there is no bound at all.
     pub(crate) fn fit_line(self) -> Option<FittedLine> {
         if self.above.is_empty() || self.below.is_empty() {
             return self.touching_line();
         }
         let (gap, slope) = self.widest_slope();
-        // A hair more than needed, or rounding would leave nothing.
+        // Slightly more than needed, or rounding would leave nothing.
         let slack = if gap > 0.0 { 0.0 } else { 0.5 - 0.5 * gap };
         let times = || self.above.iter().chain(&self.below).map(|point| point.at);
         let (first, last) =
             times().fold((f64::MAX, f64::MIN), |(first, last), at| (first.min(at), last.max(at)));
         let at = 0.5 * (first + last);
-        // Slopes in units that make both parameters alike.
+        // Slopes in units that give both parameters the same scale.
         let half = (0.5 * (last - first)).max(1e6);
         let [value, _] = self.slack_at(slope, at);
         let reach = half * (self.slopes[1] - self.slopes[0]) + gap.abs() + 1.0;
@@ -117,8 +117,8 @@ impl LineBounds {
         })
     }
 
-    /// With bounds on one side only: the line that touches them where most of them are on either
-    /// side of it (Moon et al.), as if the fastest messages had taken no time.
+    /// With bounds on one side only: returns the line that touches them where most of them are on
+    /// either side of it (Moon et al.), as if the fastest messages had taken no time.
     fn touching_line(self) -> Option<FittedLine> {
         let (points, sign) =
             if self.below.is_empty() { (&self.above, 1.0) } else { (&self.below, -1.0) };
@@ -144,7 +144,8 @@ impl LineBounds {
         })
     }
 
-    /// The room between the bounds at `at` for lines of that slope: below it and above it.
+    /// Returns the room between the bounds at `at` for lines with this slope: below it and above
+    /// it.
     fn slack_at(&self, slope: f64, at: f64) -> [f64; 2] {
         let shifted = |point: &BoundPoint| point.value - slope * (point.at - at);
         let low = self.below.iter().map(shifted).fold(f64::MIN, f64::max);
@@ -152,9 +153,8 @@ impl LineBounds {
         [low, high]
     }
 
-    /// The greatest room that lines of one slope have, and that slope. The room is a concave
-    /// function of the slope which bends where the slope is that of an edge, so its maximum is at
-    /// one.
+    /// Returns the greatest room that lines with one slope have, and that slope. The room is a
+    /// concave function of the slope with bends at the slopes of edges, so its maximum is at one.
     fn widest_slope(&self) -> (f64, f64) {
         let at = self.above.first().map_or(0.0, |point| point.at);
         let edges = [&self.above, &self.below].into_iter().flat_map(|points| {
@@ -177,8 +177,8 @@ impl LineBounds {
 }
 
 impl FittedLine {
-    /// The lowest and the highest value that a line of the region has at a time; infinite where
-    /// nothing bounds it.
+    /// Returns the lowest and the highest value that a line of the region has at a time; infinite
+    /// if nothing bounds it.
     pub(crate) fn range_at(&self, at: f64) -> [f64; 2] {
         if self.corners.is_empty() {
             // The highest of the lines below the points passes over or under `at` with one of their
@@ -206,7 +206,7 @@ impl FittedLine {
         })
     }
 
-    /// The least and the greatest slope of a line of the region.
+    /// Returns the least and the greatest slope of a line of the region.
     pub(crate) fn slope_range(&self) -> [f64; 2] {
         if self.corners.is_empty() {
             return self.bounds.slopes;
@@ -216,19 +216,19 @@ impl FittedLine {
         })
     }
 
-    /// The points that hold the line where it is: no others matter. First those above, then those
-    /// below.
+    /// Returns the points that bound the line tightly: no others matter. First those above, then
+    /// those below.
     pub(crate) fn binding_points(&self) -> [&[BoundPoint]; 2] {
         [&self.bounds.above, &self.bounds.below]
     }
 
-    /// Whether there are bounds on both sides.
+    /// Returns whether there are bounds on both sides.
     pub(crate) fn is_two_sided(&self) -> bool {
         !self.corners.is_empty()
     }
 }
 
-/// Keeps of `points` the corners of their lower convex hull that a line with a slope within
+/// Reduces `points` to the corners of their lower convex hull that a line with a slope within
 /// `slopes` can touch.
 pub(crate) fn convex_hull(points: &mut Vec<BoundPoint>, slopes: [f64; 2]) {
     points.sort_unstable_by(|a, b| a.at.total_cmp(&b.at).then(a.value.total_cmp(&b.value)));
@@ -254,7 +254,7 @@ pub(crate) fn convex_hull(points: &mut Vec<BoundPoint>, slopes: [f64; 2]) {
     points.truncate(kept);
 }
 
-/// Cuts off what of a convex polygon is not in the half-plane `normal` * corner <= `most`.
+/// Removes the part of a convex polygon outside the half-plane `normal` * corner <= `most`.
 pub(crate) fn cut_polygon(corners: &mut Vec<[f64; 2]>, normal: [f64; 2], most: f64) {
     let over = |corner: &[f64; 2]| normal[0] * corner[0] + normal[1] * corner[1] - most;
     if corners.iter().all(|corner| over(corner) <= 0.0) {
@@ -278,7 +278,7 @@ pub(crate) fn cut_polygon(corners: &mut Vec<[f64; 2]>, normal: [f64; 2], most: f
     *corners = left;
 }
 
-/// The centre of area of a convex polygon, or of its corners where it has no area.
+/// Returns the centroid of a convex polygon, or of its corners if it has no area.
 fn polygon_centre(corners: &[[f64; 2]]) -> Option<[f64; 2]> {
     let origin = corners.first()?;
     let (mut area, mut sum) = (0.0, [0.0; 2]);

@@ -1,13 +1,13 @@
-//! Where the difference of two clocks is no single line: one of them was set, or made to run at
-//! another rate.
+//! Splits the difference of two clocks that is no single line, because one of them was set, or made
+//! to run at another rate.
 //!
-//! Marks are taken in order of time as long as one line explains them, within [`MISFIT_NS`]; where
-//! none does any more, something has changed. That is the latest at which it can have been; the
-//! same from the other end gives the earliest. A mark that contradicts what lies before it and
-//! behind it is a message that was matched wrongly, and is left out.
+//! Marks are taken in order of time as long as one line explains them, within [`MISFIT_NS`]; when
+//! none does any more, something has changed. That is the latest possible time of the change; the
+//! same from the other end gives the earliest. A mark that contradicts both earlier and later ones
+//! is a message that was matched wrongly, and is left out.
 //!
-//! A clock that is set makes its own time jump, so the marks are put in order by the clock of the
-//! two on which they fall into the fewest pieces and, of equals, the least time.
+//! A clock that is set makes its own time jump, so the marks are ordered by the clock of the two
+//! that gives the fewest pieces and, of equals, the least time.
 
 use crate::pairs::credibility::credible_pieces;
 use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, binding_marks, fit_marks};
@@ -26,22 +26,22 @@ pub(crate) struct DifferenceSegments {
     pub(crate) second: bool,
     /// The other clock would have been a worse axis, so it is the one that was set.
     pub(crate) is_sure: bool,
-    /// What times and differences are relative to.
+    /// Origin of times and differences.
     pub(crate) origin: AxisOrigin,
     /// The lines.
     pub(crate) lines: Vec<StraightLine>,
     /// Between the lines: the latest mark that is surely before the change and the first that is
-    /// surely behind it.
+    /// surely after it.
     pub(crate) breaks: Vec<[f64; 2]>,
-    /// Marks that contradict the others, by their place in the pair.
+    /// Marks that contradict the others, by their index in the pair.
     pub(crate) strays: Vec<usize>,
-    /// Where there is one line only, the marks that hold it in its place; else empty.
+    /// If there is one line only, the marks that bound it tightly; else empty.
     pub(crate) binding: Vec<TimestampPair>,
     /// From the first to the last mark.
     span: f64,
 }
 
-/// The pieces of a pair.
+/// Finds the pieces of a pair.
 pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
     let origin = AxisOrigin::from_marks(&pair.timestamps, false);
     if let Some(fit) =
@@ -60,8 +60,8 @@ pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
     }
     let [first, second] = [false, true].map(|second| by_axis(&pair.timestamps, second));
     let [one, other] = [&first, &second].map(|axis| axis.lines.len() + axis.strays.len());
-    // All that it was set by, which is what the axis of a clock that was set is too long or too
-    // short by.
+    // Total amount of the settings, by which the axis of a clock that was set is too long or too
+    // short.
     let set: f64 = first.jump_sizes().map(f64::abs).sum();
     let longer = first.span - second.span;
     let is_second = one > other || one == other && set > NOTABLE_STEP_NS && longer > 0.25 * set;
@@ -70,7 +70,7 @@ pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
 }
 
 impl DifferenceSegments {
-    /// By how much the difference of the clocks jumps at each break.
+    /// Returns by how much the difference of the clocks jumps at each break.
     pub(crate) fn jump_sizes(&self) -> impl Iterator<Item = f64> {
         self.breaks.iter().zip(self.lines.windows(2)).map(|(between, lines)| {
             let middle = 0.5 * (between[0] + between[1]);
@@ -87,7 +87,7 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
     let at = |place: usize| marks[place].as_bound(second, origin).at;
     let span =
         order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
-    // Each round leaves out what contradicts, and pieces that are not to be believed.
+    // Each pass leaves out contradicting marks, and pieces that are not credible.
     for _ in 0..STRAY_PASSES {
         let (begins, mut useless) = split_pieces(marks, &order, second, origin);
         let cuts: Vec<usize> = [0].into_iter().chain(begins).chain([order.len()]).collect();
@@ -112,12 +112,12 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
         strays.extend(useless);
     }
     let (ends, _) = split_pieces(marks, &order, second, origin);
-    // From the other end: how early each change can have been.
+    // From the other end: the earliest time of each change.
     let reversed: Vec<usize> = order.iter().rev().copied().collect();
     let (mut starts, _) = split_pieces(marks, &reversed, second, origin);
     starts.reverse();
     let starts: Vec<usize> = starts.iter().map(|start| order.len() - start).collect();
-    // `starts` are the first marks behind the earliest place, `ends` those behind the latest.
+    // `starts` are the first marks after the earliest time, `ends` those after the latest.
     let agree =
         starts.len() == ends.len() && starts.iter().zip(&ends).all(|(start, end)| start <= end);
     let starts = if agree { &starts } else { &ends };
@@ -127,7 +127,7 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
     for piece in 0..=breaks.len() {
         let begin = piece.checked_sub(1).map_or(0, |before| breaks[before][1]);
         let end = breaks.get(piece).map_or(order.len(), |next| next[0] + 1);
-        // Where the surest part is empty, the whole of what is possible.
+        // If the certain part is empty, the whole possible part.
         let range = if begin < end { begin..end } else { piece_range(&breaks, piece, order.len()) };
         let of_piece = order[range].iter().map(|place| &marks[*place]);
         lines.push(
@@ -153,8 +153,8 @@ fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Ran
     begin..breaks.get(piece).map_or(all, |next| next[1]).max(begin)
 }
 
-/// Where new pieces begin (places in `order`), taking as much into each as one line explains, and
-/// marks that contradict.
+/// Returns the begins of new pieces (indices into `order`), with as many marks in each as one line
+/// explains, and marks that contradict.
 fn split_pieces(
     marks: &[TimestampPair],
     order: &[usize],
