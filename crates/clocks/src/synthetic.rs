@@ -1,4 +1,4 @@
-//! Hosts with clocks that are known, and messages between them, to hold the estimate against.
+//! Hosts with known clocks, and messages between them, as ground truth for the estimate.
 
 mod hints;
 mod lines;
@@ -33,7 +33,7 @@ impl TrueClock {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers that are the same each time.
 struct RandomSource(u64);
 
 impl RandomSource {
@@ -56,9 +56,9 @@ struct HostTraffic {
     hosts: [usize; 2],
     /// The least delay there and back, in nanoseconds.
     least: [i64; 2],
-    /// How many, there and back.
+    /// Number of messages there and back.
     messages: [usize; 2],
-    /// From when to when, in nanoseconds since [`BEGIN`].
+    /// Time span, in nanoseconds since [`BEGIN`].
     between: [i64; 2],
 }
 
@@ -121,13 +121,13 @@ fn solve_samples(clocks: &[TrueClock], messages: &[TrueMessage]) -> ClockModel {
     estimate_clocks(&host_facts(clocks.len()), &collect_samples(clocks, messages), Some(0))
 }
 
-/// How far the estimate is off for a host at a true time: what it takes the reference to have
-/// shown, minus what that showed.
+/// Returns the error of the estimate for a host at a true time: the estimated time of the
+/// reference, minus its true time.
 fn estimate_error(clocks: &[TrueClock], host: &HostClock, number: usize, at: i64) -> i64 {
     host.common_time(clocks[number].shown_time(at)) - clocks[0].shown_time(at)
 }
 
-/// The greatest error of a host over some true times.
+/// Returns the greatest error of a host over some true times.
 fn worst_error(
     clocks: &[TrueClock],
     estimated: &ClockModel,
@@ -141,7 +141,7 @@ fn worst_error(
         .unwrap()
 }
 
-/// By how much messages arrive before they were sent, beyond what is stated.
+/// Returns by how much messages arrive before they were sent, beyond the stated uncertainties.
 fn too_early(clocks: &[TrueClock], estimated: &ClockModel, messages: &[TrueMessage]) -> i64 {
     let of_one = |(from, to, sent, received): &TrueMessage| {
         let at = |host: usize, time| estimated.common_time(host, clocks[host].shown_time(time));

@@ -7,39 +7,39 @@ pub(crate) const MAX_SKEW_ONE_IN: i128 = 1_000;
 /// Maximum difference in speed of two clocks, as a share.
 pub(crate) const MAX_SKEW: f64 = 1.0 / MAX_SKEW_ONE_IN as f64;
 
-/// Number of buckets of all pairs together; each keeps one message a direction.
+/// Number of buckets of all pairs together; each keeps one message per direction.
 pub(crate) const BUCKETS: usize = 1 << 17;
 /// Maximum and minimum number of buckets of one pair.
 pub(crate) const BUCKETS_A_PAIR: [usize; 2] = [512, 16];
 /// Width of the narrowest bucket, as a power of two of nanoseconds: a millisecond.
 pub(crate) const NARROWEST_BUCKET_BITS: u32 = 20;
-/// Width of the widest bucket, as a power of two of nanoseconds. All times that there are fall into
-/// a few of them.
+/// Width of the widest bucket, as a power of two of nanoseconds. All existing times fall into a few
+/// of them.
 pub(crate) const WIDEST_BUCKET_BITS: u32 = 58;
 
 /// Precision of a clock reading, in nanoseconds: times from `strace` are in whole microseconds.
 pub(crate) const READING_NS: i64 = 1_000;
-/// Share of the fastest messages that may be matched wrongly, or were on their way when the clock
-/// was set: one in this many.
+/// Share of the fastest messages that may be matched wrongly, or were under way when the clock was
+/// set: one in this many.
 pub(crate) const ONE_WRONG_IN: usize = 50;
 
-/// Amount by which messages may contradict one line before it is taken to be two, in nanoseconds.
+/// Amount by which messages may contradict one line before it is split in two, in nanoseconds.
 /// Clocks wander by some microseconds a minute, and a line that is off by that is better than many
 /// short ones.
 pub(crate) const MISFIT_NS: f64 = 100_000.0;
-/// Number of marks that are looked at behind one that contradicts.
+/// Number of marks examined after one that contradicts.
 pub(crate) const LOOK_AHEAD: usize = 5;
 /// Number of those marks that must contradict as well, or the one is left out as a stray.
 pub(crate) const CONFIRMING_MARKS: usize = 2;
-/// Maximum number of times that the marks are looked through for strays.
+/// Maximum number of passes over the marks in search of strays.
 pub(crate) const STRAY_PASSES: usize = 4;
 /// Smallest step that matters for the choice of a time axis, in nanoseconds: a clock that was set
 /// by less is as good an axis as another.
 pub(crate) const NOTABLE_STEP_NS: f64 = 10_000_000.0;
-/// Minimum number of marks of a piece that is believed.
+/// Minimum number of marks of a credible piece.
 pub(crate) const MIN_PIECE_PAIRS: usize = 3;
-/// Maximum room that the messages of a piece may leave its line, against the room in the piece with
-/// most marks. The fastest of few messages is slower than the fastest of many, by far where there
+/// Maximum room that the messages of a piece may leave its line, relative to the room in the piece
+/// with most marks. The fastest of few messages is slower than the fastest of many, by far if there
 /// are queues; but no time-out is as short as that.
 pub(crate) const MAX_SLACK_RATIO: f64 = 1_000.0;
 
@@ -52,15 +52,15 @@ pub(crate) const STEP_MARGIN_NS: i64 = 200_000;
 /// Weight of an edge with messages in one direction only, in nanoseconds of uncertainty: more than
 /// any edge with both.
 pub(crate) const ONE_WAY_UNCERTAINTY_NS: f64 = 1e15;
-/// Maximum number of times that all nodes are gone through.
+/// Maximum number of passes over all nodes.
 pub(crate) const MAX_SWEEPS: usize = 16;
 /// Movement below which a node is at rest, in nanoseconds.
 pub(crate) const STILL_NS: f64 = 5.0;
-/// Number of times that times are made common again with the lines found.
+/// Number of times that times are converted to common time again with the lines found.
 pub(crate) const REFINE_PASSES: usize = 2;
-/// Difference of a clock's rate before and behind a step, as a share, unless messages say more.
+/// Difference of a clock's rate before and after a step, as a share, unless messages show more.
 pub(crate) const SAME_RATE: f64 = 20e-6;
-/// Maximum number of times at which a clock's uncertainty is worked out.
+/// Maximum number of times at which a clock's uncertainty is computed.
 pub(crate) const UNCERTAINTY_TIMES: usize = 64;
 
 /// Number of messages that are kept as evidence, of all pairs together.

@@ -1,51 +1,50 @@
 //! Timestamps that a host exchanged with the collector, in `hosts/NAME/clock-hints.csv`: one line
-//! an exchange, as they came.
+//! per exchange, in the order of arrival.
 //!
-//! The collector writes the file while hosts ship their logs, and reconcile reads it for what it
-//! tells of the hosts' clocks; this is the one place that knows its format (docs/log-format.md).
-//! The file is foreign bytes: its last line may be cut off where the collector was killed, and any
-//! other damaged. What is no exchange is passed over and counted.
+//! The collector writes the file while hosts ship their logs, and reconcile reads it for the hosts'
+//! clocks; this is the only module that knows its format (docs/log-format.md). The file is
+//! untrusted: its last line may be cut off if the collector was killed, and any other damaged.
+//! Lines that are no exchange are skipped and counted.
 
 use data_files::DataPath;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// The first line of the file, and of what a collector adds to it later, if it likes.
+/// The first line of the file, and of each later section if the collector writes it again.
 pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received";
 /// Maximum length of a line in bytes, with the newline that ends it.
 pub const LONGEST_LINE: usize = 256;
 
-/// Four timestamps, as NTP exchanges them: a question of the host and the collector's answer. In
-/// nanoseconds since the Unix epoch, by the clock of whoever they are of.
+/// Four timestamps, as NTP exchanges them: a request of the host and the collector's response. In
+/// nanoseconds since the Unix epoch, each by its own machine's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockExchange {
-    /// The id of the boot of the host's kernel, as in the headers of its logs; 0 where it is not
-    /// known.
+    /// The id of the boot of the host's kernel, as in the headers of its logs; 0 if unknown.
     pub boot: [u8; 16],
-    /// When the host asked, by its clock.
+    /// When the host sent the request, by its clock.
     pub host_sent: i64,
-    /// When the question came, by the collector's.
+    /// When the request arrived, by the collector's clock.
     pub collector_received: i64,
-    /// When the answer left, by the collector's.
+    /// When the response was sent, by the collector's clock.
     pub collector_sent: i64,
-    /// When that came, by the host's.
+    /// When the response arrived, by the host's clock.
     pub host_received: i64,
 }
 
 impl ClockExchange {
-    /// Round trip: time that question and answer were under way together, in nanoseconds. `None`:
-    /// that is less than nothing, or the answer left before the question came, so that this is
-    /// damaged, or a clock was set between.
+    /// Returns the round-trip time: the time that request and response were under way together, in
+    /// nanoseconds. `None` if that is negative, or the response was sent before the request
+    /// arrived: then this is damaged, or a clock was set in between.
     ///
-    /// A single number that was changed either makes the round trip longer, so that the exchange
-    /// says less, or is found out here, or makes no bound wrong by more than the round trip was.
+    /// A change of a single number either makes the round trip longer, so that the exchange is less
+    /// precise, or is detected here, or makes no bound wrong by more than the round trip was.
     pub fn round_trip(&self) -> Option<i64> {
         let waited = self.collector_sent.checked_sub(self.collector_received)?;
         let all = self.host_received.checked_sub(self.host_sent)?;
         all.checked_sub(waited).filter(|trip| *trip >= 0 && waited >= 0)
     }
 
-    /// The exchange that a line without its newline tells of.
+    /// Parses a line without its newline.
     pub fn parse_line(line: &[u8]) -> Option<ClockExchange> {
         let line = std::str::from_utf8(line).ok()?;
         let mut fields = line.trim_end_matches('\r').split(',');
@@ -61,12 +60,12 @@ impl ClockExchange {
         fields.next().is_none().then_some(exchange)
     }
 
-    /// Hands the exchanges of the file at `path` to `each`, line by line in bounded memory, and
-    /// returns how many lines were none: the head line is not counted, a last line without its
-    /// newline is, as its end may be missing.
+    /// Passes the exchanges of the file at `path` to `each`, line by line in bounded memory, and
+    /// returns the number of damaged lines: the head line is not counted, a last line without its
+    /// newline is, since its end may be missing.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn for_each_exchange(
         path: impl Into<DataPath>,
         mut each: impl FnMut(ClockExchange),
@@ -107,7 +106,7 @@ impl fmt::Display for ClockExchange {
     }
 }
 
-/// 32 hexadecimal digits.
+/// Parses 32 hexadecimal digits.
 fn parse_boot_id(digits: &str) -> Option<[u8; 16]> {
     let mut id = [0; 16];
     if digits.len() != 2 * id.len() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -119,7 +118,7 @@ fn parse_boot_id(digits: &str) -> Option<[u8; 16]> {
     Some(id)
 }
 
-/// Passes over the rest of a line.
+/// Skips the rest of a line.
 fn skip_line(file: &mut impl BufRead) -> io::Result<()> {
     loop {
         let bytes = file.fill_buf()?;
@@ -168,7 +167,7 @@ mod tests {
         assert_eq!(ClockExchange::parse_line(line.as_bytes()), Some(SOME));
         assert_eq!(SOME.round_trip(), Some(43));
         assert_eq!(read_exchanges(to_lines(&[SOME; 3]).as_bytes()), (vec![SOME; 3], 0));
-        // No head line, another kind of line end, and one head line more.
+        // No head line, another kind of line end, and one more head line.
         assert_eq!(
             read_exchanges(format!("{line}\r\n{HEAD}\n{line}\n").as_bytes()),
             (vec![SOME; 2], 0)
@@ -199,7 +198,7 @@ mod tests {
                 "{wrong}"
             );
         }
-        // The last is cut off, and might go on.
+        // The last is cut off, and may be incomplete.
         assert_eq!(read_exchanges(format!("{SOME}\n{SOME}").as_bytes()), (vec![SOME], 1));
         assert_eq!(read_exchanges(&[b'x'; LONGEST_LINE]), (vec![], 1));
     }
@@ -231,13 +230,13 @@ mod tests {
     }
 
     proptest! {
-        /// What was written is read.
+        /// Written exchanges are read unchanged.
         #[test]
         fn what_was_written_is_read(all in any_exchanges()) {
             prop_assert_eq!(read_exchanges(to_lines(&all).as_bytes()), (all, 0));
         }
 
-        /// Cut off anywhere, all whole lines are read.
+        /// From a file that is cut off anywhere, all whole lines are read.
         #[test]
         fn a_file_that_is_cut_off_loses_one_line(all in any_exchanges(), cut in any::<prop::sample::Index>()) {
             let text = to_lines(&all);
@@ -247,8 +246,7 @@ mod tests {
             prop_assert_eq!(read_exchanges(kept), (all[..whole].to_vec(), damaged));
         }
 
-        /// Bytes that are overwritten, put in or taken out cost the lines that they are in, and no
-        /// other.
+        /// Overwritten, inserted or removed bytes cost only the lines that they are in.
         #[test]
         fn damage_costs_its_own_lines(
             all in any_exchanges(),
@@ -269,8 +267,8 @@ mod tests {
             prop_assert!(found.len() + damaged as usize <= lines);
         }
 
-        /// A single number that was changed says less, or is found out, or wrong by the round trip
-        /// at most.
+        /// A change of a single number lowers the precision, or is detected, or is wrong by the
+        /// round trip at most.
         #[test]
         fn a_wrong_number_tells_no_lie(
             delays in prop::array::uniform2(0..1_000_000_i64),
@@ -285,8 +283,8 @@ mod tests {
             let exchange =
                 ClockExchange { boot: [0; 16], host_sent, collector_received, collector_sent, host_received };
             if exchange.round_trip().is_some() {
-                // The collector minus the host is -ahead, at least what the answer says and at most
-                // what the question does.
+                // The collector minus the host is -ahead, between the bounds by the response and by
+                // the request.
                 let trip = delays[0] + delays[1];
                 prop_assert!(collector_received.saturating_sub(host_sent) >= -ahead - trip);
                 prop_assert!(collector_sent.saturating_sub(host_received) <= -ahead + trip);

@@ -8,65 +8,65 @@ use data_files::{DirectoryEntry, FileKind};
 
 use crate::{DataPath, PathError};
 
-/// The name of the file with a host's clock hints.
+/// Name of the file with a host's clock hints.
 const CLOCK_HINTS: &str = "clock-hints.csv";
 
-/// The name of the file that says who sends a host's logs.
+/// Name of the file with the sender of a host's logs.
 const SENDER: &str = "sender";
 
-/// A data directory, by default `./sockcap.data`. Every stage finds there what the former one
-/// wrote.
+/// A data directory, by default `./sockcap.data`. Every stage finds the output of the previous one
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDir(DataPath);
 
 impl DataDir {
-    /// The directory at `path`, which need not exist yet.
+    /// Creates the directory at `path`, which need not exist yet.
     pub fn new(path: impl Into<DataPath>) -> DataDir {
         DataDir(path.into())
     }
 
-    /// Its path, for messages.
+    /// Returns its path, for messages.
     pub fn path(&self) -> &Path {
         self.0.as_path()
     }
 
-    /// Its path as one that is opened.
+    /// Returns its path for opening.
     pub fn root_path(&self) -> &DataPath {
         &self.0
     }
 
-    /// Directory of the hosts' logs: `hosts/NAME/*.sclog`.
+    /// Returns the directory of the hosts' logs: `hosts/NAME/*.sclog`.
     pub fn hosts_dir(&self) -> DataPath {
         self.0.join("hosts")
     }
 
-    /// Directory of traces that are messages already: `imports/NAME/messages.parquet` and
-    /// `nodes.parquet`. Reconcile puts them together with what the logs give. In
-    /// `DataDir::spans_dir` it has traces that are requests: `requests.parquet`, `steps.parquet`
-    /// and `clocks.json`.
+    /// Returns the directory of imported messages: `imports/NAME/messages.parquet` and
+    /// `nodes.parquet`. Reconcile merges them with the messages of the logs. In
+    /// `DataDir::spans_dir` it contains imported requests: `requests.parquet`, `steps.parquet` and
+    /// `clocks.json`.
     pub fn imports_dir(&self) -> DataPath {
         self.0.join("imports")
     }
 
-    /// The import of that name, which need not exist yet.
+    /// Returns the import with this name, which need not exist yet.
     pub fn import_named(&self, name: &str) -> ImportedTrace {
         ImportedTrace { name: name.to_owned(), directory: self.imports_dir().join(name) }
     }
 
-    /// All imports of messages that are whole, sorted by name.
+    /// Returns all complete imports of messages, sorted by name.
     ///
     /// # Errors
-    /// When the directory cannot be read.
+    /// If the directory cannot be read.
     pub fn imported_messages(&self) -> Result<Vec<ImportedTrace>, PathError> {
         self.imports_with(|import| {
             import.messages_path().is_file() && import.nodes_path().is_file()
         })
     }
 
-    /// All imports of requests that are whole, sorted by name. They are in `DataDir::spans_dir`.
+    /// Returns all complete imports of requests, sorted by name. They are in `DataDir::spans_dir`.
     ///
     /// # Errors
-    /// When the directory cannot be read.
+    /// If the directory cannot be read.
     pub fn imported_requests(&self) -> Result<Vec<ImportedTrace>, PathError> {
         self.imports_with(|import| {
             import.requests_path().is_file() && import.steps_path().is_file()
@@ -91,10 +91,10 @@ impl DataDir {
         Ok(imports)
     }
 
-    /// Time of the last change of the imports; `None` when there never were any.
+    /// Returns the time of the last change of the imports; `None` if there never were any.
     ///
     /// # Errors
-    /// When their directory cannot be read.
+    /// If their directory cannot be read.
     pub fn imports_modified(&self) -> Result<Option<SystemTime>, PathError> {
         let (messages, requests) = (self.imported_messages()?, self.imported_requests()?);
         let of_messages =
@@ -109,142 +109,145 @@ impl DataDir {
             .max())
     }
 
-    /// The messages, written by reconcile.
+    /// Returns the path of the messages, written by reconcile.
     pub fn messages_path(&self) -> DataPath {
         self.0.join("messages.parquet")
     }
 
-    /// The nodes that the messages name.
+    /// Returns the path of the nodes of the messages.
     pub fn nodes_path(&self) -> DataPath {
         self.0.join("nodes.parquet")
     }
 
-    /// Clocks of the hosts, as reconcile estimated them.
+    /// Returns the path of the clocks of the hosts, as reconcile estimated them.
     pub fn clocks_path(&self) -> DataPath {
         self.0.join("clocks.json")
     }
 
-    /// Summary of reconcile: counts, and what could not be matched, by cause.
+    /// Returns the path of the summary of reconcile: counts, and unmatched events by cause.
     pub fn reconciliation_path(&self) -> DataPath {
         self.0.join("reconciliation.json")
     }
 
-    /// Aliases: the user's names for addresses, hosts, commands and endpoints.
+    /// Returns the path of the aliases: the user's names for addresses, hosts, commands and
+    /// endpoints.
     pub fn aliases_path(&self) -> DataPath {
         self.0.join("aliases")
     }
 
-    /// The causes of the messages, where their source tells them.
+    /// Returns the path of the causes of the messages, if their source records them.
     pub fn causes_path(&self) -> DataPath {
         self.0.join("causes.parquet")
     }
 
-    /// The links, written by analyze.
+    /// Returns the path of the links, written by analyze.
     pub fn links_path(&self) -> DataPath {
         self.0.join("links.parquet")
     }
 
-    /// The path instances, written by analyze.
+    /// Returns the path of the path instances, written by analyze.
     pub fn paths_path(&self) -> DataPath {
         self.0.join("paths.parquet")
     }
 
-    /// The path patterns, written by analyze.
+    /// Returns the path of the path patterns, written by analyze.
     pub fn patterns_path(&self) -> DataPath {
         self.0.join("patterns.parquet")
     }
 
-    /// The requests, in the form of request flows.
+    /// Returns the path of the requests, in the form of request flows.
     pub fn requests_path(&self) -> DataPath {
         self.0.join("requests.parquet")
     }
 
-    /// The steps of the requests.
+    /// Returns the path of the steps of the requests.
     pub fn steps_path(&self) -> DataPath {
         self.0.join("steps.parquet")
     }
 
-    /// The data directory of what tracers wrote down: requests by spans, and the messages, paths
-    /// and patterns that are made of them. It lies apart from what was recorded, as both may be of
-    /// the same requests.
+    /// Returns the data directory of tracers' spans: requests by spans, and the messages, paths and
+    /// patterns made from them. It is separate from recorded data, since both may be of the same
+    /// requests.
     pub fn spans_dir(&self) -> DataDir {
         DataDir(self.0.join("spans"))
     }
 
-    /// How much processor time was charged to the steps of the requests, where resources were
-    /// recorded.
+    /// Returns the path of the processor time charged to the steps of the requests, if resources
+    /// were recorded.
     pub fn charged_path(&self) -> DataPath {
         self.0.join("charged.json")
     }
 
-    /// The options and totals of the last analysis.
+    /// Returns the path of the options and totals of the last analysis.
     pub fn analysis_path(&self) -> DataPath {
         self.0.join("analysis.json")
     }
 
-    /// The profile of contexts, where it takes long to make.
+    /// Returns the path of the profile of contexts, if it takes long to make.
     pub fn contexts_path(&self) -> DataPath {
         self.0.join("contexts.json")
     }
 
-    /// The HTML report, where no other place is named.
+    /// Returns the path of the HTML report, unless another one is given.
     pub fn html_path(&self) -> DataPath {
         self.0.join("report.html")
     }
 
-    /// Directory of tables of events: `events/NAME.parquet`.
+    /// Returns the directory of tables of events: `events/NAME.parquet`.
     pub fn events_dir(&self) -> DataPath {
         self.0.join("events")
     }
 
-    /// The table of events of that name.
+    /// Returns the path of the table of events with this name.
     pub fn event_table(&self, name: &str) -> DataPath {
         self.events_dir().join(format!("{name}.parquet"))
     }
 
-    /// The events of what was recorded with resources, written by reconcile.
+    /// Returns the path of the events that were recorded with resources, written by reconcile.
     pub fn own_events_path(&self) -> DataPath {
         self.event_table("sockcap")
     }
 
-    /// The hand-offs between threads, written by reconcile: who let whom go on.
+    /// Returns the path of the hand-offs between threads, written by reconcile: which thread woke
+    /// which.
     pub fn handoffs_path(&self) -> DataPath {
         self.0.join("handoffs.parquet")
     }
 
-    /// What messages say they do, written by reconcile where logs tell it.
+    /// Returns the path of the operations of messages, written by reconcile if logs contain them.
     pub fn operations_path(&self) -> DataPath {
         self.0.join("operations.parquet")
     }
 
-    /// All logs of all hosts, sorted by path. None where there is no `hosts` directory. What others
-    /// put there and is no regular file is left out, see [`DataDir::skipped_files`].
+    /// Returns all logs of all hosts, sorted by path. Empty without a `hosts` directory. Entries
+    /// that are no regular files are skipped, see [`DataDir::skipped_files`].
     ///
     /// # Errors
-    /// When the directory of the hosts cannot be read.
+    /// If the directory of the hosts cannot be read.
     pub fn log_paths(&self) -> Result<Vec<DataPath>, PathError> {
         Ok(self.host_files(is_log)?.files)
     }
 
-    /// All files of switches of all hosts, which tell when threads had a processor; sorted by path.
+    /// Returns the context-switch files of all hosts, which record when threads had a processor;
+    /// sorted by path.
     ///
     /// # Errors
-    /// When the directory of the hosts cannot be read.
+    /// If the directory of the hosts cannot be read.
     pub fn switch_paths(&self) -> Result<Vec<DataPath>, PathError> {
         let is_switches = |path: &DataPath| path.extension().is_some_and(|it| it == "switches");
         Ok(self.host_files(is_switches)?.files)
     }
 
-    /// Entries below the directory of the hosts that nothing reads: links, FIFOs and the like,
-    /// which no recording makes, and directories that may not be read.
+    /// Returns entries below the directory of the hosts that are never read: links, FIFOs and the
+    /// like, which no recording makes, and directories without read permission.
     ///
     /// # Errors
-    /// When the directory of the hosts cannot be read.
+    /// If the directory of the hosts cannot be read.
     pub fn skipped_files(&self) -> Result<Vec<SkippedFile>, PathError> {
         Ok(self.host_files(|_| true)?.left_out)
     }
 
-    /// The files in the directories of the hosts for which `is` holds, sorted by path.
+    /// Returns the files in the directories of the hosts for which `is` holds, sorted by path.
     fn host_files(&self, is: impl Fn(&DataPath) -> bool) -> Result<HostFiles, PathError> {
         let mut found = HostFiles::default();
         for host in directory_entries(&self.hosts_dir())? {
@@ -252,7 +255,8 @@ impl DataDir {
                 found.skip_file(host.path, host.kind.to_string());
                 continue;
             }
-            // Whoever may make a directory here must not make all commands fail by it.
+            // A user who may make a directory here must not be able to make all commands fail by
+            // it.
             let entries = match host.path.entries() {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -272,29 +276,29 @@ impl DataDir {
         Ok(found)
     }
 
-    /// File of the timestamps that the host `host` exchanged with the collector
+    /// Returns the path of the timestamps that the host `host` exchanged with the collector
     /// ([`ClockExchange`](crate::ClockExchange)).
     pub fn clock_hints_path(&self, host: &str) -> DataPath {
         self.hosts_dir().join(host).join(CLOCK_HINTS)
     }
 
-    /// File that says who sends the logs of the host `host` to the collector that gathers into this
-    /// directory: the names that its key is for, a line each. There is none where nobody had to
-    /// show a key, and where the host's programs were recorded.
+    /// Returns the path of the file that identifies the sender of the logs of the host `host`: the
+    /// names in the key shown to the collector of this directory, one per line. It does not exist
+    /// if no key was required, or if the host's programs were recorded here.
     pub fn sender_path(&self, host: &str) -> DataPath {
         DataDir::sender_path_in(&self.hosts_dir().join(host))
     }
 
-    /// File that says who sends the logs of the host whose directory this is.
+    /// Returns the path of the file that identifies the sender of the logs in a host's directory.
     pub fn sender_path_in(directory: &DataPath) -> DataPath {
         directory.join(SENDER)
     }
 
-    /// All clock hints that there are, sorted by path. The directory of each is named after the
+    /// Returns all existing clock hints, sorted by path. The directory of each is named after the
     /// host.
     ///
     /// # Errors
-    /// When the directory of the hosts cannot be read.
+    /// If the directory of the hosts cannot be read.
     pub fn all_clock_hints_paths(&self) -> Result<Vec<DataPath>, PathError> {
         let files = directory_entries(&self.hosts_dir())?
             .into_iter()
@@ -304,7 +308,7 @@ impl DataDir {
         Ok(files)
     }
 
-    /// Time of the last write of `path`; `None` when it is not there.
+    /// Returns the time of the last write of `path`; `None` if it does not exist.
     pub fn modified_time(path: &DataPath) -> Option<SystemTime> {
         path.metadata().and_then(|metadata| metadata.modified()).ok()
     }
@@ -320,45 +324,45 @@ pub struct ImportedTrace {
 }
 
 impl ImportedTrace {
-    /// Its messages.
+    /// Returns the path of its messages.
     pub fn messages_path(&self) -> DataPath {
         self.directory.join("messages.parquet")
     }
 
-    /// The nodes that they name.
+    /// Returns the path of the nodes of its messages.
     pub fn nodes_path(&self) -> DataPath {
         self.directory.join("nodes.parquet")
     }
 
-    /// Its requests, where it is of spans.
+    /// Returns the path of its requests, if it consists of spans.
     pub fn requests_path(&self) -> DataPath {
         self.directory.join("requests.parquet")
     }
 
-    /// The steps of its requests.
+    /// Returns the path of the steps of its requests.
     pub fn steps_path(&self) -> DataPath {
         self.directory.join("steps.parquet")
     }
 
-    /// The clocks of its hosts.
+    /// Returns the path of the clocks of its hosts.
     pub fn clocks_path(&self) -> DataPath {
         self.directory.join("clocks.json")
     }
 }
 
-/// The files of all hosts, and what lies among them that is none.
+/// The files of all hosts, and the skipped entries among them.
 #[derive(Debug, Default)]
 struct HostFiles {
     files: Vec<DataPath>,
     left_out: Vec<SkippedFile>,
 }
 
-/// What lies below the directory of the hosts and is not read.
+/// An entry below the directory of the hosts that is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedFile {
     /// Its path.
     pub path: DataPath,
-    /// Reason: what it is, or why it cannot be read.
+    /// Reason: the kind of entry, or why it cannot be read.
     pub why: String,
 }
 
@@ -368,7 +372,8 @@ impl HostFiles {
     }
 }
 
-/// Whether `path` is a log: by its name, or one made ahead (`*.spare`) that a process has begun.
+/// Returns whether `path` is a log: by its name, or a preallocated one (`*.spare`) that a process
+/// has begun.
 fn is_log(path: &DataPath) -> bool {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("sclog") => true,

@@ -7,20 +7,20 @@ use std::str::FromStr;
 /// Row of an endpoint in the dictionary of a [`MessageTrace`](crate::MessageTrace).
 pub type EndpointId = u32;
 
-/// An endpoint: where a flow ends, by the name that the sockets have.
+/// An endpoint: the end of a flow, by the name of the socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Endpoint {
     /// An IP address and port, written `10.0.0.1:8080` or `[::1]:53`.
     Inet(SocketAddr),
-    /// A unix socket, by its path, its abstract name (`@name`) or, where it has none, by the
-    /// process and socket that hold it (`#pid/id`); written `unix:` and that.
+    /// A unix socket, by its path, its abstract name (`@name`) or, if unnamed, by its process and
+    /// socket (`#pid/id`); written with the prefix `unix:`.
     Unix(String),
-    /// Any other name, written as it is: for traces that name their ends in their own way.
+    /// Any other name, written unchanged: for traces with their own naming of ends.
     Other(String),
 }
 
 impl Endpoint {
-    /// The port, where there is one.
+    /// Returns the port, if there is one.
     pub fn port(&self) -> Option<u16> {
         match self {
             Endpoint::Inet(address) => Some(address.port()),

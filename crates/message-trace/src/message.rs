@@ -1,5 +1,5 @@
 //! One message: the data of one send or receive call, or of several adjacent ones of a flow and
-//! direction taken as one (a fat message, WAP5 section 2.3), with its times at both ends.
+//! direction merged into one (a fat message in WAP5 section 2.3), with its times at both ends.
 
 use std::fmt;
 use std::str::FromStr;
@@ -48,28 +48,28 @@ pub struct Message {
     pub direction: i8,
     /// Transport protocol.
     pub protocol: TransportProtocol,
-    /// The payload's size.
+    /// Size of the payload.
     pub bytes: i64,
-    /// Number of messages that were merged into this one; 0 where it is the making of a connection.
+    /// Number of messages that were merged into this one; 0 for a connection setup.
     pub parts: i32,
-    /// Making of the connection, where this is the first message on it; `None` where it is not, and
-    /// where the making is not known.
+    /// The connection setup, if this is the first message on the connection; `None` otherwise, and
+    /// if the setup is unknown.
     pub connect: Option<ConnectSpan>,
 }
 
-/// The making of a connection by the side that spoke first on it, in nanoseconds on the sender's
-/// own clock.
+/// The setup of a connection by the side that sent first on it, in nanoseconds on the sender's own
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectSpan {
     /// When `connect` was called.
     pub begin: i64,
-    /// When the connection was there, or the latest that is known of that: not after the message
-    /// was sent.
+    /// When the connection was established, or the latest known bound of that: not after the
+    /// message was sent.
     pub end: i64,
 }
 
 impl Message {
-    /// Message between `ends`: one part without payload, at times that are not known. All messages
+    /// Creates a message between `ends`: one part without payload, at unknown times. All messages
     /// are made from this one.
     #[inline]
     pub fn between_ends(ends: EndPair, flow: i64, direction: i8) -> Message {
@@ -96,57 +96,57 @@ impl Message {
         }
     }
 
-    /// This message with the times of its sending: of the first and the last part on the sender's
-    /// own clock, and of the first part on the common clock.
+    /// Sets the times of sending: of the first and the last part on the sender's own clock, and of
+    /// the first part on the common clock.
     #[inline]
     #[must_use]
     pub fn with_send_times(self, [first, last, common]: [Option<i64>; 3]) -> Message {
         Message { send_first: first, send_last: last, send_ts: common, ..self }
     }
 
-    /// This message with the times of its receipt: of the first and the last part on the receiver's
-    /// own clock, and of the last part on the common clock.
+    /// Sets the times of receipt: of the first and the last part on the receiver's own clock, and
+    /// of the last part on the common clock.
     #[inline]
     #[must_use]
     pub fn with_recv_times(self, [first, last, common]: [Option<i64>; 3]) -> Message {
         Message { recv_first: first, recv_last: last, recv_ts: common, ..self }
     }
 
-    /// This message with one time at each end, where all clocks are one.
+    /// Sets one time at each end, if all clocks are equal.
     #[inline]
     #[must_use]
     pub fn with_times(self, sent: Option<i64>, received: Option<i64>) -> Message {
         self.with_send_times([sent; 3]).with_recv_times([received; 3])
     }
 
-    /// This message with the size of its payload in bytes, and the number of messages that were
-    /// merged into it.
+    /// Sets the size of the payload in bytes, and the number of messages that were merged into this
+    /// one.
     #[inline]
     #[must_use]
     pub fn with_payload(self, bytes: i64, parts: i32) -> Message {
         Message { bytes, parts, ..self }
     }
 
-    /// Time of sending or, where that is unknown, of receipt: the time by which a trace is sorted,
-    /// on the common clock.
+    /// Returns the time of sending or, if that is unknown, of receipt: the time by which a trace is
+    /// sorted, on the common clock.
     pub fn sort_time(&self) -> i64 {
         self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
     }
 
-    /// Time when the first byte was received, on the common clock: from then on it can cause what
-    /// its receiver does. The receiver may read the last byte much later, or never.
+    /// Returns when the first byte was received, on the common clock: from then on it can cause
+    /// actions of its receiver. The receiver may read the last byte much later, or never.
     pub fn arrival_time(&self) -> Option<i64> {
         arrival_of_times(self.recv_ts, self.recv_first, self.recv_last)
     }
 
-    /// Whether this is the making of a connection, from the call to connect to the return from
-    /// accept, and carries no data. There is one where the accepting side speaks first: what it
-    /// says is caused by the connection.
+    /// Returns whether this is a connection setup, from the call of connect to the return of
+    /// accept, without data. It exists if the accepting side speaks first: its message is caused by
+    /// the connection.
     pub fn is_connect(&self) -> bool {
         self.parts == 0
     }
 
-    /// Time when its connection was made: [`Message::connect`] on the common clock.
+    /// Returns when its connection was made: [`Message::connect`] on the common clock.
     pub fn connect_span(&self) -> Option<ConnectSpan> {
         self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
             let shift = common.saturating_sub(own);
@@ -157,7 +157,7 @@ impl Message {
         })
     }
 
-    /// Network latency; it includes the clock error that is left (WAP5 section 5.2).
+    /// Returns the network latency; it includes the remaining clock error (WAP5 section 5.2).
     pub fn network_latency(&self) -> Option<i64> {
         Some(self.recv_ts?.saturating_sub(self.send_ts?))
     }
@@ -186,14 +186,14 @@ pub struct NodeEnd {
 }
 
 impl NodeEnd {
-    /// End whose thread is not known.
+    /// Creates an end with an unknown thread.
     #[inline]
     pub fn new(node: NodeId, endpoint: EndpointId) -> NodeEnd {
         NodeEnd { node, endpoint, tid: None }
     }
 }
 
-/// [`Message::arrival_time`] by [`Message::recv_ts`], [`Message::recv_first`] and
+/// Computes [`Message::arrival_time`] from [`Message::recv_ts`], [`Message::recv_first`] and
 /// [`Message::recv_last`].
 #[inline]
 pub fn arrival_of_times(
@@ -241,7 +241,7 @@ impl TransportProtocol {
         TransportProtocol::Other,
     ];
 
-    /// Whether messages go over connections: one side connected, the other accepted.
+    /// Returns whether messages go over connections: one side connected, the other accepted.
     pub fn has_connections(self) -> bool {
         !matches!(
             self,
@@ -249,7 +249,7 @@ impl TransportProtocol {
         )
     }
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             TransportProtocol::Tcp => "tcp",

@@ -1,6 +1,6 @@
 //! Nodes: processes that do the work. The trace keeps them as processes, the finest grain that
-//! needs no more than the process table; analysis sees them as hosts, processes, commands on a
-//! host, or threads, as the user chooses.
+//! needs no more than the process table; the analysis treats them as hosts, processes, commands on
+//! a host, or threads, as the user chooses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,26 +11,26 @@ pub type NodeId = i32;
 /// A process that took part in the traced communication, or a peer of one that was not traced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Node {
-    /// The host's name; of an untraced node its address (without a port), as far as that is known.
+    /// The host's name; for an untraced node its address (without a port), if known.
     pub host: String,
-    /// The process; none for an untraced node.
+    /// The process; `None` for an untraced node.
     pub pid: Option<i32>,
-    /// The process that started it, as far as that is known.
+    /// The process that started it, if known.
     pub parent_pid: Option<i32>,
     /// When the process was first seen, in nanoseconds since the Unix epoch on its host's clock.
     pub start: Option<i64>,
-    /// A short name of the program for people: `nginx`, `app.py`; of an untraced node its endpoint
+    /// A short name of the program for people: `nginx`, `app.py`; for an untraced node its endpoint
     /// or address.
     pub command: String,
-    /// The path of the executable; empty when unknown.
+    /// The path of the executable; empty if unknown.
     pub executable: String,
     /// Whether its side of the communication was captured.
     pub traced: bool,
-    /// The service, container or pod that it is part of, as its control group says: `nginx`,
-    /// `pod-8a7b6c5d-000`; empty when that is unknown or names none.
+    /// The service, container or pod that it is part of, from its control group: `nginx`,
+    /// `pod-8a7b6c5d-000`; empty if unknown or not named.
     pub unit: String,
-    /// Whether `command` is the name of a service, as tracers give one, which is the same on
-    /// whatever host it runs: the name is clear without the host.
+    /// Whether `command` is the name of a service, as tracers give one, which is the same on all
+    /// hosts: the name is unambiguous without the host.
     pub service: bool,
 }
 
@@ -39,17 +39,17 @@ pub struct Node {
 pub struct NodeList(pub Vec<Node>);
 
 impl NodeList {
-    /// The node of that id.
+    /// Returns the node with this id.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         usize::try_from(id).ok().and_then(|row| self.0.get(row))
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -60,14 +60,15 @@ impl NodeList {
         (self.0.len() - 1) as NodeId
     }
 
-    /// Whether the traced nodes are on more than one host, so that names need the host to be clear.
+    /// Returns whether the traced nodes are on more than one host, so that names need the host to
+    /// be unambiguous.
     pub fn on_many_hosts(&self) -> bool {
         let mut hosts = self.0.iter().filter(|node| node.traced).map(|node| &node.host);
         hosts.next().is_some_and(|first| hosts.any(|host| host != first))
     }
 }
 
-/// Grain in which nodes are told apart (WAP5 section 2.5).
+/// Grain in which nodes are distinguished (WAP5 section 2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum NodeGrain {
     /// All processes of a host are one node.
@@ -75,7 +76,7 @@ pub enum NodeGrain {
     /// Every process is a node.
     Process,
     /// All processes of one command on one host have one name. Causes are still sought within each
-    /// process, as a message into one worker does not cause what another worker sends.
+    /// process, since a message to one worker does not cause what another worker sends.
     #[default]
     Command,
     /// Every thread is a node.

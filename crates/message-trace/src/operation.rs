@@ -1,15 +1,15 @@
-//! What a message says it does, as far as a passage over many messages needs it: what it is in its
-//! exchange, the number of its name, how it ended, and the span of a tracer that made it. The words
-//! themselves are in `operations.parquet` ([`crate::table::operations`]).
+//! Operations of messages, as far as passes over many messages need them: the role, the number of
+//! the name, the outcome, and the span of a tracer. The texts are in `operations.parquet`
+//! ([`crate::table::operations`]).
 
-/// What a message is in an exchange.
+/// Role of a message in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperationRole {
-    /// It asks, and something will answer.
+    /// A request, which will be answered.
     Request,
-    /// It answers.
+    /// A response.
     Response,
-    /// It tells, and nothing answers.
+    /// A message that is not answered.
     OneWay,
 }
 
@@ -18,7 +18,7 @@ impl OperationRole {
     pub const ALL: [OperationRole; 3] =
         [OperationRole::Request, OperationRole::Response, OperationRole::OneWay];
 
-    /// The name in the table.
+    /// Returns the name in the table.
     pub fn name(self) -> &'static str {
         match self {
             OperationRole::Request => "request",
@@ -28,12 +28,12 @@ impl OperationRole {
     }
 }
 
-/// What a message says it does.
+/// The operation of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationFacts {
-    /// What it is in its exchange.
+    /// Its role in the exchange.
     pub role: OperationRole,
-    /// The number of its name, as whoever read the table counts names; `None` where it says none.
+    /// The number of its name, assigned by the reader of the table; `None` if it has no name.
     pub name: Option<u32>,
     /// Whether the answering side failed.
     pub is_error: bool,
@@ -45,7 +45,7 @@ pub struct OperationFacts {
 }
 
 impl OperationFacts {
-    /// Of an answer, whether the answering side failed.
+    /// Returns for a response whether the answering side failed.
     pub fn response_outcome(&self) -> Option<bool> {
         (self.role == OperationRole::Response).then_some(self.is_error)
     }

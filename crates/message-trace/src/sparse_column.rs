@@ -16,21 +16,21 @@ impl<T> Default for SparseColumn<T> {
 }
 
 impl<T: Copy> SparseColumn<T> {
-    /// Whether no row has a value.
+    /// Returns whether no row has a value.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Gives `row` a value; it comes behind those that have one.
+    /// Sets the value of `row`, which must be after all rows with a value.
     pub fn push(&mut self, row: usize, value: T) {
         self.rows.push(row as u32);
         self.values.push(value);
     }
 
-    /// The value of `row`, where it has one.
+    /// Returns the value of `row`, if it has one.
     #[inline]
     pub fn get(&self, row: usize) -> Option<T> {
-        // Mostly there are none at all.
+        // Usually there are no values at all.
         if self.rows.last().is_none_or(|last| (*last as usize) < row) {
             return None;
         }
@@ -38,7 +38,7 @@ impl<T: Copy> SparseColumn<T> {
         self.values.get(place).copied()
     }
 
-    /// The values of these rows of `other`, each with its row counted from `begin` here.
+    /// Appends the values of these rows of `other`, with rows counted from `begin` here.
     pub fn append_rows(&mut self, other: &SparseColumn<T>, rows: Range<usize>, begin: usize) {
         let first = other.rows.partition_point(|row| (*row as usize) < rows.start);
         let own = other.rows.iter().zip(&other.values).skip(first);
@@ -47,7 +47,7 @@ impl<T: Copy> SparseColumn<T> {
         }
     }
 
-    /// Takes the first `rows` away: the next one is the first then.
+    /// Removes the first `rows`; the next one becomes the first.
     pub fn remove_first(&mut self, rows: usize) {
         let gone = self.rows.partition_point(|row| (*row as usize) < rows);
         self.rows.drain(..gone);
@@ -55,7 +55,7 @@ impl<T: Copy> SparseColumn<T> {
         self.rows.iter_mut().for_each(|row| *row -= rows as u32);
     }
 
-    /// Puts the rows into another order: `order` has the former row of each.
+    /// Permutes the rows: `order` contains the former row of each.
     pub(crate) fn permute_rows(&mut self, order: &[u32]) {
         if self.rows.is_empty() {
             return;

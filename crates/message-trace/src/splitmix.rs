@@ -1,7 +1,7 @@
-//! Numbers that look random but follow from others: for samples, and for identifiers that readers
-//! know by some bits only.
+//! Pseudo-random numbers derived from other numbers: for samples, and for identifiers of which
+//! readers know only some bits.
 
-/// `number` mixed by the finalizer of SplitMix64. It is one to one, every bit depends on all, and 0
+/// Mixes `number` by the finalizer of SplitMix64. It is one to one, every bit depends on all, and 0
 /// stays 0.
 pub fn mix_bits(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

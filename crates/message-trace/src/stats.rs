@@ -1,4 +1,4 @@
-//! Summaries of weighted delays: what every pattern, node and hop is described by.
+//! Summaries of weighted delays, which describe every pattern, node and hop.
 
 /// Mean, median and 99th percentile of weighted samples, in the samples' unit (nanoseconds for
 /// delays).
@@ -13,8 +13,8 @@ pub struct DelaySummary {
 }
 
 impl DelaySummary {
-    /// Summarises `samples`, pairs of value and weight; `None` when the weights do not add up to
-    /// anything. A percentile is the smallest sample at which the cumulated weight reaches its
+    /// Summarises `samples`, pairs of value and weight; `None` if the sum of the weights is not
+    /// positive. A percentile is the smallest sample at which the cumulated weight reaches its
     /// share of the whole, so that it is always a delay that was seen.
     pub fn from_samples(samples: &mut [(i64, f64)]) -> Option<DelaySummary> {
         let total: f64 = samples.iter().map(|(_, weight)| weight).sum();
@@ -28,8 +28,7 @@ impl DelaySummary {
             let mut cumulated = 0.0;
             for (value, weight) in samples.iter() {
                 cumulated += weight;
-                // A hair of tolerance, so that rounding in the sum does not skip to the next
-                // sample.
+                // A small tolerance, so that rounding in the sum does not skip to the next sample.
                 if cumulated >= share * total * (1.0 - 1e-12) {
                     return *value as f64;
                 }

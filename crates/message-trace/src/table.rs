@@ -1,9 +1,9 @@
-//! Tables on disk: Parquet as the stages keep them ([`write_batches()`], [`read_batches`]), CSV and
-//! JSON as people take them away ([`export`]).
+//! Tables on disk: Parquet for the stages ([`write_batches()`], [`read_batches`]), CSV and JSON for
+//! export ([`export`]).
 //!
-//! A table is a sequence of Arrow record batches under one schema, so that a stage never needs to
-//! hold more than a batch, and any reader of Parquet takes the files as they are: signed integers,
-//! plain Int64 nanoseconds, zstd.
+//! A table is a sequence of Arrow record batches under one schema, so that a stage never needs more
+//! than a batch in memory, and any reader of Parquet can read the files: signed integers, plain
+//! Int64 nanoseconds, zstd.
 
 pub mod columns;
 mod ends_reader;

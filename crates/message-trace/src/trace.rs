@@ -1,7 +1,7 @@
 //! The message trace in memory: columns, not objects.
 //!
-//! A stage reads the few columns it needs from end to end, so they are kept apart; a message as a
-//! whole is put together on request. Endpoints and call ids repeat and are kept once each.
+//! A stage reads the few columns it needs from end to end, so they are separate; a whole message is
+//! assembled on request. Endpoints and call ids repeat and are kept once each.
 
 mod call_ids;
 mod columns;
@@ -27,11 +27,11 @@ pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// The missing call id within a column.
 pub(crate) const NO_CALL: u32 = u32::MAX;
 
-/// Messages with the nodes and endpoints they name, sorted by [`Message::sort_time`] once
+/// Messages with their nodes and endpoints, sorted by [`Message::sort_time`] after
 /// [`MessageTrace::sort_messages`] was called. A message's id is its row.
 #[derive(Clone, Debug, Default)]
 pub struct MessageTrace {
-    /// Nodes that the messages went between; parts of a trace share the table.
+    /// Nodes that sent or received the messages; parts of a trace share the table.
     pub nodes: Arc<NodeList>,
     endpoints: EndpointInterner,
     pub(crate) calls: CallIds,
@@ -50,24 +50,24 @@ pub struct MessageTrace {
     pub(crate) connects: SparseColumn<ConnectSpan>,
     pub(crate) call: Vec<u32>,
     pub(crate) told: SparseColumn<OperationFacts>,
-    /// Knowledge of the rest, where this is a part of a trace.
+    /// Facts about the rest, if this is a part of a trace.
     pub beyond: WholeTraceFacts,
 }
 
-/// Knowledge of the rest of a trace that its part needs: for messages without call ids, how many
+/// Facts about the rest of a trace that its part needs: for messages without call ids, how many
 /// their two sides sent.
 #[derive(Clone, Debug, Default)]
 pub struct WholeTraceFacts {
     /// Number of requests before the first message that are not answered before it, by flow; flows
-    /// without such requests are left out.
+    /// without such requests are omitted.
     pub open: FxHashMap<i64, u32>,
-    /// Flows whose two sides sent different numbers of messages in the whole trace; `None`: this is
-    /// the whole.
+    /// Flows with different numbers of messages from their two sides in the whole trace; `None`:
+    /// this is the whole.
     pub uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 impl MessageTrace {
-    /// An empty trace over `nodes`.
+    /// Creates an empty trace over `nodes`.
     pub fn new(nodes: impl Into<Arc<NodeList>>) -> MessageTrace {
         MessageTrace { nodes: nodes.into(), ..MessageTrace::default() }
     }
@@ -77,37 +77,37 @@ impl MessageTrace {
         Arc::make_mut(&mut self.nodes).push(node)
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub fn len(&self) -> usize {
         self.src.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.src.is_empty()
     }
 
-    /// The id of `endpoint`, which is added to the dictionary where it is new.
+    /// Returns the id of `endpoint`, which is added to the dictionary if it is new.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.endpoints.intern(endpoint)
     }
 
-    /// Endpoint of an id.
+    /// Returns the endpoint with this id.
     pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
         self.endpoints.values.get(id as usize)
     }
 
-    /// The id of `endpoint`, where it is in the dictionary.
+    /// Returns the id of `endpoint`, if it is in the dictionary.
     pub fn endpoint_id(&self, endpoint: &Endpoint) -> Option<EndpointId> {
         self.endpoints.ids.get(endpoint).copied()
     }
 
-    /// All endpoints; an endpoint's id is its index.
+    /// Returns all endpoints; an endpoint's id is its index.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints.values
     }
 
-    /// Appends a message, with the id that pairs a call with its return where the source knows one.
+    /// Appends a message, with the id that pairs a call with its return if the source has one.
     pub fn push(&mut self, message: &Message, call_id: Option<&str>) {
         let m = message;
         if let Some(connect) = m.connect {
@@ -132,10 +132,10 @@ impl MessageTrace {
         self.call.push(call);
     }
 
-    /// The message of row `row`.
+    /// Returns the message of row `row`.
     ///
     /// # Panics
-    /// When there is no such row, as an index out of bounds does.
+    /// If there is no such row, as an index out of bounds does.
     pub fn message(&self, row: usize) -> Message {
         let time = |column: usize| Some(self.times[column][row]).filter(|time| *time != NIL);
         Message {
@@ -152,7 +152,7 @@ impl MessageTrace {
         }
     }
 
-    /// Between whom and over what the message of row `row` went, for passes that need no more.
+    /// Returns the ends and the protocol of the message of row `row`, for passes that need no more.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
@@ -174,18 +174,18 @@ impl MessageTrace {
         }
     }
 
-    /// Whether any message has [`Message::connect`].
+    /// Returns whether any message has [`Message::connect`].
     pub fn has_connects(&self) -> bool {
         !self.connects.is_empty()
     }
 
-    /// The messages in row order.
+    /// Returns the messages in row order.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Message> + '_ {
         (0..self.len()).map(|row| self.message(row))
     }
 
-    /// Gives the message of row `row` an id that pairs it with its counterpart, in place of one
-    /// that it has.
+    /// Sets the id that pairs the message of row `row` with its counterpart, replacing one that it
+    /// has.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
@@ -193,23 +193,23 @@ impl MessageTrace {
         self.call[row] = self.calls.intern(call_id);
     }
 
-    /// Notes what the message of row `row` says it does. Rows come in their order, each once.
+    /// Sets the operation of the message of row `row`. Rows come in their order, each once.
     pub fn set_operation(&mut self, row: usize, told: OperationFacts) {
         self.told.push(row, told);
     }
 
-    /// What the message of row `row` says it does, where that is known.
+    /// Returns the operation of the message of row `row`, if known.
     #[inline]
     pub fn operations(&self, row: usize) -> Option<OperationFacts> {
         self.told.get(row)
     }
 
-    /// Whether it is known of any message what it does.
+    /// Returns whether the operation of any message is known.
     pub fn has_operations(&self) -> bool {
         !self.told.is_empty()
     }
 
-    /// The id that pairs the call or return of row `row` with its counterpart.
+    /// Returns the id that pairs the call or return of row `row` with its counterpart.
     pub fn call_id(&self, row: usize) -> Option<&str> {
         self.calls.get(self.call[row])
     }

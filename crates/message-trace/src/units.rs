@@ -1,18 +1,18 @@
-//! Numbers and names as a person reads them: durations of three significant digits in a unit that
-//! suits, grouped counts, and names that can neither break a line nor command a terminal.
+//! Numbers and names for people: durations with three significant digits in a suitable unit,
+//! grouped counts, and names that can neither break a line nor command a terminal.
 
 use std::fmt;
 
-/// A duration of three significant digits with its unit, made by [`format_duration`].
+/// A duration with three significant digits and its unit, made by [`format_duration`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormattedDuration {
-    /// The digits, with a sign when negative.
+    /// The digits, with a sign if negative.
     pub number: String,
     /// ns, µs, ms or s; empty for zero.
     pub unit: &'static str,
 }
 
-/// `nanoseconds` in the unit that suits.
+/// Formats `nanoseconds` in a suitable unit.
 pub fn format_duration(nanoseconds: f64) -> FormattedDuration {
     if !nanoseconds.is_finite() {
         return FormattedDuration { number: "–".to_owned(), unit: "" };
@@ -37,7 +37,7 @@ fn three_digits(value: f64) -> String {
 }
 
 impl FormattedDuration {
-    /// The duration without a space, for narrow columns; `ascii` writes us for µs.
+    /// Returns the duration without a space, for narrow columns; `ascii` writes us for µs.
     pub fn compact(&self, ascii: bool) -> String {
         let unit = if ascii && self.unit == "µs" { "us" } else { self.unit };
         let number = if ascii { self.number.replace('–', "-") } else { self.number.clone() };
@@ -54,7 +54,7 @@ impl fmt::Display for FormattedDuration {
     }
 }
 
-/// A whole number with its thousands apart: 1,234,567.
+/// Formats a whole number with grouped thousands: 1,234,567.
 pub fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -67,7 +67,7 @@ pub fn format_count(number: u64) -> String {
     grouped
 }
 
-/// An expected count, which need not be whole: one decimal below a thousand, none above.
+/// Formats an expected count, which need not be whole: one decimal below a thousand, none above.
 pub fn format_expected(number: f64) -> String {
     if number.is_finite() && number < 999.95 {
         format!("{:.1}", number.max(0.0))
@@ -76,7 +76,7 @@ pub fn format_expected(number: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`.
+/// Formats a share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`.
 pub fn format_percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         "<0.1%".to_owned()
@@ -85,24 +85,24 @@ pub fn format_percent(share: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 in whole per cent; the smallest are `<1%`.
+/// Formats a share from 0 to 1 in whole per cent; the smallest are `<1%`.
 pub fn format_whole_percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
 }
 
-/// A count with its noun: "1 host", "2 hosts".
+/// Formats a count with its noun: "1 host", "2 hosts".
 pub fn count_noun(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", format_count(number), if number == 1 { one } else { many })
 }
 
-/// `name` without what would move the cursor, start an escape sequence or turn the reading
-/// direction.
+/// Replaces characters in `name` that would move the cursor, start an escape sequence or turn the
+/// reading direction.
 pub fn to_printable(name: &str) -> String {
     name.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Whether a character moves the cursor, starts an escape sequence, is not seen, or turns the
-/// reading direction.
+/// Returns whether a character moves the cursor, starts an escape sequence, is invisible, or turns
+/// the reading direction.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -119,8 +119,8 @@ pub fn is_harmful(c: char) -> bool {
         )
 }
 
-/// `text` in at most `width` characters, with an ellipsis in its middle where something was left
-/// out, because both ends of a name tell names apart.
+/// Shortens `text` to at most `width` characters, with an ellipsis in its middle, because both ends
+/// of a name distinguish names.
 pub fn shorten_middle(text: &str, width: usize, ellipsis: char) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -132,7 +132,7 @@ pub fn shorten_middle(text: &str, width: usize, ellipsis: char) -> String {
     if width == 0 { String::new() } else { format!("{head}{ellipsis}{tail}") }
 }
 
-/// A mean size in bytes.
+/// Formats a mean size in bytes.
 pub fn format_bytes(size: f64) -> String {
     match size {
         size if size < 999.5 => format!("{size:.0} B"),

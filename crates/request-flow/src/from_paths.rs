@@ -1,18 +1,18 @@
 //! Requests from sockcap's own paths: every path instance is a request, and each of its calls a
-//! step at the node that was called. A message that nothing answers is a step without an end.
+//! step at the node that was called. A message without a response is a step without an end.
 //!
 //! ```text
 //! paths, patterns, messages, nodes
-//!    |  steps_of     piece by piece of paths.parquet, on all processors
+//!    |  steps_of     row group by row group of paths.parquet, on all processors
 //!    v
 //! requests nearly in order
-//!    |  in_order     by begin, in memory while a budget lasts
+//!    |  in_order     by begin, in memory within a budget
 //!    v
 //! requests.parquet, steps.parquet
 //! ```
 //!
-//! A request is torn where the sender of its first message serves others: then something asked that
-//! node, and what it was is not known.
+//! A request is torn if the sender of its first message serves others: then that node received an
+//! unknown request.
 
 mod request_sorter;
 mod step_builder;
@@ -38,10 +38,10 @@ pub struct WrittenCounts {
 }
 
 /// Makes a request of every path instance of `data`, and writes `DataDir::requests_path` and
-/// [`DataDir::steps_path`]. More than `memory` bytes of requests go to a temporary file.
+/// [`DataDir::steps_path`]. More than `memory` bytes of requests are moved to a temporary file.
 ///
 /// # Errors
-/// When a table cannot be read, or a file cannot be written.
+/// If a table cannot be read, or a file cannot be written.
 pub fn from_paths(
     data: &DataDir,
     memory: u64,
@@ -50,7 +50,7 @@ pub fn from_paths(
     from_paths_to(data, [&data.requests_path(), &data.steps_path()], memory, progress)
 }
 
-/// The same, into tables of requests and of steps at these two paths.
+/// Like [`from_paths`], into tables of requests and of steps at these two paths.
 ///
 /// # Errors
 /// As for [`from_paths`].
@@ -81,7 +81,7 @@ pub fn from_paths_to(
     write_requests(sorted, &names, requests, steps)
 }
 
-/// Requests of a piece, with names of their own.
+/// Requests of a row group, with names of their own.
 struct BatchRequests {
     names: NameInterner,
     requests: RequestBatch,

@@ -9,7 +9,7 @@ use crate::{ClockHints, ClockSource, HintCheck, estimate_with_hints};
 const MS: i64 = 1_000_000;
 const END: i64 = 60 * SECOND;
 
-/// Hosts that were there from [`BEGIN`] to [`END`] of it.
+/// Hosts that were present from [`BEGIN`] to [`END`] after it.
 fn present_hosts(clocks: &[TrueClock]) -> Vec<HostFacts> {
     let mut hosts = host_facts(clocks.len());
     for (host, clock) in hosts.iter_mut().zip(clocks) {
@@ -18,7 +18,8 @@ fn present_hosts(clocks: &[TrueClock]) -> Vec<HostFacts> {
     hosts
 }
 
-/// Adds an exchange of a host, begun at a true time: how long the question took, and the answer.
+/// Adds an exchange of a host, begun at a true time, with the delays of the request and the
+/// response.
 fn add_exchange(
     hints: &mut ClockHints,
     host: (u32, &TrueClock),
@@ -48,7 +49,7 @@ fn host_exchanges(clocks: &[TrueClock], collector: &TrueClock, delays: &[[i64; 2
     hints
 }
 
-/// That of a host, without what there is to say of exchanges.
+/// Returns the model without the summaries of exchanges.
 fn without_hints(clocks: &ClockModel) -> ClockModel {
     let mut clocks = clocks.clone();
     clocks.hosts.iter_mut().for_each(|host| host.hints = None);
@@ -59,8 +60,8 @@ fn without_hints(clocks: &ClockModel) -> ClockModel {
 fn two_hosts_that_only_the_collector_knows() {
     let clocks = [TrueClock::new(0, 0.0), TrueClock::new(1_000 * SECOND, 0.0)];
     let collector = TrueClock::new(-50 * SECOND, 0.0);
-    // The first is a millisecond away, the second three: nobody can tell by more than the half of
-    // both round trips.
+    // The first is a millisecond away, the second three: the uncertainty is half of both round
+    // trips.
     let hints = host_exchanges(&clocks, &collector, &[[MS, MS], [3 * MS, 3 * MS]]);
     let estimated =
         estimate_with_hints(&present_hosts(&clocks), &ClockSamples::new(2), &hints, Some(0));
@@ -70,17 +71,18 @@ fn two_hosts_that_only_the_collector_knows() {
         (ClockSource::Reference, Some(0), 0)
     );
     assert_eq!((second.source, second.against.as_str()), (ClockSource::Hints, "h0"));
-    // But for the round trip itself, in which the slope may make 89 ns.
+    // Apart from the round trip itself, in which the slope may add 89 ns.
     assert!((second.offset_ns - 1_000 * SECOND).abs() <= 100, "{second:?}");
     assert!(second.skew_ppm.abs() < 0.005, "{second:?}");
     let uncertainty = second.uncertainty_ns.unwrap();
-    // And what exchanges in the middle leave open at the ends, which is less than a thousandth.
+    // Including the freedom of exchanges in the middle at the ends, which is less than a
+    // thousandth.
     assert!((4 * MS..4 * MS + 4_000).contains(&uncertainty), "{second:?}");
     let told = second.hints.as_ref().unwrap();
     assert_eq!((told.exchanges, told.round_trip_ns, &told.check), (61, 6 * MS, &None));
 
-    // Where the answer takes five and the question one, the middle is off by two, which is within
-    // what is stated.
+    // If the response takes five and the request one, the middle is off by two, which is within the
+    // stated uncertainty.
     let hints = host_exchanges(&clocks, &collector, &[[MS, MS], [MS, 5 * MS]]);
     let estimated =
         estimate_with_hints(&present_hosts(&clocks), &ClockSamples::new(2), &hints, Some(0));
@@ -102,7 +104,7 @@ fn one_exchange_each_says_what_it_says() {
     let estimated = estimate_with_hints(&hosts, &ClockSamples::new(2), &hints, Some(0));
     let second = &estimated.hosts[1];
     assert!((second.offset_ns + SECOND).abs() <= 4_100, "{second:?}");
-    // Half of two round trips of 2 ms, and what 1000 ppm are in that time.
+    // Half of two round trips of 2 ms, and 1000 ppm of that time.
     assert!((2 * MS..2 * MS + 20_000).contains(&second.uncertainty_ns.unwrap()), "{second:?}");
     // An hour before, each may be off by 1000 ppm of it.
     hosts.iter_mut().for_each(|host| host.first -= 3_600 * SECOND);
@@ -113,8 +115,8 @@ fn one_exchange_each_says_what_it_says() {
 
 #[test]
 fn no_exchange_tells_more_than_half_of_its_round_trip() {
-    // Now the question is fast and now the answer; the lines that all of them leave are within a
-    // millisecond.
+    // The request and the response are fast alternately; the lines that all of them allow are
+    // within a millisecond.
     let clocks = [TrueClock::new(0, 0.0), TrueClock::new(SECOND, 0.0)];
     let mut hints = ClockHints::new(2);
     for second in 0..=60 {
@@ -144,8 +146,8 @@ fn a_group_is_joined_as_it_is() {
         random_messages(&[HostTraffic::lan_minute(0, 1), HostTraffic::lan_minute(2, 3)], 4);
     let (hosts, samples) = (present_hosts(&clocks), collect_samples(&clocks, &messages));
     let without = estimate_clocks(&hosts, &samples, Some(0));
-    // Of the second group only that host has exchanges which it is not compared with; the last has
-    // messages with nobody.
+    // In the second group only the host that is not its root has exchanges; the last host has no
+    // messages.
     let mut hints = host_exchanges(&clocks, &TrueClock::new(77 * SECOND, 30.0), &[[2 * MS; 2]; 2]);
     for second in 10..=50 {
         let at = second * SECOND;
@@ -166,18 +168,18 @@ fn a_group_is_joined_as_it_is() {
         assert_eq!((host.source, host.against.as_str()), (ClockSource::Hints, "h0"), "{host:?}");
         let off = worst_error(&clocks, &estimated, number, [0, END]);
         assert!(off <= 200_000 && off <= host.uncertainty_ns.unwrap(), "{off} {host:?}");
-        // Half of both round trips and, at the ends, what the skew may make of it.
+        // Half of both round trips and, at the ends, the possible effect of the skew.
         assert!((5 * MS..11 * MS).contains(&host.uncertainty_ns.unwrap()), "{host:?}");
         assert!(host.skew_uncertainty_ppm.unwrap() < 300.0, "{host:?}");
     }
-    // Within the group all is as it was.
+    // Within the group nothing changes.
     for truth in [0, 30 * SECOND, END] {
         let [two, three] = [2, 3].map(|host: usize| clocks[host].shown_time(truth));
         let before = without.common_time(3, three) - without.common_time(2, two);
         let now = estimated.common_time(3, three) - estimated.common_time(2, two);
         assert!((before - now).abs() < 50, "{before} {now}");
     }
-    // And the messages that are shown lie on the common clock.
+    // And the messages shown lie on the common clock.
     let link = &estimated.links[1];
     assert_eq!(link.hosts, ["h2", "h3"]);
     assert!(
@@ -223,8 +225,7 @@ fn groups_without_the_reference_are_joined_among_themselves() {
     let mut hints = host_exchanges(&clocks, &TrueClock::new(0, 0.0), &[[MS; 2]; 3]);
     let all = estimate_with_hints(&present_hosts(&clocks), &ClockSamples::new(3), &hints, Some(0));
     assert!(all.hosts.iter().all(|host| host.against == "h0"));
-    // The reference has none, and stays by itself; one host alone would have nobody to be joined
-    // with.
+    // The reference has none, and stays by itself; a single host has no other to be joined with.
     hints = ClockHints::new(3);
     add_exchange(&mut hints, (2, &clocks[2]), &TrueClock::new(0, 0.0), 0, [MS; 2]);
     let alone =
@@ -297,7 +298,7 @@ fn the_collectors_clock_is_set_meanwhile() {
             assert!(off < 300_000, "{by} {off} {host:?}");
             assert!((2 * MS..20 * MS).contains(&host.uncertainty_ns.unwrap()), "{host:?}");
         }
-        // It is no contradiction of hosts that messages connect, either.
+        // Nor does it contradict hosts that messages connect.
         let messages =
             random_messages(&[HostTraffic::lan_minute(0, 1), HostTraffic::lan_minute(1, 2)], 5);
         let estimated = estimate_with_hints(
@@ -314,7 +315,7 @@ fn the_collectors_clock_is_set_meanwhile() {
 
 #[test]
 fn a_host_whose_clock_is_set_is_joined_with_its_steps() {
-    // Messages do not know, as there are none; the others see the collector as before.
+    // There are no messages to show it; the other hosts' exchanges are as before.
     let set = TrueClock {
         steps: vec![(40 * SECOND + SECOND / 2, 2 * SECOND)],
         ..TrueClock::new(500 * SECOND, 0.0)
@@ -357,8 +358,8 @@ fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
             (one.against.as_str(), one.contradicts, two.contradicts),
             ("h0", false, ahead > 0)
         );
-        // Half of what there and back differ by: 1.5 ms of the first and, the other way round, 4 of
-        // the last.
+        // Half of the difference between there and back: 1.5 ms of the first and, with opposite
+        // sign, 4 of the last.
         assert!((two.difference_ns - ahead - 11 * MS / 2).abs() < 200_000, "{two:?}");
         assert!((one.difference_ns - 3 * MS / 2).abs() < 200_000, "{one:?}");
         // 2.5 and 5 ms are half of the round trips.
@@ -366,8 +367,8 @@ fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
     }
 }
 
-/// Three hosts that talk to each other, and one that talks to nobody; the exchanges of `liars` are
-/// of clocks that are each an hour off.
+/// Three hosts that communicate, and one without messages; the exchanges of `liars` are of clocks
+/// that are each an hour off.
 fn with_liars(liars: &[usize]) -> ([TrueClock; 4], ClockModel) {
     let clocks = [0, SECOND, 3 * SECOND, -SECOND].map(|ahead| TrueClock::new(ahead, 0.0));
     let messages =
@@ -398,7 +399,7 @@ fn contradicting_hosts(clocks: &ClockModel) -> Vec<usize> {
 
 #[test]
 fn who_contradicts_most_others_moves_nobody() {
-    // Also where it is the one that all are compared with.
+    // Also if it is the one that all are compared with.
     for liar in 0..3 {
         let (clocks, estimated) = with_liars(&[liar]);
         assert_eq!(contradicting_hosts(&estimated), [liar]);
@@ -438,7 +439,7 @@ fn what_cannot_be_is_counted() {
     assert_eq!((told.exchanges, told.round_trip_ns, told.damaged, told.left_out), (2, 4, 6, 1));
 }
 
-/// Exchanges of each host at random: from when to when, how many, the least delays and a seed.
+/// Random exchanges of each host: time span, number, least delays and a seed.
 type RandomExchanges = ([i64; 2], usize, [i64; 2]);
 
 fn any_exchanges() -> impl Strategy<Value = RandomExchanges> {
@@ -458,7 +459,7 @@ fn random_hints(
     for (number, (clock, (between, count, least))) in (0..).zip(clocks.iter().zip(of_host)) {
         for _ in 0..*count {
             let at = between[0] + random.next_below(between[1] - between[0]);
-            // Some wait behind what is being shipped.
+            // Some wait for data that is being shipped.
             let delays = least.map(|least| {
                 let more = if random.next_below(3) == 0 { SECOND } else { least };
                 least + random.next_below(more)
@@ -481,7 +482,7 @@ fn any_clocks(count: usize) -> impl Strategy<Value = Vec<TrueClock>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
-    /// Where messages connect all hosts, exchanges change no clock, and do not contradict.
+    /// If messages connect all hosts, exchanges change no clock, and do not contradict.
     #[test]
     fn clocks_that_messages_connect_stay_as_they_are(
         clocks in any_clocks(4),
@@ -504,8 +505,8 @@ proptest! {
         }
     }
 
-    /// Two groups that no message connects: the truth is within what is stated, and what is within
-    /// the groups stays as it is.
+    /// Two groups that no message connects: the truth is within the stated uncertainty, and
+    /// relations within the groups do not change.
     #[test]
     fn the_truth_is_within_what_is_stated_of_joined_groups(
         clocks in any_clocks(5),

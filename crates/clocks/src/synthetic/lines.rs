@@ -1,4 +1,4 @@
-//! Clocks that are straight lines, with all the ways in which hosts may talk or not.
+//! Clocks that are straight lines, with all combinations of message directions between hosts.
 
 use super::*;
 use crate::ClockSource;
@@ -33,7 +33,7 @@ fn few_messages() {
     let host = &estimated.hosts[1];
     assert!((host.offset_ns + SECOND).abs() < 12_000, "{host:?}");
     assert!((60_000..64_000).contains(&host.uncertainty_ns.unwrap()), "{host:?}");
-    // Only one: it is taken to have taken no time, and nothing bounds the other side.
+    // Only one: it is assumed to have taken no time, and nothing bounds the other side.
     let estimated = solve_samples(&clocks, &two[..1]);
     let host = &estimated.hosts[1];
     assert_eq!((host.offset_ns, host.skew_ppm), (-SECOND + 50_000, 0.0));
@@ -72,7 +72,7 @@ fn a_ring_of_one_way_links_bounds_both_sides() {
         assert_eq!(host.source, ClockSource::Messages);
         let off = worst_error(&clocks, &estimated, number, [0, 60 * SECOND]);
         assert!(off <= host.uncertainty_ns.unwrap(), "{off} {host:?}");
-        // The three least delays, 120 us, and what the fastest had more.
+        // The three least delays, 120 us, and the excess of the fastest.
         assert!(host.uncertainty_ns.unwrap() < 300_000, "{host:?}");
         assert!((host.skew_ppm - clocks[number].skew).abs() < 3.0, "{host:?}");
     }
@@ -114,7 +114,8 @@ fn one_machine_is_one_clock_unless_messages_contradict() {
     assert_eq!((same.source, same.against.as_str()), (ClockSource::Machine, "h0"));
     assert_eq!(same.common_time(BEGIN + 17), BEGIN + 17);
     assert!(worst_error(&clocks, &estimated, 2, [0, 60 * SECOND]) < 20_000);
-    // The third is no clock of that machine, whatever its logs say; then none of them is believed.
+    // The third host has no clock of that machine, although its facts state so; then none of them
+    // is trusted.
     hosts[2].machine = 7;
     let estimated = estimate_clocks(&hosts, &samples, Some(0));
     assert_eq!(estimated.hosts[1].source, ClockSource::Messages);
@@ -125,7 +126,7 @@ fn one_machine_is_one_clock_unless_messages_contradict() {
 fn all_links_are_explained_not_only_those_of_the_tree() {
     let clocks =
         [TrueClock::new(0, 0.0), TrueClock::new(SECOND, 50.0), TrueClock::new(-SECOND, -80.0)];
-    // The way over the second host is the surer one, but it alone would put the first 150 us too
+    // The route over the second host is more certain, but it alone would put the first 150 us too
     // far off: more than the 40 us that the fastest messages to it take.
     let traffic = [
         HostTraffic { least: [40_000, 4_000_000], ..HostTraffic::lan_minute(0, 1) },

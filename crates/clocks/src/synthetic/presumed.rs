@@ -1,4 +1,4 @@
-//! Hosts whose clock is presumed to be one.
+//! Hosts that are presumed to have one clock.
 
 use super::*;
 use crate::ClockSource;
@@ -8,7 +8,7 @@ fn presumed_hosts(count: usize) -> Vec<HostFacts> {
     host_facts(count).into_iter().map(one).collect()
 }
 
-/// The hosts whose clock is not the one that most hosts share.
+/// Returns the hosts with a clock other than the one that most hosts share.
 fn separate_clocks(estimated: &ClockModel) -> Vec<&str> {
     let is_apart = |host: &&HostClock| host.source == ClockSource::Messages;
     estimated.hosts.iter().filter(is_apart).map(|host| host.host.as_str()).collect()
@@ -21,7 +21,7 @@ fn asymmetric_traffic(a: usize, b: usize) -> HostTraffic {
 
 #[test]
 fn of_ten_hosts_the_one_that_contradicts_has_a_clock_of_its_own() {
-    // The first talks to all others, and two of those to each other.
+    // The first exchanges messages with all others, and two of those with each other.
     let mut traffic: Vec<HostTraffic> = (1..10).map(|host| asymmetric_traffic(0, host)).collect();
     traffic.push(asymmetric_traffic(4, 7));
     for (offset, skew) in [(3_000_000, 0.0), (-3_000_000, 15.0)] {
@@ -47,7 +47,7 @@ fn hosts_that_differ_from_each_other_are_not_one_because_they_do_not_talk() {
     let traffic: Vec<HostTraffic> = (1..4).map(|host| HostTraffic::lan_minute(0, host)).collect();
     let clocks = [0, 3_000_000, -2_000_000, 0].map(|offset| TrueClock::new(offset, 0.0));
     let messages = random_messages(&traffic, 22);
-    // The first explains both contradictions, but there is no line for its clock then.
+    // The first explains both contradictions, but then no line fits its clock.
     let estimated =
         estimate_clocks(&presumed_hosts(4), &collect_samples(&clocks, &messages), Some(3));
     assert_eq!(separate_clocks(&estimated), ["h0", "h1", "h2"]);

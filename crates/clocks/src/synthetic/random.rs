@@ -1,4 +1,4 @@
-//! Systems of hosts at random: what is stated holds for all of them.
+//! Random systems of hosts: the stated uncertainties hold for all of them.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn a_hundred_and_fifteen_hosts() {
             )
         })
         .collect();
-    // Each talks to some before it, so that there is a path, seldom and far away.
+    // Each exchanges messages with some before it, so that there is a path, seldom and far away.
     let traffic: Vec<HostTraffic> = (1..115)
         .flat_map(|host| (0..3).map(move |_| host))
         .map(|host| HostTraffic {
@@ -38,7 +38,7 @@ fn a_hundred_and_fifteen_hosts() {
     }
 }
 
-/// Any system of hosts: clocks, and who talks to whom how.
+/// Any system of hosts: clocks, and the traffic between them.
 fn any_systems() -> impl Strategy<Value = (Vec<TrueClock>, Vec<HostTraffic>, u64)> {
     let clock = (-10_000 * SECOND..10_000 * SECOND, -200.0..200.0)
         .prop_map(|(offset, skew)| TrueClock::new(offset, skew));
@@ -70,8 +70,8 @@ fn any_systems() -> impl Strategy<Value = (Vec<TrueClock>, Vec<HostTraffic>, u64
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever the clocks, the delays and who talks to whom: the truth is within what is stated,
-    /// and no message arrives before it was sent by more than that.
+    /// For any clocks, delays and traffic: the truth is within the stated uncertainty, and no
+    /// message arrives before it was sent by more than that.
     #[test]
     fn the_truth_is_within_the_stated_uncertainty((clocks, traffic, seed) in any_systems()) {
         let messages = random_messages(&traffic, seed);
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// Any LAN with a third of its hosts not traced: as exact as is asked for.
+    /// Any LAN with a third of its hosts not traced: as exact as required.
     #[test]
     fn a_lan_is_exact(
         clocks in proptest::collection::vec((-10_000 * SECOND..10_000 * SECOND, -200.0..200.0), 4..9),
@@ -107,7 +107,7 @@ proptest! {
             is_traced[host] = left == 0;
             left = left.saturating_sub(1);
         }
-        // All talk to all, at 30 to 90 us.
+        // All exchange messages with all, at 30 to 90 us.
         let mut random = RandomSource(seed);
         let mut traffic = Vec::new();
         for (a, b) in (0..clocks.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {

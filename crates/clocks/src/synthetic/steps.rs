@@ -1,8 +1,8 @@
-//! Clocks that are set or slewed, as messages show it and as logs tell.
+//! Clocks that are set or slewed, as messages and logs show it.
 
 use super::*;
 
-/// Solves, and holds all hosts against the truth but for a second around steps.
+/// Solves, and compares all hosts with the truth except for a second around steps.
 fn assert_within(
     clocks: &[TrueClock],
     traffic: &[HostTraffic],
@@ -32,7 +32,7 @@ fn assert_within(
             let between = [ends[0] + SECOND, ends[1] - SECOND];
             for part in 0..=20 {
                 let at = between[0] + (between[1] - between[0]) / 20 * part;
-                // What it showed twice, or nearly, is taken for the first.
+                // Times that it showed twice, or nearly, count as the first.
                 let shown = clocks[number].shown_time(at);
                 let is_first = clocks[number].steps[..piece].iter().all(|(when, _)| {
                     shown > clocks[number].shown_time(*when - 1) + SECOND
@@ -143,8 +143,8 @@ fn a_clock_that_is_slewed() {
 
 #[test]
 fn steps_that_the_logs_tell_of() {
-    // Between 20 s and 40 s nothing was said; in it the clock was set twice, which messages cannot
-    // tell apart.
+    // Between 20 s and 40 s there are no messages, and the clock was set twice, which messages
+    // cannot separate.
     let steps = vec![(25 * SECOND, 10 * SECOND), (35 * SECOND, -3 * SECOND)];
     let clocks = [TrueClock::new(0, 0.0), TrueClock { steps, ..TrueClock::new(SECOND, 12.0) }];
     let quiet = |between| HostTraffic { between, ..HostTraffic::lan_minute(0, 1) };

@@ -1,19 +1,19 @@
 //! Calls that timed out among good ones: their times are those of giving up, of starting late, or
-//! of answering nobody.
+//! of late responses that no caller awaits.
 
 use super::{BEGIN, RandomSource, SECOND, TrueClock, estimate_clocks, host_facts, worst_error};
 use crate::{ClockModel, ClockSamples};
 
 const MS: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
-/// Good calls, all in an hour, and bad ones among them.
+/// Numbers of good calls, all in an hour, and of bad ones among them.
 const CALLS: [usize; 2] = [3_840, 20];
 
-/// What became of a call that was begun at a time: when the request was received, the response
-/// sent, and received.
+/// Outcome of a call that was begun at a time: when the request was received, the response sent,
+/// and received.
 type TimedOutCall = fn(i64, i64) -> [i64; 3];
 
-/// Ways to time out, given when the call began and how late it was, from a minute to an hour.
+/// Kinds of time-outs, given when the call began and how late it was, from a minute to an hour.
 const WAYS: [(&str, TimedOutCall); 5] = [
     ("the response is late", |at, late| [at + MS, at + 2 * MS, at + late]),
     ("the request is late", |at, late| [at + late, at + late + MS, at + late + 2 * MS]),
@@ -26,8 +26,8 @@ const WAYS: [(&str, TimedOutCall); 5] = [
     ("the callee gave up after an hour", |at, _| [at + MS, at + HOUR, at + SECOND]),
 ];
 
-/// The true times of calls: begun, received, answered, back. The bad ones are all over the hour or
-/// `together`.
+/// Returns the true times of calls: begun, received, answered, back. The bad ones are spread over
+/// the hour, or in sequence if `together`.
 fn true_calls(bad: TimedOutCall, together: bool, seed: u64) -> Vec<[i64; 4]> {
     let mut random = RandomSource(seed);
     let [good, few] = CALLS;

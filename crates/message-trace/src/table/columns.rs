@@ -1,6 +1,6 @@
-//! Between vectors and Arrow columns: one function for each direction and type, so that a table's
-//! own file says only which column holds what. This file makes columns, [`BatchColumns`] reads
-//! them.
+//! Conversion between vectors and Arrow columns: one function for each direction and type, so that
+//! the file of a table only states which column contains what. This file makes columns,
+//! [`BatchColumns`] reads them.
 
 mod read;
 
@@ -30,12 +30,12 @@ pub fn nullable_field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, true)
 }
 
-/// The type of a column of texts that repeat.
+/// Returns the type of a column of texts that repeat.
 pub fn dictionary_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// The type of a column of names with values, both texts.
+/// Returns the type of a column of names with values, both texts.
 pub fn named_texts_type() -> DataType {
     let [name, value] = [("keys", false), ("values", true)]
         .map(|(name, nullable)| Field::new(name, DataType::Utf8, nullable));
@@ -43,15 +43,15 @@ pub fn named_texts_type() -> DataType {
     DataType::Map(Arc::new(Field::new("entries", pair, false)), false)
 }
 
-/// A schema of these columns.
+/// Builds a schema of these columns.
 pub fn build_schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
     Arc::new(Schema::new(fields.into_iter().collect::<Vec<_>>()))
 }
 
-/// A batch of these columns, which must be as the schema says.
+/// Builds a batch of these columns, which must match the schema.
 ///
 /// # Errors
-/// When their number, lengths or types are others: a mistake of the caller, told with the table's
+/// If their number, lengths or types differ: a mistake of the caller, reported with the table's
 /// path.
 pub fn build_batch(
     path: impl AsRef<Path>,
@@ -62,12 +62,12 @@ pub fn build_batch(
     RecordBatch::try_new(schema.clone(), columns).map_err(|error| PathError::malformed(path, error))
 }
 
-/// A column of `i64`, null where `None`.
+/// A column of `i64`, null for `None`.
 pub fn int64_array(values: impl IntoIterator<Item = Option<i64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Int64Array>())
 }
 
-/// A column of `i32`, null where `None`.
+/// A column of `i32`, null for `None`.
 pub fn int32_array(values: impl IntoIterator<Item = Option<i32>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Int32Array>())
 }
@@ -77,22 +77,22 @@ pub fn int8_array(values: impl IntoIterator<Item = i8>) -> ArrayRef {
     Arc::new(values.into_iter().map(Some).collect::<Int8Array>())
 }
 
-/// A column of `f64`, null where `None`.
+/// A column of `f64`, null for `None`.
 pub fn float64_array(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Float64Array>())
 }
 
-/// A column of truth values.
+/// A column of booleans.
 pub fn boolean_array(values: impl IntoIterator<Item = bool>) -> ArrayRef {
     Arc::new(values.into_iter().map(Some).collect::<BooleanArray>())
 }
 
-/// A column of texts, null where `None`.
+/// A column of texts, null for `None`.
 pub fn string_array<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<StringArray>())
 }
 
-/// A dictionary column of texts, null where `None`.
+/// A dictionary column of texts, null for `None`.
 pub fn dictionary_array<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
     let mut keys: Vec<Option<i32>> = Vec::new();
     let mut distinct: Vec<String> = Vec::new();
@@ -130,19 +130,18 @@ pub fn named_texts_array<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
 
 /// Dictionary column of `texts`; every key must be an index into them.
 pub fn keyed_array(keys: Int32Array, texts: StringArray) -> ArrayRef {
-    // With such keys the constructor has nothing to object to; with others there are too few rows
-    // for any batch.
+    // With such keys the constructor cannot fail; with others the batch gets too few rows.
     match DictionaryArray::<Int32Type>::try_new(keys, Arc::new(texts)) {
         Ok(array) => Arc::new(array),
         Err(_) => string_array::<&str>([]),
     }
 }
 
-/// `batch`, which was read from `path`, with the texts of these columns replaced by what `call`
-/// gives; texts for which it gives `None` stay.
+/// Replaces the texts of these columns in `batch`, which was read from `path`, by the results of
+/// `call`; texts with the result `None` stay.
 ///
 /// # Errors
-/// When there is no such column, or it has no texts.
+/// If there is no such column, or it has no texts.
 pub fn rename_texts(
     path: impl AsRef<Path>,
     batch: RecordBatch,

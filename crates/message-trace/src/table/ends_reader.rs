@@ -1,5 +1,5 @@
-//! Quick reading of `messages.parquet`: the ends of messages alone, that is who sent to whom over
-//! what. Row groups can be read by several threads.
+//! Quick reading of `messages.parquet`: only the ends of messages, that is sender, receiver,
+//! endpoints and protocol. Row groups can be read by several threads.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::table::columns::BatchColumns;
 use crate::trace::MessageTrace;
 use crate::{DataPath, PathError};
 
-/// Columns of the ends of messages. The last is read only where calls are wanted.
+/// Columns of the ends of messages. The last is read only if calls are needed.
 const COLUMNS: [&str; 8] =
     ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
 
-/// Reader of a table of messages that reads their ends alone.
+/// Reader of the ends in a table of messages.
 pub struct EndsReader {
     path: DataPath,
     nodes: Arc<NodeList>,
@@ -21,11 +21,11 @@ pub struct EndsReader {
 }
 
 impl EndsReader {
-    /// Opens the tables of messages and of the nodes they name. Without `call_ids` it is as if no
-    /// message had one.
+    /// Opens the tables of messages and of their nodes. Without `call_ids` messages appear to have
+    /// none.
     ///
     /// # Errors
-    /// When a file cannot be read, or is not such a table.
+    /// If a file cannot be read, or is not such a table.
     pub fn open(
         messages: impl Into<DataPath>,
         nodes: impl Into<DataPath>,
@@ -39,22 +39,22 @@ impl EndsReader {
         Ok(EndsReader { path: messages.to_owned(), nodes, groups })
     }
 
-    /// Nodes that the messages went between.
+    /// Returns the nodes of the messages.
     pub fn nodes(&self) -> &Arc<NodeList> {
         &self.nodes
     }
 
-    /// Number of row groups of the table.
+    /// Returns the number of row groups of the table.
     pub fn group_count(&self) -> usize {
         self.groups.group_count()
     }
 
-    /// Hands the messages of a row group to `part`, batch by batch, in the order of the table. Each
-    /// has its nodes, endpoints, flow, direction and protocol, and an empty call id where it has
+    /// Passes the messages of a row group to `part`, batch by batch, in the order of the table.
+    /// Each has its nodes, endpoints, flow, direction and protocol, and an empty call id if it has
     /// one.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     pub fn read_group(
         &self,
         group: usize,

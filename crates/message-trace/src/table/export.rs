@@ -1,5 +1,5 @@
-//! A stage's table in the format that somebody else wants: the same columns by name as CSV, as JSON
-//! (an object a line), or as Parquet again; if wanted, with other names in it.
+//! Export of a stage's table: the same columns by name as CSV, as JSON (an object per line), or as
+//! Parquet again; optionally with other names in it.
 
 mod cells;
 mod rows;
@@ -21,12 +21,12 @@ use crate::{DataPath, PathError};
 /// The formats of [`export_table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TableFormat {
-    /// A header and a line a row; null is empty, and names with values are an object of JSON.
+    /// A header and a line per row; null is empty, and names with values are a JSON object.
     #[default]
     Csv,
-    /// An object a line; null is left out.
+    /// An object per line; null is omitted.
     Json,
-    /// The file as it is.
+    /// The file unchanged.
     Parquet,
 }
 
@@ -56,10 +56,10 @@ impl FromStr for TableFormat {
     }
 }
 
-/// Writes the table at `path` to `output`, which `name` stands for in errors.
+/// Writes the table at `path` to `output`, which is called `name` in errors.
 ///
 /// # Errors
-/// When the table cannot be read or the output not written.
+/// If the table cannot be read or the output not written.
 pub fn export_table(
     path: impl Into<DataPath>,
     format: TableFormat,
@@ -76,8 +76,8 @@ pub fn export_table(
     copied.map_err(|error| PathError::io(name, error))
 }
 
-/// Writes the table at `path` as [`export_table`] does, with the texts of these columns as `call`
-/// calls them, where it does.
+/// Writes the table at `path` as [`export_table`] does, with the texts of these columns replaced by
+/// the results of `call`, if any.
 ///
 /// # Errors
 /// As for [`export_table`].
@@ -112,11 +112,11 @@ pub fn export_nodes(
     export_batches(batch.schema(), [Ok(batch)], format, output, name)
 }
 
-/// Writes `batches`, all of `schema`, to `output`, which `name` stands for in errors: a table that
-/// is made as it is wanted and kept nowhere.
+/// Writes `batches`, all of `schema`, to `output`, which is called `name` in errors: a table that
+/// is made on demand and not stored.
 ///
 /// # Errors
-/// When a batch is an error, or the output cannot be written.
+/// If a batch is an error, or the output cannot be written.
 pub fn export_batches(
     schema: SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
@@ -141,7 +141,7 @@ pub fn export_batches(
     output.flush().map_err(|error| PathError::io(name, error))
 }
 
-/// Error of the output that an error of Parquet stands for.
+/// Returns the error of the output inside an error of Parquet.
 fn parquet_to_io(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(cause) => {

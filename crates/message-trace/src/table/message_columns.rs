@@ -1,4 +1,5 @@
-//! Writing `messages.parquet` piece by piece: the columns of messages, for [`RowGroupWriter`].
+//! Writing of `messages.parquet` row group by row group: the columns of messages, for
+//! [`RowGroupWriter`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::table::row_groups::{ColumnEncoding, RowGroup, RowGroupEncoder, RowGro
 use crate::tuning::STEP_ROWS;
 use crate::{DataPath, PathError};
 
-/// The columns of the table, in the order of [`message_arrays`].
+/// Returns the columns of the table, in the order of [`message_arrays`].
 fn messages_schema() -> SchemaRef {
     let time = |name| nullable_field(name, DataType::Int64);
     columns::build_schema([
@@ -45,9 +46,9 @@ fn messages_schema() -> SchemaRef {
 
 /// Texts of the dictionary columns.
 pub trait MessageTexts {
-    /// Writes the text of an endpoint; asked for now and again.
+    /// Writes the text of an endpoint; called repeatedly.
     fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
-    /// The id that pairs the call or return of a row of the group with its counterpart.
+    /// Returns the id that pairs the call or return of a row of the group with its counterpart.
     fn call_id(&self, row: usize) -> Option<&str>;
 }
 
@@ -61,10 +62,10 @@ pub struct GroupWriter {
 pub struct GroupEncoder(Arc<RowGroupEncoder>);
 
 impl GroupWriter {
-    /// Begins the table at `path`.
+    /// Creates the table at `path`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn create(path: impl Into<DataPath>) -> Result<GroupWriter, PathError> {
         let path = &path.into();
         let table = RowGroupWriter::create(path, messages_schema(), column_encoding)?;
@@ -72,7 +73,7 @@ impl GroupWriter {
         Ok(GroupWriter { table, encoder })
     }
 
-    /// Encoder of row groups for this table.
+    /// Returns the encoder of row groups for this table.
     pub fn encoder(&self) -> Arc<GroupEncoder> {
         self.encoder.clone()
     }
@@ -80,15 +81,15 @@ impl GroupWriter {
     /// Appends a group.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn append_group(&mut self, group: RowGroup) -> Result<(), PathError> {
         self.table.append_group(group)
     }
 
-    /// Ends the table and gives it its name.
+    /// Finishes the table and gives it its name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(self) -> Result<(), PathError> {
         self.table.finish()
     }
@@ -98,7 +99,7 @@ impl GroupEncoder {
     /// Encodes `rows` messages; the first one has the id `first`.
     ///
     /// # Errors
-    /// When they do not fit the schema: a mistake of the caller.
+    /// If they do not fit the schema: a mistake of the caller.
     pub fn encode_group(
         &self,
         first: i64,
@@ -125,8 +126,8 @@ impl GroupEncoder {
     }
 }
 
-/// Columns of some rows of a group, from row `begin` of the group on; the first one has the id
-/// `first`.
+/// Returns the columns of some rows of a group, from row `begin` of the group on; the first one has
+/// the id `first`.
 fn message_arrays(
     first: i64,
     begin: usize,
@@ -160,7 +161,7 @@ fn message_arrays(
     ]
 }
 
-/// Column of the making of connections, which few messages have.
+/// Returns the column of connection setups, which few messages have.
 fn connect_array(step: &[Message], time: impl Fn(ConnectSpan) -> i64) -> ArrayRef {
     if step.iter().all(|message| message.connect.is_none()) {
         return new_null_array(&DataType::Int64, step.len());
@@ -196,16 +197,17 @@ impl EndpointTexts {
     }
 }
 
-/// Column of the protocols; its dictionary has all of them.
+/// Returns the column of the protocols; its dictionary contains all of them.
 fn protocol_array(rows: impl Iterator<Item = TransportProtocol>) -> ArrayRef {
-    // The protocols' places are as they are declared, which is the order of `ALL`.
+    // The discriminants of the protocols are in the order of their declaration, which is that of
+    // `ALL`.
     let keys: Int32Array = rows.map(|protocol| Some(protocol as i32)).collect();
     let names = StringArray::from_iter_values(TransportProtocol::ALL.map(TransportProtocol::name));
     columns::keyed_array(keys, names)
 }
 
-/// The column of the ids of calls. Hardly more than two rows have the same one, so each is put into
-/// the dictionary as it comes; the writer of the file sees which are the same.
+/// Returns the column of call ids. Hardly more than two rows have the same one, so each is added to
+/// the dictionary; the writer of the file merges equal ones.
 fn call_id_array<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     let mut texts = Vec::new();
     let keys: Int32Array = rows
@@ -220,7 +222,7 @@ fn call_id_array<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     columns::keyed_array(keys, texts)
 }
 
-/// Texts repeat, and the others hardly do.
+/// Texts repeat, and the other values hardly do.
 fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
         "src_endpoint" | "dst_endpoint" | "protocol" | "call_id" => ColumnEncoding::Once,

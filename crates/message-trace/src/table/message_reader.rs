@@ -1,4 +1,4 @@
-//! Reading `messages.parquet`: as a whole, a batch, or piece by piece.
+//! Reading of `messages.parquet`: as a whole, a batch, or in parts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,14 +37,14 @@ const COLUMNS: [&str; 19] = [
     "connect_begin",
     "connect_end",
 ];
-/// The column that is read where calls are looked for.
+/// The column that is read if calls are inferred.
 const CALL_ID: &str = "call_id";
 
 impl MessageTrace {
-    /// Reads the messages and the nodes they name.
+    /// Reads the messages and their nodes.
     ///
     /// # Errors
-    /// When a file cannot be read, or is not such a table.
+    /// If a file cannot be read, or is not such a table.
     pub fn read(
         messages: impl Into<DataPath>,
         nodes: impl Into<DataPath>,
@@ -57,11 +57,11 @@ impl MessageTrace {
         Ok(trace)
     }
 
-    /// Messages of one batch of the table at `path`, without their nodes; `nodes` is the number of
-    /// nodes.
+    /// Reads the messages of one batch of the table at `path`, without their nodes; `nodes` is the
+    /// number of nodes.
     ///
     /// # Errors
-    /// When it is not such a table.
+    /// If it is not such a table.
     pub fn from_batch(
         path: impl AsRef<Path>,
         batch: &RecordBatch,
@@ -139,7 +139,7 @@ impl MessageTrace {
         table.append_column::<Int8Type>("direction", None, &mut self.direction)
     }
 
-    /// Messages of a batch with their ends alone; everything else is as if it were not known. A
+    /// Reads the messages of a batch with their ends only; everything else appears unknown. A
     /// message with a call id has an empty one.
     pub(super) fn ends_only(
         table: &BatchColumns<'_>,
@@ -160,7 +160,7 @@ impl MessageTrace {
     }
 }
 
-/// Values that the texts of a column stand for, each worked out at the first row that has it.
+/// Values of the texts of a column, each computed at the first row that has it.
 struct TextValues<'batch, T> {
     numbers: Vec<Option<u32>>,
     texts: Vec<&'batch str>,
@@ -180,21 +180,21 @@ impl<'batch, T: Copy> TextValues<'batch, T> {
     }
 }
 
-/// A table of messages that is read piece by piece, in its order.
+/// A table of messages that is read in parts, in its order.
 pub struct MessageReader {
     path: DataPath,
     nodes: Arc<NodeList>,
     rows: u64,
     batches: TableBatches,
-    /// Rest of the last batch, which was not asked for yet.
+    /// Rest of the last batch, which was not requested yet.
     rest: Option<RecordBatch>,
 }
 
 impl MessageReader {
-    /// Opens the tables of messages and of the nodes they name.
+    /// Opens the tables of messages and of their nodes.
     ///
     /// # Errors
-    /// When a file cannot be read, or is not such a table.
+    /// If a file cannot be read, or is not such a table.
     pub fn open(
         messages: impl Into<DataPath>,
         nodes: impl Into<DataPath>,
@@ -204,11 +204,11 @@ impl MessageReader {
         MessageReader::open_with_nodes(messages, Arc::new(NodeList::read(nodes)?), true)
     }
 
-    /// Opens the table of messages where the table of nodes was read already. Without `call_ids` it
-    /// is as if no message had one.
+    /// Opens the table of messages if the table of nodes was read already. Without `call_ids`
+    /// messages appear to have none.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not such a table.
+    /// If the file cannot be read, or is not such a table.
     pub fn open_with_nodes(
         messages: impl Into<DataPath>,
         nodes: Arc<NodeList>,
@@ -221,21 +221,21 @@ impl MessageReader {
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
 
-    /// Nodes that the messages went between.
+    /// Returns the nodes of the messages.
     pub fn nodes(&self) -> &Arc<NodeList> {
         &self.nodes
     }
 
-    /// Number of messages of the table.
+    /// Returns the number of messages of the table.
     pub fn row_count(&self) -> u64 {
         self.rows
     }
 
     /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`,
-    /// or what is left.
+    /// or the remaining ones.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     pub fn read_rows(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), PathError> {
         let MessageReader { path, nodes, batches, rest, .. } = self;
         let (mut wanted, mut left, mut over) = (most, most, None);

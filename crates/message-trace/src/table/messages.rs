@@ -1,4 +1,4 @@
-//! `messages.parquet`: the message trace, one row a message.
+//! The table `messages.parquet`: the message trace, one row per message.
 
 use std::fmt;
 
@@ -27,10 +27,10 @@ impl MessageTexts for TraceTexts<'_> {
 }
 
 impl MessageTrace {
-    /// Writes the messages and the nodes they name.
+    /// Writes the messages and their nodes.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn write(
         &self,
         messages: impl Into<DataPath>,
@@ -47,8 +47,8 @@ impl MessageTrace {
         writer.finish()
     }
 
-    /// The rows from `first` to before `end`, encoded; `before` messages of the table come before
-    /// this trace's.
+    /// Encodes the rows from `first` to before `end`; the table has `before` messages before this
+    /// trace's.
     fn encode_group(
         &self,
         encoder: &GroupEncoder,
@@ -66,33 +66,33 @@ impl MessageTrace {
     }
 }
 
-/// Table of messages that is written in the order in which they come; at most one row group is in
-/// memory. It is not sorted, unless what comes is.
+/// Writer of a table of messages in their order of arrival; at most one row group is in memory. The
+/// table is sorted only if the messages are.
 pub struct MessageWriter {
     table: GroupWriter,
     pending: MessageTrace,
     written: i64,
-    /// The number of the endpoint without a name, where it has one yet.
+    /// The number of the unnamed endpoint, if already assigned.
     nameless: Option<EndpointId>,
 }
 
 impl MessageWriter {
-    /// Begins the table `path`; as for [`GroupWriter`], it is there once it is finished.
+    /// Creates the table `path`; as for [`GroupWriter`], it appears once it is finished.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(path: impl Into<DataPath>) -> Result<MessageWriter, PathError> {
         let path = &path.into();
         let table = GroupWriter::create(path)?;
         Ok(MessageWriter { table, pending: MessageTrace::default(), written: 0, nameless: None })
     }
 
-    /// Number of `endpoint` for the next message. It is good for one message only.
+    /// Returns the number of `endpoint` for the next message. It is valid for one message only.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.pending.intern(endpoint)
     }
 
-    /// Number of an unknown endpoint, for the next message.
+    /// Returns the number of an unknown endpoint, for the next message.
     pub fn unnamed_endpoint(&mut self) -> EndpointId {
         let waiting = &mut self.pending;
         *self.nameless.get_or_insert_with(|| waiting.intern(&Endpoint::Other(String::new())))
@@ -101,21 +101,21 @@ impl MessageWriter {
     /// Appends a message; its nodes are rows of a table that the caller keeps.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), PathError> {
         self.pending.push(message, call_id);
         if self.pending.len() == GROUP_ROWS { self.write_pending() } else { Ok(()) }
     }
 
-    /// Number of messages that were appended.
+    /// Returns the number of appended messages.
     pub fn message_count(&self) -> u64 {
         self.written as u64 + self.pending.len() as u64
     }
 
-    /// Ends the table and gives it its name.
+    /// Finishes the table and gives it its name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
         self.write_pending()?;
         self.table.finish()

@@ -1,4 +1,5 @@
-//! `nodes.parquet`: who the messages went between, one row a node; a node's id is its row.
+//! The table `nodes.parquet`: the senders and receivers of messages, one row per node; a node's id
+//! is its row.
 
 use std::path::Path;
 
@@ -29,17 +30,17 @@ impl NodeList {
     /// Writes the table to `path`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
         let path = &path.into();
         table::write_batches(path, nodes_schema(), [self.to_batch(path)?])
     }
 
-    /// Writes the table of all `nodes` to `path`; one batch of them is in memory at a time. A
-    /// reader sees what [`NodeList::write`] would have written.
+    /// Writes the table of all `nodes` to `path`; one batch of them is in memory at a time. The
+    /// table equals that of [`NodeList::write`].
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_all(
         path: impl Into<DataPath>,
         nodes: impl IntoIterator<Item = Node>,
@@ -57,13 +58,13 @@ impl NodeList {
         }
     }
 
-    /// The table as one batch, for `path`.
+    /// Returns the table as one batch, for `path`.
     pub(super) fn to_batch(&self, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
         let path = path.as_ref();
         self.batch_from(0, path)
     }
 
-    /// Batch of these nodes as a part of a table; `first` is the id of the first one.
+    /// Returns the batch of these nodes as a part of a table; `first` is the id of the first one.
     fn batch_from(&self, first: usize, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
         let path = path.as_ref();
         let rows = || self.0.iter();
@@ -87,7 +88,7 @@ impl NodeList {
     /// Reads the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not such a table.
+    /// If it cannot be read, or is not such a table.
     pub fn read(path: impl Into<DataPath>) -> Result<NodeList, PathError> {
         let path = &path.into();
         let mut nodes = NodeList::default();

@@ -1,5 +1,5 @@
-//! Operations by the numbers of their messages, for whoever reads messages in another order than
-//! the table has them.
+//! Operations by the numbers of their messages, for readers of messages in another order than that
+//! of the table.
 
 use out_of_core::{MemoryPool, NameId, NameInterner, SpillableVec};
 
@@ -7,8 +7,8 @@ use crate::table::operations::{OperationReader, OperationRole, OperationRow};
 use crate::tuning::OPERATIONS_IN_MEMORY_BYTES;
 use crate::{DataDir, PathError};
 
-/// The operations of a recording. Texts are in memory, each once; rows go to a temporary file where
-/// there are many.
+/// The operations of a recording. Texts are in memory, each once; rows are moved to a temporary
+/// file if there are many.
 #[derive(Debug, Default)]
 pub struct OperationIndex {
     /// In the order of their messages.
@@ -33,10 +33,10 @@ struct IndexedOperation {
 }
 
 impl OperationIndex {
-    /// The operations of the recording in `data`; none where what messages do was not recorded.
+    /// Reads the operations of the recording in `data`; none if operations were not recorded.
     ///
     /// # Errors
-    /// When the table cannot be read, or a temporary file cannot be written.
+    /// If the table cannot be read, or a temporary file cannot be written.
     pub fn read(data: &DataDir) -> Result<OperationIndex, PathError> {
         let pool = MemoryPool::new(OPERATIONS_IN_MEMORY_BYTES, data.path());
         let mut this =
@@ -53,10 +53,10 @@ impl OperationIndex {
         Ok(this)
     }
 
-    /// Adds the operation of a message behind those of all others.
+    /// Adds the operation of a message after all others.
     ///
     /// # Errors
-    /// When a temporary file cannot be written.
+    /// If a temporary file cannot be written.
     pub fn push(&mut self, row: &OperationRow<'_>) -> Result<(), PathError> {
         let mut number = |text: &str| self.names.intern(text);
         let [protocol, name] = [row.protocol, row.name].map(&mut number);
@@ -77,17 +77,17 @@ impl OperationIndex {
         })
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Whether any belongs to a trace of a tracer.
+    /// Returns whether any belongs to a trace of a tracer.
     pub fn has_traces(&self) -> bool {
         self.has_traces
     }
 
-    /// What the message of that number does; `None` where that is not known.
+    /// Returns the operation of the message with this number; `None` if unknown.
     pub fn operation_of_message(&self, message: u64) -> Option<OperationRow<'_>> {
         let place = self.rows.partition_point(0..self.rows.len(), |row| row.message < message);
         let row = self.rows.get(place).filter(|row| row.message == message)?;

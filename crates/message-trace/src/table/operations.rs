@@ -1,16 +1,16 @@
-//! `operations.parquet`: what messages say they do, a row for each message where that is known, in
-//! the order of the messages.
+//! The table `operations.parquet`: the operations of messages, a row for each message with a known
+//! operation, in the order of the messages.
 //!
 //! | column | type | meaning |
 //! |---|---|---|
 //! | `message` | Int64 | the message, by its row in `messages.parquet` |
 //! | `role` | text | request, response or one-way |
-//! | `protocol` | text | what it is spoken in: http, grpc, postgres |
-//! | `name` | text? | what it does, without literals: `GET /cart/{}`; null: it does not say |
-//! | `detail` | text? | the statement that it carries, with `?` for each literal |
-//! | `status` | text? | how what it answers ended, in the protocol's own word |
+//! | `protocol` | text | its application protocol: http, grpc, postgres |
+//! | `name` | text? | the operation, without literals: `GET /cart/{}`; null if unknown |
+//! | `detail` | text? | the statement in it, with `?` for each literal |
+//! | `status` | text? | the outcome of the call that it answers, in the protocol's own word |
 //! | `is_error` | Boolean | whether the answering side failed |
-//! | `call_id` | Int64? | what pairs a request with its response on their connection |
+//! | `call_id` | Int64? | the id that pairs a request with its response on their connection |
 //! | `trace_id`, `parent_id` | text? | the span of a tracer that made the request, in hexadecimal |
 
 use arrow_schema::{DataType, SchemaRef};
@@ -25,19 +25,19 @@ use crate::{DataPath, PathError};
 pub struct OperationRow<'a> {
     /// Number of the message.
     pub message: u64,
-    /// What it is in its exchange.
+    /// Its role in the exchange.
     pub role: OperationRole,
     /// Name of the protocol.
     pub protocol: &'a str,
-    /// What it does, without literals. Empty where it does not say.
+    /// The operation, without literals. Empty if unknown.
     pub name: &'a str,
-    /// The statement that it carries, with `?` for each literal. Empty where it carries none.
+    /// The statement in it, with `?` for each literal. Empty if it has none.
     pub detail: &'a str,
-    /// How what it answers ended. Empty where it does not say.
+    /// The outcome of the call that it answers. Empty if unknown.
     pub status: &'a str,
     /// Whether the answering side failed.
     pub is_error: bool,
-    /// What pairs it with the other message of its call on one connection.
+    /// Id that pairs it with the other message of its call on one connection.
     pub call: Option<u64>,
     /// Trace of a tracer that it belongs to.
     pub trace_id: Option<u128>,
@@ -46,8 +46,8 @@ pub struct OperationRow<'a> {
 }
 
 impl OperationRow<'_> {
-    /// The attribute that says how a call ended, by OpenTelemetry's conventions; `sockcap.status`
-    /// where there is none.
+    /// Returns the attribute for the outcome of a call, by OpenTelemetry's conventions;
+    /// `sockcap.status` if there is none.
     pub fn status_attribute(protocol: &str) -> &'static str {
         match protocol {
             "http" | "http2" | "websocket" | "fastcgi" => "http.response.status_code",
@@ -57,9 +57,9 @@ impl OperationRow<'_> {
         }
     }
 
-    /// Whether a call that this answers failed for whoever made it, as OpenTelemetry's conventions
-    /// have it for the client's span: of HTTP 400 and above, of gRPC every code but OK, of DNS a
-    /// name that does not exist, too.
+    /// Returns whether a call with this response failed for its caller, as OpenTelemetry's
+    /// conventions define it for the client's span: for HTTP 400 and above, for gRPC every code but
+    /// OK, for DNS a name that does not exist, too.
     pub fn is_error_to_caller(&self) -> bool {
         self.is_error
             || match self.protocol {
@@ -101,10 +101,10 @@ pub struct OperationWriter {
 }
 
 impl OperationWriter {
-    /// Begins the table at `path`.
+    /// Creates the table at `path`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(path: impl Into<DataPath>) -> Result<OperationWriter, PathError> {
         let path = &path.into();
         let schema = operations_schema();
@@ -123,7 +123,7 @@ impl OperationWriter {
     /// Appends a row. Rows come in the order of their messages.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn push(&mut self, row: &OperationRow<'_>) -> Result<(), PathError> {
         let texts = [row.role.name(), row.protocol, row.name, row.detail, row.status];
         for (column, text) in self.texts.iter_mut().zip(texts) {
@@ -157,10 +157,10 @@ impl OperationWriter {
         self.writer.write_batch(&columns::build_batch(&self.path, &self.schema, arrays)?)
     }
 
-    /// Ends the table.
+    /// Finishes the table.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
         self.write_batch()?;
         self.writer.finish()
@@ -174,10 +174,10 @@ pub struct OperationReader {
 }
 
 impl OperationReader {
-    /// Opens the table at `path`, if there is one.
+    /// Opens the table at `path`, if it exists.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn open(path: impl Into<DataPath>) -> Result<Option<OperationReader>, PathError> {
         let path = &path.into();
         if !path.exists() {
@@ -186,11 +186,11 @@ impl OperationReader {
         Ok(Some(OperationReader { path: path.to_owned(), batches: table::read_batches(path)? }))
     }
 
-    /// Hands the next rows to `each`, in the order of their messages. Returns whether there were
+    /// Passes the next rows to `each`, in the order of their messages. Returns whether there were
     /// any.
     ///
     /// # Errors
-    /// When the table cannot be read, or is no such table.
+    /// If the table cannot be read, or is no such table.
     pub fn read_batch(
         &mut self,
         mut each: impl FnMut(&OperationRow<'_>),

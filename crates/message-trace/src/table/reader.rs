@@ -1,4 +1,4 @@
-//! Reading a table batch by batch: as a whole, some columns, some row groups, or some rows.
+//! Reading of a table batch by batch: as a whole, some columns, some row groups, or some rows.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use crate::{DataPath, PathError};
 /// Opens the table at `path` for reading, batch by batch.
 ///
 /// # Errors
-/// When the file cannot be opened or is not Parquet.
+/// If the file cannot be opened or is not Parquet.
 pub fn read_batches(path: impl Into<DataPath>) -> Result<TableBatches, PathError> {
     let path = &path.into();
     open_batches(path, None)
 }
 
-/// Opens the table at `path` for reading these columns only, as far as there are such.
+/// Opens the table at `path` for reading only the existing ones of these columns.
 ///
 /// # Errors
 /// As for `read_batches`.
@@ -41,7 +41,7 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Opens the table at `path` for reading these columns only, as far as there are such.
+    /// Opens the table at `path` for reading only the existing ones of these columns.
     ///
     /// # Errors
     /// As for `read_batches`.
@@ -57,18 +57,18 @@ impl RowGroups {
         Ok(RowGroups { path: path.to_owned(), metadata, mask })
     }
 
-    /// The first of these columns that the table does not have.
+    /// Returns the first of these columns that the table lacks.
     pub fn missing_column<'c>(&self, columns: &[&'c str]) -> Option<&'c str> {
         let schema = self.metadata.schema();
         columns.iter().copied().find(|column| schema.field_with_name(column).is_err())
     }
 
-    /// Number of row groups.
+    /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.metadata.metadata().num_row_groups()
     }
 
-    /// The batches of a group.
+    /// Reads the batches of a group.
     ///
     /// # Errors
     /// As for `read_batches`.
@@ -76,8 +76,7 @@ impl RowGroups {
         self.read_groups(vec![group], None)
     }
 
-    /// The batches of these rows of the table, whichever groups they are in, as far as there are
-    /// such.
+    /// Reads the batches with the existing ones of these rows of the table, in any groups.
     ///
     /// # Errors
     /// As for `read_batches`.
@@ -97,8 +96,8 @@ impl RowGroups {
         self.read_groups(groups, Some((skip as usize, most as usize)))
     }
 
-    /// Batches of these row groups. `part`, if given, is the number of rows to skip and the maximum
-    /// number of rows after them.
+    /// Reads the batches of these row groups. `part`, if given, is the number of rows to skip and
+    /// the maximum number of rows after them.
     fn read_groups(
         &self,
         groups: Vec<usize>,
@@ -138,7 +137,7 @@ fn open_batches(
     Ok(TableBatches { path: path.to_owned(), reader })
 }
 
-/// Number of rows of the table at `path`; only the end of the file is read.
+/// Returns the number of rows of the table at `path`; only the end of the file is read.
 ///
 /// # Errors
 /// As for `read_batches`.
@@ -157,7 +156,7 @@ pub struct TableBatches {
 }
 
 impl TableBatches {
-    /// The table's schema.
+    /// Returns the table's schema.
     pub fn schema(&self) -> SchemaRef {
         self.reader.schema()
     }

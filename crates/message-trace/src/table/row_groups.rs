@@ -1,5 +1,5 @@
-//! Writing a table piece by piece: groups of rows are encoded apart from each other, on any thread,
-//! and appended in order. So neither the table nor its encoding needs to be in one place.
+//! Writing of a table row group by row group: groups are encoded independently, on any thread, and
+//! appended in order. So neither the table nor its encoding needs to be in memory as a whole.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::{DataPath, PathError};
 /// Encoding of the values of a column, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnEncoding {
-    /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but
-    /// their differences are small, and hashing each value to find that out would take longer than
-    /// all the rest.
+    /// Differences between consecutive values, for integers: times, ids and sizes hardly repeat,
+    /// but their differences are small, and hashing each value to find that out would take longer
+    /// than everything else.
     Differences,
-    /// Each different value once, for values that repeat.
+    /// Each distinct value once, for values that repeat.
     Once,
     /// One after the other.
     Plain,
@@ -62,10 +62,10 @@ pub struct RowGroup {
 }
 
 impl RowGroupWriter {
-    /// Begins the table at `path`; `stored` says for each column, by name, how it is stored.
+    /// Creates the table at `path`; `stored` returns the encoding of each column, by name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn create(
         path: impl Into<DataPath>,
         schema: SchemaRef,
@@ -81,7 +81,7 @@ impl RowGroupWriter {
         Ok(RowGroupWriter { path: path.to_owned(), writer, encoder })
     }
 
-    /// Encoder of row groups for this table.
+    /// Returns the encoder of row groups for this table.
     pub fn encoder(&self) -> Arc<RowGroupEncoder> {
         self.encoder.clone()
     }
@@ -89,7 +89,7 @@ impl RowGroupWriter {
     /// Appends a group.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn append_group(&mut self, group: RowGroup) -> Result<(), PathError> {
         let append = || {
             let mut writer = self.writer.next_row_group()?;
@@ -101,10 +101,10 @@ impl RowGroupWriter {
         append().map_err(|error| group_error(&self.path, error))
     }
 
-    /// Ends the table and gives it its name.
+    /// Finishes the table and gives it its name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(self) -> Result<(), PathError> {
         let file = self.writer.into_inner().map_err(|error| group_error(&self.path, error))?;
         file.commit().map_err(|error| PathError::io(&self.path, error))
@@ -115,7 +115,7 @@ impl RowGroupEncoder {
     /// Begins a group.
     ///
     /// # Errors
-    /// When the columns have no writers: a mistake of the caller.
+    /// If the columns have no writers: a mistake of the caller.
     pub fn begin_group(&self) -> Result<RowGroupBuilder<'_>, PathError> {
         let columns = self
             .factory
@@ -126,11 +126,11 @@ impl RowGroupEncoder {
 }
 
 impl RowGroupBuilder<'_> {
-    /// Encodes some more rows, an array for each column. A few thousand rows at a time stay in the
+    /// Encodes more rows, an array for each column. A few thousand rows at a time stay in the
     /// processor's cache.
     ///
     /// # Errors
-    /// When they do not fit the schema: a mistake of the caller.
+    /// If they do not fit the schema: a mistake of the caller.
     pub fn write_rows(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
         let mut write = || {
             // A nested column has several leaves, each with a writer of its own.
@@ -145,10 +145,10 @@ impl RowGroupBuilder<'_> {
         write().map_err(|error| group_error(&self.encoder.path, error))
     }
 
-    /// Ends the group.
+    /// Finishes the group.
     ///
     /// # Errors
-    /// When the columns do not fit each other: a mistake of the caller.
+    /// If the columns do not match: a mistake of the caller.
     pub fn finish_group(self) -> Result<RowGroup, PathError> {
         let columns: Result<_, _> =
             self.columns.into_iter().map(ArrowColumnWriter::close).collect();
@@ -156,8 +156,9 @@ impl RowGroupBuilder<'_> {
     }
 }
 
-/// Columns of differences keep the least and the greatest value of each group, by which rows can be
-/// found. Other columns do not: their bounds are of no use, and comparing takes long.
+/// Returns the properties of the file. Columns of differences keep the minimum and the maximum of
+/// each group, by which rows can be found. Other columns do not: their bounds are useless, and
+/// comparing takes long.
 fn group_properties(
     schema: &SchemaRef,
     stored: impl Fn(&str) -> ColumnEncoding,

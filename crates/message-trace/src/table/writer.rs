@@ -1,4 +1,4 @@
-//! Writing a table batch by batch. It has its name only when it is whole.
+//! Writing of a table batch by batch. It gets its name only when it is complete.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use data_files::NewFile;
 
 use crate::{DataPath, PathError};
 
-/// Writes a table to `path`, replacing what was there only when all of it is written: a stage that
-/// is killed leaves the former table or none, never half of one.
+/// Writes a table to `path`, replacing the old one only when all of it is written: a stage that is
+/// killed leaves the former table or none, never half of one.
 ///
 /// # Errors
-/// When the file cannot be written, or a batch does not fit the schema.
+/// If the file cannot be written, or a batch does not fit the schema.
 pub fn write_batches(
     path: impl Into<DataPath>,
     schema: SchemaRef,
@@ -30,8 +30,8 @@ pub fn write_batches(
     writer.finish()
 }
 
-/// Table that is being written, batch by batch. It has its name from [`BatchWriter::finish`] on;
-/// until then the former table stays, and one that is never finished leaves nothing behind.
+/// Table that is being written, batch by batch. It gets its name by [`BatchWriter::finish`]; until
+/// then the former table stays, and one that is never finished leaves no file.
 pub struct BatchWriter {
     path: DataPath,
     /// `None` once the table is finished.
@@ -39,10 +39,10 @@ pub struct BatchWriter {
 }
 
 impl BatchWriter {
-    /// Begins the table `path`.
+    /// Creates the table `path`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(path: impl Into<DataPath>, schema: SchemaRef) -> Result<BatchWriter, PathError> {
         let path = &path.into();
         let file = path.create().map_err(|error| PathError::io(path, error))?;
@@ -56,7 +56,7 @@ impl BatchWriter {
     /// Appends the rows of `batch`.
     ///
     /// # Errors
-    /// When the file cannot be written, or the batch does not fit the schema.
+    /// If the file cannot be written, or the batch does not fit the schema.
     pub fn write_batch(&mut self, batch: &RecordBatch) -> Result<(), PathError> {
         match &mut self.writer {
             Some(writer) => writer.write(batch).map_err(|error| parquet_error(&self.path, error)),
@@ -64,10 +64,10 @@ impl BatchWriter {
         }
     }
 
-    /// Ends the table and gives it its name.
+    /// Finishes the table and gives it its name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(mut self) -> Result<(), PathError> {
         if let Some(writer) = self.writer.take() {
             let file = writer.into_inner().map_err(|error| parquet_error(&self.path, error))?;
@@ -77,7 +77,7 @@ impl BatchWriter {
     }
 }
 
-/// Properties of the Parquet files of all tables.
+/// Returns the properties of the Parquet files of all tables.
 pub(super) fn table_properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }

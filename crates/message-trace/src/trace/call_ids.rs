@@ -1,25 +1,25 @@
-//! The call ids of a trace, each once. Where a source has them there is a new one for every other
-//! message, so they lie one behind the other in one text: no allocation for each, and a copy of a
-//! trace copies bytes.
+//! Interner of the call ids of a trace. If a source has them, there is a new one for every other
+//! message, so they are concatenated in one text: no allocation for each, and a copy of a trace
+//! copies bytes.
 
 use std::hash::Hasher;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-/// Texts with their numbers, which are dense in the order in which they came.
+/// Texts with their numbers, which are dense in the order of their first use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallIds {
     texts: String,
     /// End of each text.
     ends: Vec<usize>,
-    /// The numbers, by the texts' hashes, which stand beside them so that no text is read again
+    /// The numbers, by the texts' hashes, which are stored with them so that no text is read again
     /// when the table grows.
     numbers: HashTable<(u32, u32)>,
 }
 
 impl CallIds {
-    /// The number of `text`, a new one where it is new.
+    /// Returns the number of `text`, a new one if it is new.
     pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let CallIds { texts, ends, numbers } = self;
         let hash = hash_text(text);
@@ -36,7 +36,7 @@ impl CallIds {
         number
     }
 
-    /// The text of that number.
+    /// Returns the text with this number.
     pub(super) fn get(&self, number: u32) -> Option<&str> {
         text_at(&self.texts, &self.ends, number)
     }
@@ -55,7 +55,7 @@ fn hash_text(text: &str) -> u32 {
     (hasher.finish() >> 32) as u32
 }
 
-/// A hash for the table, which looks at the lowest bits and at the highest.
+/// Returns a hash for the table, which uses the lowest bits and the highest.
 fn spread_hash(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }

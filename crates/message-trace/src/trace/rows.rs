@@ -1,4 +1,4 @@
-//! Changes of whole rows: room for more, rows of another trace, another order.
+//! Changes of whole rows: reserving space, appending rows of another trace, sorting.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::endpoint::EndpointId;
 use crate::message::Message;
 
 impl MessageTrace {
-    /// Reserves room for `rows` more messages, and for no more than these.
+    /// Reserves space for exactly `rows` more messages.
     pub fn reserve_rows(&mut self, rows: usize) {
         self.times.iter_mut().for_each(|column| column.reserve_exact(rows));
         for column in
@@ -24,8 +24,8 @@ impl MessageTrace {
         self.protocol.reserve_exact(rows);
     }
 
-    /// Appends the messages of these rows of `other`; both traces must be over the same nodes.
-    /// Endpoints and call ids that no row names are not taken along.
+    /// Appends the messages of these rows of `other`; both traces must have the same nodes.
+    /// Endpoints and call ids that no row uses are not copied.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].

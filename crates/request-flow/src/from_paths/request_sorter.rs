@@ -1,5 +1,5 @@
-//! Requests in the order of their begins. They come nearly in order: as bytes by pieces, which stay
-//! in memory while a budget lasts. Only where each begins is sorted.
+//! Sorts requests by their begin. They come nearly in order: as bytes in batches, which stay in
+//! memory within a budget. Only the begins and positions are sorted.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::request::Request;
 use crate::tuning::PLACES_AT_ONCE;
 use out_of_core::NameId;
 
-/// Requests of a piece, as bytes.
+/// Requests of a batch, as bytes.
 #[derive(Default)]
 pub(super) struct RequestBatch {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct RequestBatch {
     ends: Vec<(i64, u64)>,
 }
 
-/// Where a request is.
+/// Position of a request.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 struct RequestPlace {
@@ -40,7 +40,7 @@ impl KeyedRecord for RequestPlace {
 /// All requests.
 pub(super) struct RequestSorter<'a> {
     batches: PartitionStore<'a, u8>,
-    /// By piece: the number of each name among the names of all.
+    /// By batch: the number of each name among the names of all.
     names: Vec<Vec<NameId>>,
     places: ExternalSorter<'a, RequestPlace>,
 }
@@ -58,7 +58,8 @@ impl RequestBatch {
 }
 
 impl<'a> RequestSorter<'a> {
-    /// No requests yet. What is more than `budget` goes to a temporary file in `directory`.
+    /// Creates a sorter without requests. Data beyond `budget` is moved to a temporary file in
+    /// `directory`.
     pub(super) fn new(budget: &'a MemoryBudget, directory: &Path) -> RequestSorter<'a> {
         RequestSorter {
             batches: PartitionStore::new(budget, directory, 0),
@@ -67,7 +68,7 @@ impl<'a> RequestSorter<'a> {
         }
     }
 
-    /// Adds the next piece, whose names have these numbers.
+    /// Adds the next batch; its names have these numbers.
     pub(super) fn push_batch(
         &mut self,
         piece: RequestBatch,
@@ -82,8 +83,8 @@ impl<'a> RequestSorter<'a> {
         self.batches.push_partition(piece.bytes)
     }
 
-    /// Hands all requests to `each`, by begin. Those that begin together stay in the order in which
-    /// they came.
+    /// Passes all requests to `each`, by begin. Requests with equal begins stay in the order in
+    /// which they came.
     pub(super) fn for_each(
         self,
         mut each: impl FnMut(Request) -> Result<(), PathError>,
@@ -93,7 +94,7 @@ impl<'a> RequestSorter<'a> {
         let mut bytes = Vec::new();
         for RequestPlace { batch: piece, from, length, .. } in sorted.iter(&failed) {
             pieces.read_records(piece as usize, 0, from as usize, length as usize, &mut bytes)?;
-            // What was written here is read here.
+            // Reading cannot fail, since the bytes were written here.
             let Ok(mut request) = postcard::from_bytes::<Request>(&bytes) else { continue };
             let numbers = names.get(piece as usize).map_or(&[][..], Vec::as_slice);
             request.map_names(|name| numbers.get(name as usize).copied().unwrap_or_default());
@@ -121,7 +122,7 @@ mod tests {
                     request.push_step(Step { begin: Some(begin), ..Step::new(1, 2) }, []);
                     requests.push_request(&request);
                 }
-                // Names 1 and 2 have other numbers in each piece.
+                // Names 1 and 2 have other numbers in each batch.
                 let piece = piece as NameId;
                 sorted.push_batch(requests, vec![0, 10 + piece, 20 + piece]).unwrap();
             }

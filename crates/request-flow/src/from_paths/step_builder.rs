@@ -10,7 +10,7 @@ use crate::step::Step;
 use crate::step_threads::StepThreads;
 use out_of_core::{NameId, NameInterner};
 
-/// Names of steps, with room that is used again and again.
+/// Names of steps, with buffers that are reused.
 #[derive(Default)]
 pub(super) struct StepNames {
     names: NameInterner,
@@ -20,7 +20,7 @@ pub(super) struct StepNames {
 }
 
 impl StepNames {
-    /// Puts the request that `instance` is into `request`. `builder` is empty before and after.
+    /// Writes the request of `instance` to `request`. `builder` is empty before and after.
     pub(super) fn build_request(
         &mut self,
         instance: &CalledInstance<'_>,
@@ -52,7 +52,7 @@ impl StepNames {
             .map_or(NameInterner::UNKNOWN, |labels| self.names.intern(labels.src));
     }
 
-    /// All names.
+    /// Returns all names.
     pub(super) fn into_names(self) -> NameInterner {
         self.names
     }
@@ -90,7 +90,7 @@ impl StepNames {
             host,
             begin: request.received,
             end: response.and_then(|response| response.sent),
-            // The caller is occupied with the call from when it began to connect for it.
+            // The caller is occupied with the call from the time when it began to connect for it.
             caller_begin: request.sent.map(|sent| sent.saturating_sub(request.connecting)),
             caller_end: response.and_then(|response| response.received),
             failed: response.is_some_and(|response| response.is_error == Some(true)),
@@ -101,7 +101,7 @@ impl StepNames {
         }
     }
 
-    /// Finds the parameters of the step that `call` is for.
+    /// Finds the parameters of the step of `call`.
     fn find_parameters(&mut self, instance: &CalledInstance<'_>, call: &PathCall) {
         self.text.clear();
         self.parameters.clear();
@@ -112,7 +112,7 @@ impl StepNames {
         let Some((labels, receiver)) = instance.hop_labels(hop).zip(instance.receiver(hop)) else {
             return;
         };
-        // An ephemeral port is another one each time.
+        // An ephemeral port varies, so it is omitted.
         if !is_ephemeral(labels.dst_port) {
             let Ok(endpoint) = receiver.endpoint.parse::<Endpoint>();
             match endpoint {
@@ -120,7 +120,7 @@ impl StepNames {
                     self.add_parameter(parameter::SERVER_ADDRESS, &address.ip().to_string());
                     self.add_parameter(parameter::SERVER_PORT, &address.port().to_string());
                 }
-                // What is another one at each start says nothing, as an ephemeral port.
+                // A name that varies with each start identifies nothing, like an ephemeral port.
                 Endpoint::Unix(_) => {
                     let stable = labels.dst_port.strip_prefix("unix:").unwrap_or(labels.dst_port);
                     self.add_parameter(parameter::SERVER_ADDRESS, stable);
@@ -149,8 +149,8 @@ impl StepNames {
     }
 }
 
-/// Writes what was called: the callee with its port or other endpoint, as the spans of `sockcap
-/// export otlp` are named.
+/// Writes the operation: the callee with its port or other endpoint, as in the span names of
+/// `sockcap export otlp`.
 fn write_operation(node: &str, port: &str, out: &mut String) {
     out.push_str(node);
     let has_it = || node.strip_suffix(port).is_some_and(|name| name.ends_with(':'));
@@ -161,12 +161,12 @@ fn write_operation(node: &str, port: &str, out: &mut String) {
     out.push_str(port);
 }
 
-/// Whether the label of a port says that it is none that anybody knows.
+/// Returns whether the label of a port stands for an unknown one.
 fn is_ephemeral(port: &str) -> bool {
     matches!(port, "" | "*")
 }
 
-/// OpenTelemetry's word for what a protocol runs over; empty if that is unknown.
+/// Returns OpenTelemetry's word for the transport of a protocol; empty if unknown.
 fn transport_name(protocol: TransportProtocol) -> &'static str {
     match protocol {
         TransportProtocol::Tcp => "tcp",

@@ -17,7 +17,7 @@ pub struct NamedTexts<'batch> {
 }
 
 impl<'batch> NamedTexts<'batch> {
-    /// The names and values of a row.
+    /// Returns the names and values of a row.
     pub fn texts_of_row(
         &self,
         row: usize,
@@ -32,20 +32,20 @@ impl<'batch> NamedTexts<'batch> {
     }
 }
 
-/// The columns of one batch, by name; the errors tell the file and the column.
+/// The columns of one batch, by name; errors name the file and the column.
 pub struct BatchColumns<'batch> {
     path: PathBuf,
     batch: &'batch RecordBatch,
 }
 
 impl<'batch> BatchColumns<'batch> {
-    /// The columns of `batch`, which was read from `path`.
+    /// Creates the columns of `batch`, which was read from `path`.
     pub fn new(path: impl AsRef<Path>, batch: &'batch RecordBatch) -> BatchColumns<'batch> {
         let path = path.as_ref();
         BatchColumns { path: path.to_owned(), batch }
     }
 
-    /// The error that `what` is wrong with the table.
+    /// Returns the error that `what` is wrong with the table.
     pub fn malformed_error(&self, what: String) -> PathError {
         PathError::malformed(&self.path, what)
     }
@@ -74,11 +74,10 @@ impl<'batch> BatchColumns<'batch> {
         self.find_column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
     }
 
-    /// Appends a column of numbers to `values`, with `null` where it has none.
+    /// Appends a column of numbers to `values`, with `null` for missing ones.
     ///
     /// # Errors
-    /// When there is no such column, it is of another type, or a value is missing and `null` is
-    /// none.
+    /// If there is no such column, it has another type, or a value is missing and `null` is `None`.
     pub(crate) fn append_column<T: ArrowPrimitiveType>(
         &self,
         name: &str,
@@ -95,45 +94,45 @@ impl<'batch> BatchColumns<'batch> {
         Ok(())
     }
 
-    /// A column of `i64`.
+    /// Reads a column of `i64`.
     ///
     /// # Errors
-    /// When it is missing or of another type, as for all the readers here.
+    /// If it is missing or has another type, as for all the readers here.
     pub fn int64_column(&self, name: &str) -> Result<Vec<Option<i64>>, PathError> {
         self.primitive_column::<Int64Type>(name)
     }
 
-    /// A column of `i64` that tables of older versions are without; `None` also where no row has a
-    /// value.
+    /// Reads a column of `i64` that tables of older versions lack; also returns `None` if no row
+    /// has a value.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// If it has another type.
     pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, PathError> {
         if self.has_values(name) { self.int64_column(name).map(Some) } else { Ok(None) }
     }
 
-    /// A column of `i32` that tables of older versions are without; `None` also where no row has a
-    /// value.
+    /// Reads a column of `i32` that tables of older versions lack; also returns `None` if no row
+    /// has a value.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// If it has another type.
     pub(crate) fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
         if self.has_values(name) { self.int32_column(name).map(Some) } else { Ok(None) }
     }
 
-    /// A column of truth values that tables of older versions are without.
+    /// Reads a column of booleans that tables of older versions lack.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// If it has another type.
     pub fn boolean_if_any(&self, name: &str) -> Result<Option<Vec<bool>>, PathError> {
         if self.has_values(name) { self.boolean_column(name).map(Some) } else { Ok(None) }
     }
 
-    /// A column of truth values, as they are, that some tables are without; `None` also where no
-    /// row has a value.
+    /// Reads a column of nullable booleans that some tables lack; also returns `None` if no row has
+    /// a value.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// If it has another type.
     pub fn nullable_booleans_if_any(
         &self,
         name: &str,
@@ -145,21 +144,21 @@ impl<'batch> BatchColumns<'batch> {
         Ok(Some(array.ok_or_else(|| self.mistyped_error(name, "Boolean"))?.iter().collect()))
     }
 
-    /// A column of texts that tables of older versions are without; `None` also where no row has a
-    /// value.
+    /// Reads a column of texts that tables of older versions lack; also returns `None` if no row
+    /// has a value.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// If it has another type.
     pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
         if self.has_values(name) { self.text_column(name).map(Some) } else { Ok(None) }
     }
 
-    /// Whether there is such a column, and a row has a value in it.
+    /// Returns whether there is such a column, and a row has a value in it.
     fn has_values(&self, name: &str) -> bool {
         self.batch.column_by_name(name).is_some_and(|array| array.null_count() < array.len())
     }
 
-    /// A column of `i32`.
+    /// Reads a column of `i32`.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -167,7 +166,7 @@ impl<'batch> BatchColumns<'batch> {
         self.primitive_column::<Int32Type>(name)
     }
 
-    /// A column of `i8`.
+    /// Reads a column of `i8`.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -175,7 +174,7 @@ impl<'batch> BatchColumns<'batch> {
         self.primitive_column::<Int8Type>(name)
     }
 
-    /// A column of `f64`.
+    /// Reads a column of `f64`.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -183,7 +182,7 @@ impl<'batch> BatchColumns<'batch> {
         self.primitive_column::<Float64Type>(name)
     }
 
-    /// A column of truth values, false where null.
+    /// Reads a column of booleans, false for null.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -195,7 +194,7 @@ impl<'batch> BatchColumns<'batch> {
         Ok(array.iter().map(|value| value.unwrap_or(false)).collect())
     }
 
-    /// A column of texts, dictionary-encoded or plain.
+    /// Reads a column of texts, dictionary-encoded or plain.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -213,8 +212,8 @@ impl<'batch> BatchColumns<'batch> {
             .collect())
     }
 
-    /// A column of names with values, as `named_texts_column` makes it: the names and values of
-    /// all rows one behind the other, and where those of each row end.
+    /// Reads a column of names with values, as `named_texts_column` makes it: the names and values
+    /// of all rows in sequence, and the end of each row.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -228,8 +227,8 @@ impl<'batch> BatchColumns<'batch> {
         Ok(NamedTexts { names, values, first, ends })
     }
 
-    /// A column of texts as what each row has, a number, and what the numbers stand for. What
-    /// repeats has one number where the column is dictionary-encoded.
+    /// Reads a column of texts as a number for each row, and the texts by number. Repeated texts
+    /// have one number if the column is dictionary-encoded.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -253,11 +252,11 @@ impl<'batch> BatchColumns<'batch> {
         Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
-    /// A column of texts as [`BatchColumns::numbered_texts`] gives it, also of a column that was
-    /// not read: then no row has a value.
+    /// Reads a column of texts as [`BatchColumns::numbered_texts`] does, but a column that was not
+    /// read has no values.
     ///
     /// # Errors
-    /// When it is of another type.
+    /// If it has another type.
     pub fn numbered_texts_if_any(
         &self,
         name: &str,
@@ -268,10 +267,10 @@ impl<'batch> BatchColumns<'batch> {
         }
     }
 
-    /// A value that may not be null.
+    /// Returns a value that may not be null.
     ///
     /// # Errors
-    /// When it is.
+    /// If it is.
     pub fn required_value<T>(&self, name: &str, value: Option<T>) -> Result<T, PathError> {
         value.ok_or_else(|| {
             PathError::malformed(&self.path, format!("its column '{name}' has a null"))

@@ -1,5 +1,5 @@
-//! Cells of a record batch, row by row, as formats of rows want them: of each type that our tables
-//! have, and no other.
+//! Cells of a record batch, row by row, for formats of rows: of each type that the tables have, and
+//! no other.
 
 use std::path::Path;
 
@@ -28,10 +28,10 @@ pub(super) enum CellColumn<'batch> {
 }
 
 impl<'batch> CellColumn<'batch> {
-    /// The cells of `array`, the column `name` of what is written to `path`.
+    /// Returns the cells of `array`, the column `name` of the output at `path`.
     ///
     /// # Errors
-    /// When the column is of a type that no table of ours has.
+    /// If the column has a type that none of the tables has.
     pub(super) fn new(
         path: &Path,
         name: &str,
@@ -67,7 +67,7 @@ impl<'batch> CellColumn<'batch> {
         Some(CellColumn::Named { maps, names, values: maps.values().as_string_opt::<i32>()? })
     }
 
-    /// The cell of a row, `None` where it is null.
+    /// Returns the cell of a row, `None` if it is null.
     pub(super) fn cell_at(&self, row: usize) -> Option<TableCell<'_>> {
         Some(match self {
             CellColumn::Boolean(array) => TableCell::Truth(valid_array(array, row)?.value(row)),
@@ -102,22 +102,22 @@ impl<'batch> CellColumn<'batch> {
     }
 }
 
-/// The array, unless it is null or has ended at `row`.
+/// Returns the array, unless it is null or has ended at `row`.
 fn valid_array<T: Array>(array: &T, row: usize) -> Option<&T> {
     (row < array.len() && array.is_valid(row)).then_some(array)
 }
 
-/// Index of an item in the values of a nested column.
+/// Returns the index of an item in the values of a nested column.
 fn item_index(ends: &[i32], row: usize) -> Option<usize> {
     usize::try_from(*ends.get(row)?).ok()
 }
 
-/// One cell that is not null; as JSON, what it is there.
+/// One cell that is not null; it serializes to its JSON form.
 pub(super) enum TableCell<'batch> {
     Truth(bool),
     Integer(i64),
     Number(f64),
-    /// A number of half the digits.
+    /// A number with half the digits.
     Short(f32),
     Text(&'batch str),
     List {
@@ -134,7 +134,7 @@ pub(super) enum TableCell<'batch> {
 }
 
 impl TableCell<'_> {
-    /// The word for a number that JSON has none for.
+    /// Returns the word for a number that JSON cannot represent.
     pub(super) fn not_finite(&self) -> Option<String> {
         match self {
             TableCell::Number(value) if !value.is_finite() => Some(value.to_string()),
@@ -170,7 +170,7 @@ impl Serialize for TableCell<'_> {
     }
 }
 
-/// A row as an object of JSON; what is null is left out.
+/// A row as a JSON object; nulls are omitted.
 pub(super) struct JsonRow<'batch> {
     pub(super) columns: &'batch [(&'batch str, CellColumn<'batch>)],
     pub(super) row: usize,

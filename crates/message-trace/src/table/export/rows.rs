@@ -1,4 +1,4 @@
-//! Formats of rows: CSV, and an object of JSON a line.
+//! Formats of rows: CSV, and a JSON object per line.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use arrow_schema::Schema;
 use super::cells::{CellColumn, JsonRow, TableCell};
 use crate::PathError;
 
-/// The columns of `batch` by name; `path` stands for it in errors.
+/// Returns the columns of `batch` by name; it is called `path` in errors.
 fn named_cells<'batch>(
     path: &Path,
     schema: &'batch Schema,
@@ -23,10 +23,10 @@ fn named_cells<'batch>(
         .collect()
 }
 
-/// Writes a header and a line a row. Null is empty; a list or names with values are their JSON.
+/// Writes a header and a line per row. Null is empty; a list or names with values are their JSON.
 ///
 /// # Errors
-/// When a batch is an error, has a column without a text, or the output cannot be written.
+/// If a batch is an error, has a column without a text, or the output cannot be written.
 pub(super) fn write_csv(
     schema: &Schema,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
@@ -59,10 +59,10 @@ pub(super) fn write_csv(
     writer.flush().map_err(|error| PathError::io(path, error))
 }
 
-/// Writes an object of JSON a line. Null is left out.
+/// Writes a JSON object per line. Null is omitted.
 ///
 /// # Errors
-/// When a batch is an error, has a column without a text, or the output cannot be written.
+/// If a batch is an error, has a column without a text, or the output cannot be written.
 pub(super) fn write_json_lines(
     schema: &Schema,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
@@ -96,8 +96,8 @@ fn append_json(
     serde_json::to_writer(text, value).map_err(|error| PathError::io(path, error.into()))
 }
 
-/// The operating system's error inside an error of CSV, so that a closed pipe is still known as
-/// one.
+/// Returns the operating system's error inside an error of CSV, so that a closed pipe is
+/// recognised.
 fn into_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
