@@ -1,15 +1,15 @@
 //! Names of parameters that sockcap reads and writes. They are those of OpenTelemetry's conventions
-//! or, where there is none, begin with `sockcap.`.
+//! or, if there is none, begin with `sockcap.`.
 
-/// Address that the callee accepts at, or the name of another kind of endpoint.
+/// Address at which the callee accepts, or the name of another kind of endpoint.
 pub(crate) const SERVER_ADDRESS: &str = "server.address";
-/// Port that the callee accepts at.
+/// Port at which the callee accepts.
 pub(crate) const SERVER_PORT: &str = "server.port";
 /// Address of the caller's end, or the name of another kind of endpoint.
 pub(crate) const CLIENT_ADDRESS: &str = "client.address";
 /// Port of the caller's end.
 pub(crate) const CLIENT_PORT: &str = "client.port";
-/// What the protocol runs over: tcp, udp, unix.
+/// Transport of the protocol: tcp, udp, unix.
 pub(crate) const NETWORK_TRANSPORT: &str = "network.transport";
 /// The callee's process.
 pub(crate) const PROCESS_PID: &str = "process.pid";
@@ -17,10 +17,10 @@ pub(crate) const PROCESS_PID: &str = "process.pid";
 pub(crate) const EXECUTABLE_NAME: &str = "process.executable.name";
 /// The path of the callee's program.
 pub(crate) const EXECUTABLE_PATH: &str = "process.executable.path";
-/// The thread that took the call.
+/// The thread that received the call.
 pub(crate) const THREAD_ID: &str = "thread.id";
-/// Time for which the caller waited for the connection, in nanoseconds; not there where it used one
-/// that was open.
+/// Time for which the caller waited for the connection, in nanoseconds; absent if it used an open
+/// one.
 pub(crate) const CONNECTING: &str = "sockcap.connecting_ns";
 /// Number of the call: only spans of sockcap's own export have one.
 pub(crate) const CALL: &str = "sockcap.call";
@@ -28,7 +28,7 @@ pub(crate) const CALL: &str = "sockcap.call";
 pub(crate) const NOT_SEEN: &str = "sockcap.not_seen";
 /// The protocol, by sockcap's name for it.
 pub(crate) const PROTOCOL: &str = "sockcap.protocol";
-/// The host of the other node: the caller to the callee's span, the callee to the caller's.
+/// The host of the other node: the caller in the callee's span, the callee in the caller's.
 pub(crate) const PEER_HOST: &str = "sockcap.peer.host";
 /// The short name of the other node's program.
 pub(crate) const PEER_COMMAND: &str = "sockcap.peer.command";

@@ -5,26 +5,25 @@ use serde::{Deserialize, Serialize};
 use crate::step::Step;
 use out_of_core::NameId;
 
-/// A request: a tree of steps in depth-first order, the root first. Its buffers can be used again
-/// for the next one ([`Request::clear`]).
+/// A request: a tree of steps in depth-first order, the root first. Its buffers can be reused for
+/// the next one ([`Request::clear`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The id that its source has for it; empty where it has none.
+    /// The id in its source; empty if it has none.
     pub trace: String,
-    /// The node that sent the root's call; `NameInterner::UNKNOWN` where it is
-    /// not known.
+    /// The node that sent the root's call; `NameInterner::UNKNOWN` if unknown.
     pub caller: NameId,
     /// The host of that node.
     pub caller_host: NameId,
-    /// Probability that the request happened just so, from 0 to 1.
+    /// Probability that the request happened in this way, from 0 to 1.
     pub probability: f64,
-    /// Whether its root is not that of the whole: the call that led to it was lost, or its caller
-    /// is no client.
+    /// Whether its root is not the real one: the call that led to it was lost, or its caller is no
+    /// client.
     pub torn: bool,
-    /// Number of the path pattern that it is an instance of, where it comes from paths.
+    /// Number of its path pattern, if it comes from paths.
     pub pattern: Option<i64>,
-    /// Number of the path instance that it was made of. Requests are in the order of their begins,
-    /// and paths only nearly so.
+    /// Number of the path instance that it was made from. Requests are in the order of their
+    /// begins, paths only nearly so.
     pub path: Option<i64>,
     /// Steps in depth-first order. A parent comes before its children, and siblings are in the
     /// order of [`sibling_order`](crate::sibling_order).
@@ -33,8 +32,8 @@ pub struct Request {
     pub parameters: StepParameters,
 }
 
-/// Parameters of the steps of a request: names and values as the source has them. All lie one
-/// behind the other, so that a step needs no room of its own.
+/// Parameters of the steps of a request: names and values as in the source. All are concatenated,
+/// so that a step needs no allocation of its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepParameters {
     /// Where the parameters of each step end.
@@ -45,7 +44,7 @@ pub struct StepParameters {
 }
 
 impl StepParameters {
-    /// Parameters of the step at that place.
+    /// Returns the parameters of the step at this index.
     pub fn of_step(&self, step: usize) -> impl ExactSizeIterator<Item = (NameId, &str)> {
         let end = |ends: &[u32], place: usize| ends.get(place).map_or(0, |end| *end as usize);
         let begin = step.checked_sub(1).map_or(0, |before| end(&self.ends, before));
@@ -74,30 +73,30 @@ impl StepParameters {
 }
 
 impl Request {
-    /// Time of its root: the earliest that is known of that.
+    /// Returns the time of its root: the earliest known.
     pub fn begin(&self) -> Option<i64> {
         let root = self.steps.first()?;
         root.caller_begin.or(root.begin)
     }
 
-    /// End of its root: the latest that is known of that.
+    /// Returns the end of its root: the latest known.
     pub fn end(&self) -> Option<i64> {
         let root = self.steps.first()?;
         root.caller_end.or(root.end)
     }
 
-    /// Whether its root, or any other step, failed.
+    /// Returns whether its root, or any other step, failed.
     pub fn has_failed(&self) -> bool {
         self.steps.iter().any(|step| step.failed)
     }
 
-    /// The value of the parameter `name` of a step.
+    /// Returns the value of the parameter `name` of a step.
     pub fn parameter_value(&self, step: usize, name: NameId) -> Option<&str> {
         self.parameters.of_step(step).find(|(of, _)| *of == name).map(|(_, value)| value)
     }
 
-    /// Adds a step behind the others, with its parameters. The caller sees to the depth-first
-    /// order; [`RequestBuilder`] does that for steps in any order.
+    /// Adds a step after the others, with its parameters. The caller ensures depth-first order;
+    /// [`RequestBuilder`] does that for steps in any order.
     pub fn push_step<'a>(
         &mut self,
         step: Step,
@@ -107,7 +106,7 @@ impl Request {
         self.steps.push(step);
     }
 
-    /// Depth of each step: 0 for the root.
+    /// Returns the depth of each step: 0 for the root.
     pub fn step_depths(&self) -> Vec<u32> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
@@ -117,7 +116,7 @@ impl Request {
         depths
     }
 
-    /// The children of each step, in order.
+    /// Returns the children of each step, in order.
     pub fn children_of_steps(&self) -> Vec<Vec<u32>> {
         let mut children = vec![Vec::new(); self.steps.len()];
         for (place, step) in (0..).zip(&self.steps) {
@@ -128,7 +127,7 @@ impl Request {
         children
     }
 
-    /// Replaces the number of each name by what `number` says.
+    /// Renumbers all names by `number`.
     pub fn map_names(&mut self, number: impl Fn(NameId) -> NameId) {
         self.caller = number(self.caller);
         self.caller_host = number(self.caller_host);
@@ -140,7 +139,7 @@ impl Request {
         self.parameters.names.iter_mut().for_each(|(name, _)| *name = number(*name));
     }
 
-    /// Takes everything away but the room for it.
+    /// Clears the request, but keeps its buffers.
     pub fn clear(&mut self) {
         let Request { mut trace, mut steps, mut parameters, .. } = std::mem::take(self);
         trace.clear();
@@ -158,9 +157,9 @@ pub struct RequestBuilder {
 }
 
 impl RequestBuilder {
-    /// Adds a step, with the place of its parent among the steps that were added or will be. The
-    /// first step without a parent is the root. `order` is its place among its siblings where the
-    /// source tells that; else times decide.
+    /// Adds a step, with the index of its parent among the steps that were added or will be. The
+    /// first step without a parent is the root. `order` is its position among its siblings if the
+    /// source has it; else times decide.
     pub fn add_step<'a>(
         &mut self,
         step: Step,
@@ -171,8 +170,8 @@ impl RequestBuilder {
         self.steps.push_step(step, parameters);
     }
 
-    /// Puts the tree of the root into `request`, in depth-first order. What the root does not lead
-    /// to is left out. The builder is empty then.
+    /// Writes the tree of the root to `request`, in depth-first order. Steps that the root does not
+    /// lead to are omitted. The builder is empty afterwards.
     pub fn build(&mut self, request: &mut Request) {
         request.steps.clear();
         request.parameters.clear();

@@ -1,5 +1,5 @@
-//! Which request a path instance is. Numbers of both are often the same, and need not be: requests
-//! are in the order of their begins and paths nearly so, and a request with a doubtful step makes
+//! Maps path instances to requests. Their numbers are often equal, but need not be: requests are in
+//! the order of their begins and paths nearly so, and a request with an uncertain step yields
 //! several paths: with the step, without it, and the step by itself.
 
 use message_trace::table::columns::BatchColumns;
@@ -7,10 +7,10 @@ use message_trace::table::read_columns;
 use message_trace::{DataDir, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The requests of `wanted` that were made of paths, by the number of the path.
+/// Returns the requests made from the `wanted` paths, by the number of the path.
 ///
 /// # Errors
-/// When the table of requests cannot be read.
+/// If the table of requests cannot be read.
 pub fn requests_of_paths(
     data: &DataDir,
     wanted: &FxHashSet<i64>,
@@ -27,16 +27,16 @@ pub fn requests_of_paths(
     Ok(found)
 }
 
-/// The requests of `wanted` whose messages are those of `data`, by the number of a message of their
-/// root: the first message of a path tells which request it is of.
+/// Returns the requests of the `wanted` root messages of `data`, by the number of the message: the
+/// first message of a path identifies its request.
 ///
 /// # Errors
-/// When the table of requests or that of messages cannot be read.
+/// If the table of requests or that of messages cannot be read.
 pub fn requests_of_messages(
     data: &DataDir,
     wanted: &FxHashSet<i64>,
 ) -> Result<FxHashMap<i64, i64>, PathError> {
-    // A message has the number of its step, counted through all requests.
+    // The call id of a message is the number of its step, counted through all requests.
     let table = data.requests_path();
     let (mut of_root, mut step) = (FxHashMap::default(), 0_i64);
     for batch in read_columns(&table, &["request", "steps"])? {

@@ -1,4 +1,4 @@
-//! Resources: what a moment of a step was, by name.
+//! Resources: how each moment of a step was spent, by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,29 +8,28 @@ use serde::{Deserialize, Serialize};
 use crate::step::Step;
 use crate::waits::WaitTimes;
 
-/// What those who worked for a step did or waited for at a moment, while it waited for none of its
-/// calls.
+/// Activity or wait of the threads that worked for a step, outside of waits for its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepResource {
-    /// They computed.
+    /// Computing.
     Processor,
-    /// They could have run, but had no processor.
+    /// Ready to run, but without a processor.
     Runnable,
-    /// They waited for a file or a disk.
+    /// Waiting for a file or a disk.
     Disk,
-    /// They waited for a lock or another thread.
+    /// Waiting for a lock or another thread.
     Lock,
-    /// They waited for another program.
+    /// Waiting for another program.
     Peer,
-    /// They slept.
+    /// Sleeping.
     Asleep,
-    /// Nobody can tell.
+    /// Unknown.
     Unknown,
 }
 
 impl StepResource {
-    /// All of them.
+    /// All resources.
     pub const ALL: [StepResource; 7] = [
         StepResource::Processor,
         StepResource::Runnable,
@@ -41,7 +40,7 @@ impl StepResource {
         StepResource::Unknown,
     ];
 
-    /// Time in nanoseconds that a step spent so; `None` where that was not recorded.
+    /// Returns the time in nanoseconds that a step spent on it; `None` if that was not recorded.
     pub fn time_in_step(self, step: &Step) -> Option<i64> {
         let wait = |of: fn(&WaitTimes) -> i64| step.waits.as_ref().map(of);
         match self {
@@ -55,7 +54,7 @@ impl StepResource {
         }
     }
 
-    /// Its column in the table of steps.
+    /// Returns its column in the table of steps.
     pub fn column_name(self) -> &'static str {
         match self {
             StepResource::Processor => "processor_ns",
@@ -68,7 +67,7 @@ impl StepResource {
         }
     }
 
-    /// What time spent so is called in a sentence.
+    /// Returns the words for such time in a sentence.
     pub fn sentence_words(self) -> &'static str {
         match self {
             StepResource::Processor => "processor time",

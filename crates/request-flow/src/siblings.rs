@@ -1,62 +1,62 @@
-//! Siblings: the order of the steps of one parent, which of them are concurrent, and what waits for
-//! what.
+//! Siblings: the order of the steps of one parent, which of them are concurrent, and what each
+//! waits for.
 //!
-//! Steps of one parent that overlap in time, by the caller's clock where it was seen, are
-//! concurrent. Others follow each other. A step waits for the latest sibling that had ended before
-//! it began: that is where branches join. A parent's end waits for the last of its children that
-//! ended before it.
+//! Steps of one parent that overlap in time, by the caller's clock if it was seen, are concurrent.
+//! Others follow each other. A step waits for the latest sibling that had ended before it began:
+//! that is where branches join. A parent's end waits for the last of its children that ended before
+//! it.
 //!
 //! ```text
 //! parent  |----------------------------------|
 //! a          |-----|                            groups: {a, b}, {c}, {d}
 //! b            |--------|                       c waits for b, d waits for c
 //! c                        |---|
-//! d                               |----- - -    d goes on after its parent: nothing waits for it
+//! d                               |----- - -    d outlasts its parent: nothing waits for it
 //! ```
 
 use std::collections::BTreeSet;
 
 use crate::step::Step;
 
-/// Key of the order of siblings: the source's order where it tells one, else the time at which the
-/// caller called. A step without any time comes first.
+/// Returns the sort key of siblings: the source's order if it has one, else the time of the
+/// caller's call. A step without any time comes first.
 pub fn sibling_order(step: &Step, order: Option<i64>) -> (i64, i64) {
     (order.unwrap_or(0), step.span_at_caller().0.unwrap_or(i64::MIN))
 }
 
-/// The children of one step, with what runs at the same time and what waits for what.
+/// The children of one step, with their concurrency and waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiblingSteps {
     /// Number of the group of each child. Children of one group are connected by overlaps in time;
     /// groups follow each other.
     pub groups: Vec<u32>,
-    /// The sibling that each child waits for, as a place among the children; `None` where it waits
-    /// for nothing but its parent's begin.
+    /// The sibling that each child waits for, as an index into the children; `None` if it waits
+    /// only for its parent's begin.
     pub waits_for: Vec<Option<u32>>,
-    /// The child that the parent's end waits for; `None` where it waits for no child.
+    /// The child that the parent's end waits for; `None` if it waits for no child.
     pub last: Option<u32>,
 }
 
-/// Which children of one step are concurrent with those before them, told child by child.
+/// Finds the children of one step that are concurrent with earlier ones, child by child.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OverlapTracker {
     busy_until: Option<i64>,
 }
 
 impl OverlapTracker {
-    /// Whether the next child, in their order, is of the same group as the one before it.
+    /// Returns whether the next child, in their order, is in the same group as the previous one.
     pub fn joins_previous(&mut self, child: &Step) -> bool {
         let (begin, until) = child.span_at_caller();
         let overlaps =
             matches!((begin, self.busy_until), (Some(begin), Some(busy)) if begin < busy);
-        // A child whose end is not known is not waited for.
+        // A child with an unknown end is not waited for.
         self.busy_until = if overlaps { self.busy_until.max(until) } else { until };
         overlaps
     }
 }
 
 impl SiblingSteps {
-    /// The children of a step that ended at `end`, in their order.
+    /// Analyzes the children of a step that ended at `end`, in their order.
     pub fn from_children<'a>(
         children: impl IntoIterator<Item = &'a Step>,
         end: Option<i64>,
@@ -64,7 +64,7 @@ impl SiblingSteps {
         let mut siblings = SiblingSteps::default();
         // The ends so far, to find the latest one before a begin.
         let mut ended: BTreeSet<(i64, u32)> = BTreeSet::new();
-        // Of those that ended at the same time the latest one is waited for.
+        // Of several with the same end the latest one is waited for.
         let latest = |ended: &BTreeSet<(i64, u32)>, time: Option<i64>| {
             ended.range(..=(time?, u32::MAX)).next_back().map(|(_, place)| *place)
         };

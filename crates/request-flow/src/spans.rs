@@ -1,16 +1,16 @@
-//! Spans: what tracers wrote down, on its way to requests.
+//! Spans of tracers, and how they become requests.
 //!
 //! ```text
-//! importers, on all processors         one trace after the other           one stretch of time
+//! importers, on all processors         one trace after the other           one interval of time
 //!   Span -> SpanPiece --by trace--> SpanSink --join--> requests --clocks--> --by begin--> tables
 //! ```
 //!
-//! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while
-//! a budget lasts and in a temporary file beyond it. [`merge_reports`] makes one span of the
-//! reports of it, and [`join`] drafts of requests of the spans of one trace: [`spans_by_id`] finds
-//! what shares an id, and [`span_sources`] has the order of spans. [`draft`] has clocks and the
-//! order of steps, [`split_partitions`] makes what is too large for memory smaller, and
-//! [`join_passes`] runs all passes.
+//! [`span`] is the output of an importer. [`sink`] keeps spans as bytes, partitioned by trace, in
+//! memory within a budget and in a temporary file beyond it. [`merge_reports`] merges the reports
+//! of one span, and [`join`] makes drafts of requests from the spans of one trace: [`spans_by_id`]
+//! finds spans with the same id, and [`span_sources`] has the order of spans. [`draft`] has clocks
+//! and the order of steps, [`split_partitions`] splits partitions that are too large for memory,
+//! and [`join_passes`] runs all passes.
 
 mod call_side;
 mod draft;

@@ -11,25 +11,25 @@ use out_of_core::{NameId, NameInterner};
 /// nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The step that called for it, as a place in [`Request::steps`](crate::Request::steps); `None`
+    /// The step that called it, as an index into [`Request::steps`](crate::Request::steps); `None`
     /// for the root.
     pub parent: Option<u32>,
     /// The node: a program, service or component.
     pub node: NameId,
-    /// The host that the node is on; [`NameInterner::UNKNOWN`] where it is not known.
+    /// The host of the node; [`NameInterner::UNKNOWN`] if unknown.
     pub host: NameId,
-    /// The operation: what was called.
+    /// The operation that was called.
     pub operation: NameId,
-    /// When the node began with it: it had received the call. `None` where that was not seen.
+    /// When the node began with it: it had received the call. `None` if that was not seen.
     pub begin: Option<i64>,
-    /// When the node ended it: it sent the answer. `None` where that was not seen, and where there
-    /// was no answer.
+    /// When the node ended it: it sent the response. `None` if that was not seen, and if there was
+    /// no response.
     pub end: Option<i64>,
-    /// When the caller sent the call or, where it connected for it, began to connect; `None` where
-    /// that was not seen.
+    /// When the caller sent the call or, if it connected for it, began to connect; `None` if that
+    /// was not seen.
     pub caller_begin: Option<i64>,
-    /// When the caller had received the answer, where that was seen. A step that ended later was
-    /// not waited for: then it is when the caller had done with it.
+    /// When the caller had received the response, if that was seen. A step that ended later was not
+    /// waited for: then it is when the caller had finished with it.
     pub caller_end: Option<i64>,
     /// Whether it failed.
     pub failed: bool,
@@ -37,11 +37,11 @@ pub struct Step {
     pub probability: f64,
     /// Size of the call in bytes.
     pub bytes_in: Option<i64>,
-    /// Size of the answer in bytes.
+    /// Size of the response in bytes.
     pub bytes_out: Option<i64>,
-    /// Processor time in nanoseconds of those who worked for it, without that of its calls.
+    /// Processor time in nanoseconds of the threads that worked for it, without that of its calls.
     pub processor_ns: Option<i64>,
-    /// Why those who worked for it could not go on, while they waited for none of its calls.
+    /// Waits of the threads that worked for it, outside of waits for its calls.
     pub waits: Option<WaitTimes>,
     /// Bytes read from and written to disks.
     pub disk_bytes: Option<i64>,
@@ -50,49 +50,49 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step of `operation` at `node` that is certain, and nothing else of it is known.
+    /// Creates a step of `operation` at `node` that is certain, without further facts.
     pub fn new(node: NameId, operation: NameId) -> Step {
         Step { node, operation, probability: 1.0, host: NameInterner::UNKNOWN, ..Step::default() }
     }
 
-    /// The first time that is known of it: at the node or, where that was not seen, at the caller.
+    /// Returns its first known time: at the node or, if that was not seen, at the caller.
     pub fn first_time(&self) -> Option<i64> {
         self.begin.or(self.caller_begin)
     }
 
-    /// The last time that is known of it: at the node or, where that was not seen, at the caller.
+    /// Returns its last known time: at the node or, if that was not seen, at the caller.
     pub fn last_time(&self) -> Option<i64> {
         self.end.or(self.caller_end)
     }
 
-    /// The time from begin to end at the node or, where the node was not seen, at the caller. This
-    /// is the response time of trace-context profiling (section 2.1).
+    /// Returns the time from begin to end at the node or, if the node was not seen, at the caller.
+    /// This is the response time of trace-context profiling (section 2.1).
     pub fn response_time(&self) -> Option<i64> {
         let at = |begin: Option<i64>, end: Option<i64>| Some(end?.saturating_sub(begin?));
         at(self.begin, self.end).or_else(|| at(self.caller_begin, self.caller_end))
     }
 
-    /// Whether it took longer than its caller waited for it.
+    /// Returns whether it took longer than its caller waited for it.
     pub(crate) fn outlasts_caller(&self) -> bool {
         outlasts_wait([self.begin, self.end], [self.caller_begin, self.caller_end])
     }
 
-    /// Time in nanoseconds in which it waited for its calls, where its resources are known: what
-    /// processor and waits leave of its duration.
+    /// Returns the time in nanoseconds in which it waited for its calls, if its resources are
+    /// known: its duration minus processor time and waits.
     pub fn children_ns(&self) -> Option<i64> {
         let took = self.end?.saturating_sub(self.begin?);
         Some(took - self.processor_ns? - self.waits?.sum())
     }
 
-    /// The times from which and until which the caller is occupied with it: those at the caller
-    /// where they were seen, else those at the node.
+    /// Returns the times from which and until which the caller is occupied with it: those at the
+    /// caller if they were seen, else those at the node.
     pub fn span_at_caller(&self) -> (Option<i64>, Option<i64>) {
         (self.caller_begin.or(self.begin), self.caller_end.or(self.end))
     }
 }
 
-/// Whether what took from the one time to the other, on whatever clock, took longer than its caller
-/// waited, by more than times are exact. No distance between two clocks explains that: the caller
+/// Returns whether work between the times `own`, on any clock, took longer than its caller waited,
+/// by more than the precision of times. No difference between two clocks explains that: the caller
 /// did not wait for the end.
 pub(crate) fn outlasts_wait(own: [Option<i64>; 2], caller: [Option<i64>; 2]) -> bool {
     let ([Some(begin), Some(end)], [Some(sent), Some(received)]) = (own, caller) else {
@@ -118,10 +118,10 @@ mod tests {
         };
         assert!(lasts(40_000, 500, 1_000));
         assert!(!lasts(500, 40_000, 1_000));
-        // What rounding explains: times in milliseconds, and in microseconds.
+        // Explained by rounding: times in milliseconds, and in microseconds.
         assert!(!lasts(5, 3, 1_000_000) && lasts(6, 3, 1_000_000));
         assert!(!lasts(5, 3, 1_000) && lasts(5_000, 3, 1_000));
-        // What clocks that do not run alike explain: an hour, and three seconds more.
+        // Explained by clocks with different rates: an hour, and three seconds more.
         assert!(!lasts(3_603_000_000, 3_600_000_000, 1_000));
         assert!(!outlasts_wait([Some(0), None], [Some(0), Some(1)]));
     }
@@ -145,7 +145,7 @@ mod tests {
         );
         let both = Step { begin: Some(3), end: Some(7), ..seen };
         assert_eq!((both.response_time(), both.span_at_caller()), (Some(4), (Some(1), Some(9))));
-        // A begin at one end and an end at the other are on no common path: nothing is guessed.
+        // A begin at one end and an end at the other are on no common path: nothing is assumed.
         let half = Step { begin: Some(3), caller_end: Some(9), ..Step::new(1, 2) };
         assert_eq!(
             (half.first_time(), half.last_time(), half.response_time()),

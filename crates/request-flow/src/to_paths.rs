@@ -1,12 +1,12 @@
-//! Paths from requests: what tracers wrote down becomes messages, links, paths and patterns, so
-//! that whatever shows those shows spans.
+//! Paths from requests: spans of tracers become messages, links, paths and patterns, so that every
+//! view of those also shows spans.
 //!
 //! ```text
 //! imports/NAME/requests.parquet, steps.parquet
-//!    |  merge        all imports are one
+//!    |  merge        all imports become one
 //!    v
 //! requests.parquet, steps.parquet
-//!    |  of_request   a call and its answer for each step, and what caused each
+//!    |  of_request   a call and its response for each step, and the cause of each
 //!    |  in_order     by time; causes get the numbers of messages
 //!    v
 //! messages.parquet, nodes.parquet, causes.parquet
@@ -15,9 +15,9 @@
 //! links.parquet, paths.parquet, patterns.parquet
 //! ```
 //!
-//! A step is a message from the caller to the step's node and, where there was an answer, one back.
-//! A call was caused by the latest answer that its caller had before, else by the call that the
-//! caller serves; an answer likewise. All of them are the data directory of spans,
+//! A step is a message from the caller to the step's node and, if there was a response, one back. A
+//! call was caused by the latest response that its caller had before, else by the call that the
+//! caller serves; a response likewise. All of them are in the data directory of spans,
 //! `DataDir::spans_dir`.
 
 mod call_parameters;
@@ -42,11 +42,11 @@ use request_messages::RequestConverter;
 pub use import_merge::merge_imports;
 
 /// Makes messages of the requests of `data`, with the causes of each: `DataDir::messages_path`,
-/// [`DataDir::nodes_path`] and [`DataDir::causes_path`]. More than `memory` bytes go to temporary
-/// files.
+/// [`DataDir::nodes_path`] and [`DataDir::causes_path`]. More than `memory` bytes are moved to
+/// temporary files.
 ///
 /// # Errors
-/// When a table cannot be read, or a file cannot be written.
+/// If a table cannot be read, or a file cannot be written.
 pub fn messages_of_requests(
     data: &DataDir,
     memory: u64,
@@ -83,11 +83,11 @@ pub fn messages_of_requests(
     Ok(WrittenCounts { requests, steps })
 }
 
-/// Makes paths and patterns of the messages of `data`, whose causes are known. Only what `options`
-/// say of nodes, names and resources counts.
+/// Makes paths and patterns of the messages of `data`, which have known causes. Only the `options`
+/// of nodes, names and resources apply.
 ///
 /// # Errors
-/// When a table cannot be read, or a file cannot be written.
+/// If a table cannot be read, or a file cannot be written.
 pub fn paths_of_messages(
     data: &DataDir,
     options: &Options,
@@ -99,7 +99,7 @@ pub fn paths_of_messages(
     analyze_by(&mut causes, data, &options, progress)
 }
 
-/// `options` as they are for paths whose causes are known.
+/// Returns `options` for paths with known causes.
 #[must_use]
 pub fn options_of_spans(options: Options) -> Options {
     Options { algorithm: Algorithm::SPANS, path_limit: PATH_MESSAGES, ..options }

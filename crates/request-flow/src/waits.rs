@@ -1,9 +1,9 @@
-//! Waits: why those who worked for a step could not go on.
+//! Waits: why the threads that worked for a step could not continue.
 
 use serde::{Deserialize, Serialize};
 
-/// Times in nanoseconds in which a thread that worked for a step or a request could not go on. No
-/// moment is in two of them.
+/// Times in nanoseconds in which a thread that worked for a step or a request could not continue.
+/// No moment is in two of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitTimes {
     /// It could have run, but had no processor.
@@ -16,12 +16,12 @@ pub struct WaitTimes {
     pub peer_ns: i64,
     /// It slept by its own choice.
     pub asleep_ns: i64,
-    /// Nobody can tell what it did.
+    /// Unknown.
     pub unknown_ns: i64,
 }
 
 impl WaitTimes {
-    /// All of them together, in nanoseconds.
+    /// Returns their sum, in nanoseconds.
     pub fn sum(&self) -> i64 {
         self.runnable_ns
             + self.disk_ns

@@ -1,4 +1,4 @@
-//! Requests of an analysis made by hand.
+//! Requests of hand-made analyses.
 
 use analyze::{Options, analyze};
 use message_trace::{
@@ -11,14 +11,14 @@ use message_trace::table::operations::{OperationRole, OperationRow, OperationWri
 use super::*;
 use crate::tables::{ColumnSelection, RequestTables};
 
-/// A trace in the making: node names are `host/command`.
+/// Builder of a trace: node names are `host/command`.
 #[derive(Default)]
 struct TraceBuilder {
     trace: MessageTrace,
     names: Vec<String>,
     /// When the connection of the next message was made.
     connect: Option<ConnectSpan>,
-    /// What messages say they do, by their numbers in the order of time.
+    /// Operations of messages, by their numbers in the order of time.
     operations: Vec<OperationRow<'static>>,
 }
 
@@ -34,14 +34,14 @@ impl TraceBuilder {
         self.trace.add_node(Node { host, command, pid, traced: true, ..Node::default() })
     }
 
-    /// A request from web to db on a connection that was made for it from `begin` to `end`.
+    /// Adds a request from web to db on a connection that was made for it from `begin` to `end`.
     fn connect_and_send(&mut self, [begin, end]: [i64; 2], flow: i64, times: [i64; 2]) {
         self.connect = Some(ConnectSpan { begin: begin * 1_000, end: end * 1_000 });
         self.send(["b/web", "c/db"], flow, 5432, times, false);
         self.connect = None;
     }
 
-    /// A message on `flow` to or from the port `port`; a time below 0 was not seen.
+    /// Adds a message on `flow` to or from the port `port`; a time below 0 was not seen.
     fn send(&mut self, [from, to]: [&str; 2], flow: i64, port: u16, times: [i64; 2], answer: bool) {
         let (from, to) = (self.node(from), self.node(to));
         let mut endpoint = |node: i32, fixed: bool| {
@@ -103,7 +103,7 @@ fn a_caller_is_occupied_from_when_it_began_to_connect() {
             (step.caller_begin.unwrap() / 1_000, request.parameter_value(place, name))
         })
         .collect();
-    // The second call has the connection of the first.
+    // The second call reuses the connection of the first.
     assert_eq!(steps, [(0, None), (20, Some("10000")), (60, None)]);
 }
 
@@ -165,7 +165,7 @@ fn what_a_server_begins_by_itself_is_torn() {
     let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
-    // A minute later nothing is left that could have caused it.
+    // A minute later no possible cause is in the window.
     trace.send(["b/web", "c/db"], 2, 5432, [60_000_000, 60_000_010], false);
     trace.send(["c/db", "b/web"], 2, 5432, [60_000_020, 60_000_030], true);
     let (requests, names) = requests_of_trace(trace);
@@ -219,7 +219,7 @@ fn a_step_is_called_as_its_call_says_and_ends_as_its_answer_says() {
     let [request] = &requests[..] else { panic!("{requests:?}") };
     let steps = request.steps.iter();
     let steps: Vec<_> = steps.map(|step| (names.name_of(step.operation), step.failed)).collect();
-    // Of what says nothing, the node and its port are told.
+    // A call without an operation is named by the node and its port.
     assert_eq!(steps, [("GET /cart/{}", false), ("SELECT books", true), ("d/cache:6379", false)]);
     let status = |step: usize| {
         let mut all =

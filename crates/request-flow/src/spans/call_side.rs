@@ -3,7 +3,7 @@
 use super::span::SpanKind;
 use super::span_record::SpanRecord;
 
-/// The side of a call that a span is, as far as it is known.
+/// The side of a call that a span is on, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallSide {
     Caller,
@@ -12,7 +12,7 @@ pub(super) enum CallSide {
 }
 
 impl CallSide {
-    /// The side that the kind of a span tells.
+    /// Returns the side according to the kind of a span.
     pub(super) fn from_span(span: &SpanRecord<'_>) -> CallSide {
         match span.kind {
             SpanKind::Client | SpanKind::Producer => CallSide::Caller,

@@ -1,5 +1,4 @@
-//! Draft: a request whose times are still those of the hosts' own clocks, and whose steps are in no
-//! order.
+//! Draft: a request with times on the hosts' own clocks, and with unordered steps.
 
 use clocks::{ClockModel, ClockSamples};
 use serde::{Deserialize, Serialize};
@@ -10,15 +9,15 @@ use crate::request::{Request, RequestBuilder};
 use crate::step::{Step, outlasts_wait};
 use out_of_core::{NameId, NameInterner};
 
-/// Number of a clock. Resources of one host read one clock.
+/// Number of a clock. Resources on one host read one clock.
 pub(super) type ClockNumber = u32;
 
-/// A request in the making.
+/// A draft of a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RequestDraft {
-    /// Steps in the order of the source. A parent may come behind its children.
+    /// Steps in the order of the source. A parent may follow its children.
     pub(super) request: Request,
-    /// The place of each step among its siblings, where the source tells one.
+    /// The position of each step among its siblings, if the source has it.
     orders: Vec<Option<i64>>,
     /// The clocks that the times of each step were read from: at the node and at the caller.
     clocks: Vec<[ClockNumber; 2]>,
@@ -30,24 +29,25 @@ pub(super) struct RequestDraft {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OutOfPlace {
     /// Steps that seemed to begin before their parents, or to end after their callers had the
-    /// answer, and were moved.
+    /// response, and were moved.
     pub(super) moved: u64,
     /// Steps that began when their parents at other hosts had ended, and were left there.
     pub(super) late: u64,
 }
 
-/// Whether a step's caller waits for its end, so that the end bounds how far their clocks are
-/// apart.
+/// Whether a step's caller waits for its end, so that the end bounds the difference of their
+/// clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum CallerWait {
-    /// A client's span lasts until it has the answer, and what calls on a stack until it is over.
+    /// A client's span lasts until it has the response, and a caller on a stack until the call is
+    /// over.
     Known,
-    /// It is the way of what is called so, but the caller was not seen to wait: a server's span
-    /// without a client's, or two spans of one name.
+    /// Callers usually wait for such a step, but this was not seen: a server's span without a
+    /// client's, or two spans with one name.
     Usual,
-    /// Nobody is known to wait for it.
+    /// Not known to be waited for.
     Unknown,
-    /// It takes a message, for which it may have waited before that was sent.
+    /// The step takes a message, for which it may have waited before that was sent.
     Consumer,
 }
 
@@ -67,14 +67,14 @@ impl RequestDraft {
         self.clocks.push(clocks);
     }
 
-    /// The times that two clocks read of the two ends of a message: the call, from caller to
-    /// callee, and the answer, back. `is_related` is told of clocks that a call and its answer
+    /// Adds the times that two clocks read at the two ends of a message: the call, from caller to
+    /// callee, and the response, back. Calls `is_related` for clocks that a call and its response
     /// relate.
     ///
-    /// Where the caller's times of a call are not known its parent's are taken: they are further
-    /// apart, and so say less. What is caused begins after what caused it, but only what is waited
-    /// for ends before that does. So an end counts where the caller is known to wait; where that is
-    /// usual only, as far as it does not contradict that both clocks are one.
+    /// If the caller's times of a call are not known its parent's are used: they are further apart,
+    /// and so less precise. An effect begins after its cause, but ends before it only if it is
+    /// waited for. So an end counts if the caller is known to wait; if callers only usually wait,
+    /// it counts unless it contradicts that both clocks are one.
     pub(super) fn add_samples(
         &self,
         samples: &mut ClockSamples,
@@ -122,7 +122,7 @@ impl RequestDraft {
         }
     }
 
-    /// The first and the last time that each clock showed; `seen` gets both.
+    /// Passes the times that each clock showed to `seen`.
     pub(super) fn for_each_clock_range(&self, mut seen: impl FnMut(ClockNumber, i64)) {
         for (step, [own, caller]) in self.request.steps.iter().zip(&self.clocks) {
             [step.begin, step.end].into_iter().flatten().for_each(|time| seen(*own, time));
@@ -166,7 +166,7 @@ impl RequestDraft {
 }
 
 impl CallerWait {
-    /// What is known of a span, with its caller's where that is known.
+    /// Decides for a span, with its caller's span if known.
     pub(super) fn from_spans(span: &SpanRecord<'_>, caller: Option<&SpanRecord<'_>>) -> CallerWait {
         use SpanKind::{Client, Consumer, Producer, Server, Unknown};
         match (caller.map(|caller| caller.kind), span.kind) {
@@ -181,9 +181,10 @@ impl CallerWait {
     }
 }
 
-/// Moves what is left of wrong clocks: no step begins before its parent, none ends before it
-/// begins, and no answer is sent after it was received. What lasted longer than its caller waited
-/// has sent no answer to it, and stays as it is. `steps` are in depth-first order.
+/// Removes the remaining effects of wrong clocks: no step begins before its parent, none ends
+/// before it begins, and no response is sent after it was received. A step that lasted longer than
+/// its caller waited has sent no response to it, and stays as it is. `steps` are in depth-first
+/// order.
 fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
     let mut found = OutOfPlace::default();
     for place in 0..steps.len() {
@@ -195,7 +196,7 @@ fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
         step.caller_begin = step.caller_begin.max(least.filter(|_| step.caller_begin.is_some()));
         let least = step.caller_begin.or(least);
         step.begin = step.begin.max(least.filter(|_| step.begin.is_some()));
-        // An answer is received after it was sent, and sent after the work was begun.
+        // A response is received after it was sent, and sent after the work was begun.
         let not_before = step.begin.filter(|_| is_answered).or(step.caller_begin);
         step.caller_end = step.caller_end.max(not_before.filter(|_| step.caller_end.is_some()));
         step.end = match (step.end, step.caller_end) {
@@ -215,7 +216,8 @@ fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
     found
 }
 
-/// Whether nobody saw a step called that began at another host when its parent had ended.
+/// Returns whether a step began at another host after its parent had ended, without known times at
+/// the caller.
 fn is_late(step: &Step, parent: &Step) -> bool {
     let is_seen = step.caller_begin.is_some() || step.caller_end.is_some();
     let place = |of: &Step| {
@@ -225,8 +227,8 @@ fn is_late(step: &Step, parent: &Step) -> bool {
     !is_seen && has_ended && place(step) != place(parent)
 }
 
-/// What step `place` called, and what that called, ended before it did. Now the step ends `earlier`
-/// than at `end`, and so do they. What went on behind it still does.
+/// Limits the calls of step `place`, direct and indirect ones, that ended before it did: the step
+/// now ends `earlier` than at `end`, and so do they. Calls that outlasted it still do.
 fn keep_within(later: &mut [Step], place: usize, earlier: i64, end: i64) {
     let is_below = |step: &Step| step.parent.is_some_and(|parent| parent as usize >= place);
     for step in later.iter_mut().take_while(|step| is_below(step)) {
@@ -258,7 +260,7 @@ mod tests {
         assert_eq!(nest_steps(&mut steps).moved, 2);
         assert_eq!((steps[1].begin, steps[1].end), (Some(100), Some(100)));
         assert_eq!((steps[2].begin, steps[2].end), (Some(110), Some(150)));
-        // Work may go on after its caller has ended.
+        // Work may continue after its caller has ended.
         assert_eq!((steps[0], steps[3]), (root, after));
     }
 
@@ -300,7 +302,7 @@ mod tests {
             end: Some(end),
             ..Step::new(2, 3)
         };
-        // Another one that the root calls is not within.
+        // Another call of the root is not within.
         let beside = Step { parent: Some(0), begin: Some(151), end: Some(152), ..Step::new(2, 4) };
         let mut steps =
             [root, called, within(120, 152), within(151, 152), within(130, 160), beside];

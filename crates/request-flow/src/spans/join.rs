@@ -1,4 +1,4 @@
-//! Join: the spans of one trace become drafts of requests, one for each root.
+//! Joins the spans of one trace to drafts of requests, one for each root.
 //!
 //! ```text
 //! shop    |--GET /page-----------------------|        step: shop GET /page
@@ -23,7 +23,7 @@ use super::spans_by_id::SpansById;
 use crate::step::Step;
 use out_of_core::{NameId, NameInterner};
 
-/// Takes what is reported of one trace; `each` gets a draft for each root. Returns the number of
+/// Joins the reports of one trace; passes a draft for each root to `each`. Returns the number of
 /// spans.
 pub(super) fn join_trace(
     reports: Vec<SpanRecord<'_>>,
@@ -52,9 +52,9 @@ pub(super) fn join_trace(
 /// The parent of each span.
 struct SpanTree {
     parents: Vec<Option<u32>>,
-    /// Spans that have the id of their parent: the callee's half of a call.
+    /// Spans with the id of their parent: the callee's half of a call.
     is_half: Vec<bool>,
-    /// Spans whose parent is not there.
+    /// Spans with a missing parent.
     torn: Vec<bool>,
     children: Vec<u32>,
 }
@@ -98,7 +98,7 @@ impl SpanTree {
         tree
     }
 
-    /// Parents of spans that tell their order and depth.
+    /// Finds the parents of spans that have an order and a depth.
     fn count_depths(&mut self, all: &[MergedSpan<'_>], misfits: &mut SpanMisfits) {
         let mut order: Vec<(u32, u32)> =
             (0..).zip(all).filter_map(|(place, it)| Some((place, it.span.depth?))).collect();
@@ -118,9 +118,9 @@ impl SpanTree {
         }
     }
 
-    /// Makes the earliest span of each circle a root.
+    /// Makes the earliest span of each cycle a root.
     fn break_cycles(&mut self, spans: &[SpanRecord<'_>], misfits: &mut SpanMisfits) {
-        // 0: not looked at, 1: on the way, 2: leads to a root.
+        // 0: not visited, 1: on the current path, 2: leads to a root.
         let mut states = vec![0u8; spans.len()];
         for start in 0..spans.len() {
             let (mut way, mut next) = (Vec::new(), Some(start as u32));
@@ -145,7 +145,7 @@ impl SpanTree {
         }
     }
 
-    /// The root that each span leads to.
+    /// Returns the root that each span leads to.
     fn roots_of_spans(&self) -> Vec<u32> {
         let mut roots: Vec<Option<u32>> = vec![None; self.parents.len()];
         let mut way = Vec::new();
@@ -167,7 +167,7 @@ impl SpanTree {
     }
 }
 
-/// Calls whose ends both have a span.
+/// Calls with spans at both ends.
 struct MergedCalls {
     /// By the callee's span: the caller's.
     caller: Vec<Option<u32>>,
@@ -209,7 +209,7 @@ impl MergedCalls {
         merged
     }
 
-    /// The draft of the request whose spans are `members`.
+    /// Builds the draft of the request with the spans `members`.
     fn build_draft(
         &self,
         spans: &[SpanRecord<'_>],
@@ -230,7 +230,7 @@ impl MergedCalls {
             let parent = above.and_then(|above| places.get(&above)).copied();
             let is_torn = tree.torn[caller.unwrap_or(*span) as usize];
             let caller = caller.map(|caller| &spans[caller as usize]);
-            // A call whose caller alone has a span.
+            // A call with a span at its caller only.
             let is_lone_client = caller.is_none()
                 && matches!(callee.kind, SpanKind::Client | SpanKind::Producer)
                 && callee.peer != NameInterner::UNKNOWN
@@ -255,11 +255,11 @@ impl MergedCalls {
     }
 }
 
-/// Whether `above` is the caller's span of a call and `span`, its only child, the callee's.
+/// Returns whether `above` is the caller's span of a call and `span`, its only child, the callee's.
 fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &SpanSources<'_>) -> bool {
     match (above.kind, span.kind) {
         (SpanKind::Client, SpanKind::Server) | (SpanKind::Producer, SpanKind::Consumer) => true,
-        // Some tracers do not say: a span with a single child of its own name at another node.
+        // Some tracers give no kind: a span with a single child with its own name at another node.
         (SpanKind::Unknown, SpanKind::Unknown | SpanKind::Server)
         | (SpanKind::Client, SpanKind::Unknown) => {
             let node =
@@ -274,7 +274,8 @@ fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &SpanSources<'_
     }
 }
 
-/// Whether two names are one but for a prefix, as in `/shop.Cart/Get` and `grpc.shop.Cart/Get`.
+/// Returns whether two names are equal except for a prefix, as in `/shop.Cart/Get` and
+/// `grpc.shop.Cart/Get`.
 fn has_same_name(one: &str, other: &str) -> bool {
     let trimmed = |name: &str| name.trim_start_matches('/').to_owned();
     let (one, other) = (trimmed(one), trimmed(other));
@@ -292,7 +293,7 @@ impl RequestDraft {
         self.request.torn = is_torn;
     }
 
-    /// Adds the step of a span, with the caller's times where its span is known.
+    /// Adds the step of a span, with the caller's times if its span is known.
     fn add_span(
         &mut self,
         span: &SpanRecord<'_>,

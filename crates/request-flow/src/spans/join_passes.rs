@@ -1,13 +1,13 @@
-//! From all spans to the tables of requests, in three passes:
+//! Turns all spans into the tables of requests, in three passes:
 //!
 //! 1. Partition by partition of traces, spans are joined into drafts, and the calls between clocks
 //!    are sampled.
-//! 2. The clocks are estimated. Each draft's times come to the common clock, and the request goes
-//!    to the partition of the time at which it begins.
+//! 2. The clocks are estimated. Each draft's times are converted to the common clock, and the
+//!    request is put into the partition of the time at which it begins.
 //! 3. Partition by partition of time, requests are sorted and written.
 //!
-//! Between passes everything is bytes, in memory while the budget lasts and in a temporary file
-//! beyond it.
+//! Between passes everything is bytes, in memory within the budget and in a temporary file beyond
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -33,47 +33,48 @@ use crate::tuning::{
 };
 use out_of_core::{NameId, NameInterner};
 
-/// [`HostFacts::machine`] of all clocks that are taken to be one.
+/// [`HostFacts::machine`] of all clocks that are presumed to be one.
 const ONE_MACHINE: u128 = 1;
 
-/// What came of joining spans.
+/// Summary of joining spans.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JoinSummary {
     /// Spans, each counted once.
     pub spans: u64,
-    /// Spans that were there before, with all that they say.
+    /// Exact duplicates of earlier spans.
     pub duplicates: u64,
     /// Reports of spans that were merged with others of the same span.
     pub parts: u64,
     /// Spans that were each other's parents, or whose depth skips one.
     pub broken: u64,
-    /// Spans that were left out, as their trace has more than memory holds.
+    /// Spans that were left out because their trace exceeds the limit of memory.
     pub crowded_out: u64,
     /// Traces.
     pub traces: u64,
     /// Requests: one for each span without a parent.
     pub requests: u64,
-    /// Requests whose first span names a parent that is not there.
+    /// Requests with a first span that names a missing parent.
     pub torn: u64,
     /// Steps.
     pub steps: u64,
-    /// Steps that began before their parents by the common clock, or whose answers were received
-    /// before they were sent, and were moved.
+    /// Steps that began before their parents by the common clock, or with responses that were
+    /// received before they were sent, and were moved.
     pub moved: u64,
-    /// Steps that began at another host when their parents had ended, and that nobody saw called.
+    /// Steps that began at another host when their parents had ended, without times at their
+    /// callers.
     pub late: u64,
-    /// Clocks of the hosts; of the nodes whose host is not known.
+    /// Clocks of the hosts; of the nodes with an unknown host.
     pub clocks: ClockModel,
 }
 
-/// What the first pass found.
+/// Results of the first pass.
 #[derive(Default)]
 struct FirstPassResult {
     spans: u64,
     traces: u64,
     misfits: SpanMisfits,
     samples: ClockSamples,
-    /// Clocks that a call and its answer relate to another.
+    /// Clocks that a call and its response relate to another.
     related: Vec<bool>,
     /// First and last time that each clock showed.
     times: Vec<Option<[i64; 2]>>,
@@ -81,7 +82,7 @@ struct FirstPassResult {
 }
 
 impl FirstPassResult {
-    /// Nothing yet, of that many clocks.
+    /// Creates an empty result for this number of clocks.
     fn with_clocks(clocks: usize) -> FirstPassResult {
         FirstPassResult {
             samples: ClockSamples::new(clocks),
@@ -93,9 +94,9 @@ impl FirstPassResult {
 }
 
 impl FirstPassResult {
-    /// Leaves out what says nothing of clocks: that work at a host which no call and its answer
-    /// relates to another begins after what caused it. Alone, it would be taken for the way of the
-    /// fastest message.
+    /// Removes samples that carry no information about clocks: work at a host which no call and its
+    /// response relates to another begins after its cause. Alone, such a sample would be treated as
+    /// the fastest message in its direction.
     fn leave_out_silent(&mut self) {
         let contradicting: FxHashSet<u32> = self.samples.contradicting_pairs().flatten().collect();
         let is_related = |host: u32| self.related.get(host as usize).copied().unwrap_or(false);
@@ -107,10 +108,10 @@ impl FirstPassResult {
 }
 
 impl SpanSink<'_> {
-    /// Joins all spans into requests, brings their times to one clock, and writes both tables.
+    /// Joins all spans into requests, converts their times to one clock, and writes both tables.
     ///
     /// # Errors
-    /// When a temporary file or a table cannot be written.
+    /// If a temporary file or a table cannot be written.
     pub fn join_requests(
         self,
         requests: impl Into<DataPath>,
@@ -168,15 +169,15 @@ impl SpanSink<'_> {
     }
 }
 
-/// The clocks that there are.
+/// All clocks.
 struct ClockHosts {
     facts: Vec<HostFacts>,
     of_resource: Vec<ClockNumber>,
 }
 
 impl ClockHosts {
-    /// A clock for each host, and for each node whose host is not known. A caller that nothing is
-    /// known of may have such a node for its host: then both have one clock.
+    /// Returns a clock for each host, and for each node with an unknown host. The host of a caller
+    /// without any known facts may be such a node: then both have one clock.
     fn from_resources(resources: &[ResourceRecord], names: &NameInterner) -> ClockHosts {
         let without_host: FxHashSet<NameId> = (resources.iter())
             .filter(|resource| resource.host == NameInterner::UNKNOWN)
@@ -189,7 +190,7 @@ impl ClockHosts {
             let name = if is_known || is_node { resource.host } else { resource.node };
             (names.name_of(name), is_known)
         };
-        // By name, so that equal spans have equal clocks whatever the order of the files.
+        // By name, so that equal spans have equal clocks for any order of the files.
         let all: BTreeSet<(&str, bool)> = resources.iter().map(clock_of).collect();
         let numbers: FxHashMap<(&str, bool), ClockNumber> = all.iter().copied().zip(0..).collect();
         let facts = all.into_iter().map(|(name, is_known)| {
@@ -206,11 +207,12 @@ impl ClockHosts {
     }
 }
 
-/// Adds what the spans say of clocks: when each was read, and whether it is to be compared.
+/// Adds the facts about clocks from the spans: when each was read, and whether it is to be
+/// estimated.
 ///
-/// Clocks that no call and its answer relate are taken to be one unless a span contradicts that: a
-/// begin that is after its parent's says nothing of how far the two clocks are apart. So are those
-/// of nodes whose host is not known. Only the clocks that spans speak against are estimated.
+/// Clocks that no call and its response relate are presumed to be one unless a span contradicts
+/// that: a begin after its parent's does not bound the difference of the two clocks. So are those
+/// of nodes with an unknown host. Only the clocks that spans contradict are estimated.
 fn with_facts(mut facts: Vec<HostFacts>, found: &FirstPassResult) -> Vec<HostFacts> {
     for ((host, times), is_related) in facts.iter_mut().zip(&found.times).zip(&found.related) {
         [host.first, host.last] = times.unwrap_or_default();
@@ -221,12 +223,12 @@ fn with_facts(mut facts: Vec<HostFacts>, found: &FirstPassResult) -> Vec<HostFac
     facts
 }
 
-/// Takes the clock to be one with all others that are presumed so.
+/// Presumes that the clock is one with all others that are presumed so.
 fn presume_one_clock(host: &mut HostFacts) {
     (host.machine, host.is_presumed) = (ONE_MACHINE, true);
 }
 
-/// The first pass.
+/// Runs the first pass.
 fn join_all(
     by_trace: &PartitionStore<'_, u8>,
     partitions: &[usize],
@@ -237,7 +239,7 @@ fn join_all(
     let mut all = FirstPassResult::with_clocks(clocks);
     let work = |piece: usize| {
         let mut found = FirstPassResult::with_clocks(clocks);
-        // More than that has only a partition that cannot be dealt again: it has one trace.
+        // Only a partition that cannot be split further is larger: it has one trace.
         let (mut blocks, mut size) = (Vec::new(), 0);
         for block in by_trace.take_each_block(partitions.get(piece).copied().unwrap_or(usize::MAX))
         {
@@ -325,7 +327,7 @@ fn join_all(
     Ok(all)
 }
 
-/// Leaves few of many times, evenly.
+/// Thins many times to a few, evenly.
 fn thin_evenly(begins: &mut Vec<i64>) {
     begins.sort_unstable();
     let step = begins.len().div_ceil(BEGIN_SAMPLES).max(1);
@@ -336,7 +338,7 @@ fn thin_evenly(begins: &mut Vec<i64>) {
     });
 }
 
-/// The times between which about the same number of requests begin.
+/// Returns the times between which about equally many requests begin.
 fn partition_bounds(mut begins: Vec<i64>) -> Vec<i64> {
     begins.sort_unstable();
     let mut bounds: Vec<i64> = (1..TIME_PARTITIONS)
@@ -346,7 +348,7 @@ fn partition_bounds(mut begins: Vec<i64>) -> Vec<i64> {
     bounds
 }
 
-/// The second pass. Returns how many steps do not fit into their parents.
+/// Runs the second pass. Returns how many steps do not fit into their parents.
 fn order_requests(
     drafts: &PartitionStore<'_, u8>,
     by_begin: &PartitionStore<'_, u8>,
@@ -392,7 +394,7 @@ fn order_requests(
     Ok(all)
 }
 
-/// The third pass. Returns the number of requests that are torn.
+/// Runs the third pass. Returns the number of requests that are torn.
 fn write_requests(
     by_begin: &PartitionStore<'_, u8>,
     partitions: &[usize],
@@ -425,10 +427,10 @@ fn write_requests(
     Ok(torn.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Bytes before those of a request: when it begins, and how many its bytes are.
+/// Bytes before those of a request: its begin, and its length.
 const FRAME_BYTES: usize = 16;
 
-/// The first request of `bytes`, with when it begins.
+/// Takes the first request from `bytes`, with its begin.
 fn next_request<'b>(bytes: &mut &'b [u8]) -> Option<(i64, &'b [u8])> {
     let begin = i64::from_le_bytes(*bytes.first_chunk()?);
     let length = u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?) as usize;
@@ -437,7 +439,7 @@ fn next_request<'b>(bytes: &mut &'b [u8]) -> Option<(i64, &'b [u8])> {
     Some((begin, record))
 }
 
-/// The first span of `bytes`, with a number that all spans of its trace share.
+/// Takes the first span from `bytes`, with a number that all spans of its trace share.
 fn next_span<'b>(bytes: &mut &'b [u8]) -> Option<(i64, &'b [u8])> {
     let whole = *bytes;
     let trace = SpanRecord::read_next(bytes)?.trace;

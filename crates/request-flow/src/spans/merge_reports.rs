@@ -1,7 +1,7 @@
-//! Parts: the reports of one span become one span.
+//! Merges the reports of one span into one span.
 //!
-//! Tracers report a span more than once: first that it began and later that it ended, or each half
-//! of a call by itself. Which report comes first in the files says nothing.
+//! Tracers report a span more than once: first its begin and later its end, or each half of a call
+//! by itself. The order of reports in the files has no meaning.
 //!
 //! ```text
 //! id 7   client, shop   10..        + client, shop   ..64    = client, shop   10..64
@@ -9,7 +9,7 @@
 //! id 8   consumer, mail 20..30        consumer, audit 21..29   stay two
 //! ```
 //!
-//! Reports of one id are parts of one span where they are of one side of the call and of one node.
+//! Reports with one id are parts of one span if they are on one side of the call and from one node.
 //! Consumers that begin at different times take the message twice.
 
 use super::call_side::CallSide;
@@ -19,7 +19,7 @@ use super::span_record::SpanRecord;
 use super::span_sources::SpanSources;
 use out_of_core::{NameId, NameInterner};
 
-/// A span with all that its reports say, and the side of the call that it is.
+/// A span merged from all its reports, and its side of the call.
 pub(super) struct MergedSpan<'b> {
     pub(super) span: SpanRecord<'b>,
     pub(super) side: CallSide,
@@ -64,7 +64,7 @@ pub(super) fn merge_reports<'b>(
 }
 
 /// Adds a report to the span from `begin` on that it is a part of, or as a span of its own. The
-/// callee's span goes before the caller's where both would do.
+/// callee's span is preferred to the caller's if both match.
 fn add_report<'b>(
     all: &mut Vec<MergedSpan<'b>>,
     begin: usize,
@@ -87,8 +87,8 @@ fn add_report<'b>(
     }
 }
 
-/// Tells the sides of spans that share an id where kinds do not tell all of them: what is beside a
-/// caller is a callee and the other way round, and of two without kinds the longer one calls.
+/// Determines the sides of spans that share an id if their kinds do not: a span with the id of a
+/// caller is a callee and vice versa, and of two without kinds the longer one is the caller.
 fn find_sides(of_id: &mut [MergedSpan<'_>]) {
     if of_id.len() < 2 || of_id.iter().any(|whole| whole.span.depth.is_some()) {
         return;
@@ -112,7 +112,7 @@ fn find_sides(of_id: &mut [MergedSpan<'_>]) {
 }
 
 impl MergedSpan<'_> {
-    /// Whether `report` may be a part of this span, by where and when it was.
+    /// Returns whether `report` may be a part of this span, by its node and time.
     fn accepts_report(&self, report: &MergedSpan<'_>, known: &SpanSources<'_>) -> bool {
         let (own, other) = (&self.span, &report.span);
         let [own_place, place] = [own, other].map(|span| known.node_and_host(span));
@@ -131,8 +131,8 @@ impl MergedSpan<'_> {
 }
 
 impl<'b> SpanRecord<'b> {
-    /// Takes over what another report of the span says. Where both say something that cannot be
-    /// put together, this one's counts.
+    /// Merges another report of the span into this one. If both have values that cannot be
+    /// combined, this one's wins.
     fn absorb_report(&mut self, other: SpanRecord<'b>) {
         let earliest = [self.begin, other.begin].into_iter().flatten().min();
         (self.begin, self.end) = (earliest, self.end.max(other.end));
@@ -163,13 +163,13 @@ impl<'b> SpanRecord<'b> {
         }
     }
 
-    /// Finds the end by a duration whose report did not say the begin.
+    /// Computes the end from a duration in a report without the begin.
     fn resolve_end(&mut self) {
         let end = self.begin.zip(self.duration).map(|(begin, it)| begin.saturating_add(it));
         self.end = self.end.max(end);
     }
 
-    /// How long it took, where both times are known.
+    /// Returns its duration, if both times are known.
     pub(super) fn duration(&self) -> Option<i64> {
         self.begin.zip(self.end).map(|(begin, end)| end.saturating_sub(begin))
     }

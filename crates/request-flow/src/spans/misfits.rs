@@ -1,14 +1,14 @@
 //! Misfits: counts of spans that could not be used as they were written.
 
-/// Counts of what did not fit.
+/// Counts of misfits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SpanMisfits {
-    /// Spans that were there before, with all that they say.
+    /// Exact duplicates of earlier spans.
     pub(super) duplicates: u64,
     /// Reports of spans that were merged with others of the same span.
     pub(super) parts: u64,
     /// Spans that were each other's parents, or whose depth skips one.
     pub(super) broken: u64,
-    /// Spans that were left out, as their trace has too many.
+    /// Spans that were left out because their trace has too many.
     pub(super) crowded_out: u64,
 }

@@ -1,5 +1,5 @@
-//! Names that several threads give numbers to. Each thread has a cache of its own, so that it
-//! seldom asks.
+//! Interner of names shared by several threads. Each thread has a cache of its own, so that it
+//! seldom takes the lock.
 
 use std::sync::Mutex;
 
@@ -12,12 +12,12 @@ use out_of_core::{NameId, NameInterner};
 #[derive(Debug, Default)]
 pub(super) struct SharedInterner(Mutex<NameInterner>);
 
-/// Names that one thread has met.
+/// Names that one thread has used.
 #[derive(Debug, Default)]
 pub(super) struct InternerCache(FxHashMap<Box<str>, NameId>);
 
 impl SharedInterner {
-    /// The number of `text`, from `cache` if it is there.
+    /// Returns the number of `text`, from `cache` if possible.
     pub(super) fn intern(&self, text: &str, cache: &mut InternerCache) -> NameId {
         if text.is_empty() {
             return NameInterner::UNKNOWN;
@@ -30,7 +30,7 @@ impl SharedInterner {
         number
     }
 
-    /// All names.
+    /// Returns all names.
     pub(super) fn into_names(self) -> NameInterner {
         self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Sink: takes spans from importers on all processors, and deals them by trace.
+//! Sink: takes spans from importers on all processors, and partitions them by trace.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::span_record::SpanRecord;
 use crate::tuning::TRACE_PARTITIONS;
 use out_of_core::NameId;
 
-/// All spans of an import, dealt by trace.
+/// All spans of an import, partitioned by trace.
 pub struct SpanSink<'a> {
     pub(super) budget: &'a MemoryBudget,
     pub(super) directory: PathBuf,
@@ -42,7 +42,7 @@ impl ResourceInterner {
         *numbers.entry(resource).or_insert(next)
     }
 
-    /// The resources in the order of their numbers.
+    /// Returns the resources in the order of their numbers.
     pub(super) fn into_list(self) -> Vec<ResourceRecord> {
         let numbers = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut list: Vec<(ResourceRecord, ResourceId)> = numbers.into_iter().collect();
@@ -52,7 +52,8 @@ impl ResourceInterner {
 }
 
 impl<'a> SpanSink<'a> {
-    /// A sink without spans. What is more than `budget` goes to a temporary file in `directory`.
+    /// Creates a sink without spans. Data beyond `budget` is moved to a temporary file in
+    /// `directory`.
     pub fn new(budget: &'a MemoryBudget, directory: &Path) -> SpanSink<'a> {
         SpanSink {
             budget,
@@ -63,7 +64,7 @@ impl<'a> SpanSink<'a> {
         }
     }
 
-    /// The piece of that number: what one thread reads at a time.
+    /// Returns the batch with this number: the input that one thread reads at a time.
     pub fn sink_batch(&self, number: usize) -> SinkBatch<'_, 'a> {
         SinkBatch {
             sink: self,
@@ -75,7 +76,7 @@ impl<'a> SpanSink<'a> {
         }
     }
 
-    /// The number of a resource; equal ones have equal numbers. Ask once for many spans.
+    /// Returns the number of a resource; equal ones have equal numbers. Call once for many spans.
     pub fn intern_resource(&self, resource: &SpanResource<'_>) -> ResourceId {
         let mut cache = InternerCache::default();
         let mut number = |text: &str| self.names.intern(text, &mut cache);
@@ -103,7 +104,7 @@ pub struct SinkBatch<'s, 'a> {
 }
 
 impl SinkBatch<'_, '_> {
-    /// The number of a resource, as [`SpanSink::intern_resource`].
+    /// Returns the number of a resource, as [`SpanSink::intern_resource`].
     pub fn intern_resource(&mut self, resource: &SpanResource<'_>) -> ResourceId {
         self.sink.intern_resource(resource)
     }
@@ -111,7 +112,7 @@ impl SinkBatch<'_, '_> {
     /// Adds a span.
     ///
     /// # Errors
-    /// When the temporary file cannot be written.
+    /// If the temporary file cannot be written.
     pub fn push_span(&mut self, span: &Span<'_>) -> Result<(), PathError> {
         let SinkBatch { sink, cache, .. } = self;
         let mut parameters = reuse_list(std::mem::take(&mut self.parameters));
@@ -153,12 +154,12 @@ impl SinkBatch<'_, '_> {
         self.writer.partition_records(partition as usize, &self.bytes)
     }
 
-    /// Number of spans that were added to this piece.
+    /// Returns the number of spans that were added to this batch.
     pub fn span_count(&self) -> u64 {
         self.spans
     }
 
-    /// Hands over what was added.
+    /// Flushes the added spans to the sink.
     ///
     /// # Errors
     /// As for [`SinkBatch::push_span`].
@@ -167,7 +168,7 @@ impl SinkBatch<'_, '_> {
     }
 }
 
-/// The room of a list for texts of another lifetime.
+/// Reuses the allocation of a list for texts with another lifetime.
 fn reuse_list<'to>(mut list: Vec<(NameId, &str)>) -> Vec<(NameId, &'to str)> {
     list.clear();
     list.into_iter().map(|(name, _)| (name, "")).collect()

@@ -1,4 +1,4 @@
-//! Span: one line of a tracer's record, in the words that all tracers share.
+//! Span: one record of a tracer, in terms common to all tracers.
 
 use std::borrow::Cow;
 
@@ -13,30 +13,30 @@ pub enum TracingId<'a> {
     Text(&'a str),
 }
 
-/// What a span is at its node, by OpenTelemetry's words.
+/// The role of a span at its node, by OpenTelemetry's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SpanKind {
-    /// The tracer does not say.
+    /// The tracer does not state it.
     #[default]
     Unknown,
     /// Work within the node.
     Internal,
     /// The node serves a call.
     Server,
-    /// The node makes a call, and the span lasts until it is answered.
+    /// The node makes a call, and the span lasts until the response.
     Client,
-    /// The node sends a message that nobody answers to it.
+    /// The node sends a message without a response.
     Producer,
-    /// The node takes a message that it does not answer.
+    /// The node receives a message without sending a response.
     Consumer,
 }
 
 /// The node that wrote a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SpanResource<'a> {
-    /// The service, program or component; empty if it is not known.
+    /// The service, program or component; empty if unknown.
     pub node: &'a str,
-    /// The host whose clock it reads; empty if it is not known.
+    /// The host with the clock that it reads; empty if unknown.
     pub host: &'a str,
     /// Parameters that all its spans share.
     pub parameters: Vec<(&'a str, Cow<'a, str>)>,
@@ -48,49 +48,50 @@ pub type ResourceId = u32;
 /// One span. Times are nanoseconds since the Unix epoch on the clock of its resource's host.
 #[derive(Clone, Debug)]
 pub struct Span<'a> {
-    /// The trace that it is of.
+    /// Its trace.
     pub trace: TracingId<'a>,
-    /// Its id, unique in the trace. Reports of one id and one node are parts of one span. The two
-    /// halves of one call may share it, as Zipkin's do, and so may several that take one message.
+    /// Its id, unique in the trace. Reports with one id and one node are parts of one span. The two
+    /// halves of one call may share it, as Zipkin's do, and so may several receivers of one
+    /// message.
     pub id: TracingId<'a>,
     /// The span that it is part of.
     pub parent: Option<TracingId<'a>>,
     /// Whether the parent is known not to wait for it: it follows from the parent.
     pub follows: bool,
-    /// Depth of its call stack, for sources that tell this and [`Span::order`] in place of parents:
-    /// its parent is the last span before it in that order that is less deep.
+    /// Depth of its call stack, for sources with this and [`Span::order`] in place of parents: its
+    /// parent is the last span before it in that order that is less deep.
     pub depth: Option<u32>,
-    /// Its place among the spans of its trace or of its parent, where the source tells one.
+    /// Its position among the spans of its trace or of its parent, if the source has it.
     pub order: Option<i64>,
     /// The node that wrote it.
     pub resource: ResourceId,
-    /// What it does.
+    /// Its operation.
     pub operation: &'a str,
-    /// What it is at its node.
+    /// Its role at its node.
     pub kind: SpanKind,
-    /// The node that a client's span calls, as far as the client knows it; of a server's span, the
-    /// node that calls.
+    /// The node that a client's span calls, if the client knows it; for a server's span, the node
+    /// that calls.
     pub peer: Option<&'a str>,
     /// When it began.
     pub begin: Option<i64>,
     /// When it ended.
     pub end: Option<i64>,
-    /// How long it took in nanoseconds, where this report of it says neither begin nor end.
+    /// Its duration in nanoseconds, if this report has neither begin nor end.
     pub duration: Option<i64>,
     /// Whether it failed.
     pub failed: bool,
-    /// Probability that it belongs to its trace, where the source tells one.
+    /// Probability that it belongs to its trace, if the source has it.
     pub probability: Option<f64>,
     /// Size of the call in bytes.
     pub bytes_in: Option<i64>,
-    /// Size of the answer in bytes.
+    /// Size of the response in bytes.
     pub bytes_out: Option<i64>,
-    /// Its parameters: names and values as the source has them.
+    /// Its parameters: names and values as in the source.
     pub parameters: &'a [(&'a str, Cow<'a, str>)],
 }
 
 impl<'a> Span<'a> {
-    /// A span that nothing but these is known of.
+    /// Creates a span with only these facts.
     pub fn new(
         trace: TracingId<'a>,
         id: TracingId<'a>,
@@ -121,7 +122,7 @@ impl<'a> Span<'a> {
 }
 
 impl TracingId<'_> {
-    /// A number for the id. Two texts share one with a probability that is nothing.
+    /// Returns a number for the id. Two texts share one with negligible probability.
     pub(super) fn id_key(self) -> u128 {
         match self {
             TracingId::Number(number) => number,

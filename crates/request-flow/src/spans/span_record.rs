@@ -1,4 +1,4 @@
-//! A span as bytes, and back.
+//! Encoding of a span as bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use out_of_core::NameId;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SpanRecord<'bytes> {
     pub(super) trace: u128,
-    /// The id of the trace, where it is a text.
+    /// The id of the trace, if it is a text.
     pub(super) trace_text: Option<&'bytes str>,
     pub(super) id: u128,
     pub(super) parent: Option<u128>,
@@ -39,7 +39,7 @@ impl<'bytes> SpanRecord<'bytes> {
         }
     }
 
-    /// The next record of `bytes`, which are then those behind it; `None` at their end.
+    /// Takes the next record from `bytes`; `None` at their end.
     pub(super) fn read_next(bytes: &mut &'bytes [u8]) -> Option<SpanRecord<'bytes>> {
         if bytes.is_empty() {
             return None;

@@ -1,5 +1,5 @@
-//! What is known beside the spans of a trace, and orders of spans that depend on what they say
-//! only: not on the order of the files, nor on the numbers that names and resources got by it.
+//! Context of the spans of a trace, and orders of spans that depend on their contents only: neither
+//! on the order of the files, nor on the numbers of names and resources.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -9,7 +9,7 @@ use super::span::SpanKind;
 use super::span_record::SpanRecord;
 use out_of_core::NameInterner;
 
-/// What is known beside the spans of a trace.
+/// Context of the spans of a trace.
 pub(super) struct SpanSources<'a> {
     pub(super) resources: &'a [ResourceRecord],
     /// The clock that each resource reads.
@@ -28,8 +28,8 @@ impl<'a> SpanSources<'a> {
 }
 
 impl SpanSources<'_> {
-    /// The order of the spans of a trace: by time and, of spans with equal times, by all else that
-    /// they say. Only spans that say the same are equal.
+    /// Compares the spans of a trace: by time and, if times are equal, by everything else. Only
+    /// spans with equal contents are equal.
     pub(super) fn compare_spans(&self, one: &SpanRecord<'_>, other: &SpanRecord<'_>) -> Ordering {
         let times = |span: &SpanRecord<'_>| (span.begin, span.end, span.order, span.depth);
         (times(one).cmp(&times(other)))
@@ -38,7 +38,7 @@ impl SpanSources<'_> {
             .then_with(|| self.compare_rest(one, other))
     }
 
-    /// The order of the reports of one span: the one that says most is the first.
+    /// Compares the reports of one span: the one with the most facts is the first.
     pub(super) fn compare_reports(&self, one: &SpanRecord<'_>, other: &SpanRecord<'_>) -> Ordering {
         self.unknown_names(one)
             .cmp(&self.unknown_names(other))
@@ -46,12 +46,12 @@ impl SpanSources<'_> {
             .then_with(|| self.compare_spans(one, other))
     }
 
-    /// How many of node and host a report does not tell.
+    /// Returns how many of node and host are unknown in a report.
     fn unknown_names(&self, span: &SpanRecord<'_>) -> usize {
         self.node_and_host(span).iter().filter(|name| name.is_empty()).count()
     }
 
-    /// The names of the node and the host of a span; empty where they are not known.
+    /// Returns the names of the node and the host of a span; empty if unknown.
     pub(super) fn node_and_host(&self, span: &SpanRecord<'_>) -> [&str; 2] {
         let resource = self.resource_of_span(span);
         resource.map_or([""; 2], |it| [it.node, it.host].map(|name| self.names.name_of(name)))
@@ -81,7 +81,7 @@ impl SpanSources<'_> {
     }
 }
 
-/// How much a report says; what is greater says more.
+/// Returns how much a report states, as a sort key.
 fn report_content(span: &SpanRecord<'_>) -> impl Ord {
     let lasts = span.begin.zip(span.end).map(|(begin, end)| end.saturating_sub(begin));
     let certainty = match span.kind {

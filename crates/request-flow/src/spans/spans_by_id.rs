@@ -1,7 +1,7 @@
-//! Halves: the spans that share an id, and which of them a child of that id belongs to.
+//! Halves: the spans that share an id, and which of them is the parent of a child that names it.
 //!
-//! A call's client and server may share an id, as Zipkin's do, and a message may be taken by
-//! several consumers of one id. The caller's span is the parent of the callees' then.
+//! A call's client and server may share an id, as Zipkin's do, and a message may have several
+//! consumers with one id. Then the caller's span is the parent of the callees'.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,7 @@ use super::merge_reports::MergedSpan;
 use super::span_record::SpanRecord;
 use super::span_sources::SpanSources;
 
-/// Places of the spans of one id.
+/// Indices of the spans with one id.
 #[derive(Clone, Debug, Default)]
 struct SpansOfId {
     caller: Option<u32>,
@@ -19,7 +19,7 @@ struct SpansOfId {
     others: Vec<u32>,
 }
 
-/// Places of spans by their ids.
+/// Indices of spans by their ids.
 pub(super) struct SpansById(FxHashMap<u128, SpansOfId>);
 
 impl SpansById {
@@ -37,13 +37,13 @@ impl SpansById {
         SpansById(halves)
     }
 
-    /// The caller's half of the call whose callee's half is `whole`, where both have one id.
+    /// Returns the caller's half of the call with the callee's half `whole`, if both have one id.
     pub(super) fn caller_of(&self, whole: &MergedSpan<'_>) -> Option<u32> {
         self.0.get(&whole.span.id)?.caller.filter(|_| whole.side == CallSide::Callee)
     }
 
-    /// The span of the id `parent` that `child` is part of. Of several it is the one of its node,
-    /// and in whose time it began.
+    /// Returns the span with the id `parent` that is the parent of `child`. Of several it is the
+    /// one of its node, during which it began.
     pub(super) fn parent_of(
         &self,
         parent: u128,
@@ -63,7 +63,7 @@ impl SpansById {
             Some((known.node_and_host(span)[0] == node, is_within))
         };
         let candidates: Vec<u32> = callee.iter().chain(others).chain(caller).copied().collect();
-        // Of several that fit as well, the first.
+        // Of several equally good ones, the first.
         candidates.iter().rev().max_by_key(|place| fit(place)).copied()
     }
 }

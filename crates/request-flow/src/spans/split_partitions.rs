@@ -1,8 +1,8 @@
-//! Refinement: partitions with more bytes than a limit are dealt into smaller ones, so that memory
-//! for one of them does not grow with the number of spans.
+//! Splits partitions with more bytes than a limit into smaller ones, so that memory for one of them
+//! does not grow with the number of spans.
 //!
-//! Each record has a key. A partition is cut where its keys are, as a sample of its blocks tells,
-//! so that about the same number of bytes comes into each part:
+//! Each record has a key. A partition is split by its keys, estimated from a sample of its blocks,
+//! so that each part gets about the same number of bytes:
 //!
 //! ```text
 //! partition 7, 12 MB   [ keys 0 to 900 ]            limit 4 MB
@@ -18,12 +18,12 @@ use crate::tuning::{REFINEMENTS, SAMPLED_BLOCKS};
 /// Takes the first record from `bytes`: its key and all of its bytes. `None` at the end.
 pub(super) type NextRecord = for<'b> fn(&mut &'b [u8]) -> Option<(i64, &'b [u8])>;
 
-/// Deals partitions of more than `limit` bytes into smaller ones. Returns the numbers of all
-/// partitions that there are then; those that come from one are beside each other, in order of
-/// keys. Records with equal keys stay together and in their order.
+/// Splits partitions of more than `limit` bytes into smaller ones. Returns the numbers of all
+/// resulting partitions; those from one partition are adjacent, in order of keys. Records with
+/// equal keys stay together and in their order.
 ///
 /// # Errors
-/// When the temporary file cannot be read or written.
+/// If the temporary file cannot be read or written.
 pub(super) fn split_large_partitions(
     store: &mut PartitionStore<'_, u8>,
     limit: usize,
@@ -67,7 +67,7 @@ pub(super) fn split_large_partitions(
     Ok(order)
 }
 
-/// Partition that is dealt into others.
+/// Partition that is being split.
 struct PartitionSplit {
     partition: usize,
     /// Number of the partition with the lowest keys; the others follow it.
@@ -95,8 +95,8 @@ impl PartitionSplit {
     }
 }
 
-/// Keys between which about equally many bytes of the partition lie; fewer than `parts` - 1 where
-/// keys are equal.
+/// Returns the keys between which about equally many bytes of the partition lie; fewer than `parts`
+/// - 1 if keys are equal.
 fn split_bounds(
     store: &PartitionStore<'_, u8>,
     partition: usize,
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// A record of tests: its key, its length and its number, each 8 bytes, and filling.
+    /// Takes a test record: its key, its length and its number, each 8 bytes, and padding.
     fn next<'b>(bytes: &mut &'b [u8]) -> Option<(i64, &'b [u8])> {
         let key = i64::from_le_bytes(*bytes.first_chunk()?);
         let length = u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?) as usize;
@@ -148,7 +148,7 @@ mod tests {
         record
     }
 
-    /// The keys and numbers in each partition, after refinement.
+    /// Returns the keys and numbers in each partition, after splitting.
     fn refined(records: &[Vec<u8>], memory: u64, limit: usize) -> Vec<Vec<(i64, u64)>> {
         let directory = tempfile::tempdir().unwrap();
         let budget = MemoryBudget::new(memory);
@@ -209,7 +209,7 @@ mod tests {
         let records: Vec<Vec<u8>> = (0..100).map(|number| record(3, 1_000, number)).collect();
         let parts = refined(&records, 0, 5_000);
         assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [100, 0]);
-        // Beside another key, it alone is too large.
+        // Next to another key, it alone is too large.
         let records: Vec<Vec<u8>> =
             (0..100).map(|number| record(i64::from(number == 40), 1_000, number)).collect();
         let parts = refined(&records, 0, 5_000);

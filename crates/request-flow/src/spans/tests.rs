@@ -8,7 +8,7 @@ use super::{JoinSummary, Span, SpanKind, SpanResource, SpanSink, TracingId};
 use crate::tables::{ColumnSelection, RequestTables};
 use crate::{NameInterner, Request, Step};
 
-/// A span as tests write it: node and host, then what it is.
+/// A span in tests: node and host, then the span itself.
 #[derive(Clone, Debug)]
 struct TestSpan {
     node: &'static str,
@@ -33,7 +33,7 @@ fn test_span(
     TestSpan { node, host: "", span }
 }
 
-/// Requests that spans become, with their names.
+/// Joins spans to requests, with their names.
 fn join_spans(spans: &[TestSpan], memory: u64) -> (Vec<Request>, NameInterner, JoinSummary) {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
@@ -56,7 +56,7 @@ fn join_spans(spans: &[TestSpan], memory: u64) -> (Vec<Request>, NameInterner, J
     (tables.read_all(&mut names).unwrap(), names, joined)
 }
 
-/// Node, parent, and the four times of a step.
+/// Returns node, parent, and the four times of a step.
 fn step_in_words<'n>(
     step: &Step,
     names: &'n NameInterner,
@@ -174,7 +174,8 @@ fn order_and_depth_tell_parents() {
         (made.span.order, made.span.depth) = (Some(order), Some(depth));
         made
     };
-    // As executions come: by their ends. The times of all are equal, so order alone tells.
+    // In the order of executions: by their ends. The times of all are equal, so the order alone
+    // decides.
     let spans =
         [at(2, 2, [0, 0]), at(1, 1, [0, 0]), at(3, 1, [0, 0]), at(0, 0, [0, 0]), at(4, 3, [0, 0])];
     let (requests, _, joined) = join_spans(&spans, u64::MAX);
@@ -186,7 +187,7 @@ fn order_and_depth_tell_parents() {
 #[test]
 fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
     let spans = [
-        // Its parent is not there.
+        // Its parent is missing.
         test_span("a", 1, 99, SpanKind::Server, [50, 60]),
         test_span("b", 2, 1, SpanKind::Internal, [52, 55]),
         // Each other's parents.
@@ -207,7 +208,7 @@ fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
     assert_eq!((joined.spans, joined.steps, joined.requests, joined.traces), (5, 5, 3, 1));
 }
 
-/// Calls from one host to another whose clock is `offset` ahead and gains `ppm` a million.
+/// Calls from one host to another with a clock that is `offset` ahead and gains `ppm` per million.
 fn skewed_spans(offset: i64, ppm: i64) -> Vec<TestSpan> {
     let mut spans = Vec::new();
     let there = |time: i64| time + offset + time / 1_000_000 * ppm;
@@ -233,7 +234,7 @@ fn spans_of_skewed_hosts_come_to_one_clock() {
     for (offset, ppm) in [(0, 0), (5_000_000_000, 0), (-3_000_000, 40), (250_000, -80)] {
         let (requests, _, joined) = join_spans(&skewed_spans(offset, ppm), u64::MAX);
         assert_eq!((requests.len(), joined.moved), (200, 0), "{offset} {ppm}");
-        // All that delays allow is that the offset is off by the fastest one.
+        // The delays allow only an error of the offset by the fastest one.
         for request in &requests {
             let (root, step) = (&request.steps[0], &request.steps[1]);
             let times = [step.caller_begin, step.begin, step.end, step.caller_end];
@@ -245,7 +246,7 @@ fn spans_of_skewed_hosts_come_to_one_clock() {
 }
 
 /// Calls of the first of ten nodes to all others, which take a millisecond there and a tenth of it
-/// back. The clock of the fifth is `offset` ahead. Nothing is known of hosts.
+/// back. The clock of the fifth is `offset` ahead. All hosts are unknown.
 fn spans_of_ten_nodes(offset: i64) -> Vec<TestSpan> {
     let nodes = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"];
     let mut spans = Vec::new();
@@ -281,7 +282,7 @@ fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
         assert_eq!(compared, if offset == 0 { vec![] } else { vec!["n4"] }, "{offset}");
         for step in requests.iter().flat_map(|request| &request.steps[1..]) {
             let way = step.begin.unwrap() - step.caller_begin.unwrap();
-            // Half of what both ways take, where the clock is compared; else what was written.
+            // Half of both delays, if the clock is estimated; else the written times.
             let is_compared = offset != 0 && names.name_of(step.node) == "n4";
             let expected = if is_compared { 550_000 } else { 1_000_000 };
             assert!((way - expected).abs() < 1_000, "{offset} {way}");
@@ -313,8 +314,8 @@ fn trees() -> impl Strategy<Value = SpanTreeCase> {
         let mut tree: Vec<(Option<usize>, usize, [i64; 2], bool)> = Vec::new();
         for (place, (parent, node, after, is_call)) in steps.into_iter().enumerate() {
             let parent = (place > 0).then(|| parent.index(place));
-            // Begins are all different, so that siblings are in one order. They are two apart, as
-            // the caller's begin is one before the step's.
+            // All begins differ, so that siblings have one order. They are two apart, because the
+            // caller's begin is one before the step's.
             let apart = 100 * after + 2 * place as i64;
             let begin = parent.map_or(0, |parent| tree[parent].2[0]) + apart;
             tree.push((parent, node, [begin, begin + 5_000], is_call && parent.is_some()));
@@ -353,7 +354,7 @@ fn spans_of(tree: &SpanTreeCase, trace: &'static str) -> Vec<TestSpan> {
 /// Depth, name, begin, caller's begin and parameters of a step.
 type StepInWords = (u32, String, Option<i64>, Option<i64>, String);
 
-/// What a tree is: for each step its depth, node, begin, end, caller's begin and parameter.
+/// Describes a tree: for each step its depth, node, begin, end, caller's begin and parameter.
 fn steps_in_words(request: &Request, names: &NameInterner) -> Vec<StepInWords> {
     (request.step_depths().into_iter().zip(&request.steps).enumerate())
         .map(|(place, (depth, step))| {
@@ -384,7 +385,7 @@ fn expected_steps(tree: &SpanTreeCase) -> Vec<StepInWords> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the order of the spans, and whether they fit in memory or not.
+    /// For any order of the spans, in memory or not.
     #[test]
     fn any_tree_in_is_the_same_tree_out(
         one in trees(),

@@ -1,4 +1,4 @@
-//! Columns of steps that are read where somebody asks for them: sizes, resources and threads.
+//! Columns of steps that are read on request: sizes, resources and threads.
 
 use message_trace::PathError;
 use message_trace::table::columns::BatchColumns as Table;
@@ -36,7 +36,7 @@ pub(super) struct DetailColumns {
 }
 
 impl DetailColumns {
-    /// The columns of `table`: sizes and resources, and threads, each if it is asked for.
+    /// Reads the columns of `table`: sizes and resources, and threads, each if requested.
     pub(super) fn from_table(
         table: &Table<'_>,
         [has_sizes, has_threads]: [bool; 2],
@@ -53,7 +53,7 @@ impl DetailColumns {
         Ok(DetailColumns { sizes, threads })
     }
 
-    /// Puts what a row has of them into `step`.
+    /// Copies the values of a row into `step`.
     pub(super) fn fill_step(&self, row: usize, step: &mut Step) {
         if let Some(sizes) = &self.sizes {
             let sizes = sizes.each_ref().map(|of| of.get(row).copied().flatten());
@@ -71,7 +71,7 @@ impl DetailColumns {
     }
 }
 
-/// Waits, where all parts are known.
+/// Returns the waits, if all parts are known.
 fn complete_waits(parts: [Option<i64>; 6]) -> Option<WaitTimes> {
     let [runnable, disk, lock, peer, asleep, unknown] = parts;
     Some(WaitTimes {

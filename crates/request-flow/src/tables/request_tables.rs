@@ -1,4 +1,4 @@
-//! Reading requests, group by group: on all processors, in order, and in bounded memory.
+//! Reading of requests, group by group: on all processors, in order, and in bounded memory.
 
 use message_trace::table::columns;
 use message_trace::table::{RowGroups, count_rows};
@@ -10,8 +10,7 @@ use crate::request::Request;
 use crate::step::Step;
 use out_of_core::{NameId, NameInterner};
 
-/// The columns that are read beside the structure, nodes, operations and times of steps, which
-/// always are.
+/// The columns that are read in addition to the structure, nodes, operations and times of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnSelection {
     /// Whether parameters are read.
@@ -64,7 +63,7 @@ impl RequestTables {
     /// Opens the tables at these two paths.
     ///
     /// # Errors
-    /// When one cannot be opened, or they do not fit each other.
+    /// If one cannot be opened, or they do not match.
     pub fn open(
         requests: impl Into<DataPath>,
         steps: impl Into<DataPath>,
@@ -102,16 +101,16 @@ impl RequestTables {
         }
     }
 
-    /// Number of requests and of steps.
+    /// Returns the number of requests and of steps.
     pub fn counts(&self) -> (u64, u64) {
         self.counts
     }
 
-    /// When the first and the last request begin, of those that `has` holds for; `None` without a
-    /// request that has a begin. Nothing else is read.
+    /// Returns the first and the last begin of the requests for which `has` holds; `None` if none
+    /// has a begin. Nothing else is read.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     pub fn begin_range(&self, has: impl Fn(i64) -> bool) -> Result<Option<(i64, i64)>, PathError> {
         let mut range: Option<(i64, i64)> = None;
         self.for_each_begin(|begin| {
@@ -123,11 +122,11 @@ impl RequestTables {
         Ok(range)
     }
 
-    /// Gives `each` when each request begins that has a begin, in the order of the table. Nothing
-    /// else is read.
+    /// Passes the known begins of all requests to `each`, in the order of the table. Nothing else
+    /// is read.
     ///
     /// # Errors
-    /// When the table cannot be read.
+    /// If the table cannot be read.
     pub fn for_each_begin(&self, mut each: impl FnMut(i64)) -> Result<(), PathError> {
         let [path, _] = &self.paths;
         let groups = RowGroups::open(path, &["begin"])?;
@@ -141,16 +140,16 @@ impl RequestTables {
         Ok(())
     }
 
-    /// Number of groups. Each has whole requests.
+    /// Returns the number of groups. Each has whole requests.
     pub fn group_count(&self) -> usize {
         self.requests.group_count()
     }
 
-    /// Gives `each` the requests in the order of the table, with their numbers. Their names get
+    /// Passes the requests to `each` in the order of the table, with their numbers. Their names get
     /// numbers in `names`.
     ///
     /// # Errors
-    /// When a table cannot be read, and those of `each`.
+    /// If a table cannot be read, and errors of `each`.
     pub fn for_each<E: From<PathError> + Send>(
         &self,
         names: &mut NameInterner,
@@ -175,11 +174,10 @@ impl RequestTables {
         )
     }
 
-    /// The requests of all groups, one after the other, as far as memory holds them: for tests and
-    /// for few requests.
+    /// Reads the requests of all groups into memory: for tests and for few requests.
     ///
     /// # Errors
-    /// When a table cannot be read.
+    /// If a table cannot be read.
     pub fn read_all(&self, names: &mut NameInterner) -> Result<Vec<Request>, PathError> {
         let mut all = Vec::new();
         self.for_each(names, |_, request, _| {
@@ -189,10 +187,10 @@ impl RequestTables {
         Ok(all)
     }
 
-    /// The requests of a group, with names of their own.
+    /// Reads the requests of a group, with names of their own.
     ///
     /// # Errors
-    /// When a table cannot be read.
+    /// If a table cannot be read.
     pub fn read_group(&self, group: usize) -> Result<(NameInterner, Vec<Request>), PathError> {
         let RequestGroup { names, requests } = self.decode_group(group)?;
         Ok((names, requests))
@@ -296,7 +294,7 @@ impl RequestTables {
     }
 }
 
-/// A dictionary column as numbers of `names`.
+/// Reads a dictionary column as numbers of `names`.
 fn intern_column(
     table: &columns::BatchColumns<'_>,
     column: &str,

@@ -1,5 +1,5 @@
-//! Writing requests. Two row groups of steps at most wait for each processor, whatever the number
-//! of requests.
+//! Writing of requests. At most two row groups of steps are pending per processor, whatever the
+//! number of requests.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::tuning::GROUP_STEPS;
 use crate::waits::WaitTimes;
 use out_of_core::{NameId, NameInterner};
 
-/// Both tables in the making. They have their names when they are finished.
+/// Writer of both tables. They get their names when they are finished.
 pub struct RequestWriter {
     requests: RowGroupWriter,
     steps: RowGroupWriter,
@@ -29,7 +29,7 @@ pub struct RequestWriter {
     written: (u64, u64),
 }
 
-/// Requests on their way into one row group of each table.
+/// Pending requests of one row group of each table.
 #[derive(Default)]
 struct PendingGroup {
     first: u64,
@@ -44,10 +44,10 @@ struct EncodedGroup {
 }
 
 impl RequestWriter {
-    /// Begins both tables.
+    /// Creates both tables.
     ///
     /// # Errors
-    /// When a file cannot be made.
+    /// If a file cannot be created.
     pub fn create(
         requests: impl Into<DataPath>,
         steps: impl Into<DataPath>,
@@ -67,10 +67,10 @@ impl RequestWriter {
         })
     }
 
-    /// Appends a request, whose names are in `names`. Requests come in the order of their begins.
+    /// Appends a request with names in `names`. Requests come in the order of their begins.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn push_request(
         &mut self,
         request: Request,
@@ -92,15 +92,15 @@ impl RequestWriter {
         Ok(())
     }
 
-    /// Number of requests and of steps that were appended.
+    /// Returns the number of requests and of steps that were appended.
     pub fn written_counts(&self) -> (u64, u64) {
         self.written
     }
 
-    /// Ends both tables and gives them their names.
+    /// Finishes both tables and gives them their names.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn finish(mut self, names: &NameInterner) -> Result<(), PathError> {
         self.flush(names)?;
         self.steps.finish()?;
@@ -229,7 +229,7 @@ impl PendingGroup {
     }
 }
 
-/// A dictionary column of names; an unknown one is null.
+/// Builds a dictionary column of names; an unknown one is null.
 fn text_array(numbers: impl Iterator<Item = NameId>, names: &NameInterner) -> ArrayRef {
     let mut places: FxHashMap<NameId, i32> = FxHashMap::default();
     let mut distinct: Vec<&str> = Vec::new();

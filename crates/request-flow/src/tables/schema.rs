@@ -1,4 +1,4 @@
-//! The columns of both tables. `docs/requests.md` says what each means.
+//! The columns of both tables. `docs/requests.md` describes each.
 
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::table::ColumnEncoding;
@@ -63,7 +63,7 @@ pub(super) fn step_columns() -> SchemaRef {
     ])
 }
 
-/// How the columns are stored.
+/// Returns the encoding of a column.
 pub(super) fn column_storage(column: &str) -> ColumnEncoding {
     match column {
         "trace" | "failed" | "torn" => ColumnEncoding::Plain,

@@ -1,4 +1,4 @@
-//! What the parameters of a step tell of the messages of its call.
+//! Parameters of a step that describe the messages of its call.
 
 use message_trace::{Endpoint, TransportProtocol};
 
@@ -6,7 +6,7 @@ use crate::parameter;
 use crate::request::StepParameters;
 use out_of_core::{NameId, NameInterner};
 
-/// A parameter that is looked at.
+/// Key of a parameter that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ParameterKey {
     ServerAddress,
@@ -25,7 +25,7 @@ enum ParameterKey {
     PeerPid,
 }
 
-/// The names of all of them.
+/// The names of all keys.
 const KEYS: [(ParameterKey, &str); 14] = [
     (ParameterKey::ServerAddress, parameter::SERVER_ADDRESS),
     (ParameterKey::ServerPort, parameter::SERVER_PORT),
@@ -49,13 +49,13 @@ pub(super) struct ParameterKeys {
     of_name: Vec<Option<ParameterKey>>,
 }
 
-/// What the parameters of one step tell.
+/// The known parameters of one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallParameters<'r> {
     values: [Option<&'r str>; KEYS.len()],
 }
 
-/// The other node of a call, as a span of sockcap's own export knows it.
+/// The other node of a call, as recorded in a span of sockcap's own export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallPeer<'r> {
     pub(super) host: &'r str,
@@ -64,7 +64,7 @@ pub(super) struct CallPeer<'r> {
 }
 
 impl ParameterKeys {
-    /// The keys among `names`.
+    /// Finds the keys among `names`.
     pub(super) fn from_names(names: &NameInterner) -> ParameterKeys {
         let mut of_name = vec![None; names.len()];
         for (key, name) in KEYS {
@@ -82,7 +82,7 @@ impl ParameterKeys {
 }
 
 impl<'r> CallParameters<'r> {
-    /// What the parameters of that step tell. Of several values of one name the first counts.
+    /// Reads the parameters of this step. Of several values with one name the first counts.
     pub(super) fn from_parameters(
         parameters: &'r StepParameters,
         step: usize,
@@ -105,22 +105,22 @@ impl<'r> CallParameters<'r> {
         self.get(key).and_then(|value| value.parse().ok())
     }
 
-    /// Whether the step is of spans of sockcap's own export.
+    /// Returns whether the step is from spans of sockcap's own export.
     pub(super) fn is_exported(&self) -> bool {
         self.get(ParameterKey::Call).is_some()
     }
 
-    /// The callee's process.
+    /// Returns the callee's process.
     pub(super) fn pid(&self) -> Option<i32> {
         self.parse_value(ParameterKey::Pid)
     }
 
-    /// The thread that took the call.
+    /// Returns the thread that received the call.
     pub(super) fn tid(&self) -> Option<i32> {
         self.parse_value(ParameterKey::Tid)
     }
 
-    /// The callee's program: its short name and its path.
+    /// Returns the callee's program: its short name and its path.
     pub(super) fn program(&self) -> Option<(&'r str, &'r str)> {
         Some((
             self.get(ParameterKey::Command)?,
@@ -128,7 +128,7 @@ impl<'r> CallParameters<'r> {
         ))
     }
 
-    /// The other node of the call.
+    /// Returns the other node of the call.
     pub(super) fn peer(&self) -> Option<CallPeer<'r>> {
         Some(CallPeer {
             command: self.get(ParameterKey::PeerCommand)?,
@@ -137,22 +137,22 @@ impl<'r> CallParameters<'r> {
         })
     }
 
-    /// Whether one of the two messages was not seen, by its name.
+    /// Returns whether the message with this name, one of the two, was not seen.
     pub(super) fn is_unseen(&self, message: &str) -> bool {
         self.get(ParameterKey::NotSeen) == Some(message)
     }
 
-    /// The protocol of an exported call.
+    /// Returns the protocol of an exported call.
     pub(super) fn protocol(&self) -> TransportProtocol {
         self.parse_value(ParameterKey::Protocol).unwrap_or(TransportProtocol::Other)
     }
 
-    /// The callee's endpoint of an exported call.
+    /// Returns the callee's endpoint of an exported call.
     pub(super) fn server_endpoint(&self) -> Option<Endpoint> {
         self.parse_endpoint(ParameterKey::ServerAddress, ParameterKey::ServerPort)
     }
 
-    /// The caller's endpoint of an exported call.
+    /// Returns the caller's endpoint of an exported call.
     pub(super) fn client_endpoint(&self) -> Option<Endpoint> {
         self.parse_endpoint(ParameterKey::ClientAddress, ParameterKey::ClientPort)
     }
@@ -179,7 +179,7 @@ mod tests {
     use crate::request::Request;
     use crate::step::Step;
 
-    /// What these parameters tell, as `look` looks at it.
+    /// Passes these parameters to `look` and returns its result.
     fn with_parameters<T>(
         parameters: &[(&str, &str)],
         look: impl FnOnce(&CallParameters<'_>) -> T,

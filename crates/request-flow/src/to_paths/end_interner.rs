@@ -1,5 +1,5 @@
-//! Nodes, endpoints and flows of messages, as numbers: each group of requests has its own, and
-//! those of all groups are put together.
+//! Interner of nodes, endpoints and flows of messages: each group of requests has its own numbers,
+//! and those of all groups are merged.
 
 use std::hash::Hash;
 
@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 
 use super::message_record::MessageRecord;
 
-/// The endpoint of a caller: nobody tells it.
+/// The endpoint of a caller, which is unknown.
 pub(super) const NAMELESS: u32 = 0;
-/// The endpoint of an operation that is not known.
+/// The endpoint of an unknown operation.
 pub(super) const UNKNOWN_OPERATION: u32 = 1;
 
-/// Different values and their numbers.
+/// Distinct values and their numbers.
 #[derive(Debug)]
 pub(super) struct ValueInterner<T> {
     numbers: FxHashMap<T, u32>,
@@ -27,7 +27,7 @@ impl<T> Default for ValueInterner<T> {
 }
 
 impl<T: Clone + Eq + Hash> ValueInterner<T> {
-    /// The number of `value`.
+    /// Returns the number of `value`.
     pub(super) fn intern(&mut self, value: T) -> u32 {
         if let Some(number) = self.numbers.get(&value) {
             return *number;
@@ -58,7 +58,7 @@ impl Default for EndInterner {
     }
 }
 
-/// The numbers among all of those of one group.
+/// The numbers of one group's values among those of all.
 pub(super) struct EndNumbers {
     nodes: Vec<u32>,
     endpoints: Vec<u32>,
@@ -66,7 +66,7 @@ pub(super) struct EndNumbers {
 }
 
 impl EndInterner {
-    /// Adds those of a group, and says which numbers they have here.
+    /// Adds the values of a group, and returns their numbers here.
     pub(super) fn add_group(&mut self, group: &EndInterner) -> EndNumbers {
         let of = |group: &ValueInterner<Node>, all: &mut ValueInterner<Node>| -> Vec<u32> {
             group.values.iter().map(|value| all.intern(value.clone())).collect()
@@ -83,7 +83,7 @@ impl EndInterner {
         EndNumbers { nodes, endpoints, flows }
     }
 
-    /// Gives the ends of a record of a group the numbers that they have here.
+    /// Replaces the ends of a record of a group by their numbers here.
     pub(super) fn renumber_ends(&self, record: &mut MessageRecord, numbers: &EndNumbers) {
         let get = |all: &[u32], number: usize| all.get(number).copied().unwrap_or_default();
         record.src = get(&numbers.nodes, record.src as usize) as i32;
@@ -93,12 +93,12 @@ impl EndInterner {
         record.flow = i64::from(get(&numbers.flows, record.flow as usize));
     }
 
-    /// The texts of the endpoints, by their numbers.
+    /// Returns the texts of the endpoints, by their numbers.
     pub(super) fn endpoint_texts(&self) -> &[String] {
         &self.endpoints.values
     }
 
-    /// The nodes, by their numbers.
+    /// Returns the nodes, by their numbers.
     pub(super) fn into_nodes(self) -> NodeList {
         NodeList(self.nodes.values)
     }

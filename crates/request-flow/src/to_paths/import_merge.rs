@@ -1,4 +1,4 @@
-//! All imports of requests as one. A single one is not written again: both tables are linked.
+//! Merges all imports of requests. A single one is not written again: both tables are linked.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use crate::request::Request;
 use crate::tables::{ColumnSelection, RequestTables, RequestWriter};
 use out_of_core::{NameId, NameInterner};
 
-/// Puts all imports of requests in `data` together: `DataDir::requests_path`,
-/// [`DataDir::steps_path`] and `DataDir::clocks_path`.
+/// Merges all imports of requests in `data`: `DataDir::requests_path`, [`DataDir::steps_path`] and
+/// `DataDir::clocks_path`.
 ///
 /// # Errors
-/// When a table cannot be read, or a file cannot be written.
+/// If a table cannot be read, or a file cannot be written.
 pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), PathError> {
     let imports = data.imported_requests()?;
-    // The tables tell whether all of this was done, so they come last.
+    // The presence of the tables shows that all of this was done, so they come last.
     merge_clocks(&imports, &data.clocks_path())?;
     if let [only] = &imports[..] {
         link_file(&only.requests_path(), &data.requests_path())?;
@@ -91,8 +91,8 @@ impl ImportCursor {
     }
 }
 
-/// Writes the requests of all `sources` in the order of their begins. Of those that begin together
-/// that of the first import comes first.
+/// Writes the requests of all `sources` in the order of their begins. Of equal begins that of the
+/// first import comes first.
 fn merge_requests(
     sources: &mut [ImportCursor],
     requests: &DataPath,
@@ -115,7 +115,7 @@ fn merge_requests(
     writer.finish(&names)
 }
 
-/// Gives the file `from` the name `to` as well.
+/// Links the file `from` under the additional name `to`.
 fn link_file(from: &DataPath, to: &DataPath) -> Result<(), PathError> {
     match to.remove_file() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -127,7 +127,7 @@ fn link_file(from: &DataPath, to: &DataPath) -> Result<(), PathError> {
     from.hard_link_to(to).or_else(|_| from.copy_to(to)).map_err(|error| PathError::io(to, error))
 }
 
-/// Writes the clocks of all `imports`. What each says of its hosts is against its own reference.
+/// Writes the clocks of all `imports`. The clocks of each import are relative to its own reference.
 fn merge_clocks(imports: &[ImportedTrace], path: &DataPath) -> Result<(), PathError> {
     let mut all: Option<ClockModel> = None;
     for import in imports.iter().filter(|import| import.clocks_path().exists()) {

@@ -1,29 +1,30 @@
-//! A message in the making, as a record that is sorted by time.
+//! A message before sorting, as a record that is sorted by time.
 
 use message_trace::{EndPair, Message, NodeEnd, TransportProtocol};
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// A time that is not known.
+/// An unknown time.
 pub(super) const NIL: i64 = i64::MIN;
-/// The thread that is not known.
+/// An unknown thread.
 pub(super) const NO_THREAD: i32 = i32::MIN;
-/// The cause of a message that has none.
+/// The cause of a message without one.
 pub(super) const NO_CAUSE: u64 = u64::MAX;
 
-/// A message in the making. Messages are numbered as they are made until they are sorted.
+/// A message before sorting. Until messages are sorted, they are numbered in the order in which
+/// they are made.
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(super) struct MessageRecord {
     pub(super) sent: i64,
     pub(super) received: i64,
-    /// Number by which it is known until messages are sorted.
+    /// Its number until messages are sorted.
     pub(super) made: u64,
-    /// That number of the message that caused it.
+    /// That number of its cause.
     pub(super) cause: u64,
-    /// Probability of that or, where it has no cause, of its having none.
+    /// Probability of the cause or, without one, of having none.
     pub(super) probability: f64,
-    /// Number of the step that it is the call or the answer of.
+    /// Number of the step to which it is the call or the response.
     pub(super) step: u64,
     pub(super) flow: i64,
     pub(super) bytes: i64,
@@ -34,7 +35,7 @@ pub(super) struct MessageRecord {
     pub(super) src_tid: i32,
     pub(super) dst_tid: i32,
     pub(super) direction: i8,
-    /// Place among [`TransportProtocol::ALL`].
+    /// Index into [`TransportProtocol::ALL`].
     pub(super) protocol: u8,
     pub(super) unused: [u8; 6],
 }
@@ -50,7 +51,7 @@ impl KeyedRecord for MessageRecord {
 }
 
 impl MessageRecord {
-    /// The message that it becomes.
+    /// Converts it to a message.
     pub(super) fn to_message(&self) -> Message {
         let end = |node, endpoint, tid: i32| NodeEnd {
             node,

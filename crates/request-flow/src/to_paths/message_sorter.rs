@@ -1,5 +1,5 @@
-//! Messages in the order of time, and their tables. Messages are known by the numbers in which they
-//! were made until they are sorted; then each gets its place, and causes become places.
+//! Sorts messages by time, and writes their tables. Messages are identified by the numbers in which
+//! they were made until they are sorted; then each gets its row, and causes become rows.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -21,18 +21,19 @@ pub(super) struct MessageSorter<'a> {
 }
 
 impl<'a> MessageSorter<'a> {
-    /// No messages yet. What is more than `budget` goes to a temporary file in `directory`.
+    /// Creates a sorter without messages. Data beyond `budget` is moved to a temporary file in
+    /// `directory`.
     pub(super) fn new(budget: &'a MemoryBudget, directory: &Path) -> MessageSorter<'a> {
         let sorter = ExternalSorter::new(budget, directory, MESSAGES_AT_ONCE);
         MessageSorter { sorter, made: 0, steps: 0 }
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub(super) fn len(&self) -> u64 {
         self.made
     }
 
-    /// Adds the messages of the next group of requests, which has that many steps.
+    /// Adds the messages of the next group of requests, which has this number of steps.
     pub(super) fn push_group(
         &mut self,
         records: Vec<MessageRecord>,
@@ -98,7 +99,7 @@ impl<'a> MessageSorter<'a> {
 /// The causes of messages in their order, by the numbers in which messages were made.
 struct MessageCauses {
     of_place: SpillableVec<MessageCause>,
-    /// By the number in which it was made: the place of each message.
+    /// By the number in which it was made: the row of each message.
     places: SpillableVec<u64>,
 }
 
@@ -137,7 +138,7 @@ impl MessageCauses {
 /// The texts of a group of messages.
 struct GroupTexts<'a> {
     endpoints: &'a [String],
-    /// The ids of the calls one behind the other, and where that of each row ends.
+    /// The concatenated call ids, and the end of that of each row.
     calls: String,
     ends: Vec<u32>,
 }
@@ -154,8 +155,8 @@ impl MessageTexts for GroupTexts<'_> {
     }
 }
 
-/// Messages as a group of rows; the first is message `first`. The number of its step is
-/// the id of a call.
+/// Encodes messages as a row group; the first is message `first`. The number of its step is the id
+/// of a call.
 fn encode_messages(
     encoder: &GroupEncoder,
     first: i64,
@@ -178,7 +179,7 @@ mod tests {
     use super::super::message_record::{NIL, NO_THREAD};
     use super::*;
 
-    /// A message at that time, with its number and that of its cause within its group.
+    /// A message at this time, with its number and that of its cause within its group.
     fn record(time: i64, made: u64, cause: u64) -> MessageRecord {
         MessageRecord {
             sent: time,

@@ -1,11 +1,11 @@
-//! The messages of a request, and what caused each.
+//! The messages of a request, and the cause of each.
 //!
 //! ```text
 //! caller   |--------------------------|             1 the call
 //!          1\                        /4
 //! step       |----------------------|               2 a child's call, caused by 1
-//!               2\     /3   ...                     3 its answer, caused by what is below
-//! child            |--|                             4 the answer, caused by 3, the last before it
+//!               2\     /3   ...                     3 its response, caused by the messages below
+//! child            |--|                             4 the response, caused by 3, the last before it
 //! ```
 
 mod nodes;
@@ -35,25 +35,25 @@ pub(super) struct RequestConverter {
     keys: ParameterKeys,
     made: GroupMessages,
     steps: Vec<StepFacts>,
-    /// Of each step: its call or, where only the answer was seen, that.
+    /// For each step: its call or, if only the response was seen, that.
     begun_by: Vec<u64>,
     answers: Vec<Option<u64>>,
     children: Vec<Step>,
 }
 
-/// What is worked out of a step before its messages are made.
+/// Facts about a step that are computed before its messages are made.
 #[derive(Clone, Copy)]
 struct StepFacts {
     callee: CalleeEnd,
     tid: i32,
     protocol: TransportProtocol,
-    /// Whether it is a call within its node, whose caller has no times of its own.
+    /// Whether it is a call within its node, without separate times at the caller.
     is_within: bool,
     has_call: bool,
     has_answer: bool,
-    /// The sibling whose answer it waits for.
+    /// The sibling with the response that it waits for.
     waits_for: Option<u32>,
-    /// The child whose answer its end waits for.
+    /// The child with the response that its end waits for.
     last: Option<u32>,
 }
 
@@ -76,7 +76,7 @@ struct RecordEnd {
 }
 
 impl RequestConverter {
-    /// A converter of requests whose names are these.
+    /// Creates a converter of requests with these names.
     pub(super) fn new(names: NameInterner) -> RequestConverter {
         let keys = ParameterKeys::from_names(&names);
         RequestConverter {
@@ -99,8 +99,7 @@ impl RequestConverter {
         let caller = self.names.find_caller(request, root, &told, &mut self.made.ends);
         self.begun_by.clear();
         self.answers.clear();
-        // An answer comes behind all that came before it: steps are open until one that is not
-        // below them.
+        // A response follows all earlier messages: steps are open until one that is not below them.
         let mut open: Vec<u32> = Vec::new();
         for (place, step) in (0..).zip(&request.steps) {
             while open.last().is_some_and(|last| Some(*last) != step.parent) {
@@ -115,7 +114,7 @@ impl RequestConverter {
         self.made.steps += request.steps.len() as u64;
     }
 
-    /// The messages, in the order of time.
+    /// Returns the messages, in the order of time.
     pub(super) fn finish(mut self) -> GroupMessages {
         self.made.records.sort_by_key(out_of_core::KeyedRecord::key);
         self.made
@@ -131,7 +130,7 @@ impl RequestConverter {
             let is_same = |above: &Step| (above.node, above.host) == (step.node, step.host);
             let is_one_way = step.caller_begin.is_some() && step.caller_end.is_none();
             let has_end = step.end.is_some() || step.caller_end.is_some();
-            // It went on when its caller no longer waited.
+            // It continued when its caller no longer waited.
             let is_left = step.caller_end.is_some() && step.end > step.caller_end;
             self.steps.push(StepFacts {
                 callee,
@@ -159,7 +158,7 @@ impl RequestConverter {
             self.children.clear();
             self.children.extend(children.iter().map(|child| {
                 let (step, facts) = (&request.steps[*child as usize], &self.steps[*child as usize]);
-                // Nobody waits for what has no answer.
+                // A step without a response is not waited for.
                 match facts.has_answer {
                     true => *step,
                     false => Step { end: None, caller_end: None, ..*step },
@@ -175,7 +174,7 @@ impl RequestConverter {
         }
     }
 
-    /// Makes the message that begins a step: its call or, where only the answer was seen, that.
+    /// Makes the message that begins a step: its call or, if only the response was seen, that.
     fn push_call(&mut self, request: &Request, caller: u32, place: u32) {
         let (step, facts) = (&request.steps[place as usize], self.steps[place as usize]);
         let waited = facts.waits_for.and_then(|sibling| self.answers[sibling as usize]);
@@ -189,7 +188,7 @@ impl RequestConverter {
         self.answers.push(is_answer.then_some(made));
     }
 
-    /// Makes the answer of a step, if it has one.
+    /// Makes the response of a step, if it has one.
     fn push_response(&mut self, request: &Request, caller: u32, place: Option<u32>) {
         let Some(place) = place else { return };
         let facts = self.steps[place as usize];

@@ -13,8 +13,8 @@ use crate::step::Step;
 use crate::tables::RequestWriter;
 use out_of_core::NameInterner;
 
-/// A step as it is made: the place of its parent, its node, times since its parent's begin, and who
-/// saw it.
+/// A step to be made: the index of its parent, its node, times since its parent's begin, and which
+/// ends are seen.
 #[derive(Clone, Copy, Debug)]
 struct StepCase {
     parent: prop::sample::Index,
@@ -28,9 +28,9 @@ struct StepCase {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StepVisibility {
     Both,
-    /// The caller alone: the node wrote nothing.
+    /// Only the caller: the node wrote no spans.
     Caller,
-    /// A message that nobody answers.
+    /// A message without a response.
     OneWay,
     /// A call within the node.
     Within,
@@ -60,7 +60,7 @@ fn request(made: &[StepCase], at: i64, names: &mut NameInterner) -> Request {
     let mut steps: Vec<Step> = Vec::new();
     let mut builder = RequestBuilder::default();
     for (place, of) in made.iter().enumerate() {
-        // Who wrote nothing, calls nobody that is known of.
+        // A node without spans makes no known calls.
         let parent = (place > 0)
             .then(|| of.parent.index(place))
             .filter(|parent| steps[*parent].begin.is_some())
@@ -106,12 +106,13 @@ fn request(made: &[StepCase], at: i64, names: &mut NameInterner) -> Request {
     request
 }
 
-/// What a request tells, step by step: depth, node, operation and times.
+/// Describes a request, step by step: depth, node, operation and times.
 fn steps_in_words(request: &Request, names: &NameInterner, is_from_paths: bool) -> Vec<String> {
     let mut all = vec![names.name_of(request.caller).to_owned()];
     for (depth, step) in request.step_depths().into_iter().zip(&request.steps) {
         let (node, operation) = (names.name_of(step.node), names.name_of(step.operation));
-        // Paths name a call by the callee and its endpoint, and see one within a node as any other.
+        // Paths name a call by the callee and its endpoint, and treat one within a node as any
+        // other.
         let is_within = step.caller_begin.is_none();
         let times = match is_from_paths || !is_within {
             true => [step.caller_begin, step.begin, step.end, step.caller_end],
@@ -144,7 +145,7 @@ fn read(from: &DataDir) -> (Vec<Request>, NameInterner) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Requests at the same time, in memory or not, are the same after they were paths.
+    /// Concurrent requests, in memory or not, are the same after they were paths.
     #[test]
     fn requests_come_back_from_paths(
         made in prop::collection::vec((steps(), 0..2_000_i64), 1..6),
@@ -172,7 +173,7 @@ proptest! {
     }
 }
 
-/// One request has no times, and one a doubtful step: it makes three paths.
+/// One request has no times, and one an uncertain step: it makes three paths.
 #[test]
 fn paths_know_their_requests_although_numbers_differ() {
     let directory = tempfile::tempdir().unwrap();
@@ -218,7 +219,7 @@ fn paths_know_their_requests_although_numbers_differ() {
         (0, None, Some(0)),
         (1, Some(100), Some(1)),
         (2, Some(100), Some(1)),
-        // The doubtful step by itself.
+        // The uncertain step by itself.
         (3, Some(110), None),
         (4, Some(200), None),
         (5, Some(300), Some(3)),

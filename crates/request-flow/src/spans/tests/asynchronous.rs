@@ -1,11 +1,11 @@
-//! Work that nobody waits for: it says nothing of clocks, and stays where it was.
+//! Work that is not waited for: it carries no information about clocks, and stays where it was.
 
 use super::*;
 
 /// Milliseconds.
 const MS: i64 = 1_000_000;
 
-/// Ten traces of spans, each a second after the one before: node, host, id, parent, kind, and the
+/// Ten traces of spans, each a second after the previous one: node, host, id, parent, kind, and the
 /// times in milliseconds.
 type TestSpanRow = (&'static str, &'static str, u128, u128, SpanKind, [i64; 2]);
 
@@ -22,7 +22,8 @@ fn traces_of_rows(rows: &[TestSpanRow]) -> Vec<TestSpan> {
     spans
 }
 
-/// The times of a node's step in the last trace in milliseconds, and the clocks that are off.
+/// Returns the times of a node's step in the last trace in milliseconds, and the clocks that are
+/// off.
 fn step_in_last_trace(
     spans: &[TestSpan],
     node: &str,
@@ -106,7 +107,7 @@ fn a_server_that_takes_longer_than_its_client_waits_is_not_cut() {
 
 #[test]
 fn what_follows_from_a_span_is_not_waited_for_by_it() {
-    // A call by its name, but one that says that it follows.
+    // A call by its name, but marked as following.
     let mut spans = traces_of_rows(&[
         ROOT,
         ("shop", "h1", 2, 1, SpanKind::Unknown, [5, 15]),
@@ -152,6 +153,6 @@ fn a_consumer_that_waited_for_its_message_is_no_clock_that_is_off() {
         ("mail", "h2", 3, 2, SpanKind::Consumer, [-400, 8]),
     ];
     let (_, off, joined) = step_in_last_trace(&traces_of_rows(&rows), "mail");
-    // It begins with what it was sent, and that it was moved is told.
+    // It begins when its message was sent, and the move is counted.
     assert_eq!((off, joined.moved), (vec![], 10));
 }

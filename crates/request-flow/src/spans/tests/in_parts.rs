@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// All that is known of requests, in words.
+/// Describes requests completely.
 fn requests_in_words(requests: &[Request], names: &NameInterner) -> Vec<String> {
     let step = |request: &Request, place: usize| {
         let step = request.steps[place];
@@ -24,7 +24,7 @@ fn requests_in_words(requests: &[Request], names: &NameInterner) -> Vec<String> 
 /// Node, parent, times and whether it failed, of a step.
 type StepFigures = (String, Option<u32>, [Option<i64>; 4], bool);
 
-/// All steps of the only request.
+/// Returns all steps of the only request.
 fn steps_of_request(spans: &[TestSpan]) -> Vec<StepFigures> {
     let (requests, names, _) = join_spans(spans, u64::MAX);
     let [request] = &requests[..] else { panic!("{requests:?}") };
@@ -35,7 +35,7 @@ fn steps_of_request(spans: &[TestSpan]) -> Vec<StepFigures> {
     request.steps.iter().map(told).collect()
 }
 
-/// All orders of a few reports.
+/// Returns all orders of a few reports.
 fn permutations(of: &[TestSpan]) -> Vec<Vec<TestSpan>> {
     let Some((first, others)) = of.split_first() else { return vec![Vec::new()] };
     let rest = permutations(others);
@@ -98,7 +98,7 @@ fn consumers_that_share_an_id_stay_several() {
         on("h2", test_span("mail", 1, 0, SpanKind::Consumer, [20, 30])),
         on("h2", test_span("mail", 1, 0, SpanKind::Consumer, [25, 40])),
         test_span("audit", 1, 0, SpanKind::Consumer, [21, 29]),
-        // What the last one did.
+        // Work of the last one.
         test_span("audit", 2, 1, SpanKind::Internal, [22, 23]),
     ];
     for turn in 0..reports.len() {
@@ -120,7 +120,7 @@ fn the_same_report_again_is_a_duplicate_and_another_one_a_part() {
     assert_eq!((joined.spans, joined.duplicates, joined.parts), (1, 2, 1));
 }
 
-/// Any reports, of few ids and times, so that they meet.
+/// Any reports, of few ids and times, so that they collide.
 fn any_reports() -> impl Strategy<Value = Vec<TestSpan>> {
     let kind = prop::sample::select(vec![
         SpanKind::Unknown,
@@ -169,7 +169,7 @@ fn any_reports() -> impl Strategy<Value = Vec<TestSpan>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is reported, and whether it fits in memory or not.
+    /// For any reports, in memory or not.
     #[test]
     fn the_order_of_reports_makes_no_difference(
         (ordered, shuffled) in any_reports().prop_flat_map(|all| {
@@ -183,7 +183,7 @@ proptest! {
         prop_assert_eq!(one, other);
     }
 
-    /// A span that is torn to pieces is whole again, wherever they are.
+    /// A span that is split into parts is whole again, for any positions of the parts.
     #[test]
     fn pieces_of_spans_make_the_spans(
         tree in trees(),

@@ -1,8 +1,8 @@
 //! The nodes and endpoints of a step.
 //!
-//! A step of a tracer is at a service, and what was called is its operation. A step of sockcap's
-//! own export says whose program and process its node was and at which endpoint it was called,
-//! so that the paths are those that were exported.
+//! A step of a tracer is at a service, and its operation was called. A step of sockcap's own export
+//! records the program and process of its node and the endpoint of the call, so that the paths
+//! equal those that were exported.
 
 use message_trace::{Endpoint, Node};
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use crate::to_paths::call_parameters::{CallParameters, CallPeer};
 use crate::to_paths::end_interner::{EndInterner, NAMELESS, UNKNOWN_OPERATION};
 use out_of_core::{NameId, NameInterner};
 
-/// What a node without any name is called.
+/// Name of a node without any name.
 const UNKNOWN_NODE: &str = "unknown";
 
 /// The node that was called, and the ends of the call there.
@@ -24,14 +24,14 @@ pub(super) struct CalleeEnd {
     pub(super) endpoint: u32,
     /// The caller's endpoint.
     pub(super) caller_endpoint: u32,
-    /// Whether the callee made the connection that the call went over.
+    /// Whether the callee made the connection of the call.
     pub(super) is_connecting: bool,
 }
 
-/// Names of a group of requests, and which nodes and endpoints they led to.
+/// Names of a group of requests, and their nodes and endpoints.
 pub(super) struct NodeNames {
     names: NameInterner,
-    /// Services by name, host, process and whether anything was seen of them.
+    /// Services by name, host, process and whether they were seen.
     services: FxHashMap<(NameId, NameId, Option<i32>, bool), u32>,
     /// Endpoints by operation.
     operations: FxHashMap<NameId, u32>,
@@ -42,7 +42,7 @@ impl NodeNames {
         NodeNames { names, services: FxHashMap::default(), operations: FxHashMap::default() }
     }
 
-    /// The callee of a step.
+    /// Returns the callee of a step.
     pub(super) fn find_callee(
         &mut self,
         step: &Step,
@@ -58,7 +58,7 @@ impl NodeNames {
         CalleeEnd { node, endpoint, caller_endpoint: NAMELESS, is_connecting: false }
     }
 
-    /// The caller of a request, whose first step is `root`.
+    /// Returns the caller of a request with the first step `root`.
     pub(super) fn find_caller(
         &mut self,
         request: &Request,
@@ -67,7 +67,7 @@ impl NodeNames {
         ends: &mut EndInterner,
     ) -> u32 {
         let is_seen = root.caller_begin.is_some() || root.caller_end.is_some();
-        // To the callee's span the other node is the caller.
+        // In the callee's span the other node is the caller.
         let is_callees = root.begin.is_some() || root.end.is_some();
         if let Some(peer) = told.peer().filter(|_| told.is_exported() && is_callees) {
             return ends.nodes.intern(node_of_peer(peer, is_seen));
@@ -86,7 +86,7 @@ impl NodeNames {
         ends: &mut EndInterner,
     ) -> CalleeEnd {
         let host = self.names.name_of(step.host);
-        // To the caller's span the other node is the callee.
+        // In the caller's span the other node is the callee.
         let peer = told.peer().filter(|_| !is_seen);
         let node = match (peer, told.program()) {
             (Some(peer), _) => node_of_peer(peer, is_seen),
@@ -102,14 +102,14 @@ impl NodeNames {
         let node = ends.nodes.intern(node);
         let server = told.server_endpoint();
         let operation = self.names.name_of(step.operation);
-        // The operation ends with the endpoint where the callee accepts there.
+        // The operation ends with the endpoint if the callee accepts there.
         let is_connecting = server.as_ref().is_some_and(|server| !is_named(operation, server));
         let mut number = |endpoint: Option<Endpoint>| match endpoint {
             None => NAMELESS,
             Some(Endpoint::Unix(name)) if name.starts_with('#') => UNKNOWN_OPERATION,
             Some(endpoint) => ends.endpoints.intern(endpoint.to_string()),
         };
-        // Ephemeral endpoints are many, and say nothing.
+        // Ephemeral endpoints are many, and identify nothing.
         let (endpoint, caller_endpoint) = match is_connecting {
             true => (NAMELESS, number(told.client_endpoint())),
             false => (number(server), NAMELESS),
@@ -153,7 +153,8 @@ fn node_of_peer(peer: CallPeer<'_>, traced: bool) -> Node {
     Node { host: host.to_owned(), command: command.to_owned(), pid, traced, ..Node::default() }
 }
 
-/// Whether the operation of an exported call names its endpoint, as far as that has a name.
+/// Returns whether the operation of an exported call names its endpoint, or the endpoint has no
+/// name.
 fn is_named(operation: &str, endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Inet(address) => operation

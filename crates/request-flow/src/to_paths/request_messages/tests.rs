@@ -1,20 +1,20 @@
-//! Requests by hand, and the messages that they are.
+//! Messages of hand-made requests.
 
 use super::*;
 use crate::request::Request;
 
-/// A request in the making.
+/// Builder of a request.
 #[derive(Default)]
 struct TreeBuilder {
     names: NameInterner,
     request: Request,
 }
 
-/// The caller's begin, begin, end and the caller's end; one below 0 is not known.
+/// The caller's begin, begin, end and the caller's end; a value below 0 is unknown.
 type StepTimesCase = [i64; 4];
 
 impl TreeBuilder {
-    /// Adds a step of `operation` at `node`, and returns its place.
+    /// Adds a step of `operation` at `node`, and returns its index.
     fn step(
         &mut self,
         parent: Option<u32>,
@@ -41,7 +41,7 @@ impl TreeBuilder {
     }
 }
 
-/// The messages in words: number, ends, times and cause.
+/// Describes the messages: number, ends, times and cause.
 fn messages_in_words(made: GroupMessages) -> Vec<String> {
     let GroupMessages { records, ends, .. } = made;
     let endpoints = ends.endpoint_texts().to_vec();
@@ -78,7 +78,7 @@ fn calls_and_answers_are_caused_by_what_came_before() {
     tree.request.caller = tree.names.intern("curl");
     let web = tree.step(None, "web", "GET /", [0, 10, 90, 100], &[]);
     tree.step(Some(web), "cart", "Get", [20, 25, 30, 35], &[]);
-    // Two at once, both after the first.
+    // Two concurrent calls, both after the first.
     tree.step(Some(web), "ads", "Pick", [40, 45, 50, 55], &[]);
     tree.step(Some(web), "rates", "Convert", [41, 46, 60, 65], &[]);
     let expected = [
@@ -97,16 +97,16 @@ fn calls_and_answers_are_caused_by_what_came_before() {
 #[test]
 fn what_was_not_seen_is_not_made_up() {
     let mut tree = TreeBuilder::default();
-    // Nobody saw the caller: it is a client that was not traced.
+    // The caller was not seen: it is an untraced client.
     let web = tree.step(None, "web", "GET /", [-1, 10, 90, -1], &[]);
     // A part of the same node's work.
     tree.step(Some(web), "web", "render", [-1, 20, 30, -1], &[]);
-    // A node that wrote nothing.
+    // A node without spans.
     tree.step(Some(web), "redis", "GET", [40, -1, -1, 50], &[]);
-    // A message that nobody answers; its work goes on.
+    // A message without a response; its work continues.
     let mailer = tree.step(Some(web), "mailer", "send", [60, 65, 200, -1], &[]);
     tree.step(Some(mailer), "smtp", "", [70, 75, 80, 85], &[]);
-    // A call whose end was not seen by its caller.
+    // A call with an end that its caller did not see.
     tree.step(Some(web), "log", "write", [-1, 86, 88, -1], &[]);
     let expected = [
         "0: <> > web GET / ?..10 by -",
@@ -133,7 +133,7 @@ fn a_step_that_has_not_ended_has_no_answer() {
     assert_eq!(messages_in_words(tree.convert_tree()), expected);
 }
 
-/// The parameters of a call that sockcap exported, and what else there is.
+/// The parameters of a call that sockcap exported, and these in addition.
 fn exported_parameters<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let mut parameters = vec![("sockcap.call", "3"), ("sockcap.protocol", "tcp")];
     parameters.extend_from_slice(more);
@@ -157,7 +157,7 @@ fn what_sockcap_exported_comes_back_with_its_programs_and_ports() {
         ("sockcap.peer.pid", "5"),
     ]);
     let web = tree.step(None, "b/nginx", "b/nginx:80", [0, 10, 90, 100], &of_web);
-    // Only the caller's span is there.
+    // Only the caller's span exists.
     let of_name = exported_parameters(&[
         ("server.address", "10.0.0.9"),
         ("server.port", "53"),
@@ -192,7 +192,7 @@ fn of_an_exported_call_that_was_half_seen_there_is_one_message() {
     let web = tree.step(None, "web", "web", [-1, 10, 10, -1], &response);
     let request = exported_parameters(&[("sockcap.not_seen", "request")]);
     tree.step(Some(web), "db", "db", [-1, 30, 30, 40], &request);
-    // The callee made the connection, so that its end is another one each time.
+    // The callee made the connection, so that its endpoint varies.
     let back = exported_parameters(&[
         ("server.address", "10.0.0.3"),
         ("server.port", "5000"),
