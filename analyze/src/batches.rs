@@ -135,15 +135,15 @@ pub(crate) struct TraceOverview {
 }
 
 impl TraceOverview {
-    /// Returns the same overview, with operations as evidence unless `evidence`, which is excluded,
+    /// Returns the same overview, without operations as evidence if the excluded `evidence`
     /// contains them.
     pub(crate) fn without_evidence(self, evidence: &[Evidence]) -> TraceOverview {
         let operations = self.operations && !evidence.contains(&Evidence::Operations);
         TraceOverview { operations, ..self }
     }
 
-    /// Reads the overview of the trace of `data` with this number of `threads`; `calls` says
-    /// whether calls are inferred, which need the uneven flows.
+    /// Reads the overview of the trace of `data` with this number of `threads`. Uneven flows are
+    /// counted only if `calls` are inferred.
     ///
     /// # Errors
     /// If the trace cannot be read.

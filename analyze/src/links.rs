@@ -122,8 +122,7 @@ impl Links {
         }
     }
 
-    /// Removes the most likely parent of `child`, and adds its probability to that of being
-    /// spontaneous.
+    /// Removes the most likely parent of `child`, and adds its probability to the spontaneous one.
     pub(crate) fn drop_likeliest_parent(&mut self, child: usize) {
         let Some(place) = self.most_likely(child) else { return };
         let (first, count) = self.candidates[child];

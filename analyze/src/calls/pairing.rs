@@ -11,7 +11,7 @@
 //! lost in transit is not the answered one if another one was not lost.
 //!
 //! If all messages have roles without ids, the order is certain ([`super::in_order`]). If
-//! operations have ids, a message without one may be a control message (`reported`).
+//! operations have ids, a message without one may be a control message (`flows_with_ids`).
 //!
 //! A message is received with its first byte: its receiver may read the rest later, after its
 //! response (the record that closes a FastCGI request). A message that the accepting side sent

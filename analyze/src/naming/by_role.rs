@@ -29,7 +29,7 @@ impl RoleLabels {
     }
 
     /// Returns the labels with this number. Sender and receiver are indices for
-    /// [`RoleLabels::role`], the ports for `Naming::text`.
+    /// [`RoleLabels::role`], the ports for `Naming::label_text`.
     pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }

@@ -16,7 +16,7 @@ use super::roles::ServerRoles;
 const FIRST_GOROUTINE: i32 = 1 << 30;
 
 /// Returns the name of a process, or of its thread `tid`, at `grain`; with its host if `with_host`
-/// says that the name alone would be ambiguous.
+/// is set because the name alone would be ambiguous.
 pub(super) fn node_name(
     node: &Node,
     known: &NodeIdentity,

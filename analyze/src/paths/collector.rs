@@ -59,7 +59,7 @@ pub(crate) struct PathCollector<'a> {
 /// numbered.
 struct CollectedPaths<'a> {
     paths: PathLog<'a>,
-    /// Number of instances before those of each work item.
+    /// Number of instances before each work item.
     before: Vec<u64>,
     counts: PathCounts,
 }

@@ -48,8 +48,8 @@ fn lines(patterns: &[PathPattern]) -> Vec<String> {
 }
 
 /// Chains of messages, one after the other. In a chain every node sends to the next; messages back
-/// to an earlier node are responses. The first node of a chain works for its delay before it sends
-/// on, the second as well, and so on; the network takes 5.
+/// to an earlier node are responses. Each node works for the chain's delay before it sends on; the
+/// network takes 5.
 fn chains(chains: &[(&[&str], i64)]) -> (MessageTrace, Vec<Tree>) {
     let (mut trace, mut trees, mut number) = (Fixture::new(), Vec::new(), 0);
     for (place, (nodes, delay)) in (0..).zip(chains) {

@@ -51,8 +51,7 @@ pub struct MapEdge {
     /// The network latency: of requests if calls were counted, of messages in both directions if
     /// patterns were added up.
     pub network: TimeSum,
-    /// The time of an untraced node with that of the network to it and back. Only patterns contain
-    /// it.
+    /// The time of an untraced node including the network to it and back. Only patterns contain it.
     pub untraced: TimeSum,
     /// The time for which the caller waits for connections. Only patterns contain it.
     pub connecting: f64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The clocks of all hosts, `clocks.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockModel {
-    /// The host whose clock is the common one.
+    /// The host with the common clock.
     pub reference: String,
     /// Every host's clock.
     pub hosts: Vec<HostClock>,
@@ -21,8 +21,8 @@ pub struct ClockModel {
 pub struct HostClock {
     /// The host.
     pub host: String,
-    /// The host whose clock this one is compared with: the reference or, if no messages lead to
-    /// that, the best connected host that they do lead to.
+    /// The host that this clock is compared with: the reference or, if no messages lead to that,
+    /// the best connected host that they do lead to.
     #[serde(default)]
     pub against: String,
     /// When the clock had this offset, in nanoseconds on the reference clock.
@@ -108,10 +108,10 @@ pub struct HostClockStep {
 pub enum ClockSource {
     /// It is the reference clock.
     Reference,
-    /// It is the same kernel's clock as that of the host it is compared with.
+    /// It is the same kernel's clock as the one that it is compared with.
     Machine,
-    /// Nothing is known of its kernel, and no message contradicts that its clock is that of the
-    /// host it is compared with.
+    /// Nothing is known of its kernel, and no message contradicts that its clock is the one that it
+    /// is compared with.
     Presumed,
     /// From messages in both directions.
     Messages,
@@ -183,7 +183,7 @@ impl ClockModel {
 impl HostClock {
     /// Converts `time` of this clock to the reference clock.
     ///
-    /// A time that the clock jumped over becomes that of the step. A time that it showed twice,
+    /// A time that the clock jumped over becomes the time of the step. A time that it showed twice,
     /// because it was set back, becomes the first; so a later time of the clock is never an earlier
     /// common time, unless the clock was set back to before it began.
     pub fn common_time(&self, time: i64) -> i64 {

@@ -7,7 +7,7 @@ use message_trace::table::read_columns;
 use message_trace::{DataDir, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Returns the requests made from the `wanted` paths, by the number of the path.
+/// Returns those requests of `wanted` that were made from paths, by the number of the path.
 ///
 /// # Errors
 /// If the table of requests cannot be read.
@@ -27,11 +27,11 @@ pub fn requests_of_paths(
     Ok(found)
 }
 
-/// Returns the requests of the `wanted` root messages of `data`, by the number of the message: the
-/// first message of a path identifies its request.
+/// Returns the requests of `wanted`, from which the messages of `data` were made, by the numbers of
+/// the messages of their roots: the first message of a path identifies its request.
 ///
 /// # Errors
-/// If the table of requests or that of messages cannot be read.
+/// If one of the tables of requests and of messages cannot be read.
 pub fn requests_of_messages(
     data: &DataDir,
     wanted: &FxHashSet<i64>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! importers, on all processors         one trace after the other           one interval of time
-//!   Span -> SpanPiece --by trace--> SpanSink --join--> requests --clocks--> --by begin--> tables
+//!   Span -> SinkBatch --by trace--> SpanSink --join--> requests --clocks--> --by begin--> tables
 //! ```
 //!
 //! [`span`] is the output of an importer. [`sink`] keeps spans as bytes, partitioned by trace, in

@@ -39,7 +39,7 @@ pub struct Step {
     pub bytes_in: Option<i64>,
     /// Size of the response in bytes.
     pub bytes_out: Option<i64>,
-    /// Processor time in nanoseconds of the threads that worked for it, without that of its calls.
+    /// Processor time in nanoseconds of the threads that worked for it, without its calls.
     pub processor_ns: Option<i64>,
     /// Waits of the threads that worked for it, outside of waits for its calls.
     pub waits: Option<WaitTimes>,

@@ -20,7 +20,7 @@ use crate::tuning::paths::aggregate::BLOCK_BYTES;
 pub(crate) struct DescribedPatterns {
     /// The patterns, in the order of description, partition by partition.
     patterns: Vec<RankedPattern>,
-    /// Number of patterns before those of each partition.
+    /// Number of patterns before each partition.
     before: Vec<u32>,
     /// The pattern of each instance, as an index into all patterns.
     of_instance: Vec<u32>,
@@ -35,8 +35,8 @@ struct PatternPartition {
 
 impl DescribedPatterns {
     /// Describes the patterns of the instances in the partitions `by_shape`, and puts them into the
-    /// same partitions of `described`. `before` is the number of instances before those of each
-    /// work item; `instances` is their total.
+    /// same partitions of `described`. `before` is the number of instances before each work item;
+    /// `instances` is their total.
     pub(crate) fn describe_all(
         by_shape: &PartitionStore<'_, u8>,
         described: &PartitionStore<'_, u8>,

@@ -34,8 +34,8 @@ pub(crate) struct PatternRanking<'a> {
 
 impl<'a> PatternRanking<'a> {
     /// Numbers the `patterns`, and returns the number of each as well. `before` is the number of
-    /// patterns before those of each partition of `described`. They are partitioned into `groups`,
-    /// of at least this many `rows` each.
+    /// patterns before each partition of `described`. They are partitioned into `groups`, of at
+    /// least this many `rows` each.
     pub(crate) fn rank_patterns(
         mut patterns: Vec<RankedPattern>,
         before: &[u32],

@@ -1,6 +1,6 @@
 //! Labels of a message within a path. With its depth they are its place in the shape. By names they
-//! are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles of its
-//! two ends. Since a path may pass several servers with one role, they also contain the number of
+//! are the labels of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are the roles of its two
+//! ends. Since a path may pass several servers with one role, they also contain the number of
 //! either end within its role in this path. So two servers are distinguished from one that is
 //! passed twice, but not which ones they are.
 
@@ -12,7 +12,7 @@ use crate::paths::storage::bytes::{PathByteReader, put_number};
 /// The labels of a message within a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ShapeLabels {
-    /// The labels of its hop, as an index for `Naming::hop_name` or, by roles, `ByRole::hop_name`.
+    /// The labels of its hop, as an index for `Naming::hop_name` or, by roles, `RoleLabels::hop_name`.
     pub(crate) hop: u32,
     /// Number of other nodes with the sender's role before it in the path; 0 by names.
     pub(crate) src: u16,

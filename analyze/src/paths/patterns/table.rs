@@ -28,7 +28,7 @@ impl PathPattern {
     }
 }
 
-/// Returns the columns, with those of operations if operations are known.
+/// Returns the columns, including the ones for operations if operations are known.
 pub(crate) fn pattern_schema(with_operations: bool) -> SchemaRef {
     let delay = |name: &str, column: fn(&str, DataType) -> Field| {
         ["mean", "p50", "p99"].map(|part| column(&format!("{name}_{part}"), DataType::Float64))

@@ -1,7 +1,7 @@
 //! The path instances as calls, from which request flows are made. Each instance comes with the
 //! times of its messages, the labels of their hops, their calls, and their receivers. Row groups
-//! are read by several threads and in any order, as those of
-//! [`timed_instances`](super::timed_instances); a message needs some 50 bytes more.
+//! are read by several threads and in any order, as by [`timed_instances`](super::timed_instances);
+//! a message needs some 50 bytes more.
 
 use message_trace::table::OperationIndex;
 use message_trace::table::operations::OperationRow;
@@ -16,13 +16,13 @@ use crate::naming::{NodeFacts, facts_of_all};
 use crate::options::Options;
 use crate::paths::call_tree::CallTree;
 
-/// The tables of paths, patterns, messages and nodes, open for joint reading, and that of
+/// The tables of paths, patterns, messages and nodes, open for joint reading, and the table of
 /// operations, with its rows in memory or in a temporary file.
 pub struct CalledInstances {
     timed: TimedInstances,
     ends: MessageEnds,
     labels: HopEnds,
-    /// By label: that of the response.
+    /// By label: the label of the response.
     answers: Vec<Option<u32>>,
     nodes: Vec<NodeFacts>,
     operations: OperationIndex,

@@ -42,8 +42,8 @@ pub struct DelayStatistics {
 pub struct NodeDelays {
     /// The node's name, as in the patterns.
     pub node: String,
-    /// Whether it was traced. For an untraced node the delay is that of the node and of its network
-    /// in both directions.
+    /// Whether it was traced. For an untraced node the delay includes its network in both
+    /// directions.
     pub traced: bool,
     /// The delays, one for each message that was caused at the node.
     pub delays: DelayStatistics,

@@ -152,7 +152,7 @@ impl HopEnds {
         self.names.get(number as usize).map(String::as_str)
     }
 
-    /// Returns the index of a pattern's hop among those of all, if there is such a hop.
+    /// Returns the index of a pattern's hop among all hops, if there is such a hop.
     #[inline]
     fn hop_index(&self, pattern: i64, hop: usize) -> Option<usize> {
         let pattern = usize::try_from(pattern).ok()?;

@@ -11,7 +11,7 @@ pub enum DelayKind {
     Node,
     /// The time on the network.
     Network,
-    /// The time at an untraced sender, with that of the network to it and back.
+    /// The time at an untraced sender, including the network to it and back.
     Untraced,
     /// The time for which the sending node waits for a connection.
     Connect,

@@ -111,7 +111,7 @@ impl<'a> PathLog<'a> {
     }
 
     /// Writes the table of paths, with the number of each instance's pattern, in row groups of
-    /// about this many `rows`. `told` says whether operations are known for any message.
+    /// about this many `rows`. `told` is whether operations are known for any message.
     pub(crate) fn write_table(
         self,
         patterns: &[u32],

@@ -122,7 +122,7 @@ fn difference_range(check: &HintCheck) -> [i64; 2] {
     [difference_ns.saturating_sub(*within_ns), difference_ns.saturating_add(*within_ns)]
 }
 
-/// Compares each member's clock by its exchanges with that of the member at `base`; `None` if
+/// Compares each member's clock by its exchanges with the clock of the member at `base`; `None` if
 /// unknown, and for `base` itself.
 fn compare_members(
     base: usize,

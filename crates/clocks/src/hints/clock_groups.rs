@@ -109,7 +109,7 @@ impl ClockGroups<'_> {
     }
 }
 
-/// Solves a star of nodes around the collector: each node's clock against that of `root`, with
+/// Solves a star of nodes around the collector: each node's clock against the clock of `root`, with
 /// uncertainties for the times `spans`.
 pub(crate) fn solve_star(
     star: &ClockSamples,

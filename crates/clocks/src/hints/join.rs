@@ -59,8 +59,8 @@ pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
     }
     let found = solve_star(&star, chosen + 1, &spans);
     let against = groups[chosen].hosts.first().map(|host| clocks.hosts[*host].against.clone());
-    // Time of the offsets: that of the others' or, if no message involves the common clock, when
-    // that was first seen.
+    // Time of the offsets: the same as for the other clocks or, if no message involves the common
+    // clock, when that was first seen.
     let root = groups[chosen].hosts.iter().copied().find(|host| grouped.is_root(*host));
     let at = root.map_or(0, |root| {
         let facts = &grouped.hosts[root];

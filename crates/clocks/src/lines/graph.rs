@@ -92,7 +92,7 @@ impl ClockRate {
 }
 
 impl ClockGraph {
-    /// Builds the graph of `pieces` (those of each clock) and `pairs`. `origin` is a time of the
+    /// Builds the graph of the `pieces` of each clock and of `pairs`. `origin` is a time of the
     /// reference clock.
     pub(crate) fn new(
         pairs: &[ClockPair],

@@ -199,8 +199,7 @@ impl EndpointTexts {
 
 /// Returns the column of the protocols; its dictionary contains all of them.
 fn protocol_array(rows: impl Iterator<Item = TransportProtocol>) -> ArrayRef {
-    // The discriminants of the protocols are in the order of their declaration, which is that of
-    // `ALL`.
+    // The discriminants of the protocols are in the order of their declaration, as is `ALL`.
     let keys: Int32Array = rows.map(|protocol| Some(protocol as i32)).collect();
     let names = StringArray::from_iter_values(TransportProtocol::ALL.map(TransportProtocol::name));
     columns::keyed_array(keys, names)

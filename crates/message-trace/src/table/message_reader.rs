@@ -231,8 +231,8 @@ impl MessageReader {
         self.rows
     }
 
-    /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`,
-    /// or the remaining ones.
+    /// Appends the next messages to `trace`, which must have the nodes [`MessageReader::nodes`]:
+    /// `most`, or the remaining ones.
     ///
     /// # Errors
     /// If the table cannot be read.

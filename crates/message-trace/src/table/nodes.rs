@@ -37,7 +37,7 @@ impl NodeList {
     }
 
     /// Writes the table of all `nodes` to `path`; one batch of them is in memory at a time. The
-    /// table equals that of [`NodeList::write`].
+    /// table is the same as by [`NodeList::write`].
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -114,8 +114,7 @@ impl MessageTrace {
         self.connects.get(row).and_then(|_| self.message(row).connect_span())
     }
 
-    /// The number of the call id of row `row` among those of this trace, for passes that only
-    /// compare ids.
+    /// The number of the call id of row `row` in this trace, for passes that only compare ids.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].

@@ -45,7 +45,7 @@ pub struct JoinSummary {
     pub duplicates: u64,
     /// Reports of spans that were merged with others of the same span.
     pub parts: u64,
-    /// Spans that were each other's parents, or whose depth skips one.
+    /// Spans that were each other's parents, or have a depth that skips one.
     pub broken: u64,
     /// Spans that were left out because their trace exceeds the limit of memory.
     pub crowded_out: u64,
@@ -427,7 +427,7 @@ fn write_requests(
     Ok(torn.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Bytes before those of a request: its begin, and its length.
+/// Bytes before a request: its begin, and its length.
 const FRAME_BYTES: usize = 16;
 
 /// Takes the first request from `bytes`, with its begin.

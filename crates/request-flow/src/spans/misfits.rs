@@ -7,7 +7,7 @@ pub(super) struct SpanMisfits {
     pub(super) duplicates: u64,
     /// Reports of spans that were merged with others of the same span.
     pub(super) parts: u64,
-    /// Spans that were each other's parents, or whose depth skips one.
+    /// Spans that were each other's parents, or have a depth that skips one.
     pub(super) broken: u64,
     /// Spans that were left out because their trace has too many.
     pub(super) crowded_out: u64,

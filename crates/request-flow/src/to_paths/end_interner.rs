@@ -1,5 +1,5 @@
 //! Interner of nodes, endpoints and flows of messages: each group of requests has its own numbers,
-//! and those of all groups are merged.
+//! and the values of all groups are merged.
 
 use std::hash::Hash;
 
@@ -58,7 +58,7 @@ impl Default for EndInterner {
     }
 }
 
-/// The numbers of one group's values among those of all.
+/// The numbers of one group's values among the values of all groups.
 pub(super) struct EndNumbers {
     nodes: Vec<u32>,
     endpoints: Vec<u32>,

@@ -138,7 +138,7 @@ impl MessageCauses {
 /// The texts of a group of messages.
 struct GroupTexts<'a> {
     endpoints: &'a [String],
-    /// The concatenated call ids, and the end of that of each row.
+    /// The concatenated call ids, and where the id of each row ends.
     calls: String,
     ends: Vec<u32>,
 }
@@ -179,7 +179,7 @@ mod tests {
     use super::super::message_record::{NIL, NO_THREAD};
     use super::*;
 
-    /// A message at this time, with its number and that of its cause within its group.
+    /// A message at this time, with its number and the number of its cause within its group.
     fn record(time: i64, made: u64, cause: u64) -> MessageRecord {
         MessageRecord {
             sent: time,

@@ -5,7 +5,7 @@
 //!          1\                        /4
 //! step       |----------------------|               2 a child's call, caused by 1
 //!               2\     /3   ...                     3 its response, caused by the messages below
-//! child            |--|                             4 the response, caused by 3, the last before it
+//! child            |--|                             4 the response, caused by 3, the latest one
 //! ```
 
 mod nodes;

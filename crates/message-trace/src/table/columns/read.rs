@@ -212,7 +212,7 @@ impl<'batch> BatchColumns<'batch> {
             .collect())
     }
 
-    /// Reads a column of names with values, as `named_texts_column` makes it: the names and values
+    /// Reads a column of names with values, as `named_texts_array` makes it: the names and values
     /// of all rows in sequence, and the end of each row.
     ///
     /// # Errors
