@@ -1,5 +1,5 @@
-//! Wall clocks, as clock hints need them: that of this machine and, for tests, one that is wrong on
-//! purpose in the same way as that of the programs recorded here.
+//! Wall clocks for clock hints: the clock of this machine and, for tests, a clock with a deliberate
+//! error, the same as in the programs that are recorded here.
 
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,14 +21,15 @@ pub fn unix_nanoseconds() -> i64 {
 pub struct HostClock {
     /// Nanoseconds that the clock is ahead when `CLOCK_MONOTONIC` is 0.
     offset: i64,
-    /// Parts per million that it is faster.
+    /// Parts per million by which the clock runs fast.
     skew: i64,
-    /// Times of `CLOCK_MONOTONIC` at which the clock is set, and by how much, in nanoseconds.
+    /// Times of `CLOCK_MONOTONIC` at which the clock is set, and the size of each step, in
+    /// nanoseconds.
     steps: Vec<(i64, i64)>,
 }
 
 impl HostClock {
-    /// The machine's own clock, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
+    /// The machine's own clock, unless `SOCKCAP_TEST_CLOCK` gives its error (docs/capture.md).
     pub(crate) fn from_environment() -> HostClock {
         env::var("SOCKCAP_TEST_CLOCK")
             .ok()
@@ -36,7 +37,7 @@ impl HostClock {
             .unwrap_or_default()
     }
 
-    /// Clock of a value of `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
+    /// Parses a value of `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
     fn parse(text: &str) -> Option<HostClock> {
         let mut parts = text.split(',');
         let offset = parts.next()?.parse().ok()?;
@@ -48,7 +49,7 @@ impl HostClock {
         Some(HostClock { offset, skew, steps: parts.map(step).collect::<Option<_>>()? })
     }
 
-    /// Nanoseconds since the Unix epoch, as this clock has it.
+    /// Nanoseconds since the Unix epoch by this clock.
     pub fn unix_nanoseconds(&self) -> i64 {
         if *self == HostClock::default() {
             return unix_nanoseconds();

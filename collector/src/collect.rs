@@ -1,10 +1,10 @@
-//! The gathering side: listens, gives every connection a thread of its own, and keeps what they
-//! bring in one data directory.
+//! The collector: listens, gives every connection a thread of its own, and stores all received logs
+//! in one data directory.
 //!
-//! `admission` decides how many connections may wait to say whose they are, `session` is a
-//! connection from its first byte to its last, `store` one host's files, `seats` sees to it that a
-//! host has one connection at a time, `sender` notes whose key was shown, `hints` keeps times,
-//! `event` is what all of them tell.
+//! `admission` limits the connections that have not identified themselves, `session` is a
+//! connection from its first byte to its last, `store` holds the files of one host, `host_slots`
+//! allows one connection per host, `sender` records the key of a sender, `hints` stores time
+//! exchanges, and `event` has the events that all of them report.
 
 mod admission;
 mod deadlines;
@@ -54,11 +54,11 @@ pub struct CollectOptions {
     pub revoked: Option<Arc<RevocationWatcher>>,
     /// Limits of each host.
     pub limits: HostLimits,
-    /// Times that connections are waited for.
+    /// Deadlines for the peers of connections.
     pub deadlines: Deadlines,
 }
 
-/// Error that ends a collector before it began.
+/// Error that ends a collector before it has begun.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A file of the data directory could not be read or written.
@@ -73,8 +73,8 @@ pub enum CollectError {
 /// frames and returns.
 ///
 /// # Errors
-/// When the data directory cannot be used. Later failures concern single connections, and `events`
-/// hears of it.
+/// When the data directory cannot be used. Later failures concern single connections, which are
+/// reported to `events`.
 pub fn run_collector(
     options: &CollectOptions,
     listener: &TcpListener,
@@ -89,7 +89,7 @@ pub fn run_collector(
     hosts.create_dir_all().map_err(file(&hosts))?;
     let name = hosts.join(".store");
     let (store, _lock) = store_id(&name).map_err(file(&name))?;
-    // The directories above the files must be durable, too.
+    // The directories above the files must also be durable.
     let above =
         options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     let above = above.map(DataPath::trusted);
@@ -130,7 +130,8 @@ pub fn run_collector(
                 AcceptOutcome::Nothing => continue,
                 AcceptOutcome::Failed(error) => {
                     events.on_event(&CollectEvent::NotAccepted { error: &error });
-                    // A connection that has said nothing gives its descriptors to the next one.
+                    // A connection that has not identified itself gives up its descriptors to the
+                    // next one.
                     admission.evict_unidentified();
                     std::thread::sleep(NO_DESCRIPTORS_PAUSE);
                     continue;
@@ -168,7 +169,7 @@ pub fn run_collector(
     })
 }
 
-/// Ends the connections of hosts whose keys were revoked since this was last called.
+/// Ends the connections of hosts whose keys were revoked since the last call.
 fn poll_revocations(shared: &SharedState<'_>) {
     let Some(revoked) = &shared.revoked else { return };
     match revoked.reload_if_changed() {
@@ -187,7 +188,7 @@ fn poll_revocations(shared: &SharedState<'_>) {
     }
 }
 
-/// Answers a stream of frames as that of a host that was let in, for fuzzing.
+/// Answers a stream of frames like those of an admitted host, for fuzzing.
 pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: HostLimits) {
     struct SilentListener;
     impl CollectListener for SilentListener {
@@ -207,16 +208,16 @@ pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: HostLi
     session::answer_all(bytes, &shared, host);
 }
 
-/// What came of accepting a connection.
+/// Outcome of accepting a connection.
 enum AcceptOutcome {
     Connection(TcpStream, SocketAddr),
-    /// There was none for a while, or it was gone before it could be accepted.
+    /// No connection came for a while, or it was closed before it could be accepted.
     Nothing,
-    /// It could not be accepted.
+    /// The connection could not be accepted.
     Failed(io::Error),
 }
 
-/// Next connection.
+/// Accepts the next connection.
 fn accept_connection(listener: &TcpListener) -> io::Result<AcceptOutcome> {
     match listener.accept() {
         Ok((stream, peer)) => return Ok(AcceptOutcome::Connection(stream, peer)),
@@ -225,7 +226,8 @@ fn accept_connection(listener: &TcpListener) -> io::Result<AcceptOutcome> {
             io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::Interrupted => return Ok(AcceptOutcome::Nothing),
-            // Out of descriptors or memory: open connections go on, and this is tried again.
+            // Out of descriptors or memory: open connections continue, and accepting is tried
+            // again.
             _ => return Ok(AcceptOutcome::Failed(error)),
         },
     }
@@ -236,8 +238,8 @@ fn accept_connection(listener: &TcpListener) -> io::Result<AcceptOutcome> {
     }
 }
 
-/// Random name of this collection, made when it is begun: shippers that know it need not ask again
-/// what the collector has. With it comes the lock that keeps a second collector out.
+/// Random name of this collection, made when it is created: shippers that know it need not query
+/// the collector's files again. Returned with the lock that keeps a second collector out.
 fn store_id(path: &DataPath) -> io::Result<(u128, File)> {
     let mut file = path.open_or_make(0o600)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)

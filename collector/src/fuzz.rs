@@ -1,6 +1,6 @@
-//! Both readers of the wire on any bytes: what fuzzing and property tests run. It panics where they
-//! break their word, which is to refuse what is no message, and to keep within a host's directory
-//! whatever a shipper asks for.
+//! Fuzzing and property tests of both readers of the wire on arbitrary bytes. The entry point
+//! panics if a reader breaks its contract: to refuse what is not a message, and to stay within a
+//! host's directory whatever a shipper requests.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use message_trace::{DataDir, DataPath, DirectoryEntry};
 use crate::collect::{self, HostLimits};
 use crate::wire::{self, FrameReader};
 
-/// Limits of a host: low, so that both are met.
+/// Limits of a host, low enough that both are reached.
 const LIMITS: HostLimits = HostLimits { bytes: 1 << 20, files: 4 };
 
-/// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with
-/// `root` as the data directory; and each frame as an answer, as a shipper does. The directory is
-/// emptied before.
+/// Reads `bytes` as a stream of frames, as the collector does for an admitted shipper, with `root`
+/// as the data directory; and each frame as an answer, as a shipper does. The directory is emptied
+/// first.
 pub fn wire(bytes: &[u8], root: &Path) {
     let data = DataDir::new(root);
     let host = data.hosts_dir().join("web-1");
@@ -29,7 +29,7 @@ pub fn wire(bytes: &[u8], root: &Path) {
             assert_eq!(wire::decode_answer(again.get(4..).unwrap_or(&[])).ok(), Some(answer));
         }
     }
-    // Nothing but the host's directory was made, and nothing in it but files.
+    // Only the host's directory was created, and only files in it.
 
     assert!(
         [data.root_path().clone(), data.hosts_dir()]
@@ -90,7 +90,7 @@ mod tests {
         requests.iter().map(|(request, bytes)| encode_frame_with(request, bytes).unwrap()).collect()
     }
 
-    /// Where `scripts/fuzz` wants it, the dialog becomes a seed of its target.
+    /// Writes the dialog as a seed for the fuzz target if `scripts/fuzz` asks for it.
     #[test]
     fn seeds_for_fuzzing() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Identity of a log: (boot, process, start), whatever its file is called. Both sides tell a host's
-//! files apart by it. So a renamed file is continued, and another file under an old name does not
+//! Identity of a log: (boot, process, start), whatever its file is called. Both sides identify a
+//! host's files by it. So a renamed file is continued, and another file under an old name does not
 //! overwrite the first.
 
 use std::fs::File;
@@ -20,17 +20,17 @@ pub struct LogIdentity {
     pub boot: [u8; 16],
     /// The process.
     pub pid: u32,
-    /// Beginning of the log, in ticks of its clock.
+    /// Start of the log, in ticks of its clock.
     pub ticks: u64,
-    /// Beginning of the log, in nanoseconds since the Unix epoch.
+    /// Start of the log, in nanoseconds since the Unix epoch.
     pub start: i64,
-    /// A checksum of the file's name for logs that were imported, which may share all of the above;
-    /// 0 otherwise.
+    /// A checksum of the file's name for imported logs, which may share all other fields; 0
+    /// otherwise.
     pub name: u64,
 }
 
 impl LogIdentity {
-    /// The identity of the log called `name` with this header.
+    /// Identity of the log called `name` with this header.
     pub fn from_header(name: &str, header: &LogHeader) -> LogIdentity {
         let recorded = [source::LIBRARY, source::SWITCHES].contains(&header.source);
         LogIdentity {
@@ -49,7 +49,7 @@ impl LogIdentity {
     /// The identity and the header of an open file called `name`.
     ///
     /// # Errors
-    /// When it cannot be read or is no log (any more, or yet).
+    /// Fails if the file cannot be read or is not a log (any more, or yet).
     pub fn read_identity(name: &str, file: &File) -> Result<(LogIdentity, LogHeader), OpenError> {
         let path = Path::new(name);
         let mut page = vec![0; HEADER_BYTES];

@@ -1,16 +1,16 @@
-//! The keys by which a collector and its hosts know each other: a private authority, made once by
-//! whoever runs the experiment, and one file for each machine. Nothing here is known to anybody
-//! else: a certificate of a public authority opens nothing.
+//! Keys by which a collector and its hosts authenticate each other: a private authority, created
+//! once by the person who runs the experiment, and one file for each machine. Certificates of
+//! public authorities are not accepted.
 //!
-//! | file | who holds it | what it can do |
+//! | file | owner | permits |
 //! |---|---|---|
-//! | `authority.pem` | whoever runs the experiment, on neither end | make keys for machines |
-//! | `collector.pem` | the collector | gather what hosts send |
-//! | `NAME.pem` | the host NAME | send logs under that name |
+//! | `authority.pem` | the person who runs the experiment, on neither end | making keys |
+//! | `collector.pem` | the collector | gathering what hosts send |
+//! | `NAME.pem` | the host NAME | sending logs under that name |
 //!
 //! A host's certificate is for clients only and the collector's for servers only, so no host can
-//! pose as the collector. A key that was lost to somebody is revoked by a list that the authority
-//! signs (`revoked`, `issued`); `docs/keys.md` says what to do.
+//! pose as the collector. A key that was leaked is revoked by a list that the authority signs
+//! (`revoked`, `issued`); `docs/keys.md` has the steps.
 
 mod authority;
 mod bundle;
@@ -32,7 +32,7 @@ pub(crate) use certificate::{COLLECTOR, check_host_names, dns_names as certifica
 #[cfg(test)]
 mod tests;
 
-/// The issuer that an authority's key makes, for certificates that [`Authority`] would not make.
+/// Issuer of an authority's key, for certificates that [`Authority`] would not make.
 #[cfg(test)]
 pub(crate) fn issuer_for_tests(key: &rcgen::KeyPair) -> rcgen::Issuer<'static, &rcgen::KeyPair> {
     rcgen::Issuer::new(authority::authority_params(key).unwrap(), key)

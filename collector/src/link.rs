@@ -1,4 +1,4 @@
-//! One connection, TLS or plain, over a socket with a deadline.
+//! Connection with or without TLS, over a socket with a deadline.
 
 mod socket;
 
@@ -19,23 +19,23 @@ pub use socket::{DeadlineSocket, StopFlag};
 pub enum WireLink {
     /// Without TLS.
     Plain(DeadlineSocket),
-    /// As the side that listens.
+    /// The listening side.
     Server(Box<StreamOwned<ServerConnection, DeadlineSocket>>),
-    /// As the side that connects.
+    /// The connecting side.
     Client(Box<StreamOwned<ClientConnection, DeadlineSocket>>),
 }
 
 impl WireLink {
-    /// Makes the connecting side; the handshake is over when this returns.
+    /// Makes the connecting side and completes the handshake.
     ///
     /// # Errors
-    /// When the other side is not who it has to be, refuses this one, or is not done by the
-    /// deadline.
+    /// Fails if the other side is not the expected one, refuses this one, or has not finished by
+    /// the deadline.
     pub fn connect(
         socket: DeadlineSocket,
         mut connection: ClientConnection,
     ) -> io::Result<WireLink> {
-        // The buffer is bounded by what is written: one frame at a time.
+        // The buffer is bounded by the writes: one frame at a time.
         connection.set_buffer_limit(None);
         let mut stream = StreamOwned::new(connection, socket);
         while stream.conn.is_handshaking() {
@@ -44,10 +44,10 @@ impl WireLink {
         Ok(WireLink::Client(Box::new(stream)))
     }
 
-    /// Makes the listening side; the handshake is over when this returns.
+    /// Makes the listening side and completes the handshake.
     ///
     /// # Errors
-    /// As for [`client`](WireLink::connect).
+    /// Fails as [`connect`](WireLink::connect) does.
     pub fn accept(socket: DeadlineSocket, config: Arc<ServerConfig>) -> io::Result<WireLink> {
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
         let mut stream = StreamOwned::new(connection, socket);
@@ -80,7 +80,7 @@ impl WireLink {
         certificates.unwrap_or(&[])
     }
 
-    /// The socket under it, for its deadline and its counts.
+    /// The underlying socket, for its deadline and its counts.
     pub fn socket(&mut self) -> &mut DeadlineSocket {
         match self {
             WireLink::Plain(socket) => socket,
@@ -89,7 +89,7 @@ impl WireLink {
         }
     }
 
-    /// Says that nothing more is sent, where it can still be said.
+    /// Announces the end of the connection, if the peer can still be reached.
     pub fn close(&mut self) {
         self.socket().set_deadline(Duration::from_secs(1));
         match self {
@@ -97,7 +97,7 @@ impl WireLink {
             WireLink::Server(stream) => stream.conn.send_close_notify(),
             WireLink::Client(stream) => stream.conn.send_close_notify(),
         }
-        // A side that is gone need not be told.
+        // A peer that is gone needs no announcement.
         let _ = self.flush();
         self.socket().drain_and_close();
     }

@@ -1,7 +1,8 @@
-//! A collector's figures, for Prometheus and for the table that `sockcap collect` prints. Sessions
-//! tell what happened; the figures of a host stay when it has gone, so that a silent host is seen.
+//! Figures of a collector, for Prometheus and for the table that `sockcap collect` prints. Sessions
+//! report what happened; the figures of a host stay after it disconnects, so that a silent host is
+//! noticed.
 //!
-//! `text` writes them as Prometheus reads them, `http` serves that.
+//! `text` renders them for Prometheus, `http` serves them.
 
 mod figures;
 mod http;
@@ -30,9 +31,9 @@ struct MetricsState {
 }
 
 impl CollectorMetrics {
-    /// Figures of a collector that gives each host `quota` bytes of disk. The causes for which
-    /// connections are refused and the shortages are named beforehand: a count that is there from
-    /// the beginning shows its first increase.
+    /// Figures of a collector that gives each host `quota` bytes of disk. The causes of refusals
+    /// and the shortages are named beforehand: a count that exists from the beginning shows its
+    /// first increase.
     pub fn new(
         quota: Option<u64>,
         causes: &[&'static str],
@@ -50,7 +51,7 @@ impl CollectorMetrics {
         }
     }
 
-    /// A host was let in.
+    /// Records that a host was admitted.
     pub fn host_connected(&self, host: &str) {
         let mut state = self.lock_state();
         state.totals.connections = state.totals.connections.saturating_add(1);
@@ -59,7 +60,7 @@ impl CollectorMetrics {
         });
     }
 
-    /// A connection of a host that was let in has ended.
+    /// Records that a connection of an admitted host has ended.
     pub fn host_disconnected(&self, host: &str) {
         let mut state = self.lock_state();
         state.totals.connections = state.totals.connections.saturating_sub(1);
@@ -68,16 +69,16 @@ impl CollectorMetrics {
         });
     }
 
-    /// Sets what a host has here, in files and bytes of disk.
+    /// Sets the files and bytes of disk that a host uses here.
     pub fn set_stored(&self, host: &str, files: u64, used: u64) {
         self.update_host(&mut self.lock_state(), host, |figures| {
             (figures.files, figures.used) = (files, used)
         });
     }
 
-    /// A host was told at `now` (nanoseconds since the Unix epoch) that `stored` more bytes of its
-    /// files are on the disk, which took `received` bytes on the wire; it says that it has `left`
-    /// more to send.
+    /// Records an acknowledgement at `now` (nanoseconds since the Unix epoch): `stored` more bytes
+    /// of the host's files are on the disk, which took `received` bytes on the wire, and the host
+    /// has `left` more to send.
     pub fn record_acknowledged(&self, host: &str, now: i64, stored: u64, received: u64, left: u64) {
         self.update_host(&mut self.lock_state(), host, |figures| {
             figures.acknowledged = Some(now);
@@ -87,43 +88,43 @@ impl CollectorMetrics {
         });
     }
 
-    /// Something could not be stored, for this shortage.
+    /// Records that something could not be stored because of this shortage.
     pub fn record_not_stored(&self, shortage: &'static str) {
         let count = &mut self.lock_state().totals.not_stored;
         count.entry(shortage).and_modify(|count| *count = count.saturating_add(1)).or_insert(1);
     }
 
-    /// A log names another host than the one that sends it.
+    /// Records a log that names another host than its sender.
     pub fn record_misnamed(&self) {
         let count = &mut self.lock_state().totals.misnamed;
         *count = count.saturating_add(1);
     }
 
-    /// Times were exchanged: how far the host's clock is ahead, and how long the exchange took, in
-    /// nanoseconds.
+    /// Records a time exchange: how far the host's clock is ahead, and how long the exchange took,
+    /// in nanoseconds.
     pub fn record_clock(&self, host: &str, offset: i64, round_trip: i64) {
         self.update_host(&mut self.lock_state(), host, |figures| {
             (figures.clock_offset, figures.round_trip) = (Some(offset), Some(round_trip));
         });
     }
 
-    /// A connection was refused, or ended for what the other side did.
+    /// Records that a connection was refused, or ended because of what the other side did.
     pub fn record_refused(&self, cause: &'static str) {
         let count = &mut self.lock_state().totals.refused;
         count.entry(cause).and_modify(|count| *count = count.saturating_add(1)).or_insert(1);
     }
 
-    /// The figures of all hosts that have ever been let in, by name.
+    /// Figures of all hosts that were ever admitted, by name.
     pub fn host_figures(&self) -> Vec<HostFigures> {
         self.lock_state().hosts.values().cloned().collect()
     }
 
-    /// The figures of the whole.
+    /// Figures of the collector as a whole.
     pub fn totals(&self) -> CollectorTotals {
         self.lock_state().totals.clone()
     }
 
-    /// All figures as Prometheus reads them ([`http`] says under which type).
+    /// All figures in Prometheus' text format ([`http`] has its media type).
     pub fn render_text(&self) -> String {
         let (hosts, totals) = {
             let state = self.lock_state();

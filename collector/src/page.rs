@@ -1,18 +1,18 @@
-//! Pages: the units that are compared and sent. A log is not only appended to: its header and the
-//! chunks that threads write to change in place, and what the traced process stores through a
-//! mapping leaves no trace in the file's times. So a file is looked at in pages of 4 KiB, the size
-//! of a log's chunks, each known by a checksum of its content.
+//! Pages: the units of comparison and transfer. A log is not only appended to: its header and the
+//! chunks to which threads write change in place, and stores of the traced process through a
+//! mapping do not change the file's times. So a file is examined in pages of 4 KiB, the size of a
+//! log's chunks, each identified by a checksum of its content.
 
 use twox_hash::XxHash3_64;
 
 /// The size of a page in bytes; the last one of a file may be shorter.
 pub(crate) const PAGE: usize = 4096;
 
-/// Checksum of a page: XXH3 of 64 bits, over the page filled up with zeros to [`PAGE`] bytes. A
-/// page of zeros has the checksum 0, and so have holes in a file and pages that are not there.
+/// Checksum of a page: XXH3 of 64 bits, over the page padded with zeros to [`PAGE`] bytes. A page
+/// of zeros has the checksum 0, and so do holes in a file and missing pages.
 ///
 /// A changed page goes unnoticed once in 2^64 times. Checksums guard against accidents only: a host
-/// is believed about its own files anyway.
+/// is trusted about its own files anyway.
 pub(crate) fn page_checksum(page: &[u8]) -> u64 {
     if is_zero(page) {
         return 0;
@@ -30,8 +30,8 @@ pub(crate) fn page_checksum(page: &[u8]) -> u64 {
 
 /// Whether all bytes are zero.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
-    // The first word decides nearly always; the rest is compared with itself shifted by it, as fast
-    // as memory.
+    // The first word nearly always decides; the rest is compared with itself shifted by it, at the
+    // speed of memory.
     let head = bytes.len().min(16);
     bytes[..head].iter().all(|byte| *byte == 0) && bytes[head..] == bytes[..bytes.len() - head]
 }

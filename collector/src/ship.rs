@@ -1,10 +1,10 @@
-//! The host's side: follows the logs of one host and sends what is committed, over connections that
+//! The shipper: follows the logs of one host and sends the committed data, over connections that
 //! come and go.
 //!
-//! Two stages with bounded queues between them: `scan` finds what the collector does not have
-//! (`files`, `tracked`, `writers`) and compresses it, `dialog` writes it to the connection (`rate`)
-//! and reads the answers; `outgoing` stands between them and knows what was acknowledged. Nothing
-//! is kept but in memory: a shipper that restarts asks the collector.
+//! Two stages with bounded queues between them: `scan` finds the data that the collector does not
+//! have (`files`, `tracked`, `writers`) and compresses it, `dialog` writes it to the connection
+//! (`rate`) and reads the answers; `outgoing` is between them and tracks acknowledgements. All
+//! state is in memory: a shipper that restarts queries the collector.
 
 mod dialog;
 mod event;
@@ -31,10 +31,10 @@ use crate::tuning::{RETRY_PAUSES, STOP_GRACE};
 use pause::pause_unless_stopped;
 use shipper::{ConnectionOutcome, Shipper};
 
-/// Sends until all is sent, or, where it follows, until `stop` is set.
+/// Sends until everything is sent, or, if it follows the logs, until `stop` is set.
 ///
 /// # Errors
-/// When a file cannot be read; and unless it follows, when the collector cannot be reached for
+/// Fails if a file cannot be read; and unless it follows, if the collector cannot be reached for
 /// long, or refuses.
 pub fn run_shipper(
     options: &ShipOptions,
@@ -51,7 +51,7 @@ pub fn run_shipper(
     })
 }
 
-/// Sets `abort` some time after `stop`, unless it is `over` before.
+/// Sets `abort` some time after `stop`, unless `over` is set before.
 fn abort_after_stop(stop: &StopFlag, abort: &StopFlag, over: &StopFlag) {
     let mut stopped: Option<Instant> = None;
     while !over.load(Relaxed) {
@@ -62,7 +62,7 @@ fn abort_after_stop(stop: &StopFlag, abort: &StopFlag, over: &StopFlag) {
     }
 }
 
-/// Makes connection after connection.
+/// Makes one connection after another.
 fn run_connections(
     shipper: &mut Shipper<'_>,
     options: &ShipOptions,

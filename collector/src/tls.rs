@@ -1,6 +1,5 @@
 //! TLS between hosts and collector: version 1.3 only, certificates of one private authority on both
-//! sides, and nothing remembered from one connection to the next, so that every connection shows
-//! its certificate.
+//! sides, and no resumption, so that every connection shows its certificate.
 
 mod verifier;
 
@@ -20,7 +19,7 @@ use crate::keys::COLLECTOR;
 use crate::keys::{self, KeyBundle, KeyRole, RevocationWatcher};
 use verifier::HostCertificateVerifier;
 
-/// Word of [`refusal_reason`] for a certificate that was revoked.
+/// Result of [`refusal_reason`] for a revoked certificate.
 pub(crate) const REVOKED: &str = "certificate revoked";
 
 /// Error of a configuration or of a peer's certificate.
@@ -45,19 +44,19 @@ pub enum TlsError {
     NoHost(String),
 }
 
-/// Configuration of a collector: everybody has to show a certificate of its authority.
+/// Configuration of a collector: every peer has to show a certificate of its authority.
 ///
 /// # Errors
-/// The key is not a collector's, or cannot be used.
+/// Fails if the key is not a collector's, or cannot be used.
 pub fn server_config(bundle: &KeyBundle) -> Result<Arc<ServerConfig>, TlsError> {
     server_config_with(bundle, None)
 }
 
-/// Configuration of a collector, as [`server_config`], that also refuses certificates on the list
+/// Configuration of a collector, like [`server_config`], that also refuses certificates on the list
 /// of revoked ones.
 ///
 /// # Errors
-/// As [`server_config`].
+/// Fails as [`server_config`] does.
 pub fn server_config_with(
     bundle: &KeyBundle,
     revoked: Option<&Arc<RevocationWatcher>>,
@@ -78,17 +77,17 @@ pub fn server_config_with(
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![bundle.certificate.clone()], bundle.key.clone_key())?;
-    // A resumed session shows no certificate, so a certificate that has expired meanwhile would
-    // still be accepted.
+    // A resumed session shows no certificate, so one that has since expired would still be
+    // accepted.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(Arc::new(config))
 }
 
-/// Configuration of a shipper; [`connect_client`] makes connections of it.
+/// Configuration of a shipper, for connections by [`connect_client`].
 ///
 /// # Errors
-/// The key is not a host's, or cannot be used.
+/// Fails if the key is not a host's, or cannot be used.
 pub fn client_config(bundle: &KeyBundle) -> Result<Arc<ClientConfig>, TlsError> {
     if bundle.role() != KeyRole::Host {
         return Err(TlsError::Role { has: "the collector's key".to_owned(), needs: "a host's" });
@@ -104,18 +103,18 @@ pub fn client_config(bundle: &KeyBundle) -> Result<Arc<ClientConfig>, TlsError> 
 /// Shipper's end of a connection; it accepts only the authority's collector at the other end.
 ///
 /// # Errors
-/// rustls cannot make it.
+/// Fails if rustls cannot make it.
 pub fn connect_client(config: Arc<ClientConfig>) -> Result<ClientConnection, TlsError> {
     let name = DnsName::try_from_str(COLLECTOR)
         .map_err(|_| rustls::Error::General(COLLECTOR.to_owned()))?;
     Ok(ClientConnection::new(config, ServerName::DnsName(name))?)
 }
 
-/// The names under which a peer may send, by the certificates it has shown
-/// (`peer_certificates` of a connection whose handshake is done).
+/// Names under which a peer may send, by the certificates that it has shown (`peer_certificates` of
+/// a connection after its handshake).
 ///
 /// # Errors
-/// There is no certificate, or it has a name that no host may have.
+/// Fails if there is no certificate, or it has a name that no host may have.
 pub(crate) fn host_names_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, TlsError> {
     let no_host = |why: &dyn std::fmt::Display| TlsError::NoHost(why.to_string());
     let first = certificates.first().ok_or_else(|| no_host(&"none was shown"))?;
@@ -155,7 +154,7 @@ pub(crate) fn refusal_reason(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// Complaint of the other side about us.
+/// Reason why the other side refused our certificate.
 fn refused_by_peer(alert: AlertDescription) -> &'static str {
     match alert {
         AlertDescription::CertificateExpired => "our certificate has expired, or is not yet valid",
@@ -176,7 +175,7 @@ fn crypto_provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Store of the one authority that is trusted.
+/// Store with the one trusted authority.
 fn trusted_roots(bundle: &KeyBundle) -> Result<Arc<RootCertStore>, TlsError> {
     let mut roots = RootCertStore::empty();
     roots.add(bundle.authority.clone())?;

@@ -1,7 +1,7 @@
 //! Protocol on the wire, version 1: `docs/wire-format.md` in code. `message` has the messages,
-//! `frames` cuts the stream into them. A shipper asks and tells, the collector answers, in the
-//! order in which it was asked: neither ever waits for something that the other does not know it
-//! has to send.
+//! `frames` cuts the stream into them. A shipper sends requests and statements, the collector
+//! answers in the order of the requests: neither ever waits for a message that the other does not
+//! know it has to send.
 
 mod frames;
 mod message;
@@ -14,14 +14,14 @@ pub use message::{CollectorAnswer, ShipperRequest, StorageShortage, TimeExchange
 
 /// The version of this protocol. A collector refuses every other.
 pub const VERSION: u32 = 1;
-/// Maximum size of a frame behind its length, in bytes.
+/// Maximum size of a frame without its length prefix, in bytes.
 pub const FRAME_LIMIT: usize = 320 << 10;
-/// Maximum size of the first frame of a shipper behind its length, in bytes: whoever has not said
-/// yet who it is has no more memory than that.
+/// Maximum size of the first frame of a shipper without its length prefix, in bytes: a peer that
+/// has not identified itself gets no more memory than that.
 pub(crate) const GREETING_LIMIT: usize = 1 << 10;
 /// Maximum size of one [`ShipperRequest::Extent`] before compression, in bytes.
 pub const EXTENT_LIMIT: usize = 256 << 10;
-/// Maximum number of pages whose checksums a shipper asks for at once.
+/// Maximum number of pages in one query for checksums.
 pub const ASK_LIMIT: u32 = 32 << 10;
 /// Maximum number of [`ShipperRequest::Flush`] without an answer.
 pub(crate) const FLUSHES: usize = 4;

@@ -1,7 +1,7 @@
-//! Whether anybody still writes to a log. The header says when a process ended, but not when it was
-//! killed. The kernel knows: it grants a lease on a file only while nobody has it open for writing,
-//! and a mapping counts as open. Where leases do not know of mappings, the process itself is looked
-//! for, if process ids mean here what they meant where the log was written.
+//! Detection of writers of a log. The header states when a process ended, but not when it was
+//! killed. The kernel knows: it grants a lease on a file only while no process has it open for
+//! writing, and a mapping counts as open. If leases do not cover mappings, the process itself is
+//! looked for, provided that process ids here mean the same as where the log was written.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -14,8 +14,8 @@ use rustix::process::{Pid, test_kill_process};
 use socket_log::LogHeader;
 use socket_log::layout::source;
 
-/// File systems whose leases are known to know of mappings. On overlayfs, for one, a mapping is of
-/// the file below, and a lease would be granted.
+/// File systems with leases that are known to cover mappings. On overlayfs, for one, a mapping is
+/// of the underlying file, and a lease would be granted.
 const KNOWN: [i64; 5] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // xfs
@@ -24,17 +24,17 @@ const KNOWN: [i64; 5] = [
     0xf2f5_2010, // f2fs
 ];
 
-/// Whether nobody has the file open for writing or mapped: `true` if so, `false` if somebody has,
-/// `None` where the system does not tell.
+/// Whether no process has the file open for writing or mapped: `true` if so, `false` if some
+/// process has, `None` if the system does not tell.
 pub fn has_no_writer(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
         return None;
     }
-    // Whoever opens the file for writing while the lease lasts makes the kernel tell us by a
+    // An attempt to open the file for writing while the lease lasts makes the kernel send us a
     // signal.
     static IGNORED: Once = Once::new();
-    // SAFETY: to ignore a signal runs no code of ours.
+    // SAFETY: ignoring a signal runs no code of ours.
     IGNORED.call_once(|| unsafe {
         libc::signal(libc::SIGIO, libc::SIG_IGN);
     });
@@ -52,17 +52,17 @@ pub fn has_no_writer(file: &File) -> Option<bool> {
     }
 }
 
-/// Place where this process runs, as ids of processes have a meaning there only.
+/// Scope of process ids: ids have a meaning only where this process runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProcessScope {
-    /// The kernel's id of this boot; zeros where it is not known.
+    /// The kernel's id of this boot; zeros if unknown.
     pub(super) boot: [u8; 16],
-    /// The inode of the namespace in which processes have their ids; 0 where it is not known.
+    /// The inode of the pid namespace; 0 if unknown.
     namespace: u64,
 }
 
 impl ProcessScope {
-    /// Place of this process on a kernel that has this boot id.
+    /// Scope of this process on a kernel with this boot id.
     pub(super) fn new(boot: [u8; 16]) -> ProcessScope {
         ProcessScope {
             boot,
@@ -71,12 +71,11 @@ impl ProcessScope {
     }
 
     /// Whether the process of a log is known to be gone, so that it writes no more: it ran on this
-    /// kernel and in this namespace, and nobody has its id any more. A log is mapped by its own
-    /// process only.
+    /// kernel and in this namespace, and its id is unused. A log is mapped by its own process only.
     ///
-    /// A process of another container may be alive under an id that nobody has here, and a log made
-    /// ahead has no process yet: both count as alive. So does a process whose id was given to
-    /// another one since.
+    /// A process of another container may be alive under an id that is unused here, and a
+    /// preallocated log has no process yet: both count as alive. So does a process with an id that
+    /// was reused since.
     pub(super) fn is_process_gone(&self, header: &LogHeader) -> bool {
         let is_ours = [source::LIBRARY, source::SWITCHES].contains(&header.source)
             && self.boot != [0; 16]
@@ -87,7 +86,7 @@ impl ProcessScope {
             .ok()
             .filter(|pid| is_ours && *pid > 0)
             .and_then(Pid::from_raw);
-        // One that is dead and not yet waited for counts as there.
+        // A zombie counts as alive.
         pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
     }
 }

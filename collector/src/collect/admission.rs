@@ -1,7 +1,6 @@
-//! Admission: connections that have not said yet whose they are. There are few of each network and
-//! a bounded number of all. One more takes the place of the oldest, so that sockets that say
-//! nothing keep no host out. Once it is known whose a connection is, it is none of these any more:
-//! many hosts can be behind one address.
+//! Admission: limits on connections that have not identified themselves yet, for each network and
+//! in total. A further connection takes the place of the oldest, so that silent sockets keep no
+//! host out. An identified connection no longer counts, because many hosts can share one address.
 
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -11,22 +10,22 @@ use http_server::WaitingConnections;
 
 use crate::tuning::{MAX_CONNECTIONS, MAX_UNKNOWN_CONNECTIONS, MAX_UNKNOWN_OF_NETWORK};
 
-/// Connections of a collector, by how many there may be.
+/// Connections of a collector, with limits on their number.
 #[derive(Debug)]
 pub(super) struct Admission {
     unknown: Mutex<WaitingConnections<UnidentifiedConnection>>,
-    /// Connections that have a thread, known ones and those that were turned out among them.
+    /// Connections that have a thread, including identified and evicted ones.
     open: AtomicUsize,
 }
 
-/// Connection that may be turned out.
+/// Connection that may be evicted.
 #[derive(Debug)]
 struct UnidentifiedConnection {
     stream: TcpStream,
     is_turned_out: Arc<AtomicBool>,
 }
 
-/// Place of a connection, until this is dropped.
+/// Place of a connection, released on drop.
 #[derive(Debug)]
 pub(super) struct AdmissionTicket<'a> {
     admission: &'a Admission,
@@ -46,8 +45,9 @@ impl Admission {
         Admission { unknown, open: AtomicUsize::new(0) }
     }
 
-    /// Gives a connection from `address` a place. `stream` is its second descriptor, by which it is
-    /// ended where another takes its place. `None` where there are too many in all.
+    /// Admits a connection from `address`. `stream` is a second descriptor of it, by which it is
+    /// ended if another connection takes its place. `None` if too many connections are open in
+    /// total.
     pub(super) fn admit(&self, address: IpAddr, stream: TcpStream) -> Option<AdmissionTicket<'_>> {
         if self.open.fetch_add(1, Relaxed) >= MAX_CONNECTIONS {
             self.open.fetch_sub(1, Relaxed);
@@ -60,7 +60,7 @@ impl Admission {
         Some(AdmissionTicket { admission: self, number, is_turned_out })
     }
 
-    /// Ends a connection that has not said whose it is, so that its descriptors are free. Whether
+    /// Ends a connection that has not identified itself, to free its descriptors. Returns whether
     /// there was one.
     pub(super) fn evict_unidentified(&self) -> bool {
         let evicted = self.lock_unidentified().evict_oldest();
@@ -70,7 +70,7 @@ impl Admission {
     }
 
     fn lock_unidentified(&self) -> MutexGuard<'_, WaitingConnections<UnidentifiedConnection>> {
-        // It is whole whatever a thread that held it did.
+        // The state stays consistent even if a thread panicked while it held the lock.
         self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,12 +81,12 @@ fn close_evicted(unknown: UnidentifiedConnection) {
 }
 
 impl AdmissionTicket<'_> {
-    /// It is known whose the connection is.
+    /// Marks the connection as identified.
     pub(super) fn mark_identified(&self) {
         self.admission.lock_unidentified().remove(self.number);
     }
 
-    /// Whether another connection has taken the place.
+    /// Whether another connection has taken this place.
     pub(super) fn is_evicted(&self) -> bool {
         self.is_turned_out.load(Relaxed)
     }
@@ -118,7 +118,7 @@ mod tests {
         known.mark_identified();
         let [first, second, third] = [1, 2, 3].map(admit);
         assert!(first.is_evicted());
-        // Its thread and the other side see that it is over.
+        // Both its thread and the other side see the end.
         assert_eq!((&pairs[1].1).read(&mut [0]).unwrap(), 0);
         assert_eq!((&pairs[1].0).read(&mut [0]).unwrap(), 0);
         assert!(![&known, &second, &third].iter().any(|place| place.is_evicted()));

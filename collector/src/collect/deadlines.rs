@@ -1,16 +1,16 @@
-//! Deadlines: times that a collector waits for the other side.
+//! Deadlines: how long a collector waits for the other side.
 
 use std::time::Duration;
 
-/// Maximum times that a connection is waited for.
+/// Maximum times to wait on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Until it is known who it is.
+    /// Until the peer has identified itself.
     pub handshake: Duration,
-    /// Between two frames. Shippers say something every ten seconds.
+    /// Between two frames. Shippers send a frame every ten seconds.
     pub silence: Duration,
-    /// From a frame's first byte on, and once more for every 16 KiB that have come; and for an
-    /// answer to be taken.
+    /// From the first byte of a frame on, extended once for every 16 KiB received; also the time
+    /// for an answer to be received.
     pub frame: Duration,
 }
 

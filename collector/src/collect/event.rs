@@ -1,5 +1,5 @@
-//! Events that a collector tells whoever runs it: lines for people, figures for Prometheus.
-//! Sessions say what happened and know of neither.
+//! Events of a collector, from which its caller makes log lines and Prometheus figures. Sessions
+//! report what happened and know neither.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,31 +9,32 @@ use std::time::Duration;
 use crate::keys;
 use crate::wire::{StorageShortage, TimeExchange};
 
-/// Listener for events. Called from many threads.
+/// Listener for events, called from many threads.
 pub trait CollectListener: Sync {
-    /// An event happened.
+    /// Handles an event.
     fn on_event(&self, event: &CollectEvent<'_>);
 }
 
 /// Event of a collector.
 #[derive(Debug)]
 pub enum CollectEvent<'a> {
-    /// A shipper was let in.
+    /// A shipper was admitted.
     Connected {
         /// Its host.
         host: &'a str,
         /// Its address.
         peer: SocketAddr,
     },
-    /// A flush was answered, or a host has just connected.
+    /// A flush was acknowledged, or a host has just connected.
     Stored {
         /// The host.
         host: &'a str,
-        /// Since the last such event.
+        /// Data received since the last such event.
         gained: ReceivedBytes,
-        /// Data of the host at the collector now.
+        /// Data of the host that the collector has now.
         has: StoredFiles,
-        /// Bytes that it says it has yet to send; not known when it has just connected.
+        /// Bytes that the host has yet to send, by its own count; unknown when it has just
+        /// connected.
         left: Option<u64>,
     },
     /// Something could not be stored.
@@ -42,24 +43,24 @@ pub enum CollectEvent<'a> {
         host: &'a str,
         /// The shortage.
         shortage: StorageShortage,
-        /// Error of the disk.
+        /// Error of the disk, if there was one.
         error: Option<io::Error>,
     },
-    /// A log says that it is another host's than the one that sends it. It is kept as that one's.
+    /// The header of a log names another host than its sender. The log is stored as the sender's.
     Misnamed {
-        /// The host that sends it.
+        /// The host that sent it.
         host: &'a str,
         /// The file.
         name: &'a str,
-        /// The host that it names.
+        /// The host that the log names.
         says: &'a str,
     },
-    /// The list of revoked keys has changed; where the new one cannot be used, the former one
-    /// stays.
+    /// The list of revoked keys has changed; if the new list cannot be used, the previous one stays
+    /// in force.
     Revocations {
         /// Its file.
         path: &'a Path,
-        /// Error of the list; `None` where the new list is used.
+        /// Error of the list; `None` if the new list is used.
         error: Option<&'a keys::KeyError>,
     },
     /// An exchange of times.
@@ -69,7 +70,7 @@ pub enum CollectEvent<'a> {
         /// The times.
         exchange: TimeExchange,
     },
-    /// A connection that had been let in ended.
+    /// An admitted connection ended.
     Disconnected {
         /// Its host.
         host: &'a str,
@@ -78,17 +79,16 @@ pub enum CollectEvent<'a> {
         /// Duration of the connection.
         after: Duration,
     },
-    /// A connection could not be accepted, as there are too few descriptors or there is too little
-    /// memory.
+    /// A connection could not be accepted for want of descriptors or memory.
     NotAccepted {
         /// Error of the kernel.
         error: &'a io::Error,
     },
-    /// A connection was refused, or ended for what the other side did.
+    /// A connection was refused, or ended because of what the other side did.
     Refused {
         /// Its address.
         peer: SocketAddr,
-        /// Its host, where that was known.
+        /// Its host, if known.
         host: Option<&'a str>,
         /// Cause, for counting.
         cause: RefusalCause,
@@ -97,7 +97,7 @@ pub enum CollectEvent<'a> {
     },
 }
 
-/// Data that came from a host.
+/// Data received from a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedBytes {
     /// Bytes of files.
@@ -106,7 +106,7 @@ pub struct ReceivedBytes {
     pub wire: u64,
 }
 
-/// Data that a host has at the collector.
+/// Data of a host that the collector has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredFiles {
     /// Files.
@@ -120,19 +120,19 @@ pub struct StoredFiles {
 pub enum RefusalCause {
     /// The TLS handshake failed: no certificate, an expired or a foreign one, or no TLS at all.
     Tls,
-    /// Its key was revoked.
+    /// The key of the peer was revoked.
     Revoked,
-    /// It was too slow, or silent for too long.
+    /// The peer was too slow, or silent for too long.
     Slow,
-    /// Bytes that are not this protocol.
+    /// The bytes are not of this protocol.
     Protocol,
-    /// It speaks another version.
+    /// The peer uses another protocol version.
     Version,
-    /// It wants to write under a name that is not its own, or that no host can have.
+    /// The peer wants to write under a name that is not its own, or that no host can have.
     Name,
-    /// It did something that no shipper does, such as naming a file outside its directory.
+    /// The peer did something that no shipper does, such as naming a file outside its directory.
     Violation,
-    /// There are too many connections.
+    /// Too many connections are open.
     Many,
     /// The collector itself failed.
     Internal,
@@ -152,7 +152,7 @@ impl RefusalCause {
         RefusalCause::Internal,
     ];
 
-    /// Word for the cause.
+    /// Label of the cause.
     pub fn label(self) -> &'static str {
         match self {
             RefusalCause::Tls => "tls",

@@ -1,5 +1,5 @@
 //! File of clock hints: a line for each exchange in `hosts/NAME/clock-hints.csv`, which reconcile
-//! reads. They are hints: a line that is lost with the machine is no loss.
+//! reads. Losing a line in a crash of the machine does no harm, so nothing is synced.
 
 use std::io::Read;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -11,11 +11,8 @@ use message_trace::DataPath;
 use crate::tuning::{MAX_HINTS_BYTES, NEW_FILE_MODE};
 use crate::wire::TimeExchange;
 
-/// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made
-/// if need be.
-///
-/// # Errors
-/// When the file cannot be written.
+/// Appends an exchange with a host whose kernel has this boot id to the file at `path`, which is
+/// created if needed.
 pub(super) fn append_hint(
     path: &DataPath,
     boot: [u8; 16],
@@ -41,9 +38,9 @@ pub(super) fn append_hint(
     let TimeExchange { host_sent, collector_received, collector_sent, host_received } = *exchange;
     let line = ClockExchange { boot, host_sent, collector_received, collector_sent, host_received };
     let head = if length == 0 { format!("{HEAD}\n") } else { String::new() };
-    // One that was cut off, by a full disk or with the machine, must not take this one with it.
+    // A line cut off by a full disk or a crash must not spoil this one.
     let end = if last == [b'\n'] { "" } else { "\n" };
-    // In one write, so that a line is there as a whole or not.
+    // One write, so that the line exists whole or not at all.
     file.write_all(format!("{end}{head}{line}\n").as_bytes())
 }
 

@@ -1,6 +1,6 @@
-//! Seats: each host has one, for its newest connection. A shipper that connects again after its
-//! network was cut must not wait until the collector notices that the former connection is dead.
-//! The former one must be done with the host's files before the new one begins.
+//! Host slots: each host has one, for its newest connection. A shipper that connects again after a
+//! network failure must not wait until the collector notices that the previous connection is dead.
+//! The previous connection must be finished with the host's files before the new one begins.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
@@ -21,20 +21,20 @@ pub(super) struct HostSlots {
 #[derive(Debug, Default)]
 struct SlotsState {
     taken: HashMap<String, SlotHolder>,
-    /// Number of the newest connection of each host that has its seat or waits for it.
+    /// Number of the newest connection of each host that holds its slot or waits for it.
     newest: HashMap<String, u64>,
 }
 
-/// Connection that has its host's seat.
+/// Connection that holds its host's slot.
 #[derive(Debug)]
 struct SlotHolder {
     stream: TcpStream,
-    /// Certificate that it has shown, where it had to.
+    /// Certificate that the connection has shown, if one was required.
     certificate: Option<CertificateDer<'static>>,
     revoked: Arc<AtomicBool>,
 }
 
-/// Seat of a host, until this is dropped.
+/// Slot of a host, released on drop.
 #[derive(Debug)]
 pub(super) struct HostSlot<'seats> {
     seats: &'seats HostSlots,
@@ -44,8 +44,8 @@ pub(super) struct HostSlot<'seats> {
 }
 
 impl HostSlots {
-    /// Takes the seat of `host` for a connection, and ends the one that has it. `None` when that
-    /// one does not end, or a still newer one has come.
+    /// Claims the slot of `host` for a connection, and ends the connection that holds it. `None` if
+    /// that one does not end, or a still newer one has come.
     pub(super) fn claim_slot(
         &self,
         host: &str,
@@ -59,7 +59,7 @@ impl HostSlots {
         if let Some(taken) = state.taken.get(host) {
             let _ = taken.stream.shutdown(Shutdown::Both);
         }
-        // Whoever waited so far is told that a newer one is there.
+        // Connections that waited so far see that a newer one has come.
         self.left.notify_all();
         let waits = |state: &mut SlotsState| {
             state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
@@ -79,25 +79,26 @@ impl HostSlots {
         Some(HostSlot { seats: self, host: host.to_owned(), number, revoked })
     }
 
-    /// Ends the connections whose certificates are revoked now. Nothing more is read from them.
+    /// Ends the connections with certificates that are revoked now. Nothing more is read from them.
     pub(super) fn close_revoked(&self, is_revoked: impl Fn(&CertificateDer<'_>) -> bool) {
         for taken in self.lock_state().taken.values() {
             if taken.certificate.as_ref().is_some_and(&is_revoked) {
                 taken.revoked.store(true, Relaxed);
-                // It waits for something to read, and is to say why it ends.
+                // The session waits for something to read, and must still be able to send the
+                // reason.
                 let _ = taken.stream.shutdown(Shutdown::Read);
             }
         }
     }
 
     fn lock_state(&self) -> MutexGuard<'_, SlotsState> {
-        // Maps are whole whatever a thread that held them did.
+        // The maps stay consistent even if a thread panicked while it held the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl HostSlot<'_> {
-    /// Whether the key of the seat's connection was revoked.
+    /// Whether the key of this connection was revoked.
     pub(super) fn is_revoked(&self) -> bool {
         self.revoked.load(Relaxed)
     }
@@ -132,7 +133,7 @@ mod tests {
             let _others = seats.claim_slot("b", other, None).unwrap();
             let seats = &seats;
             let next = scope.spawn(move || seats.claim_slot("a", second, None).is_some());
-            // Ended by the one that waits.
+            // Ended by the waiting connection.
             assert_eq!((&first).read(&mut [0; 1]).unwrap(), 0);
             assert!(!next.is_finished());
             drop(seat);

@@ -1,8 +1,8 @@
-//! Inventory of a host's files at the collector: the name of each log, and what it takes on the
-//! disk.
+//! Inventory of a host's files at the collector: the name of each log, and the disk space that it
+//! uses.
 //!
-//! Files may be removed at any time, as by somebody who makes room; then what there is is counted
-//! anew.
+//! Files may be removed at any time, for example by an operator who needs room; then the remaining
+//! files are counted again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -24,41 +24,41 @@ use numbered_name::NumberedName;
 #[derive(Debug)]
 pub(super) struct Inventory {
     directory: DataPath,
-    /// Names that the sender's key is for, if it had to show one.
+    /// Names that the sender's key is for, if a key was required.
     sender: Option<Vec<String>>,
     /// Name of each log at the collector.
     names: HashMap<LogIdentity, String>,
-    /// All names, with what is known of each file.
+    /// All names, with the state of each file.
     taken: HashMap<String, InventoryFile>,
-    /// Names that files of one name on the host have here, by that name.
+    /// Name variants at the collector, by the file's name on the host.
     alike: HashMap<String, NameVariants>,
-    /// Sum of what the files took then, in bytes.
+    /// Disk space of the files when last counted, in bytes.
     used: u64,
 }
 
-/// What is known of a file.
+/// State of a file.
 #[derive(Debug, Default)]
 struct InventoryFile {
-    /// Bytes that it took on the disk when that was last counted.
+    /// Bytes that the file used on the disk when last counted.
     used: u64,
-    /// The log in it, once it has one.
+    /// The log in the file, once it has one.
     identity: Option<LogIdentity>,
 }
 
 /// Files of one name on the host.
 #[derive(Debug, Default)]
 struct NameVariants {
-    /// The largest number of one of them.
+    /// The largest number in use.
     largest: u64,
-    /// Numbers of those that were begun and have no header: they are gone on with.
+    /// Numbers of unfinished files without a header, which are continued.
     begun: BTreeSet<u64>,
 }
 
 impl Inventory {
-    /// Counts the logs in `directory`, which need not be there.
+    /// Counts the logs in `directory`, which may not exist yet.
     ///
     /// # Errors
-    /// When it cannot be read, or the sender not be noted.
+    /// Fails if the directory cannot be read or the sender cannot be recorded.
     pub(super) fn open(directory: &DataPath, sender: Option<Vec<String>>) -> io::Result<Inventory> {
         let mut inventory = Inventory {
             directory: directory.to_owned(),
@@ -72,7 +72,7 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Counts the logs that are there now.
+    /// Counts the existing logs.
     fn count_files(&mut self) -> io::Result<()> {
         (self.names, self.taken, self.alike, self.used) = Default::default();
         let directory = &self.directory;
@@ -91,8 +91,8 @@ impl Inventory {
             }
             let file = match open_existing(&directory.join(&name)) {
                 Ok(file) => file,
-                // What is no file has its name taken all the same; any other error must not make a
-                // log look unknown.
+                // The name of an entry that is not a file is taken, too; any other error must not
+                // make a log look unknown.
                 Err(error) if is_no_file(&error) => {
                     claim_name(&mut self.taken, &mut self.alike, &name);
                     continue;
@@ -109,21 +109,21 @@ impl Inventory {
                     self.names.insert(identity, name);
                 }
                 Err(OpenError::Io { source, .. }) => return Err(source),
-                // One without a header has been begun and never finished.
+                // A file without a header was begun and never finished.
                 Err(_) => {
                     let NumberedName { original, number } = NumberedName::parse(&name);
                     self.alike.entry(original).or_default().begun.insert(number);
                 }
             }
         }
-        // What another collector left unsaid is durable from here on.
+        // Entries that another collector did not sync become durable here.
         directory.sync_directory()
     }
 
-    /// Counts once more. Whether a log that there was is gone.
+    /// Counts the files again. Returns whether a known log is gone.
     ///
     /// # Errors
-    /// As for [`Inventory::open`].
+    /// Fails as [`Inventory::open`] does.
     pub(super) fn recount(&mut self) -> io::Result<bool> {
         let before = std::mem::take(&mut self.names);
         self.count_files()?;
@@ -140,25 +140,25 @@ impl Inventory {
         self.taken.len() as u64
     }
 
-    /// Bytes that the files took on the disk when they were last counted.
+    /// Bytes that the files used on the disk when last counted.
     pub(super) fn used(&self) -> u64 {
         self.used
     }
 
-    /// Whether there is a file of this name.
+    /// Whether a file of this name exists.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.taken.contains_key(name)
     }
 
-    /// Notes whose key the sender has, beside the files.
+    /// Records the sender's key next to the files.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Fails if it cannot be written.
     pub(super) fn note_sender(&self) -> io::Result<()> {
         sender::write_sender(&self.directory, self.sender.as_deref())
     }
 
-    /// A log was made, or is there, under this name.
+    /// Adds a log that was created or found under this name.
     pub(super) fn add_file(&mut self, identity: LogIdentity, name: String) {
         claim_name(&mut self.taken, &mut self.alike, &name).identity = Some(identity);
         let NumberedName { original, number } = NumberedName::parse(&name);
@@ -168,14 +168,14 @@ impl Inventory {
         self.names.insert(identity, name);
     }
 
-    /// A file takes `used` bytes on the disk now.
+    /// Sets the disk space of a file.
     pub(super) fn set_used(&mut self, name: &str, used: u64) {
         let taken = claim_name(&mut self.taken, &mut self.alike, name);
         let before = std::mem::replace(&mut taken.used, used);
         self.used = self.used.saturating_sub(before).saturating_add(used);
     }
 
-    /// A file that there was is gone.
+    /// Removes a file that no longer exists.
     pub(super) fn remove_file(&mut self, name: &str) {
         let Some(taken) = self.taken.remove(name) else { return };
         self.used = self.used.saturating_sub(taken.used);
@@ -186,9 +186,9 @@ impl Inventory {
         }
     }
 
-    /// Name of a log at the collector: the one that it has, or else the one that it has on its
-    /// host, unless that is another log's; then one with a number that no file has had. However
-    /// many files there are, this looks at none of them.
+    /// Returns the name of a log at the collector: the name that it already has, or else its name
+    /// on the host unless another log has it, or else that name with a number that was never used.
+    /// The cost does not depend on the number of files.
     pub(super) fn assign_name(&self, identity: &LogIdentity, name: &str) -> String {
         if let Some(known) = self.names.get(identity) {
             return known.clone();
@@ -207,7 +207,7 @@ impl Inventory {
     }
 }
 
-/// What is known of the file `name`, whose name is taken from here on.
+/// Returns the state of the file `name`, and marks the name as taken.
 fn claim_name<'a>(
     taken: &'a mut HashMap<String, InventoryFile>,
     alike: &mut HashMap<String, NameVariants>,
@@ -235,7 +235,7 @@ mod tests {
     fn the_next_name_is_found_without_a_look_at_the_others() {
         let directory = tempfile::tempdir().unwrap();
         let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
-        // The directory is empty: a search by file would take every name for free.
+        // The directory is empty, so looking for files would find every name free.
         for pid in 0..10_000 {
             let name = inventory.assign_name(&identity(pid), "x.sclog");
             let number = u64::from(pid) + 1;
@@ -246,7 +246,8 @@ mod tests {
         }
         assert_eq!(inventory.assign_name(&identity(17), "other.sclog"), "x+18.sclog");
         assert_eq!(inventory.assign_name(&identity(10_000), "x+3.sclog"), "x+10001.sclog");
-        // A name that is free again is not given to another log, which could be taken for it.
+        // A name that is free again is not given to another log, which could be confused with the
+        // removed one.
         inventory.remove_file("x+10000.sclog");
         assert_eq!(inventory.assign_name(&identity(9_999), "x.sclog"), "x+10001.sclog");
         assert!(!inventory.has_name("x+10000.sclog") && inventory.files() == 9_999);

@@ -1,5 +1,5 @@
-//! Sender of a host's logs, as reconcile has to know it: the names that the key is for, in a file
-//! beside the logs. What a host says of its machine is believed of the hosts of one key.
+//! Sender of a host's logs, for reconcile: the names that the key is for, in a file next to the
+//! logs. Statements of a host about its machine are believed only for the hosts of the same key.
 
 use std::io::{self, Write};
 
@@ -7,11 +7,12 @@ use message_trace::{DataDir, DataPath};
 
 use crate::tuning::MAX_SENDER_BYTES;
 
-/// Notes in the host's directory that its sender's key is for these names; where nobody had to show
-/// a key, nothing is noted.
+/// Records in the host's directory that the key of its sender is for these names. If no key was
+/// required, nothing is recorded.
 ///
 /// # Errors
-/// When that cannot be written. Without it, logs would be taken for such as were recorded here.
+/// Fails if the file cannot be written. Without it, the logs would be treated as recorded on this
+/// machine.
 pub(super) fn write_sender(directory: &DataPath, names: Option<&[String]>) -> io::Result<()> {
     let Some(names) = names else { return Ok(()) };
     let mut names = names.to_vec();
@@ -23,7 +24,7 @@ pub(super) fn write_sender(directory: &DataPath, names: Option<&[String]>) -> io
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    // Whole or not at all: half a list is another sender.
+    // Written whole or not at all: half a list would be another sender.
     let mut new = path.create_as(0o640)?;
     new.write_all(text.as_bytes())?;
     new.commit_durably()

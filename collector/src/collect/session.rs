@@ -1,6 +1,6 @@
-//! One connection at the collector, from its first byte to its end: who it is, what it may do, what
-//! it asks and what it is answered. Nothing that comes from it is believed before it was looked at,
-//! and nothing it does or fails to do costs more than one frame, one extent and a few timeouts.
+//! One connection at the collector, from its first byte to its end: identification, permission,
+//! requests and answers. Nothing that it sends is trusted before it is checked, and nothing it does
+//! or fails to do costs more than one frame, one extent and a few timeouts.
 
 mod end;
 mod requests;
@@ -26,7 +26,7 @@ use crate::tls;
 use crate::tuning::DEADLINE_PIECE_BYTES;
 use crate::wire::{self, CollectorAnswer, FrameReader, GREETING_LIMIT, ShipperRequest, VERSION};
 
-/// Serves a connection to its end. It gives its `place` away once it is known who it is.
+/// Serves a connection to its end. It releases `place` once the peer is identified.
 pub(super) fn serve_connection(
     shared: &SharedState<'_>,
     stream: TcpStream,
@@ -76,12 +76,12 @@ pub(super) fn serve_connection(
     }
 }
 
-/// Greeting of the other side: who it is.
+/// Greeting of the other side, which identifies it.
 struct ShipperGreeting {
     host: String,
     /// Boot id of its kernel.
     boot: [u8; 16],
-    /// The names that its key is for, where it had to show one.
+    /// The names that its key is for, if a key was required.
     names: Option<Vec<String>>,
 }
 
@@ -95,7 +95,7 @@ struct CollectorSession {
 }
 
 impl CollectorSession {
-    /// The handshake.
+    /// Performs the handshake.
     fn accept_handshake(
         shared: &SharedState<'_>,
         stream: TcpStream,
@@ -138,7 +138,7 @@ impl CollectorSession {
         })
     }
 
-    /// Reads the greeting. `named` is the host also where it is refused.
+    /// Reads the greeting. `named` is set to the host even if it is refused.
     fn read_greeting(
         &mut self,
         shared: &SharedState<'_>,
@@ -179,7 +179,7 @@ impl CollectorSession {
         Ok(ShipperGreeting { host, boot, names })
     }
 
-    /// Everything after the greeting.
+    /// Serves everything after the greeting.
     fn serve_requests(
         &mut self,
         shared: &SharedState<'_>,
@@ -200,7 +200,7 @@ impl CollectorSession {
                 "another connection of this host does not end".into(),
             );
         };
-        // From here on the seat tells when the key is revoked. It may have been revoked since the
+        // From here on the slot shows when the key is revoked. It may have been revoked since the
         // handshake.
         let is_revoked = || {
             let listed = shared.revoked.as_ref().zip(certificate.as_ref());
@@ -230,8 +230,8 @@ impl CollectorSession {
         let welcome = CollectorAnswer::Welcome { version: VERSION, store: shared.store };
         let end = match self.send_answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
-                // A shipper that always sends never waits at its socket, where a stop would be
-                // noticed.
+                // A shipper that sends all the time never waits at its socket, where a stop would
+                // be noticed.
                 if shared.stop.load(Relaxed) {
                     break SessionEnd::Over;
                 }
@@ -244,13 +244,13 @@ impl CollectorSession {
             },
             Err(end) => end,
         };
-        // Data since the last flush is put on the disk, though nobody is told.
+        // Data since the last flush is synced, although no answer is sent.
         let _ = store.flush();
         drop(seat);
         end
     }
 
-    /// One request.
+    /// Serves one request.
     fn serve_request(&mut self, gathering: &mut RequestHandler<'_>) -> Result<(), SessionEnd> {
         let deadlines = gathering.shared.deadlines;
         self.link.socket().set_deadline(deadlines.silence);
@@ -274,7 +274,7 @@ impl CollectorSession {
         Ok(self.link.flush()?)
     }
 
-    /// Sends a last answer to a shipper that may not listen any more.
+    /// Sends a last answer to a shipper that may no longer be listening.
     fn send_last_answer(&mut self, answer: &CollectorAnswer) {
         self.link.socket().set_deadline(Duration::from_secs(1));
         if let Ok(frame) = wire::encode_frame(answer) {
@@ -283,7 +283,7 @@ impl CollectorSession {
     }
 }
 
-/// Next frame. There may be silence before it, but once it has begun it must go on.
+/// Reads the next frame. Silence before it is allowed, but a frame that has begun must continue.
 fn next_frame<'reader>(
     reader: &'reader mut FrameReader,
     link: &mut WireLink,

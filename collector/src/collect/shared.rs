@@ -14,7 +14,7 @@ use crate::link::StopFlag;
 
 /// State that all connections share.
 pub(super) struct SharedState<'a> {
-    /// None for plain connections.
+    /// `None` for plain connections.
     pub(super) tls: Option<Arc<ServerConfig>>,
     /// The keys that were revoked.
     pub(super) revoked: Option<Arc<RevocationWatcher>>,

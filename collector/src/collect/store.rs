@@ -1,7 +1,6 @@
-//! Writing of one host's files at the collector, and when that is on the disk. What is said to be
-//! durable has been through `fdatasync`, its directory's entry included; what could not be stored
-//! is told at the next flush, and the shipper sends it again. `inventory` knows which files there
-//! are.
+//! Files of one host at the collector, and their durability. Data that is acknowledged as durable
+//! has been through `fdatasync`, including the directory entry; a shortage is reported at the next
+//! flush, and the shipper sends the data again. `inventory` knows which files exist.
 
 mod flush;
 
@@ -20,7 +19,7 @@ use crate::tuning::MAX_DIRTY_FILES;
 use crate::wire::StorageShortage;
 use socket_log::names;
 
-/// Limits of what a host may have at the collector.
+/// Limits on the files of a host at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLimits {
     /// Bytes on the disk.
@@ -29,7 +28,7 @@ pub struct HostLimits {
     pub files: u64,
 }
 
-/// Files of one host. At any time there is one store for a host.
+/// Files of one host. A host has at most one store at a time.
 #[derive(Debug)]
 pub(super) struct HostStore {
     inventory: Inventory,
@@ -37,19 +36,19 @@ pub(super) struct HostStore {
     /// Bytes written since the files were last counted.
     written: u64,
     current: Option<CurrentFile>,
-    /// Written since the last flush, besides the current one.
+    /// Files written since the last flush, except the current one.
     dirty: Vec<StoredFile>,
     /// Whether the directory has new names that are not durable yet.
     entries: bool,
-    /// Whether a file could not be made since the last flush, as the limit was reached.
+    /// Whether a file could not be created since the last flush because the limit was reached.
     too_many: bool,
-    /// Any other shortage since then. Nothing more is stored until it is told.
+    /// Any other shortage since then. Nothing more is stored until it is reported.
     short: Option<StorageShortage>,
     /// Error of the disk, for the log.
     failure: Option<io::Error>,
-    /// Whether the files were counted anew since the last flush.
+    /// Whether the files were counted again since the last flush.
     recounted: bool,
-    /// Time before which they are not counted anew.
+    /// Earliest time of the next count.
     next_recount: Instant,
 }
 
@@ -64,11 +63,11 @@ struct CurrentFile {
 }
 
 impl HostStore {
-    /// Store in `directory`, which is made when the first file comes. `sender` are the names that
-    /// the sender's key is for.
+    /// Store in `directory`, which is created with the first file. `sender` has the names that the
+    /// sender's key is for.
     ///
     /// # Errors
-    /// When a directory cannot be read, or the sender not be noted.
+    /// Fails if a directory cannot be read or the sender cannot be recorded.
     pub(super) fn open(
         directory: impl Into<DataPath>,
         limits: HostLimits,
@@ -89,7 +88,7 @@ impl HostStore {
         })
     }
 
-    /// Bytes on the disk.
+    /// Bytes used on the disk.
     pub(super) fn used_bytes(&self) -> u64 {
         self.inventory.used().saturating_add(self.written)
     }
@@ -102,7 +101,7 @@ impl HostStore {
     /// Selects the file that the next requests are about.
     ///
     /// # Errors
-    /// When the name is none of a log.
+    /// Fails if the name is not that of a log.
     pub(super) fn select_file(
         &mut self,
         name: &str,
@@ -118,12 +117,12 @@ impl HostStore {
         Ok(())
     }
 
-    /// Selected file, and its name here.
+    /// Selected file and its name at the collector.
     pub(super) fn current_file(&self) -> Option<(LogIdentity, &str)> {
         self.current.as_ref().map(|current| (current.identity, current.name.as_str()))
     }
 
-    /// Closes the current file; it waits for a flush if it was written to.
+    /// Closes and deselects the current file; it waits for a flush if it was written to.
     fn deselect_file(&mut self) {
         self.close_current_file();
         self.current = None;
@@ -132,7 +131,7 @@ impl HostStore {
         }
     }
 
-    /// Current file, which is made if it is not there; `None` where that failed.
+    /// Current file, which is created if it does not exist; `None` if that failed.
     fn open_current(&mut self) -> Result<Option<&mut CurrentFile>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
         if current.open.is_some() {
@@ -190,10 +189,10 @@ impl HostStore {
     }
 
     /// Size of the current file and the checksums of its pages from `first` on, at most `count` of
-    /// them. All of that is durable.
+    /// them, all of it durable.
     ///
     /// # Errors
-    /// When there is no current file, or (within) when it cannot be read.
+    /// Fails if there is no current file; the inner result fails if it cannot be read.
     pub(super) fn page_checksums(
         &mut self,
         first: u64,
@@ -210,16 +209,16 @@ impl HostStore {
                 self.note_removed(&name);
                 Ok(Ok((0, Vec::new())))
             }
-            // A file that cannot be read must not look as if it were missing.
+            // A file that cannot be read must not look missing.
             file => Ok(file.and_then(|file| page_checksums(&file, first, count))),
         }
     }
 
-    /// Stores an extent of the current file. What cannot be stored is told by the next
+    /// Stores an extent of the current file. A shortage is reported by the next
     /// [`flush`](HostStore::flush).
     ///
     /// # Errors
-    /// When no extent can be there.
+    /// Fails if no extent can be at this offset.
     pub(super) fn write_extent(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Violation> {
         let end =
             offset.checked_add(bytes.len() as u64).filter(|_| offset.is_multiple_of(PAGE as u64));
@@ -241,7 +240,7 @@ impl HostStore {
             Err(error) => Err(error),
         };
         match result {
-            // Until the next count, all written bytes are taken as new ones.
+            // Until the next count, all written bytes count as new.
             Ok(()) => self.written += bytes.len() as u64,
             Err(error) => self.note_failure(error),
         }
@@ -251,7 +250,7 @@ impl HostStore {
     /// Makes the current file `length` bytes long.
     ///
     /// # Errors
-    /// When that is much more than there is in it.
+    /// Fails if that is much more than the file's content.
     pub(super) fn set_length(&mut self, length: u64) -> Result<(), Violation> {
         if self.short.is_some() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Tests of a host's store: what it keeps, counts and refuses.
+//! Tests of a host's store: what it stores, counts and refuses.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::collect::stored_file::disk_use;
 
 const LIMITS: HostLimits = HostLimits { bytes: 10 << 20, files: 3 };
 
-/// The identity of a log of this process, and its bytes.
+/// Identity and bytes of a log of this process.
 fn log(name: &str, pid: u32, imported: bool) -> (LogIdentity, Vec<u8>) {
     let mut log = LogWriter::new("web-1", pid, "/bin/x");
     if imported {
@@ -41,7 +41,7 @@ fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     let page = [7; PAGE];
     for round in 1..6_u64 {
-        // One, the other, and the first again, which becomes shorter.
+        // One file, the other, and the first again, which becomes shorter.
         store(&mut host, "1-1.sclog", 1, false);
         (0..20).for_each(|at| host.write_extent((round * 20 + at) * PAGE as u64, &page).unwrap());
         store(&mut host, "2-1.sclog", 2, false);
@@ -111,7 +111,7 @@ fn checksums_are_of_what_there_is() {
     for behind in [11, 1 << 52, u64::MAX] {
         assert_eq!(host.page_checksums(behind, 100).unwrap().unwrap(), (length, Vec::new()));
     }
-    // What cannot be looked at does not look as if it were not there.
+    // A file that cannot be read does not look missing.
     fs::remove_file(directory.path().join("1-1.sclog")).unwrap();
     fs::create_dir(directory.path().join("1-1.sclog")).unwrap();
     assert!(host.page_checksums(0, 1).unwrap().is_err());

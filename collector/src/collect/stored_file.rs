@@ -1,4 +1,4 @@
-//! One log as a file at the collector: made, looked at, and measured.
+//! One log as a file at the collector: creating, checking and measuring it.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +20,7 @@ pub(super) struct StoredFile {
 }
 
 impl StoredFile {
-    /// Whether the file may be `length` bytes long, by what is in it already.
+    /// Checks whether the file may become `length` bytes long, given its content.
     pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
             Ok(used) if length > used.saturating_add(MAX_SPARSE_BYTES) => {
@@ -51,7 +51,7 @@ pub(super) fn reopen_log(directory: &DataPath, name: &str) -> io::Result<StoredF
     Ok(StoredFile { name: name.to_owned(), file: directory.join(name).open_to_write()? })
 }
 
-/// Opens a log, making it and its directory where they are not there.
+/// Opens a log, and creates it and its directory if they do not exist.
 pub(super) fn create_log(directory: &DataPath, name: &str) -> io::Result<StoredFile> {
     let path = directory.join(name);
     let file = match path.open_or_make(NEW_FILE_MODE) {
@@ -64,7 +64,8 @@ pub(super) fn create_log(directory: &DataPath, name: &str) -> io::Result<StoredF
     Ok(StoredFile { name: name.to_owned(), file })
 }
 
-/// Whether an error of [`open_existing`] says that the path is no regular file, or is not there.
+/// Whether an error of [`open_existing`] means that the path is not a regular file or does not
+/// exist.
 pub(super) fn is_no_file(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
@@ -73,14 +74,14 @@ pub(super) fn is_no_file(error: &io::Error) -> bool {
 
 /// Number of bytes that a file takes on the disk.
 pub(super) fn disk_use(file: &File) -> io::Result<u64> {
-    // Blocks are of 512 bytes whatever the file system.
+    // Blocks are of 512 bytes on every file system.
     Ok(file.metadata()?.blocks() * 512)
 }
 
 /// The size of a file and the checksums of its pages from `first` on, at most `count`, after making
 /// them durable.
 pub(super) fn page_checksums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
-    // The content may be of a collector that was killed before it could make it durable.
+    // The content may come from a collector that was killed before making it durable.
     if first == 0 {
         file.sync_data().inspect_err(|_| forget_cached(file))?;
     }
@@ -121,7 +122,7 @@ pub(super) fn page_checksums(file: &File, first: u64, count: u32) -> io::Result<
     Ok((length, sums))
 }
 
-/// Drops the kernel's cache of a file that it could not write and now takes for written, so that
+/// Drops the kernel's cache of a file that could not be written but now counts as clean, so that
 /// the file is read from the disk next time.
 pub(super) fn forget_cached(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);

@@ -1,25 +1,25 @@
-//! Violations: behaviour that no shipper of ours has.
+//! Violations: behaviour that no shipper of this project has.
 
 use socket_log::names;
 
-/// Violation of what every shipper of ours keeps to.
+/// Violation of a rule that every shipper of this project follows.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Violation {
-    /// A name that leads elsewhere, or is no log's.
+    /// A name that leads elsewhere or is not that of a log.
     #[error(transparent)]
     Name(#[from] names::NameError),
-    /// Something about a file before saying which.
+    /// A request about a file before one was selected.
     #[error("it sent something of a file without saying of which")]
     NoFile,
-    /// An extent that does not begin at a page, or ends where nothing can be.
+    /// An extent that does not begin at a page, or ends beyond the possible range.
     #[error("it sent an extent at byte {0}, where none can be")]
     Offset(u64),
-    /// A size far beyond what is in the file.
+    /// A size far beyond the file's content.
     #[error("it made a file {length} bytes long that has {used} bytes of content")]
     Sparse {
-        /// Length that it asked for.
+        /// Length that was requested.
         length: u64,
-        /// Bytes that are there.
+        /// Bytes of content.
         used: u64,
     },
 }

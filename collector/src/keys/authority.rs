@@ -1,5 +1,5 @@
-//! The authority that signs the machines' certificates. Its key lies in a directory of whoever runs
-//! the experiment and is needed only to make keys: neither shipping nor collecting reads it.
+//! The authority that signs the machines' certificates. Its key is in a directory of the person who
+//! runs the experiment and is needed only to make keys: neither shipping nor collecting reads it.
 
 mod lists;
 
@@ -20,10 +20,11 @@ use super::certificate::COLLECTOR;
 use super::validity::KeyValidity;
 use super::{KeyError, certificate, files};
 
-/// The file of the authority's key in its directory.
+/// Name of the file with the authority's key.
 pub const AUTHORITY_FILE: &str = "authority.pem";
 
-/// File of the collector's key beside it; the file of a host's key has the host's name.
+/// Name of the file with the collector's key in the same directory; the file of a host's key has
+/// the host's name.
 pub const COLLECTOR_FILE: &str = "collector.pem";
 
 /// Authority that can make keys.
@@ -32,23 +33,23 @@ pub struct Authority {
     certificate: CertificateDer<'static>,
     /// The certificate as it is copied into every machine's file.
     pem: String,
-    /// Directory of its key, and of the lists of what it has issued and revoked.
+    /// Directory of its key, and of the lists of issued and revoked keys.
     directory: PathBuf,
 }
 
 impl Authority {
-    /// Makes an authority that holds for `days` days, and the directory that its key is written to.
+    /// Creates an authority that is valid for `days` days, and the directory for its key.
     ///
     /// # Errors
-    /// There is one already ([`KeyError::Exists`]), or it cannot be written.
+    /// Fails if an authority exists already ([`KeyError::Exists`]) or cannot be written.
     pub fn create(directory: &Path, days: u32) -> Result<Authority, KeyError> {
         Authority::create_for(directory, KeyValidity::for_days(days))
     }
 
-    /// Makes an authority, as [`Authority::create`], for a time that is given exactly.
+    /// Creates an authority like [`Authority::create`], for an exact validity.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Fails as [`create`](Self::create) does.
     pub(crate) fn create_for(directory: &Path, valid: KeyValidity) -> Result<Authority, KeyError> {
         let key = KeyPair::generate()?;
         let mut params = authority_params(&key)?;
@@ -71,10 +72,10 @@ impl Authority {
         })
     }
 
-    /// Opens the authority whose key is in this directory.
+    /// Opens the authority with its key in this directory.
     ///
     /// # Errors
-    /// There is none ([`KeyError::NoAuthority`]), it is damaged, or others can read it.
+    /// Fails if there is none ([`KeyError::NoAuthority`]), it is damaged, or others can read it.
     pub fn open(directory: &Path) -> Result<Authority, KeyError> {
         let path = directory.join(AUTHORITY_FILE);
         let text = match files::read_private(&path) {
@@ -109,15 +110,15 @@ impl Authority {
         })
     }
 
-    /// The authority's certificate, by which everybody knows whom it has signed.
+    /// The authority's certificate, by which its signatures are verified.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// The first and the last second in which the authority holds, since 1970.
+    /// The first and the last second of the authority's validity, since 1970.
     ///
     /// # Errors
-    /// Its certificate is damaged.
+    /// Fails if its certificate is damaged.
     pub fn validity(&self) -> Result<[i64; 2], KeyError> {
         certificate::certificate_validity(&self.certificate).map_err(|error| KeyError::Damaged {
             path: AUTHORITY_FILE.into(),
@@ -125,20 +126,20 @@ impl Authority {
         })
     }
 
-    /// Key for the collector that holds for `days` days, but no longer than the authority's.
+    /// Issues a key for the collector, valid for `days` days, but no longer than the authority's.
     ///
     /// # Errors
-    /// The authority's own time is over, or the key cannot be made.
+    /// Fails if the authority has expired or the key cannot be made.
     pub fn issue_collector(&self, days: u32) -> Result<KeyBundle, KeyError> {
         self.issue_key(KeyRole::Collector, &[COLLECTOR], KeyValidity::for_days(days))
     }
 
-    /// Key for a host that may send logs under these names. It holds for `days` days, but no longer
-    /// than the authority's.
+    /// Issues a key for a host that may send logs under these names, valid for `days` days, but no
+    /// longer than the authority's.
     ///
     /// # Errors
-    /// A name that no certificate can have or that is the collector's; as
-    /// `issue_collector`.
+    /// Fails if no certificate can have a name or it is the collector's, and as `issue_collector`
+    /// does.
     pub fn issue_host<Name: AsRef<str>>(
         &self,
         names: &[Name],
@@ -147,11 +148,11 @@ impl Authority {
         self.issue_key(KeyRole::Host, names, KeyValidity::for_days(days))
     }
 
-    /// A key for a time that is given exactly; where the authority's own ends earlier, so does this
-    /// one.
+    /// Issues a key for an exact validity; if the authority's ends earlier, so does that of the
+    /// key.
     ///
     /// # Errors
-    /// As `issue_collector` and `issue_host`.
+    /// Fails as `issue_collector` and `issue_host` do.
     pub fn issue_key<Name: AsRef<str>>(
         &self,
         role: KeyRole,
@@ -166,8 +167,8 @@ impl Authority {
             }
             KeyRole::Collector => ExtendedKeyUsagePurpose::ServerAuth,
         }];
-        // Verifiers do not look at the time of the authority's own certificate, so it has to bound
-        // this one's.
+        // Verifiers do not check the validity of the authority's own certificate, so it has to
+        // bound this one's.
         let [_, last] = self.validity()?;
         (params.not_before, params.not_after) =
             KeyValidity { until: valid.until.min(last), ..valid }.certificate_times()?;
@@ -180,7 +181,7 @@ impl Authority {
         for name in &names {
             params.subject_alt_names.push(SanType::DnsName(name.as_str().try_into()?));
         }
-        // Names may be longer than a common name can be, and only people read that.
+        // Names may be longer than a common name can be, and only people read the common name.
         params.distinguished_name = Default::default();
         let who = if role == KeyRole::Host { "sockcap host" } else { "sockcap collector" };
         params.distinguished_name.push(DnType::CommonName, who);
@@ -204,9 +205,8 @@ fn key_label(role: KeyRole, names: &[String]) -> String {
     }
 }
 
-/// Parameters of an authority's certificate, time aside. All follows from its key, so that it need
-/// not be read from the certificate again; with the key in its name, two authorities are never
-/// taken for one.
+/// Parameters of an authority's certificate, except its validity. All follow from its key, so that
+/// the certificate need not be read; with the key in its name, two authorities are never confused.
 pub(super) fn authority_params(key: &KeyPair) -> Result<CertificateParams, KeyError> {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));

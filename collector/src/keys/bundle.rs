@@ -1,5 +1,5 @@
-//! Bundle of what one machine needs, in one file that is copied there: its private key, its
-//! certificate, and the authority's certificate, by which it knows the other side.
+//! Bundle of the keys of one machine, in one file that is copied there: its private key, its
+//! certificate, and the authority's certificate, by which it authenticates the other side.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::{KeyError, certificate, files};
 pub enum KeyRole {
     /// Sending logs.
     Host,
-    /// Gathering them.
+    /// Gathering logs.
     Collector,
 }
 
@@ -30,7 +30,7 @@ pub struct KeyBundle {
     pem: SecretText,
 }
 
-/// The file's text, which has the private key.
+/// Text of the file, which contains the private key.
 struct SecretText(String);
 
 impl std::fmt::Debug for SecretText {
@@ -40,20 +40,21 @@ impl std::fmt::Debug for SecretText {
 }
 
 impl KeyBundle {
-    /// Reads a machine's file.
+    /// Reads the key file of a machine.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, a part is missing, or the parts do not belong
-    /// together. A key whose time is over or has not come is no error: [`valid`](Self::valid) tells
-    /// the time.
+    /// Fails if it cannot be read, others can read it, a part is missing, or the parts do not
+    /// belong together. An expired or not yet valid key is no error: [`valid`](Self::valid) returns
+    /// its validity.
     pub fn open(path: &Path) -> Result<KeyBundle, KeyError> {
         KeyBundle::from_pem(path, files::read_private(path)?)
     }
 
-    /// Writes a machine's file, which only its owner can read.
+    /// Writes the key file of a machine, readable only for its owner.
     ///
-    /// # Errors It exists and is not to be replaced ([`KeyError::Exists`]), or cannot be written;
-    /// then nothing is left behind.
+    /// # Errors
+    /// Fails if the file exists and is not to be replaced ([`KeyError::Exists`]), or cannot be
+    /// written; then nothing is left on the disk.
     pub fn write(&self, path: &Path, replace: bool) -> Result<(), KeyError> {
         files::write_private(path, &self.pem.0, replace)
     }
@@ -63,18 +64,18 @@ impl KeyBundle {
         self.role
     }
 
-    /// The names that the certificate has: those a host may send under, or
+    /// Names in the certificate: those under which a host may send, or
     /// `collector.sockcap.internal`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The first and the last second in which the certificate holds, since 1970.
+    /// The first and the last second of the certificate's validity, since 1970.
     pub fn validity(&self) -> [i64; 2] {
         self.valid
     }
 
-    /// The certificate as it stands in the file.
+    /// The certificate's text in the file.
     pub(super) fn certificate_pem(&self) -> &str {
         const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
         const END: &str = "-----END CERTIFICATE-----";
@@ -84,7 +85,7 @@ impl KeyBundle {
         text.get(begin..end).unwrap_or("")
     }
 
-    /// Machine's file with the content `text`.
+    /// Parses the key file with the content `text`.
     pub(super) fn from_pem(path: &Path, text: String) -> Result<KeyBundle, KeyError> {
         let PemSections { key, certificates } = split_pem(path, &text)?;
         let missing = |missing| KeyError::Missing { path: path.to_owned(), missing };
@@ -143,18 +144,18 @@ impl KeyBundle {
 pub struct KeyContents {
     /// Purpose of the key; `None` for the authority's own.
     pub role: Option<KeyRole>,
-    /// The names that the certificate has.
+    /// Names in the certificate.
     pub names: Vec<String>,
-    /// The first and the last second in which it holds, since 1970.
+    /// The first and the last second of its validity, since 1970.
     pub valid: [i64; 2],
     /// The certificate itself.
     pub certificate: CertificateDer<'static>,
 }
 
-/// Looks at a key file of any kind.
+/// Reads a key file of any kind.
 ///
 /// # Errors
-/// As for [`KeyBundle::open`]; the authority's own file is no error here.
+/// Fails as [`KeyBundle::open`] does, except that the authority's own file is accepted.
 pub fn inspect_key_file(path: &Path) -> Result<KeyContents, KeyError> {
     let text = files::read_private(path)?;
     match KeyBundle::from_pem(path, text.clone()) {
@@ -179,13 +180,13 @@ pub fn inspect_key_file(path: &Path) -> Result<KeyContents, KeyError> {
     }
 }
 
-/// The parts of a key file.
+/// Sections of a key file.
 struct PemSections {
     key: Option<PrivateKeyDer<'static>>,
     certificates: Vec<CertificateDer<'static>>,
 }
 
-/// Takes a key file apart.
+/// Splits a key file into its sections.
 fn split_pem(path: &Path, text: &str) -> Result<PemSections, KeyError> {
     let mut parts = PemSections { key: None, certificates: Vec::new() };
     for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text.as_bytes()) {

@@ -1,5 +1,4 @@
-//! Content of a certificate, as rustls' own library reads it: for whom it is, from when until when,
-//! and by whom.
+//! Content of a certificate, as parsed by rustls' own library: names, validity and issuer.
 
 use std::time::Duration;
 
@@ -12,12 +11,12 @@ use webpki::{
 
 use super::KeyError;
 
-/// Name that the collector's certificate has. Shippers check it whatever address they connect to,
-/// so whoever makes keys need not know where the collector will be. No machine on the Internet can
+/// Name in the collector's certificate. Shippers check it whatever address they connect to, so the
+/// address of the collector need not be known when keys are made. No machine on the Internet can
 /// have it: `.internal` is reserved for private use.
 pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 
-/// Names of the files of machines other than hosts.
+/// File names of machines other than hosts.
 const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];
 
 /// Whether hosts may have these names in a certificate.
@@ -37,19 +36,19 @@ pub(crate) fn check_host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), K
     Ok(())
 }
 
-/// Whether these are the collector's names: exactly one, which no host has.
+/// Whether these are the collector's names: exactly one name, which no host has.
 pub(super) fn is_collector_name<Name: AsRef<str>>(names: &[Name]) -> bool {
     matches!(names, [name] if name.as_ref() == COLLECTOR)
 }
 
-/// The DNS names that a certificate is for.
+/// DNS names of a certificate.
 pub(crate) fn dns_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, webpki::Error> {
     Ok(EndEntityCert::try_from(certificate)?.valid_dns_names().map(str::to_owned).collect())
 }
 
-/// The first and the last second in which a certificate holds, since 1970.
+/// The first and the last second of a certificate's validity, since 1970.
 ///
-/// The library tells them only when it refuses a certificate, so it is asked about the beginning
+/// The library states them only when it rejects a certificate, so it is asked about the beginning
 /// and the end of all time. It checks the time first, whatever the certificate is for.
 pub(super) fn certificate_validity(
     certificate: &CertificateDer<'_>,
@@ -99,7 +98,7 @@ fn verify_certificate(
         .map(drop)
 }
 
-/// Whether the authority that has signed this certificate has signed this list of revoked ones.
+/// Whether the authority that signed this certificate also signed this list of revoked ones.
 pub(super) fn verify_revocation_list(
     list: &CertRevocationList<'_>,
     certificate: &CertificateDer<'_>,
@@ -116,7 +115,7 @@ pub(super) fn verify_revocation_list(
     }
 }
 
-/// The number by which an authority's certificates are told apart.
+/// Serial number, which identifies a certificate of an authority.
 pub(super) fn serial_number(certificate: &CertificateDer<'_>) -> Result<Vec<u8>, webpki::Error> {
     Ok(EndEntityCert::try_from(certificate)?.serial().to_vec())
 }

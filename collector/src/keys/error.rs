@@ -1,4 +1,4 @@
-//! Errors of keys; each names the file and says what to do.
+//! Errors of keys; each names the file and the remedy.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ pub enum KeyError {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] PathError),
-    /// Nothing is overwritten without being told to.
+    /// Nothing is overwritten without permission.
     #[error("{}: there is a key already, which machines may be using; it is left as it is", .0.display())]
     Exists(PathBuf),
     /// There is no authority in this directory.
     #[error("{}: no authority here; make one with 'sockcap keys new', or name its directory with --keys", .0.display())]
     NoAuthority(PathBuf),
-    /// Others could have taken the key.
+    /// Others could have read the key.
     #[error("{}: others than its owner can read this key (its mode is {mode:o}); run 'chmod 600 {}'", path.display(), path.display())]
     Readable {
         /// Which file.
@@ -25,7 +25,7 @@ pub enum KeyError {
         /// Its permissions.
         mode: u32,
     },
-    /// A part of the file is not there.
+    /// A part of the file is missing.
     #[error("{}: {missing} is missing; a key file has a private key, its certificate and the authority's certificate, as 'sockcap keys' writes it", path.display())]
     Missing {
         /// Which file.
@@ -33,7 +33,7 @@ pub enum KeyError {
         /// Which part.
         missing: &'static str,
     },
-    /// The content is no key or no certificate, or the parts do not belong together.
+    /// The content is not a key or certificate, or the parts do not belong together.
     #[error("{}: {why}; copy the file again as 'sockcap keys' has written it", path.display())]
     Damaged {
         /// Which file.
@@ -41,7 +41,7 @@ pub enum KeyError {
         /// What is wrong.
         why: String,
     },
-    /// The content is no list of revoked keys of this authority.
+    /// The content is not a list of revoked keys of this authority.
     #[error("{}: {why}; this is to be the list of revoked keys, as 'sockcap keys revoke' has written it", path.display())]
     List {
         /// Which file.
@@ -49,7 +49,7 @@ pub enum KeyError {
         /// What is wrong.
         why: String,
     },
-    /// A key cannot be revoked, as nothing is known of it.
+    /// A key cannot be revoked because it is not known.
     #[error(
         "no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it"
     )]
@@ -70,15 +70,15 @@ pub enum KeyError {
         "'{0}': a certificate takes no such name; each part between dots has 1 to 63 letters, digits, '_' and '-', has no '-' at either end, and the last one is not a number"
     )]
     NotInCertificates(String),
-    /// The name belongs to something else.
+    /// The name is reserved.
     #[error(
         "'{0}': no host can be called so, as the collector or the authority is; give another name"
     )]
     Reserved(String),
-    /// A key for a host without a name.
+    /// A key for a host has no name.
     #[error("a host's key needs a name")]
     NoName,
-    /// A certificate's time.
+    /// The validity of a certificate is not possible.
     #[error(
         "from {from} until {until} (seconds since 1970) is no time for a key that the authority's covers"
     )]

@@ -1,5 +1,5 @@
-//! Files that hold a private key: only the owner may read them, none is overwritten by accident,
-//! and none is ever half written.
+//! Files that hold a private key: readable only for the owner, never overwritten by accident, and
+//! never half written.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,19 +11,19 @@ use message_trace::PathError;
 use super::KeyError;
 use crate::tuning::MAX_KEY_FILE_BYTES;
 
-/// Makes the directory of an authority, which only its owner may enter.
+/// Creates the directory of an authority, accessible only for its owner.
 pub(super) fn make_directory(path: &Path) -> Result<(), KeyError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| PathError::io(path, error).into())
 }
 
-/// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not
-/// at all.
+/// Writes a file that only its owner can read. An existing file is replaced only with `replace`,
+/// whole or not at all.
 pub(super) fn write_private(path: &Path, text: &str, replace: bool) -> Result<(), KeyError> {
     write_as(path, text, replace, 0o600)
 }
 
-/// Writes a file that has no secret in it, whole or not at all.
+/// Writes a file without secrets, whole or not at all.
 pub(super) fn write_public(path: &Path, text: &str) -> Result<(), KeyError> {
     write_as(path, text, true, 0o644)
 }
@@ -31,8 +31,7 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), KeyError> {
 fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), KeyError> {
     let at = if replace { replacement_path(path) } else { path.to_owned() };
     let file = |error| PathError::io(&at, error);
-    // `create_new` follows no link that somebody made there, and the file has its mode from the
-    // first moment.
+    // `create_new` does not follow a planted link, and the file has its mode from the first moment.
     let mut target = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&at) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(KeyError::Exists(at));
@@ -49,7 +48,7 @@ fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Key
     Ok(written.map_err(file)?)
 }
 
-/// Path where the file that replaces `path` is written.
+/// Path at which the replacement of `path` is written.
 fn replacement_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
@@ -59,7 +58,7 @@ fn replacement_path(path: &Path) -> PathBuf {
 /// Reads a key file; it is refused if others could have read it, too.
 ///
 /// The rule is PostgreSQL's: only the user may read the user's own file. A file of root's may be
-/// readable to a group, as root has chosen who is in it; services (and systemd's credentials) get
+/// readable to a group, since root chooses its members; services (and systemd's credentials) get
 /// keys in this way.
 pub(super) fn read_private(path: &Path) -> Result<String, KeyError> {
     let file = |error| PathError::io(path, error);

@@ -1,6 +1,6 @@
-//! Certificates that an authority has issued, so that a key can be revoked when nobody has its file
-//! any more: one PEM file beside the authority's own, to which each is added before its key is
-//! written anywhere. It has no secret in it.
+//! Certificates that an authority has issued, so that a key can be revoked after its file is lost:
+//! one PEM file next to the authority's own, to which each certificate is added before its key is
+//! written anywhere. It contains no secret.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -13,10 +13,10 @@ use rustls_pki_types::pem::PemObject;
 
 use super::KeyError;
 
-/// The file's name.
+/// Name of the file.
 pub(crate) const ISSUED_FILE: &str = "issued.certs";
 
-/// Adds certificates, in PEM.
+/// Appends certificates, in PEM.
 pub(super) fn append_certificates(directory: &Path, certificates: &str) -> Result<(), KeyError> {
     let path = directory.join(ISSUED_FILE);
     let file = |error| PathError::io(&path, error);
@@ -26,7 +26,7 @@ pub(super) fn append_certificates(directory: &Path, certificates: &str) -> Resul
     Ok(written.map_err(file)?)
 }
 
-/// All certificates that were issued, in that order.
+/// All issued certificates, in the order of issue.
 pub(super) fn read_certificates(
     directory: &Path,
 ) -> Result<Vec<CertificateDer<'static>>, KeyError> {

@@ -1,5 +1,5 @@
-//! Keys that were revoked: a list that the authority signs and the collector follows, in the form
-//! that X.509 has for it (RFC 5280, section 5), which openssl reads, too. It has no secret in it.
+//! Revoked keys: a list that the authority signs and the collector follows, as an X.509 revocation
+//! list (RFC 5280, section 5), which openssl reads, too. It contains no secret.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use webpki::{
 
 use super::{KeyBundle, KeyError, certificate};
 
-/// The list's file, beside the key of the authority or of the collector.
+/// Name of the list's file, next to the key of the authority or of the collector.
 pub const REVOKED_FILE: &str = "revoked.crl";
 
 /// List of revoked keys, as read from a file.
@@ -24,10 +24,10 @@ pub const REVOKED_FILE: &str = "revoked.crl";
 pub struct RevocationList(CertRevocationList<'static>);
 
 impl RevocationList {
-    /// Reads the list; `None` where there is no file, as nothing was ever revoked.
+    /// Reads the list; `None` if there is no file because nothing was ever revoked.
     ///
     /// # Errors
-    /// It cannot be read, or is no such list.
+    /// Fails if the file cannot be read or is not such a list.
     pub fn read(path: &Path) -> Result<Option<RevocationList>, KeyError> {
         let Some(der) = read_list(path)? else { return Ok(None) };
         let list =
@@ -35,7 +35,7 @@ impl RevocationList {
         Ok(Some(RevocationList(list.into())))
     }
 
-    /// Whether this certificate was revoked. One that cannot be read counts as revoked.
+    /// Whether this certificate was revoked. An unreadable certificate counts as revoked.
     pub fn contains(&self, certificate: &CertificateDer<'_>) -> bool {
         match EndEntityCert::try_from(certificate) {
             Ok(certificate) => !matches!(self.0.find_serial(certificate.serial()), Ok(None)),
@@ -44,8 +44,8 @@ impl RevocationList {
     }
 }
 
-/// Serial numbers of the certificates on the list at `path`, with the time when each was revoked,
-/// in seconds since 1970.
+/// Serial numbers of the certificates on the list at `path`, with the time of each revocation, in
+/// seconds since 1970.
 pub(super) fn revoked_serials(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, KeyError> {
     let Some(der) = read_list(path)? else { return Ok(Vec::new()) };
     let damaged = |error| damaged_list(path, &error);
@@ -74,11 +74,11 @@ fn damaged_list(path: &Path, error: &webpki::Error) -> KeyError {
     KeyError::List { path: path.to_owned(), why: format!("it cannot be read ({error})") }
 }
 
-/// List that a collector follows while it runs: it is read again when it changes.
+/// List that a collector follows while it runs: it is reread when it changes.
 #[derive(Debug)]
 pub struct RevocationWatcher {
     path: PathBuf,
-    /// Certificate that the authority has signed; the list must be of the same authority.
+    /// Certificate signed by the authority; the list must be of the same authority.
     certificate: CertificateDer<'static>,
     /// The authority's own certificate.
     authority: CertificateDer<'static>,
@@ -92,11 +92,11 @@ struct WatchedList {
 }
 
 impl RevocationWatcher {
-    /// Follows the list at `path`, of the authority that has made the collector's `key`. It need
-    /// not exist yet.
+    /// Follows the list at `path`, of the authority that issued the collector's `key`. It need not
+    /// exist yet.
     ///
     /// # Errors
-    /// The file is no list of this authority.
+    /// Fails if the file is not a list of this authority.
     pub fn open(path: &Path, key: &KeyBundle) -> Result<RevocationWatcher, KeyError> {
         let followed = RevocationWatcher {
             path: path.to_owned(),
@@ -113,11 +113,11 @@ impl RevocationWatcher {
         &self.path
     }
 
-    /// Reads the list if it has changed since the last look. Returns whether it has.
+    /// Reads the list if it has changed since the last call. Returns whether it has.
     ///
     /// # Errors
-    /// The list is gone, or is no list of this authority any more: the former one stays in force.
-    /// That is told once.
+    /// Fails once if the list is gone, or is no longer a list of this authority; the previous one
+    /// stays in force.
     pub fn reload_if_changed(&self) -> Result<bool, KeyError> {
         let stamp = file_stamp(&self.path);
         {
@@ -160,7 +160,7 @@ impl RevocationWatcher {
     }
 }
 
-/// Stamp of a file, without a look into it.
+/// Stamp of a file from its metadata alone.
 fn file_stamp(path: &Path) -> Option<[i64; 5]> {
     let status = fs::metadata(path).ok()?;
     let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);

@@ -1,4 +1,4 @@
-//! Keys as files: what is in them, and what is wrong with those that are refused.
+//! Keys as files: their content, and what is wrong with the refused ones.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,14 @@ use socket_log::names::NameError;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// A directory with an authority.
+/// Creates a directory with an authority.
 fn authority() -> (tempfile::TempDir, Authority) {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::create(directory.path(), 100).unwrap();
     (directory, authority)
 }
 
-/// A key file with this text, which only its owner can read.
+/// Writes a key file with this text, readable only for its owner.
 fn file(directory: &Path, text: &str) -> std::path::PathBuf {
     let path = directory.join("file.pem");
     files::write_private(&path, text, true).unwrap();
@@ -199,7 +199,7 @@ proptest::proptest! {
             *place = byte;
         }
         bytes.truncate(cut);
-        // Whatever it is, it is read or refused.
+        // Any bytes are either read or refused.
         let _ = KeyBundle::from_pem(Path::new("damaged"), String::from_utf8_lossy(&bytes).into_owned());
     }
 }
@@ -218,7 +218,8 @@ fn what_was_noted_is_listed_and_can_be_revoked() {
 
     let followed = RevocationWatcher::open(&path, &collector).unwrap();
     assert!(!followed.reload_if_changed().unwrap() && !followed.is_revoked(&one.certificate));
-    // What was revoked stays so when more is, also what was never noted.
+    // Revoked certificates stay revoked when others are added, also certificates that were never
+    // recorded.
     for (of, revoked) in [(&one, [true, false, false]), (&three, [true, false, true])] {
         authority.revoke_certificates(std::slice::from_ref(&of.certificate)).unwrap();
         assert!(followed.reload_if_changed().unwrap() && !followed.reload_if_changed().unwrap());
@@ -226,7 +227,8 @@ fn what_was_noted_is_listed_and_can_be_revoked() {
         assert_eq!([&one, &two, &three].map(|key| list.contains(&key.certificate)), revoked);
         assert_eq!([&one, &two, &three].map(|key| followed.is_revoked(&key.certificate)), revoked);
     }
-    // Another authority's, damage, and nothing: each is told once, and nothing is good again.
+    // A foreign list, a damaged one and a missing one: each is reported once, and nothing becomes
+    // valid again.
     let (_other, other_authority) = self::authority();
     let foreign = other_authority
         .revoke_certificates(&[other_authority.issue_host(&["x"], 1).unwrap().certificate])

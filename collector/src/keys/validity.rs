@@ -1,4 +1,4 @@
-//! Time in which a certificate holds.
+//! Validity of a certificate.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use super::KeyError;
 /// Seconds of a day.
 pub(super) const DAY: i64 = 24 * 60 * 60;
 
-/// Time in which a certificate holds: the first and the last second, since 1970.
+/// Validity of a certificate: the first and the last second, since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyValidity {
     /// The first second.
@@ -19,14 +19,14 @@ pub struct KeyValidity {
 }
 
 impl KeyValidity {
-    /// The next `days` days, and the last one: clocks of hosts may be wrong.
+    /// The next `days` days and the previous day, because clocks of hosts may be wrong.
     pub fn for_days(days: u32) -> KeyValidity {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         KeyValidity { from: now - DAY, until: now + i64::from(days) * DAY }
     }
 
-    /// The two times as a certificate has them.
+    /// Both times in the form of a certificate.
     pub(super) fn certificate_times(self) -> Result<(OffsetDateTime, OffsetDateTime), KeyError> {
         let KeyValidity { from, until } = self;
         let time =

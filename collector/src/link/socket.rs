@@ -1,4 +1,4 @@
-//! A TCP connection whose reads and writes end at a deadline, or when the program is to stop. The
+//! TCP connection with reads and writes that end at a deadline, or when the program is to stop. The
 //! socket never blocks by itself; all waiting is in one `poll`.
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -32,10 +32,10 @@ pub struct DeadlineSocket {
 }
 
 impl DeadlineSocket {
-    /// Takes a connection over. It has `time` for what comes first.
+    /// Takes over a connection, with `time` as the first deadline.
     ///
     /// # Errors
-    /// When the system refuses a setting.
+    /// Fails if the system refuses a setting.
     pub fn new(stream: TcpStream, stop: StopFlag, time: Duration) -> io::Result<DeadlineSocket> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
@@ -64,13 +64,13 @@ impl DeadlineSocket {
         self.deadline = Instant::now() + time;
     }
 
-    /// Bytes received and sent, as they were on the wire above TCP.
+    /// Bytes received and sent on the wire, above TCP.
     pub fn byte_counts(&self) -> [u64; 2] {
         [self.received, self.sent]
     }
 
-    /// Ends the connection so that what was sent last still arrives: the kernel would throw it away
-    /// with a reset if there were something left to read.
+    /// Ends the connection so that the last data sent still arrives: the kernel would discard it
+    /// with a reset if unread bytes were left.
     pub(super) fn drain_and_close(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         self.set_deadline(LINGER_TIMEOUT);
@@ -82,13 +82,14 @@ impl DeadlineSocket {
         }
     }
 
-    /// Looks whether the other side has closed the connection, while nothing is to come from it.
+    /// Checks that the other side has not closed the connection, at a time when no data is
+    /// expected.
     ///
     /// # Errors
-    /// When it has, or the connection is dead.
+    /// Fails if it has, or the connection is dead.
     pub fn check_open(&self) -> io::Result<()> {
         match self.stream.peek(&mut [0]) {
-            // TLS says goodbye by a message of its own.
+            // Under TLS a close is announced by a message.
             Ok(_) => Err(io::Error::new(
                 ErrorKind::UnexpectedEof,
                 "the other side closed the connection",
@@ -124,24 +125,24 @@ impl DeadlineSocket {
     }
 }
 
-/// The error of a wait that was ended as the program is to stop.
+/// Error of a wait that ended because the program is to stop.
 fn stop_error() -> io::Error {
     io::Error::new(ErrorKind::ConnectionAborted, StopRequested)
 }
 
-/// Why a wait ended: the program is to stop.
+/// Reason for the end of a wait: the program is to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped")]
 struct StopRequested;
 
-/// Whether an error says that the program is to stop.
+/// Whether an error means that the program is to stop.
 pub(crate) fn is_stop(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<StopRequested>())
 }
 
 impl Read for DeadlineSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // TLS asks for a few kilobytes at a time.
+        // TLS reads a few kilobytes at a time.
         while self.start == self.end {
             match self.stream.read(&mut self.buffer) {
                 Ok(read) => {
@@ -224,7 +225,7 @@ mod tests {
             DeadlineSocket::new(socket, StopFlag::default(), Duration::from_secs(1)).unwrap();
         socket.check_open().unwrap();
         drop(other);
-        // The kernel takes a moment.
+        // The kernel takes a moment to notice.
         let closed = (0..1000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(5));
             socket.check_open().err()

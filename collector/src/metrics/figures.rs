@@ -1,4 +1,4 @@
-//! The figures themselves: of each host, and of the collector as a whole.
+//! Figures of each host, and of the collector as a whole.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,21 @@ use std::collections::BTreeMap;
 pub struct HostFigures {
     /// Its name.
     pub host: String,
-    /// Its open connections: one, or two for a moment where a new one takes the place of one that
-    /// is lost.
+    /// Its open connections: one, or briefly two while a new one replaces a lost one.
     pub connections: u64,
-    /// When it was last told that something is on the disk, in nanoseconds since the Unix epoch.
+    /// Time of the last acknowledgement, in nanoseconds since the Unix epoch.
     pub acknowledged: Option<i64>,
-    /// Bytes that it said then it has yet to send.
+    /// Bytes that it then had yet to send, by its own count.
     pub left: Option<u64>,
     /// Bytes of files that were written since the collector was started.
     pub stored: u64,
-    /// Bytes that came over the wire for that.
+    /// Bytes on the wire for these.
     pub received: u64,
-    /// Files that it has here.
+    /// Number of its files here.
     pub files: u64,
-    /// Bytes of disk that they take.
+    /// Bytes of disk that they use.
     pub used: u64,
-    /// Bytes of disk that it may have.
+    /// Bytes of disk that it may use.
     pub quota: Option<u64>,
     /// Offset of its clock: nanoseconds ahead of the collector's, as last measured.
     pub clock_offset: Option<i64>,
@@ -39,7 +38,7 @@ pub struct CollectorTotals {
     pub refused: BTreeMap<&'static str, u64>,
     /// Number of times that something could not be stored, by shortage.
     pub not_stored: BTreeMap<&'static str, u64>,
-    /// Logs that name another host than the one that sends them.
+    /// Logs that name another host than their sender.
     pub misnamed: u64,
     /// Events of hosts beyond [`MAX_HOSTS_WITH_FIGURES`](crate::tuning::MAX_HOSTS_WITH_FIGURES),
     /// which have no figures.

@@ -8,10 +8,10 @@ use http_server::{HttpAnswer, HttpRequest};
 
 use super::CollectorMetrics;
 
-/// Address where the figures are served unless the user names another: for this machine only.
+/// Default address of the server, reachable from this machine only.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 
-/// Server that Prometheus asks.
+/// HTTP server for Prometheus.
 #[derive(Debug)]
 pub struct MetricsServer {
     server: http_server::HttpServer,
@@ -20,27 +20,27 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Listens at an address. Anybody who can reach it can read the figures: hosts' names and how
+    /// Listens at an address. Anyone who can reach it can read the figures: hosts' names and how
     /// much they send.
     ///
     /// # Errors
-    /// The address is none, is taken, or is not this machine's.
+    /// Fails if the address is invalid, in use, or not of this machine.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<MetricsServer> {
         Ok(MetricsServer { server: http_server::HttpServer::bind(address)?, names: Vec::new() })
     }
 
-    /// This server, which is asked by these names as well. By default a request has to name this
-    /// machine (`localhost`) or the address that it reaches: a page of a browser here could have a
-    /// name of its own lead to this server, and read the figures.
+    /// Adds names under which this server may be requested. By default a request has to name this
+    /// machine (`localhost`) or the address that it reaches: a page in a browser on this machine
+    /// could resolve its own name to this server, and read the figures.
     #[must_use]
     pub fn with_names(self, names: Vec<String>) -> MetricsServer {
         MetricsServer { names, ..self }
     }
 
-    /// Address where it listens.
+    /// Address at which it listens.
     ///
     /// # Errors
-    /// As the kernel gives them.
+    /// Returns the error of the kernel.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.server.address()
     }
@@ -101,7 +101,7 @@ mod tests {
         });
         let [figures, posted, root, named, others @ ..] = answers.map(Result::unwrap);
         assert!(named.starts_with("HTTP/1.1 200 "), "{named}");
-        // A page that has its own name lead here (DNS rebinding) learns nothing.
+        // A page that resolves its own name to this address (DNS rebinding) learns nothing.
         for other in others {
             assert!(other.starts_with("HTTP/1.1 421 ") && !other.contains("web1"), "{other}");
         }

@@ -1,4 +1,4 @@
-//! The figures, told and read again through a small parser of what Prometheus reads.
+//! Recorded figures, read back by a small parser of Prometheus' text format.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use super::*;
 /// The samples of a text by name and labels, and the type of each family.
 type Parsed = (BTreeMap<String, f64>, BTreeMap<String, String>);
 
-/// Reads the text format (OpenMetrics 1.0): each sample belongs to the family that was described
-/// last, none comes twice, and the end is marked.
+/// Parses the text format (OpenMetrics 1.0): each sample belongs to the family described last, none
+/// occurs twice, and the end is marked.
 fn parse(text: &str) -> Parsed {
     let (mut samples, mut kinds) = (BTreeMap::new(), BTreeMap::new());
     let mut family = String::new();
@@ -64,7 +64,7 @@ fn what_is_told_is_read() {
     assert_eq!(of("quota_bytes", "db1"), Some(5000.0));
     assert_eq!(of("clock_offset_seconds", "web1"), Some(-0.0015));
     assert_eq!(of("clock_round_trip_seconds", "web1"), Some(0.00008));
-    // What is not known is not there, rather than 0.
+    // Unknown figures are absent, rather than 0.
     for unknown in [
         "last_acknowledgement_timestamp_seconds",
         "left_bytes",

@@ -1,5 +1,5 @@
-//! The figures in the text format of OpenMetrics, which Prometheus reads; by the rules for names
-//! there, in seconds and bytes.
+//! Figures in the text format of OpenMetrics, which Prometheus reads; in seconds and bytes, by its
+//! rules for names.
 
 use std::fmt;
 
@@ -12,20 +12,20 @@ use prometheus_client::registry::Registry;
 
 use super::figures::{CollectorTotals, HostFigures};
 
-/// Beginning of every name.
+/// Prefix of every name.
 const PREFIX: &str = "sockcap_collector";
 
-/// A figure and how it is written.
+/// A figure and the way in which it is written.
 enum MetricValue {
-    /// It only grows.
+    /// A count that only grows.
     Counter(u64),
     /// A whole number.
     Gauge(u64),
-    /// A time, written in seconds; here in nanoseconds.
+    /// A time in nanoseconds, written in seconds.
     Seconds(i64),
 }
 
-/// One figure of every host: its name, its meaning, its type, and where it is.
+/// One figure of every host: its name, meaning, type and value.
 type MetricFamily =
     (&'static str, &'static str, MetricType, fn(&HostFigures) -> Option<MetricValue>);
 

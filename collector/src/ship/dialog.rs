@@ -1,6 +1,6 @@
-//! The second stage of a shipper: writes the frames that the first has made, and reads the
-//! collector's answers where one is due. It alone touches the connection. As every answer belongs
-//! to a request, it always knows how many are to come.
+//! The second stage of a shipper: writes the frames made by the first stage, and reads the
+//! collector's answers when one is due. Only this stage uses the connection. As every answer
+//! belongs to a request, the number of outstanding answers is always known.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(super) enum DialogTask {
     Flush(Vec<u8>),
     /// Waits for all answers that are due.
     Drain,
-    /// Exchanges times; nothing else is under way.
+    /// Exchanges times; nothing else is in flight.
     Exchange,
 }
 
@@ -35,19 +35,19 @@ pub(super) enum DialogTask {
 pub(super) enum DialogReply {
     /// An answer of the collector.
     Answer(CollectorAnswer),
-    /// All answers are there.
+    /// All answers have arrived.
     Drained,
     /// The times of an exchange.
     Exchanged(TimeExchange),
 }
 
-/// Why a connection ended.
+/// Reason for the end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     /// It could not be made, or broke.
     #[error("{0}")]
     Lost(String),
-    /// The collector refuses this shipper, or is not the one that it should be.
+    /// The collector refuses this shipper, or is not the expected one.
     #[error("refused: {0}")]
     Refused(String),
 }
@@ -80,7 +80,7 @@ pub(super) struct Dialog {
     abort: StopFlag,
     due: usize,
     flushes: usize,
-    /// Whether the collector has let this host in.
+    /// Whether the collector has admitted this host.
     welcome: bool,
 }
 
@@ -105,7 +105,7 @@ impl Dialog {
         }
     }
 
-    /// Asks one question and waits for its answer.
+    /// Sends one request and waits for its answer.
     pub(super) fn send_request(
         &mut self,
         request: &ShipperRequest<'_>,
@@ -114,8 +114,7 @@ impl Dialog {
         self.read_answer()
     }
 
-    /// Does what comes through `items` until nobody sends any more, and sends back what is
-    /// answered.
+    /// Executes the tasks from `items` until the queue is closed, and sends back the answers.
     pub(super) fn run_tasks(
         &mut self,
         items: &Receiver<DialogTask>,
@@ -176,7 +175,7 @@ impl Dialog {
         Ok(answer)
     }
 
-    /// The four times, which the collector hears of.
+    /// Exchanges the four times, and sends them to the collector.
     fn exchange_times(&mut self) -> Result<TimeExchange, ConnectionError> {
         let question = wire::encode_frame(&ShipperRequest::Time)?;
         self.limit_rate(question.len());
@@ -200,7 +199,7 @@ impl Dialog {
         self.link.socket().set_deadline(ANSWER_TIMEOUT);
         let answer = wire::decode_answer(self.reader.next_frame(&mut self.link)?)?;
         match answer {
-            // Who was let in once is wanted; what went wrong since may pass.
+            // A host that was once admitted is wanted; a later failure may pass.
             CollectorAnswer::Refused { why } if self.welcome => Err(ConnectionError::Lost(why)),
             CollectorAnswer::Refused { why } => Err(ConnectionError::Refused(why)),
             answer => {
@@ -231,7 +230,7 @@ impl Dialog {
         })
     }
 
-    /// Why the collector hung up, if it said so before.
+    /// Reason for which the collector closed the connection, if it sent one.
     fn last_refusal(&mut self) -> Option<String> {
         self.link.socket().set_deadline(Duration::from_millis(500));
         while let Ok(frame) = self.reader.next_frame(&mut self.link) {
@@ -247,7 +246,7 @@ impl Dialog {
         self.link.close();
     }
 
-    /// Bytes that were sent, as they were on the wire above TCP.
+    /// Bytes sent on the wire, above TCP.
     pub(super) fn sent_bytes(&mut self) -> u64 {
         self.link.socket().byte_counts()[1]
     }

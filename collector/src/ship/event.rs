@@ -1,4 +1,4 @@
-//! Events that a shipper tells whoever runs it.
+//! Events of a shipper, for its caller.
 
 use std::io;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use crate::wire::{StorageShortage, TimeExchange};
 
 /// Listener for events.
 pub trait ShipListener: Sync {
-    /// Something happened.
+    /// Handles an event.
     fn on_event(&self, event: &ShipEvent<'_>);
 }
 
-/// Something happened.
+/// Event of a shipper.
 #[derive(Debug)]
 pub enum ShipEvent<'a> {
-    /// The collector has let this host in.
+    /// The collector has admitted this host.
     Connected,
     /// Progress, in bytes of files.
     Progress {
@@ -25,7 +25,7 @@ pub enum ShipEvent<'a> {
     },
     /// The connection ended, or could not be made.
     Lost {
-        /// Why.
+        /// Reason.
         why: &'a str,
         /// Time until the next attempt.
         again: Duration,
@@ -44,30 +44,30 @@ pub enum ShipEvent<'a> {
         /// The other.
         first: &'a str,
     },
-    /// A file cannot be read, and is passed over.
+    /// A file cannot be read, and is skipped.
     Unreadable {
         /// The file.
         name: &'a str,
-        /// Why.
+        /// Reason.
         error: io::Error,
     },
-    /// There are logs of other hosts, which are not sent.
+    /// The directory has logs of other hosts, which are not sent.
     Others {
         /// Their names.
         hosts: &'a [String],
     },
     /// Times were exchanged.
     Hint(TimeExchange),
-    /// A file was removed, as the collector has it.
+    /// A file was removed because the collector has it.
     Removed {
         /// The file.
         name: &'a str,
     },
-    /// It could not be removed.
+    /// A file could not be removed.
     NotRemoved {
         /// The file.
         name: &'a str,
-        /// Why.
+        /// Reason.
         error: io::Error,
     },
 }

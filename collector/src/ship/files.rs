@@ -1,5 +1,5 @@
-//! Logs of a host's directory as they are at a moment: their names, their lengths, and where they
-//! have content.
+//! Logs in a host's directory at one moment: their names, their lengths, and the ranges with
+//! content.
 
 use std::fs::File;
 use std::io;
@@ -16,15 +16,15 @@ use crate::identity::LogIdentity;
 use crate::page::{self, PAGE};
 use socket_log::names;
 
-/// The names of the logs in `directory`, sorted; none where there is no such directory (yet).
+/// Names of the logs in `directory`, sorted; empty if the directory does not exist (yet).
 pub(super) fn log_names(directory: &DataPath) -> io::Result<Vec<String>> {
     let entries = directory.entries()?.into_iter();
     let names = entries.filter_map(|entry| entry.path.file_name()?.to_str().map(str::to_owned));
     Ok(names.filter(|name| names::check_log_name(name).is_ok()).collect())
 }
 
-/// Stamp of a file, without a look into it: when it is the same, so is the file, if nobody writes
-/// to it.
+/// Stamp of a file from its metadata alone: while it is the same, so is the file, unless it is
+/// being written through a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileStamp([i64; 5]);
 
@@ -37,7 +37,7 @@ pub(super) struct OpenedLog {
     pub(super) header: LogHeader,
 }
 
-/// The stamp of the file at `path`; `None` where it has vanished.
+/// Stamp of the file at `path`; `None` if it has vanished.
 pub(super) fn file_stamp(path: &DataPath) -> Option<FileStamp> {
     let status = path.metadata().ok()?;
     Some(FileStamp([
@@ -50,7 +50,7 @@ pub(super) fn file_stamp(path: &DataPath) -> Option<FileStamp> {
 }
 
 impl OpenedLog {
-    /// Opens a log; `None` where it has vanished, nobody has begun it yet, or it is none.
+    /// Opens a log; `None` if it has vanished, has not been begun yet, or is not a log.
     pub(super) fn open(directory: &DataPath, name: &str) -> io::Result<Option<OpenedLog>> {
         let path = directory.join(name);
         let file = match path.open() {
@@ -68,7 +68,7 @@ impl OpenedLog {
         Ok(status.is_file().then(|| OpenedLog { length: status.len(), file, identity, header }))
     }
 
-    /// The pages with content, as runs `[first, end)`.
+    /// Pages with content, as runs `[first, end)`.
     pub(super) fn content_runs(&self) -> Vec<[usize; 2]> {
         let mut data = Vec::new();
         let mut at = 0;
@@ -76,7 +76,7 @@ impl OpenedLog {
             let first = match seek(&self.file, SeekFrom::Data(at)) {
                 Ok(first) => first,
                 Err(Errno::NXIO) => break,
-                // A file system that does not know has content everywhere.
+                // A file system that cannot tell has content everywhere.
                 Err(_) => at,
             };
             let end =
@@ -90,7 +90,7 @@ impl OpenedLog {
         data
     }
 
-    /// Reads the pages from `first` on into `buffer`, as far as there are any.
+    /// Reads the pages from `first` on into `buffer`, as far as they exist.
     pub(super) fn read_pages<'buffer>(
         &self,
         first: usize,
@@ -108,7 +108,7 @@ impl OpenedLog {
                 Err(error) => return Err(error),
             }
         }
-        // Heads never leave the host.
+        // Snippets never leave the host.
         if is_log && self.header.heads {
             // The first page is the header.
             let header = usize::from(first == 0);

@@ -1,6 +1,6 @@
-//! Operations of the logs that are sent: worked out here, on the host, from the heads that a
-//! recording with protocols keeps. What is sent are the operations; heads are blank when they leave
-//! the host, in whatever state the file beside their log is.
+//! Operations of the logs that are sent: derived here, on the host, from the snippets that a
+//! recording with protocols keeps. Only the operations are sent; snippets are blanked when they
+//! leave the host, in whatever state the file next to their log is.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::tuning::{MIN_NAMING_PAUSE, NAMING_PAUSE};
 use crate::writers;
 use message_trace::DataPath;
 
-/// What was done for each log.
+/// State of the operations of each log.
 #[derive(Debug, Default)]
 pub(super) struct OperationsUpdater {
     logs: HashMap<String, UpdatedLog>,
@@ -21,17 +21,17 @@ pub(super) struct OperationsUpdater {
 
 #[derive(Debug)]
 struct UpdatedLog {
-    /// Stamp of the log when it was read; `None` where somebody could still write to it, as what is
-    /// written to mapped memory shows in no stamp.
+    /// Stamp of the log when it was read; `None` if it could still be written to, as stores to
+    /// mapped memory do not change the stamp.
     stamp: Option<FileStamp>,
-    /// When it may be read again.
+    /// Earliest time of the next reading.
     again: Instant,
 }
 
 impl OperationsUpdater {
-    /// Brings the operations beside the logs called `names` up to date, where they have heads. What
-    /// fails is tried again when the log has changed: without operations a log is as good as one
-    /// that was recorded without heads.
+    /// Updates the operation files next to the logs called `names` that have snippets. A failed
+    /// update is repeated when the log has changed: a log without operations is as good as one
+    /// recorded without snippets.
     pub(super) fn update_operations(&mut self, directory: &DataPath, names: &[String]) {
         for name in names.iter().filter(|name| !name.ends_with(protocols::operations::EXTENSION)) {
             let path = directory.join(name);
@@ -44,7 +44,7 @@ impl OperationsUpdater {
                 continue;
             }
             let has_ended = update_log(&path);
-            // Asked behind it: the heads of a log that has ended were made blank.
+            // Taken after the update, which blanks the snippets of an ended log.
             let stamp = files::file_stamp(&path).filter(|_| has_ended);
             let again = now + update_pause(now.elapsed());
             self.logs.insert(name.clone(), UpdatedLog { stamp, again });
@@ -52,12 +52,12 @@ impl OperationsUpdater {
     }
 }
 
-/// Pause behind a reading that took so long.
+/// Pause after a reading of this duration.
 fn update_pause(took: Duration) -> Duration {
     (took * NAMING_PAUSE).max(MIN_NAMING_PAUSE)
 }
 
-/// Names the heads of one log. Whether nobody can write to the log any more.
+/// Names the operations in one log. Returns whether no process can write to the log any more.
 fn update_log(path: &DataPath) -> bool {
     let has_ended = path.open().is_ok_and(|file| writers::has_no_writer(&file) == Some(true));
     if SocketLog::open(path).is_ok_and(|log| log.header().heads) {

@@ -19,11 +19,11 @@ pub struct ShipOptions {
     pub to: String,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ClientConfig>>,
-    /// Whether to go on when everything is sent.
+    /// Whether to continue after everything is sent.
     pub follow: bool,
-    /// Time between two looks at the files.
+    /// Time between two scans of the files.
     pub interval: Duration,
-    /// Whether to remove logs that the collector has and nobody writes to any more.
+    /// Whether to remove logs that the collector has and that no process writes to any more.
     pub remove: bool,
     /// Maximum number of bytes a second on the wire.
     pub limit: Option<u64>,
@@ -53,10 +53,10 @@ pub enum ShipError {
     GaveUp {
         /// The collector.
         to: String,
-        /// Last error.
+        /// The last error.
         why: String,
     },
-    /// The collector has no room, and got none for too long.
+    /// The collector had no room for too long.
     #[error(
         "{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended"
     )]
@@ -71,7 +71,7 @@ pub enum ShipError {
     Refused {
         /// The collector.
         to: String,
-        /// Why.
+        /// Reason.
         why: String,
     },
 }

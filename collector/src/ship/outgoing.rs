@@ -1,6 +1,6 @@
-//! Data on its way: frames are handed to the dialog through a bounded queue, in batches that the
-//! collector acknowledges. The pages of a batch that was not stored, or whose answer never came,
-//! are told and sent again.
+//! Data in flight: frames are passed to the dialog through a bounded queue, in batches that the
+//! collector acknowledges. The pages of a batch that was not stored, or not answered, are reported
+//! and sent again.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::identity::LogIdentity;
 use crate::tuning::{BATCH_BYTES, BATCH_TIME, KEEP_ALIVE_INTERVAL};
 use crate::wire::{self, CollectorAnswer, ShipperRequest, StorageShortage, TimeExchange};
 
-/// The dialog has ended; why is for it to say.
+/// The dialog has ended; it reports the reason itself.
 #[derive(Debug)]
 pub(super) struct DialogEnded;
 
@@ -24,7 +24,7 @@ pub(super) struct PageRange {
     pub(super) count: usize,
 }
 
-/// Data on its way over one connection.
+/// Data in flight on one connection.
 pub(super) struct OutgoingData {
     items: Sender<DialogTask>,
     replies: Receiver<DialogReply>,
@@ -35,7 +35,7 @@ pub(super) struct OutgoingData {
     number: u64,
     flushed: Instant,
     spoke: Instant,
-    /// Answers to questions.
+    /// Answers to queries.
     answers: VecDeque<(u64, Vec<u64>)>,
     /// Pages that were not stored.
     pub(super) lost: Vec<PageRange>,
@@ -43,12 +43,12 @@ pub(super) struct OutgoingData {
     pub(super) shortage: Option<StorageShortage>,
     /// Bytes of files that the shipper knows of and has not sent.
     pub(super) left: u64,
-    /// Batches that were made durable.
+    /// Number of batches that were made durable.
     pub(super) durable: u64,
 }
 
 impl OutgoingData {
-    /// Nothing on its way yet, with these queues to the dialog and back.
+    /// Empty state with these queues to the dialog and back.
     pub(super) fn new(items: Sender<DialogTask>, replies: Receiver<DialogReply>) -> OutgoingData {
         let now = Instant::now();
         OutgoingData {
@@ -91,21 +91,20 @@ impl OutgoingData {
         Ok(())
     }
 
-    /// Asks for checksums of the selected file. The answer is got by
-    /// [`answers`](OutgoingData::answers).
+    /// Asks for checksums of the selected file. [`take_checksums`](OutgoingData::take_checksums)
+    /// returns the answer.
     pub(super) fn request_checksums(&mut self, page: usize, pages: u32) -> Result<(), DialogEnded> {
         let request = ShipperRequest::Ask { page: page as u64, pages };
         self.send_task(DialogTask::Answered(wire::encode_frame(&request).map_err(|_| DialogEnded)?))
     }
 
-    /// The answers to all that was asked, in the order of the questions: a file's size and its
-    /// checksums.
+    /// Answers to all queries, in the order of the queries: a file's size and its checksums.
     pub(super) fn take_checksums(&mut self) -> Result<VecDeque<(u64, Vec<u64>)>, DialogEnded> {
         self.drain_batches()?;
         Ok(std::mem::take(&mut self.answers))
     }
 
-    /// Sends an extent of the selected file, `bytes` long before it was compressed.
+    /// Sends an extent of the selected file, `bytes` long before compression.
     pub(super) fn send_extent(
         &mut self,
         pages: PageRange,
@@ -123,18 +122,18 @@ impl OutgoingData {
         }
     }
 
-    /// Sends the length of the selected file. If it is lost, that is told as a loss of no pages.
+    /// Sends the length of the selected file. Its loss is reported as a loss of no pages.
     pub(super) fn send_length(&mut self, of: LogIdentity, length: u64) -> Result<(), DialogEnded> {
         self.batch.push(PageRange { of, first: 0, count: 0 });
         self.send_request(&ShipperRequest::Length { length })
     }
 
-    /// Sends a frame if none was sent for long.
+    /// Sends a frame if none was sent for a long time.
     pub(super) fn keep_alive(&mut self) -> Result<(), DialogEnded> {
         if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush_batch() } else { Ok(()) }
     }
 
-    /// Ends the batch.
+    /// Ends the batch and requests a flush.
     fn flush_batch(&mut self) -> Result<(), DialogEnded> {
         self.number += 1;
         self.flushed = Instant::now();
@@ -160,7 +159,7 @@ impl OutgoingData {
         }
     }
 
-    /// Exchanges times, when nothing else is on its way.
+    /// Exchanges times after everything in flight is answered.
     pub(super) fn exchange_times(&mut self) -> Result<TimeExchange, DialogEnded> {
         self.drain_batches()?;
         self.send_task(DialogTask::Exchange)?;
@@ -172,7 +171,7 @@ impl OutgoingData {
         }
     }
 
-    /// Takes the replies that are there; one may be that the connection has ended.
+    /// Handles the replies that have arrived; fails if the connection has ended.
     pub(super) fn poll_replies(&mut self) -> Result<(), DialogEnded> {
         loop {
             match self.replies.try_recv() {
@@ -183,7 +182,7 @@ impl OutgoingData {
         }
     }
 
-    /// Says goodbye, when nothing else is on its way.
+    /// Says goodbye after everything in flight is answered.
     pub(super) fn say_goodbye(&mut self) -> Result<(), DialogEnded> {
         self.drain_batches()?;
         self.send_task(DialogTask::Answered(
@@ -211,7 +210,7 @@ impl OutgoingData {
         Ok(())
     }
 
-    /// The batch of a flush. Answers come in the order of the flushes.
+    /// Returns the batch of a flush. Answers come in the order of the flushes.
     fn acknowledge_flush(&mut self, number: u64) -> Result<Vec<PageRange>, DialogEnded> {
         match self.unanswered.pop_front() {
             Some((first, batch)) if first == number => Ok(batch),
@@ -221,7 +220,7 @@ impl OutgoingData {
 
     /// Pages that may not have been stored when the connection ended.
     pub(super) fn into_lost(mut self) -> Vec<PageRange> {
-        // What was answered last may still wait here.
+        // The last answers may still be in the queue.
         let _ = self.poll_replies();
         let mut lost = self.lost;
         lost.extend(self.unanswered.into_iter().flat_map(|(_, batch)| batch));

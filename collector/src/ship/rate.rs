@@ -19,7 +19,7 @@ impl TokenBucket {
     }
 
     /// Takes `bytes` and returns the time to wait before they may be sent. The bucket may go below
-    /// zero; whoever comes later waits for that, too.
+    /// zero; later callers wait for that, too.
     pub(super) fn take_tokens(&mut self, bytes: usize, now: Instant) -> Duration {
         let since = now.saturating_duration_since(self.filled).as_secs_f64();
         self.tokens = (self.tokens + since * self.rate).min(self.rate) - bytes as f64;
@@ -54,7 +54,7 @@ mod tests {
         for _ in 0..100 {
             now += bucket.take_tokens(3_000, now);
         }
-        // 300,000 bytes: the first 10,000 at once.
+        // 300,000 bytes: the first 10,000 immediately.
         assert_eq!((now - start).as_millis(), 29_000);
     }
 }

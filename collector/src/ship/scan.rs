@@ -1,6 +1,6 @@
-//! The first stage of a shipper: goes through the host's files, finds what the collector does not
-//! have, compresses it and hands it on. What it knows lasts over connections, since what was
-//! acknowledged stays.
+//! The first stage of a shipper: goes through the host's files, finds the data that the collector
+//! does not have, compresses it and passes it on. Its state outlives connections, since
+//! acknowledged data stays at the collector.
 
 mod queries;
 mod upload;
@@ -24,11 +24,11 @@ use crate::wire::{EXTENT_LIMIT, StorageShortage};
 use crate::writers::ProcessScope;
 use message_trace::DataPath;
 
-/// The host's files and what is known of them.
+/// Files of the host and their state.
 pub(super) struct LogScanner<'a> {
     directory: DataPath,
     here: ProcessScope,
-    /// Whether files that are done are removed.
+    /// Whether finished files are removed.
     remove: bool,
     /// Maximum length of an extent, in pages.
     longest: usize,
@@ -39,7 +39,7 @@ pub(super) struct LogScanner<'a> {
     twins: HashSet<LogIdentity>,
     /// Files that cannot be read, by name.
     pub(super) unreadable: BTreeSet<String>,
-    /// Collection that this knowledge is about.
+    /// Collection that this state is about.
     store: Option<u128>,
     /// Whether acknowledged files may have been removed at the collector.
     unsure: bool,
@@ -52,9 +52,9 @@ pub(super) struct LogScanner<'a> {
 
 struct ScannedLog {
     tracked: TrackedLog,
-    /// Stamp of the file when it was last looked at.
+    /// Stamp of the file when it was last scanned.
     stamp: Option<FileStamp>,
-    /// Whether the event was told that it is not sent.
+    /// Whether an event has reported that the file is not sent.
     told: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct ScanResult {
     pub(super) stopped: bool,
 }
 
-/// Why a scan ended early.
+/// Reason for the early end of a scan.
 #[derive(Debug)]
 pub(super) enum ScanError {
     Gone(DialogEnded),
@@ -89,7 +89,7 @@ impl<'a> LogScanner<'a> {
         events: &'a dyn ShipListener,
         stop: StopFlag,
     ) -> io::Result<LogScanner<'a>> {
-        // A frame must come to its end in time however little may be sent.
+        // A frame must end in time even with a low rate limit.
         let longest =
             limit.map_or(EXTENT_LIMIT, |rate| EXTENT_LIMIT.min((rate as usize).saturating_mul(4)));
         Ok(LogScanner {
@@ -111,7 +111,7 @@ impl<'a> LogScanner<'a> {
         })
     }
 
-    /// Takes note of a new connection to this collection.
+    /// Records a new connection to this collection.
     pub(super) fn start_connection(&mut self, store: u128) {
         self.unsure = true;
         if self.store.replace(store) != Some(store) {
@@ -122,7 +122,7 @@ impl<'a> LogScanner<'a> {
         }
     }
 
-    /// Takes note that the collector may not have these pages.
+    /// Records that the collector may not have these pages.
     pub(super) fn mark_lost(&mut self, lost: &[PageRange]) {
         for pages in lost {
             for entry in self.files.values_mut().filter(|entry| entry.tracked.identity == pages.of)
@@ -133,7 +133,7 @@ impl<'a> LogScanner<'a> {
         }
     }
 
-    /// Looks at all files once, sends what is missing, and waits for the answers.
+    /// Scans all files once, sends missing data, and waits for the answers.
     pub(super) fn scan_files(
         &mut self,
         out: &mut OutgoingData,
@@ -152,8 +152,8 @@ impl<'a> LogScanner<'a> {
                 out.drain_batches()?;
                 return Ok(ScanResult { stopped: true, ..self.finish_scan(out) });
             }
-            // What the collector has no room for need not be sent to it. Where it only wants no
-            // more files, others go on.
+            // Data for which the collector has no room need not be sent. If only its number of
+            // files is exhausted, existing files continue.
             if out.shortage.is_some_and(|shortage| shortage != StorageShortage::Files) {
                 break;
             }
@@ -175,11 +175,11 @@ impl<'a> LogScanner<'a> {
         Ok(scanned)
     }
 
-    /// Takes note of what was not stored.
+    /// Records the data that was not stored.
     fn finish_scan(&mut self, out: &mut OutgoingData) -> ScanResult {
         let lost = std::mem::take(&mut out.lost);
         self.mark_lost(&lost);
-        // Whoever makes room may do so by taking away what is there.
+        // An operator may make room at the collector by removing existing files.
         self.unsure |= out.shortage.is_some();
         ScanResult { shortage: out.shortage.take(), stopped: false }
     }
@@ -189,11 +189,11 @@ impl<'a> LogScanner<'a> {
         move |error| ScanError::Io(path.to_path_buf(), error)
     }
 
-    /// The names of the files to send, all of them known from now on.
+    /// Names of the files to send, all of them known from now on.
     fn list_names(&mut self, out: &mut OutgoingData) -> Result<Vec<String>, ScanError> {
         let names = files::log_names(&self.directory).map_err(self.io_error(""))?;
         self.naming.update_operations(&self.directory, &names);
-        // Beside those logs there may be operations now.
+        // Operation files may have been added next to the logs.
         let names = files::log_names(&self.directory).map_err(self.io_error(""))?;
         let mut former = std::mem::take(&mut self.files);
         let mut seen: HashMap<LogIdentity, String> = HashMap::new();
@@ -215,7 +215,7 @@ impl<'a> LogScanner<'a> {
                     };
                     match known {
                         Some(mut entry) if entry.tracked.identity == opened.identity => {
-                            // Somebody has written to what was done.
+                            // A finished file was written to.
                             if entry.tracked.done {
                                 entry.tracked.forget_remote();
                             }
@@ -245,7 +245,7 @@ impl<'a> LogScanner<'a> {
         Ok(names)
     }
 
-    /// Tells once of a file that cannot be read. It holds up no other.
+    /// Reports once that a file cannot be read. It holds up no other.
     fn report_unreadable(&mut self, name: &str, error: io::Error) {
         if self.unreadable.insert(name.to_owned()) {
             debug!(name, %error, "a file is passed over");

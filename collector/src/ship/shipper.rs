@@ -1,5 +1,5 @@
-//! State that a shipper keeps from one connection to the next, and one connection from its making
-//! to its end: looks at the files over and over, and exchanges times between them.
+//! State that a shipper keeps between connections, and the course of one connection: scans the
+//! files over and over, and exchanges times between the scans.
 
 use std::fs;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -27,7 +27,7 @@ use crate::wire::{CollectorAnswer, ShipperRequest, StorageShortage, VERSION};
 
 /// Outcome of one connection.
 pub(super) enum ConnectionOutcome {
-    /// All is sent, or the program is to stop.
+    /// Everything is sent, or the program is to stop.
     Over,
     /// The collector has had no room for too long.
     NoRoom(StorageShortage),
@@ -45,7 +45,7 @@ pub(super) struct Shipper<'a> {
     boot: [u8; 16],
     pub(super) wire: u64,
     pub(super) durable: u64,
-    /// Set some time after the program is to stop: work that is then under way is given up.
+    /// Set some time after the program is to stop: work that is still in progress is abandoned.
     pub(super) abort: StopFlag,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Shipper<'a> {
         })
     }
 
-    /// One connection, from its making to its end.
+    /// Runs one connection to its end.
     pub(super) fn run_connection(&mut self) -> Result<ConnectionOutcome, ShipError> {
         let (mut dialog, store) = match self.open_connection() {
             Ok(connected) => connected,
@@ -120,7 +120,7 @@ impl<'a> Shipper<'a> {
         }
     }
 
-    /// Makes the connection and says who this is.
+    /// Connects and identifies this host.
     fn open_connection(&self) -> Result<(Dialog, u128), ConnectionError> {
         let to = &self.options.to;
         let addresses =
@@ -130,7 +130,7 @@ impl<'a> Shipper<'a> {
             let stream = match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                 Ok(stream) => stream,
                 Err(error) => {
-                    // The error is told with the collector's name as it was given.
+                    // The error contains the collector's name as it was given.
                     let at = address.to_string();
                     why = ConnectionError::Lost(if at == *to {
                         error.to_string()
@@ -164,8 +164,8 @@ impl<'a> Shipper<'a> {
         Err(why)
     }
 
-    /// Looks at the files, once or over and over. Returns the shortage at the end, if there is one
-    /// and it does not follow.
+    /// Scans the files, once or over and over. Returns the remaining shortage, if any, unless it
+    /// follows.
     fn scan_until_done(
         &mut self,
         out: &mut OutgoingData,
@@ -247,7 +247,7 @@ fn other_hosts(options: &ShipOptions) -> Vec<String> {
     hosts.filter(|host| *host != options.host).collect()
 }
 
-/// The kernel's random id of this boot, as logs have it; zeros where it is not known.
+/// The kernel's random id of this boot, as in logs; zeros if unknown.
 fn boot_id() -> [u8; 16] {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();

@@ -1,18 +1,18 @@
-//! Knowledge of a shipper about one of its files: what the collector has of each page, and which
-//! pages are worth a look. Every page is looked at in the end; what is guessed is only how soon, so
-//! that following a large directory costs little.
+//! State of one file of a shipper: what the collector has of each page, and which pages are worth
+//! reading. Every page is read in the end; only the time is a guess, so that following a large
+//! directory costs little.
 
 use crate::identity::LogIdentity;
 use crate::page::{self, PAGE};
 use crate::tuning::{CALM_LOOKS, CALM_TURN, FULL_PAGE_ROOM};
 
-/// Checksum of a page where it is not known what the collector has.
+/// Checksum of a page if the collector's content is not known.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Which pages of a file to look at.
+/// Which pages of a file to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageSelection {
-    /// Pages that may well have changed, and some others in turn.
+    /// Pages that have probably changed, and some others in turn.
     Likely,
     /// All.
     All,
@@ -22,21 +22,21 @@ pub(super) enum PageSelection {
 #[derive(Debug)]
 pub(super) struct TrackedLog {
     pub(super) identity: LogIdentity,
-    /// Whether it is known what the collector has.
+    /// Whether the collector's content was queried.
     pub(super) asked: bool,
-    /// Nobody can write to it any more, and the collector has all of it.
+    /// Whether no process can write to it any more and the collector has all of it.
     pub(super) done: bool,
-    /// Length of the collector's file; `None` where that is not sure.
+    /// Length of the collector's file; `None` if uncertain.
     pub(super) remote: Option<u64>,
-    /// The checksums of what the collector has; behind the last there are zeros.
+    /// Checksums of the collector's content; zeros follow the last.
     sums: Vec<u64>,
-    /// Number of looks at which each page was the same, see [`CALM_LOOKS`].
+    /// Number of scans in which each page was unchanged, see [`CALM_LOOKS`].
     calm: Vec<u8>,
     turn: usize,
 }
 
 impl TrackedLog {
-    /// File about which nothing is known yet.
+    /// File without known state.
     pub(super) fn new(identity: LogIdentity) -> TrackedLog {
         TrackedLog {
             identity,
@@ -49,12 +49,12 @@ impl TrackedLog {
         }
     }
 
-    /// Forgets what the collector has: it is another one, or has begun anew.
+    /// Forgets the collector's content: it is another collector, or has begun anew.
     pub(super) fn forget_remote(&mut self) {
         *self = TrackedLog::new(self.identity);
     }
 
-    /// Takes note of what the collector has from page `first` on.
+    /// Records the collector's content from page `first` on.
     pub(super) fn set_remote_checksums(&mut self, first: usize, sums: &[u64]) {
         self.sums.resize(first, 0);
         self.sums.extend_from_slice(sums);
@@ -62,8 +62,8 @@ impl TrackedLog {
     }
 
     /// Whether the collector still has the file, by its length there and the checksum of its first
-    /// page. Somebody who makes room there may remove an acknowledged file. A file that is done
-    /// stays done then; any other has to be sent as a whole again.
+    /// page. An acknowledged file may have been removed there to make room. A finished file then
+    /// stays finished; any other has to be sent again as a whole.
     pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
         let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
         if self.done || !self.sums.iter().any(is_known) {
@@ -76,26 +76,26 @@ impl TrackedLog {
         is_same && self.remote.is_none_or(|remote| length >= remote)
     }
 
-    /// Takes note that nobody knows whether these pages are there.
+    /// Records that the state of these pages is unknown.
     pub(super) fn mark_unknown(&mut self, first: usize, pages: usize) {
         self.remote = None;
         self.done = false;
-        // Where a length was lost, what is behind it at the collector is not known either.
+        // If a length was lost, the collector's content past the end is not known either.
         self.asked &= pages > 0;
         for (sum, calm) in self.sums.iter_mut().zip(&mut self.calm).skip(first).take(pages) {
             (*sum, *calm) = (UNKNOWN, 0);
         }
     }
 
-    /// Makes room for what is known of a file of `length` bytes.
+    /// Resizes the state for a file of `length` bytes.
     pub(super) fn resize_pages(&mut self, length: u64) {
         let pages = page::page_count(length) as usize;
         self.sums.resize(pages, 0);
         self.calm.resize(pages, 0);
     }
 
-    /// The runs of pages to look at, as `[first, end)`, among those of `data`, where the file has
-    /// content, and those that the collector has content of. No run is longer than `longest` pages.
+    /// Runs of pages to read, as `[first, end)`, among those in `data`, where the file has content,
+    /// and those with content at the collector. No run is longer than `longest` pages.
     pub(super) fn select_runs(
         &mut self,
         look: PageSelection,
@@ -124,7 +124,7 @@ impl TrackedLog {
         runs
     }
 
-    /// Takes note of a page's content. Whether the collector has another one.
+    /// Records the content of a page. Returns whether the collector has a different one.
     pub(super) fn update_checksum(&mut self, at: usize, content: &[u8]) -> bool {
         let (Some(known), Some(calm)) = (self.sums.get_mut(at), self.calm.get_mut(at)) else {
             return false;
@@ -139,14 +139,14 @@ impl TrackedLog {
         true
     }
 
-    /// Frees the memory that a file that is done needs no more.
+    /// Frees memory that a finished file no longer needs.
     pub(super) fn release_memory(&mut self) {
         self.done = true;
         self.sums = Vec::new();
         self.calm = Vec::new();
     }
 
-    /// The bytes of content that the collector has, by what is known, in whole pages.
+    /// Bytes of content that the collector has, as far as known, in whole pages.
     pub(super) fn remote_bytes(&self) -> u64 {
         let pages = self.sums.iter().filter(|sum| **sum != 0 && **sum != UNKNOWN).count();
         (pages * PAGE) as u64
@@ -205,7 +205,7 @@ mod tests {
         for _ in 0..=CALM_LOOKS {
             assert_eq!(look(&mut file, PageSelection::Likely).len(), 200);
         }
-        // Four a turn (200 / 64 rounded up), the first page and the one with room always.
+        // Four in each turn (200 / 64 rounded up); always the first page and the page with room.
         let mut seen = [false; 200];
         for _ in 0..50 {
             let pages = look(&mut file, PageSelection::Likely);
@@ -227,7 +227,7 @@ mod tests {
         for (length, first) in [(0, None), (3 * PAGE as u64, Some(0)), (PAGE as u64, Some(head))] {
             assert!(!file.is_there(length, first), "{length} {first:?}");
         }
-        // Its head was under way.
+        // Its first page was in flight.
         file.mark_unknown(0, 1);
         assert!(file.is_there(3 * PAGE as u64, Some(7)) && !file.is_there(0, None));
         file.release_memory();

@@ -1,4 +1,5 @@
-//! Handshakes over a pair of sockets: who gets in, and what is said to whom when somebody does not.
+//! Handshakes over a pair of sockets: which peers are admitted, and the reasons that both sides
+//! report otherwise.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -24,14 +25,14 @@ fn now() -> i64 {
     KeyValidity::for_days(0).until
 }
 
-/// What comes of a connection at the collector's end, which hears what the shipper sends (a byte)
-/// and says who that is; and at the shipper's, which gets a byte back.
+/// Results of a connection: at the collector's end, which reads a byte and returns the shipper's
+/// names; and at the shipper's, which gets the byte back.
 fn meet(
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
 ) -> (io::Result<Vec<String>>, io::Result<()>) {
     let (mut here, mut there) = UnixStream::pair().unwrap();
-    // Either end stays open until the other has heard why it was refused.
+    // Either end stays open until the other has read the reason of its refusal.
     let collector = thread::spawn(move || {
         let mut connection = ServerConnection::new(server).unwrap();
         let names = hear(&mut connection, &mut here);
@@ -56,7 +57,7 @@ fn hear(connection: &mut ServerConnection, socket: &mut UnixStream) -> io::Resul
     Ok(names)
 }
 
-/// The words for both ends.
+/// The reasons at both ends.
 fn words(
     (collector, shipper): (io::Result<Vec<String>>, io::Result<()>),
 ) -> (&'static str, &'static str) {
@@ -151,12 +152,12 @@ fn of_another_authority_is_refused() {
     let (one, other) = (authority(), authority());
     let config = server_config(&one.issue_collector(1).unwrap()).unwrap();
     let foreign = client_config(&other.issue_host(&["web1"], 1).unwrap()).unwrap();
-    // The shipper looks first, so the collector hears of it from there.
+    // The shipper checks first, so the collector gets its reason from there.
     assert_eq!(
         words(meet(config.clone(), foreign)),
         ("our certificate is of another authority", "certificate of another authority")
     );
-    // A shipper that would take any collector is refused all the same.
+    // A shipper that would accept any collector is refused all the same.
     let careless = without_looking(&other.issue_host(&["web1"], 1).unwrap());
     assert_eq!(
         words(meet(config, careless)),
@@ -182,11 +183,11 @@ fn no_host_can_pose_as_the_collector_nor_the_collector_as_a_host() {
     let authority = authority();
     let (collector, host) =
         (authority.issue_collector(1).unwrap(), authority.issue_host(&["web1"], 1).unwrap());
-    // By mistake it is told before anybody connects.
+    // The wrong key by mistake is reported before any connection.
     assert!(server_config(&host).unwrap_err().to_string().contains("web1"));
     assert!(client_config(&collector).unwrap_err().to_string().contains("the collector's key"));
 
-    // With another program than ours it is refused by the other end.
+    // With a program other than sockcap it is refused by the other end.
     let mut posing = ServerConfig::clone(&server_config(&collector).unwrap());
     posing.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified(&host)));
     let met = meet(Arc::new(posing), client_config(&host).unwrap());
@@ -205,7 +206,7 @@ fn only_a_server_with_the_collectors_name_is_the_collector() {
     let text = fs::read_to_string(directory.path().join(keys::AUTHORITY_FILE)).unwrap();
     let of_authority = rcgen::KeyPair::from_pem(&text).unwrap();
     use rcgen::ExtendedKeyUsagePurpose::{ClientAuth, ServerAuth};
-    // Certificates that no authority of ours makes, and the last one, which it does.
+    // Certificates that no authority of sockcap makes, except the last one.
     for (name, usage, word) in [
         (COLLECTOR, ClientAuth, "certificate for another purpose"),
         ("web1", ServerAuth, "certificate for another name"),
@@ -265,7 +266,7 @@ fn tls_1_2_and_other_languages_are_refused() {
     assert_eq!(answer(&[0; 64]).0, "not TLS");
 }
 
-/// What a client says that speaks TLS 1.2 at most (RFC 5246, 7.4.1.2): ECDHE with ECDSA over P-256,
+/// First message of a client with TLS 1.2 at most (RFC 5246, 7.4.1.2): ECDHE with ECDSA over P-256,
 /// no supported_versions.
 fn client_hello_1_2() -> Vec<u8> {
     let extensions: [&[u8]; 2] = [
@@ -309,13 +310,13 @@ fn every_connection_shows_its_certificate_again() {
     }
 }
 
-/// A machine's certificate and key as rustls has them.
+/// Certificate and key of a machine in the form of rustls.
 fn certified(bundle: &KeyBundle) -> rustls::sign::CertifiedKey {
     let chain = vec![bundle.certificate.clone()];
     rustls::sign::CertifiedKey::from_der(chain, bundle.key.clone_key(), &crypto_provider()).unwrap()
 }
 
-/// A shipper that does not look at the collector's certificate.
+/// A shipper that does not check the collector's certificate.
 fn without_looking(bundle: &KeyBundle) -> Arc<ClientConfig> {
     let config = ClientConfig::builder_with_provider(crypto_provider())
         .with_protocol_versions(&[&TLS13])

@@ -1,5 +1,5 @@
-//! Which certificates of hosts a collector takes: those of its authority, as rustls says, that were
-//! not revoked.
+//! Verifier of hosts' certificates at a collector: those of its authority, by rustls' rules, that
+//! were not revoked.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::keys::RevocationWatcher;
 
-/// Asks rustls' own verifier first.
+/// Calls rustls' own verifier first.
 #[derive(Debug)]
 pub(super) struct HostCertificateVerifier {
     pub(super) inner: Arc<dyn ClientCertVerifier>,

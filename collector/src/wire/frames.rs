@@ -1,5 +1,5 @@
-//! Frames: four bytes of length, little-endian, then a message as postcard writes it, and behind an
-//! extent's message its bytes. The reader holds one frame at a time, and takes no length on trust.
+//! Frames: four bytes of length, little-endian, then a message encoded by postcard, followed by the
+//! bytes of an extent. The reader holds one frame at a time, and does not trust the length.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{CollectorAnswer, FRAME_LIMIT, ShipperRequest};
 
-/// The bytes of a frame's length.
+/// Size of the length prefix, in bytes.
 const LENGTH: usize = 4;
 
 /// Error of a stream of frames.
@@ -16,13 +16,13 @@ pub enum FrameError {
     /// The other side has closed the connection between two frames.
     #[error("the other side closed the connection")]
     Closed,
-    /// It ended within a frame.
+    /// The connection ended within a frame.
     #[error("the connection ended within a frame")]
     CutOff,
-    /// A length beyond the limit.
+    /// A length above the limit.
     #[error("a frame of {0} bytes was announced, which is more than any may have")]
     TooLong(usize),
-    /// Bytes that are no message.
+    /// Bytes that are not a message.
     #[error("a frame is not a message of this protocol's version")]
     Malformed,
     /// The connection failed, timed out or was stopped.
@@ -30,7 +30,7 @@ pub enum FrameError {
     Io(#[from] io::Error),
 }
 
-/// Cuts what is read into frames, one buffer for all of them.
+/// Cuts a stream into frames, with one buffer for all of them.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     buffer: Vec<u8>,
@@ -39,19 +39,19 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// The next frame's bytes without its length.
+    /// Returns the bytes of the next frame without its length.
     ///
     /// # Errors
-    /// When the source ends or fails, or announces a frame that is too long. After that the reader
-    /// is of no more use, unless it failed for want of time: then the next call goes on.
+    /// Fails if the source ends or fails, or announces a frame that is too long. After that the
+    /// reader is unusable, except after a timeout: then the next call continues.
     pub fn next_frame(&mut self, source: &mut impl Read) -> Result<&[u8], FrameError> {
         self.next_frame_within(FRAME_LIMIT, source)
     }
 
-    /// The same, for a frame that has at most `limit` bytes.
+    /// Like [`next_frame`](FrameReader::next_frame), for a frame of at most `limit` bytes.
     ///
     /// # Errors
-    /// As for [`next`](FrameReader::next_frame).
+    /// Fails as [`next_frame`](FrameReader::next_frame) does.
     pub(crate) fn next_frame_within(
         &mut self,
         limit: usize,
@@ -77,7 +77,7 @@ impl FrameReader {
         }
     }
 
-    /// Reads more, at least a byte, into a buffer that has room for a frame of `limit` bytes.
+    /// Reads at least one byte more into a buffer that has room for a frame of `limit` bytes.
     fn fill_buffer(&mut self, limit: usize, source: &mut impl Read) -> Result<(), FrameError> {
         if self.buffer.len() < LENGTH + limit {
             self.buffer.resize(LENGTH + limit, 0);
@@ -98,10 +98,11 @@ impl FrameReader {
     }
 }
 
-/// The request that a frame holds, and the bytes behind it, which only an extent has.
+/// Decodes the request of a frame, and returns it with the bytes that follow it, which only an
+/// extent has.
 ///
 /// # Errors
-/// When it is none.
+/// Fails if the frame is not a request.
 pub(crate) fn decode_request(frame: &[u8]) -> Result<(ShipperRequest<'_>, &[u8]), FrameError> {
     let (request, rest) = postcard::take_from_bytes(frame).map_err(|_| FrameError::Malformed)?;
     match request {
@@ -111,10 +112,10 @@ pub(crate) fn decode_request(frame: &[u8]) -> Result<(ShipperRequest<'_>, &[u8])
     }
 }
 
-/// The answer that a frame holds.
+/// Decodes the answer of a frame.
 ///
 /// # Errors
-/// When it is none.
+/// Fails if the frame is not an answer.
 pub fn decode_answer(frame: &[u8]) -> Result<CollectorAnswer, FrameError> {
     match postcard::take_from_bytes(frame) {
         Ok((answer, [])) => Ok(answer),
@@ -122,18 +123,18 @@ pub fn decode_answer(frame: &[u8]) -> Result<CollectorAnswer, FrameError> {
     }
 }
 
-/// The frame of a message.
+/// Encodes the frame of a message.
 ///
 /// # Errors
-/// When it is longer than a frame may be.
+/// Fails if it is longer than a frame may be.
 pub fn encode_frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     encode_frame_with(message, &[])
 }
 
-/// The frame of a message with bytes behind it.
+/// Encodes the frame of a message followed by bytes.
 ///
 /// # Errors
-/// When it is longer than a frame may be.
+/// Fails if it is longer than a frame may be.
 pub fn encode_frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, FrameError> {
     let mut frame = Vec::with_capacity(LENGTH + 64 + bytes.len());
     frame.extend_from_slice(&[0; LENGTH]);

@@ -1,5 +1,5 @@
-//! The messages. Both enums are written by postcard: the variant's number, then its fields in
-//! order; new variants go behind the old ones. The version is the first field of the first message,
+//! The messages. Both enums are encoded by postcard: the variant's number, then its fields in
+//! order; new variants are added at the end. The version is the first field of the first message,
 //! and stays there.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use crate::identity::LogIdentity;
 /// Message of a shipper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShipperRequest<'a> {
-    /// The first message: who it is. Answered by [`CollectorAnswer::Welcome`], or refused.
+    /// The first message, which identifies the shipper. Answered by [`CollectorAnswer::Welcome`],
+    /// or refused.
     Hello {
         /// [`VERSION`](super::VERSION).
         version: u32,
@@ -25,7 +26,7 @@ pub enum ShipperRequest<'a> {
         /// Identity of the log.
         identity: LogIdentity,
     },
-    /// Asks what the collector has of the file's pages. Answered by [`CollectorAnswer::Have`].
+    /// Queries the collector's content of the file's pages. Answered by [`CollectorAnswer::Have`].
     Ask {
         /// The first page.
         page: u64,
@@ -49,7 +50,7 @@ pub enum ShipperRequest<'a> {
     Flush {
         /// Number of the flush, from 1 on in each connection.
         number: u64,
-        /// Bytes that the shipper knows of and has not sent, for those who watch the collector.
+        /// Bytes that the shipper knows of and has not sent, for monitoring.
         left: u64,
     },
     /// Asks for the time. Answered by [`CollectorAnswer::Time`].
@@ -63,7 +64,7 @@ pub enum ShipperRequest<'a> {
 /// Answer of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollectorAnswer {
-    /// The shipper is let in.
+    /// The shipper is admitted.
     Welcome {
         /// [`VERSION`](super::VERSION).
         version: u32,
@@ -83,12 +84,12 @@ pub enum CollectorAnswer {
         /// The checksums of the pages asked for, as many as there are.
         sums: Vec<u64>,
     },
-    /// All up to this flush, but for those that were not stored, is on the disk.
+    /// Everything up to this flush is on the disk, except data that was reported as not stored.
     Durable {
         /// The flush.
         number: u64,
     },
-    /// A part of what came between this flush and the former one is not on the disk, and must be
+    /// A part of the data between this flush and the previous one is not on the disk, and must be
     /// sent again.
     NotStored {
         /// The flush.
@@ -98,12 +99,12 @@ pub enum CollectorAnswer {
     },
     /// The collector's time.
     Time {
-        /// Time when the question came, in nanoseconds since the Unix epoch.
+        /// Time when the request came, in nanoseconds since the Unix epoch.
         received: i64,
         /// Time when the answer was sent, likewise.
         sent: i64,
     },
-    /// The collector knows that the shipper ends, and has nothing to say any more.
+    /// The collector acknowledges the end of the shipper, and sends nothing more.
     Bye,
 }
 
@@ -116,24 +117,23 @@ pub enum StorageShortage {
     Quota,
     /// The host has the maximum number of files.
     Files,
-    /// The disk gave another error, which the collector's log has.
+    /// The disk reported another error, which is in the collector's log.
     Failure,
     /// No shortage: files of this host were removed, for instance to make room, with all that was
     /// sent of them.
     Removed,
 }
 
-/// An exchange of times as NTP has it (RFC 5905, section 8), all in nanoseconds since the Unix
-/// epoch.
+/// An exchange of times as in NTP (RFC 5905, section 8), all in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeExchange {
-    /// Time when the host asked, by its clock.
+    /// Time of the host's request, by its clock.
     pub host_sent: i64,
-    /// Time when the collector was asked, by its own clock.
+    /// Time of its receipt at the collector, by the collector's clock.
     pub collector_received: i64,
-    /// Time when the collector answered, by its own clock.
+    /// Time of the collector's answer, by the collector's clock.
     pub collector_sent: i64,
-    /// Time when the host had the answer, by its clock.
+    /// Time of its receipt at the host, by the host's clock.
     pub host_received: i64,
 }
 
@@ -164,7 +164,7 @@ impl StorageShortage {
         StorageShortage::Removed,
     ];
 
-    /// Word for counting.
+    /// Label for counters.
     pub fn label(self) -> &'static str {
         match self {
             StorageShortage::Disk => "disk",

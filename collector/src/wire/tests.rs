@@ -1,5 +1,5 @@
-//! Frames come back as they were sent, however the stream was cut; whatever else comes is refused,
-//! and nothing panics.
+//! Frames come back as they were sent, however the stream was cut; anything else is refused, and
+//! nothing panics.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::identity::LogIdentity;
 
-/// Gives its bytes in pieces of these sizes, over and over, with an error for want of time between.
+/// Yields its bytes in pieces of these sizes, over and over, with a timeout error between them.
 struct Pieces<'a> {
     bytes: &'a [u8],
     sizes: Vec<usize>,
@@ -88,7 +88,7 @@ fn answer() -> impl Strategy<Value = CollectorAnswer> {
     ]
 }
 
-/// The next frame, however often the time was too short.
+/// Reads the next frame, across any number of timeouts.
 fn next(reader: &mut FrameReader, source: &mut Pieces<'_>) -> Result<Vec<u8>, FrameError> {
     loop {
         match reader.next_frame(source) {
@@ -125,7 +125,7 @@ proptest! {
         prop_assert_eq!(decode_answer(&frame[4..]).unwrap(), answer);
     }
 
-    /// What was cut off anywhere within a frame is told, and no frame is made of it.
+    /// A stream cut off anywhere within a frame is reported, and yields no frame.
     #[test]
     fn a_stream_cut_off_within_a_frame_is_told(request in request(), share in 0.0..1.0_f64) {
         let bytes = encode_frame_with(&request.0, &request.1).unwrap();
@@ -135,8 +135,7 @@ proptest! {
         prop_assert!(matches!(next(&mut FrameReader::default(), &mut source), Err(FrameError::CutOff)));
     }
 
-    /// Any bytes at all give frames or errors; none of them a message that takes more room than it
-    /// came in.
+    /// Arbitrary bytes give frames or errors; no message takes more room than its bytes.
     #[test]
     fn garbage_is_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         let mut reader = FrameReader::default();
@@ -175,8 +174,8 @@ fn bytes_behind_a_message_that_has_none_are_refused() {
 
 #[test]
 fn an_exchange_gives_offset_and_round_trip() {
-    // The host is 1000 ahead; 30 there, 50 back, 5 in between: asked at 1000 (0 of the
-    // collector's).
+    // The host is 1000 ahead; 30 there, 50 back, 5 in between: request at 1000 (0 of the
+    // collector's clock).
     let exchange = TimeExchange {
         host_sent: 1000,
         collector_received: 30,

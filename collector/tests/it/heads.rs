@@ -1,5 +1,5 @@
-//! Heads of messages never leave their host: operations are sent in their place, while the process
-//! runs and when it has ended.
+//! Snippets of messages never leave their host: operations are sent in their place, while the
+//! process runs and after it has ended.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use socket_log::write::{LogWriter, TCP};
 
 use crate::common::{Heard, PLENTY, contents, options, with_collector};
 
-/// A log with a head that has a secret.
+/// A log with a snippet that contains a secret.
 fn with_secret(pid: u32, state: u32) -> Vec<u8> {
     let mut log = LogWriter::new("web-1", pid, "/bin/client");
     log.set_snippets().set_state(state).set_boot_id([7; 16]);
@@ -42,7 +42,7 @@ fn operations_are_sent_and_heads_are_not() {
     for (pid, state) in [(1, state::EXITED), (2, state::RUNNING)] {
         fs::write(host.join(format!("{pid}-1.sclog")), with_secret(pid, state)).unwrap();
     }
-    // Somebody may still write to the second one.
+    // The second log can still be written to.
     let _writer = fs::File::options().write(true).open(host.join("2-1.sclog")).unwrap();
     let heard = Heard::default();
     with_collector(&to, PLENTY, &heard, |address| {
@@ -64,7 +64,7 @@ fn operations_are_sent_and_heads_are_not() {
         assert_eq!(file.for_each(|entry| names.push(entry.operation.name)).unwrap(), 0);
         assert_eq!(names, ["GET /user/{}"]);
     }
-    // On the host, the log that has ended has no head any more, and the other one has.
+    // On the host, the ended log has no snippet any more, and the other one has.
     let blank = |pid: u32| {
         let bytes = fs::read(host.join(format!("{pid}-1.sclog"))).unwrap();
         !bytes.windows(7).any(|window| window == b"hunter2")

@@ -1,5 +1,5 @@
-//! Whoever should not be let in is not, with a line that says why; and while it happens, another
-//! host's logs are gathered as if nothing were.
+//! Refusals: a peer that should not be admitted is refused, with a line that has the reason;
+//! meanwhile the logs of another host are gathered undisturbed.
 
 #![expect(clippy::type_complexity, reason = "tests fail by panics")]
 
@@ -40,12 +40,12 @@ fn certificates_that_are_not_good() {
         system.ship_as("web-1", issue(now + DAY, now + 3 * DAY));
         system.refused(RefusalCause::Tls, "certificate not yet valid");
 
-        // Of another authority: the shipper trusts that one and not this collector, so it is the
-        // first to refuse.
+        // A key of another authority: the shipper trusts that one and not this collector, so it is
+        // the first to refuse.
         let other = Authority::create(&system.directory.join("other-keys"), 10).unwrap();
         let told = system.ship_as("web-1", other.issue_host(&["web-1"], 1).unwrap());
         assert!(told.contains("certificate of another authority"), "{told}");
-        // One that takes anybody for the collector is refused there.
+        // A shipper that accepts any collector is refused there.
         let mut options =
             system.options(&system.directory.join("other"), "web-1", issue(now - DAY, now + DAY));
         options.tls = Some(system.trusting(&other));
@@ -55,7 +55,7 @@ fn certificates_that_are_not_good() {
         assert!(told.contains("our certificate is of another authority"), "{told}");
         system.refused(RefusalCause::Tls, "certificate of another authority");
 
-        // The collector's own key lets nobody in as a host.
+        // The collector's own key is not accepted for a host.
         assert!(tls::client_config(&system.authority.issue_collector(1).unwrap()).is_err());
     });
 }
@@ -98,7 +98,7 @@ fn paths_that_lead_elsewhere() {
             assert!(raw.why().contains("a log's name has"), "{name:?}");
         }
         system.refused(RefusalCause::Violation, "a log's name has");
-        // A way that leads elsewhere, laid where the log would be, is not followed.
+        // A planted symbolic link at the path of the log is not followed.
         let host = system.directory.join("gathered/hosts/web-1");
         fs::create_dir_all(&host).unwrap();
         let target = system.directory.join("target");
@@ -118,11 +118,11 @@ fn paths_that_lead_elsewhere() {
 #[test]
 fn frames_that_are_none() {
     with_collector(|system| {
-        // Longer than any.
+        // Longer than any frame.
         let mut raw = system.welcomed();
         raw.send(&(FRAME_LIMIT as u32 + 1).to_le_bytes());
         assert!(raw.why().contains("more than any may have"));
-        // No message; a message with something behind it; one of the other side.
+        // Not a message; a message followed by extra bytes; a message of the other side.
         for frame in
             [vec![4, 0, 0, 0, 255, 255, 255, 255], vec![2, 0, 0, 0, 8, 8], vec![0, 0, 0, 0]]
         {
@@ -131,7 +131,7 @@ fn frames_that_are_none() {
             assert!(raw.why().contains("not a message of this protocol"), "{frame:?}");
         }
         system.refused(RefusalCause::Protocol, "not a message of this protocol");
-        // Messages that are, where they are not.
+        // Valid messages at the wrong time.
         let garbage = vec![3; 100];
         let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
         let bomb = zstd::bulk::compress(&vec![0; EXTENT_LIMIT + 1], 1).unwrap();
@@ -200,7 +200,7 @@ fn frames_that_are_none() {
             let why = raw.why();
             assert!(why.contains(words), "{requests:?}: {why}");
         }
-        // Something else than a greeting, and another version's.
+        // Something other than a greeting, and a greeting of another version.
         let mut raw = system.raw();
         raw.request(&FILE, &[]);
         assert!(raw.why().contains("not a greeting"));
@@ -246,7 +246,7 @@ fn who_is_slow_or_silent_or_half_gone() {
         let silent = TcpStream::connect(system.address).unwrap();
         let no_greeting = system.raw();
         let mut idle = system.welcomed();
-        // Many that say nothing do not keep others out.
+        // Many silent connections do not keep others out.
         let crowd: Vec<TcpStream> =
             (0..100).map(|_| TcpStream::connect(system.address).unwrap()).collect();
         system.good_host_gets_through();
@@ -254,7 +254,7 @@ fn who_is_slow_or_silent_or_half_gone() {
         system.refused(RefusalCause::Slow, "too slow, or silent");
         assert!(idle.why().contains("silent for too long"));
         drop((silent, no_greeting, crowd));
-        // A frame a byte at a time.
+        // A frame sent byte by byte.
         let mut slow = system.welcomed();
         let frame =
             wire::encode_frame_with(&ShipperRequest::Extent { offset: 0, length: 0 }, &[0; 1000])
@@ -270,14 +270,14 @@ fn who_is_slow_or_silent_or_half_gone() {
             );
             slow.link.socket().set_deadline(PATIENCE);
         }
-        // A shipper that is cut off and comes again need not wait for its former connection.
+        // A shipper that is cut off and reconnects need not wait for its previous connection.
         let former = system.welcomed();
         let again = system.welcomed();
         drop((former, again));
     });
 }
 
-/// Deadlines that are not over as long as a test runs: whoever is let in has not waited for them.
+/// Deadlines longer than any test: an admitted peer has not waited for them.
 const NEVER: Deadlines = Deadlines {
     handshake: Duration::from_secs(3600),
     silence: Duration::from_secs(3600),
@@ -287,13 +287,14 @@ const NEVER: Deadlines = Deadlines {
 #[test]
 fn sockets_that_say_nothing_keep_nobody_out() {
     with_patient_collector(NEVER, |system| {
-        // A host that is let in stays, whatever comes after it.
+        // An admitted host stays connected, however many connections follow.
         let mut known = system.welcomed();
         let connect = || TcpStream::connect(system.address).unwrap();
         let silent: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
         system.good_host_gets_through();
         system.refused(RefusalCause::Many, "it had not said who it is");
-        // The beginning of a handshake is no name either, nor is a handshake without a greeting.
+        // The beginning of a handshake does not identify a peer, nor does a handshake without a
+        // greeting.
         let half: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
         half.iter().for_each(|mut stream| drop(stream.write_all(&[0x16, 3, 1, 2, 0, 1])));
         let shaken: Vec<_> = (0..50).map(|_| system.raw()).collect();
@@ -340,7 +341,7 @@ fn a_greeting_is_short() {
 #[test]
 fn a_collector_of_another_authority_is_refused_by_the_shipper() {
     with_collector(|system| {
-        // A host's key serves as no collector's: whoever has one cannot pose as the collector.
+        // A host's key is not accepted as a collector's: its owner cannot pose as the collector.
         assert!(tls::server_config(&system.authority.issue_host(&["web-1"], 1).unwrap()).is_err());
         let other = Authority::create(&system.directory.join("false-keys"), 10).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -379,7 +380,7 @@ fn a_collector_ends_although_somebody_always_has_something_to_say() {
             while talking.load(Relaxed) && raw.link.write_all(&frames).is_ok() {}
         }));
     });
-    // It has ended while that one talked.
+    // The collector has ended while the shipper was still sending.
     talking.store(false, Relaxed);
     thread.unwrap().join().unwrap();
 }

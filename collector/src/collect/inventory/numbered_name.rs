@@ -1,4 +1,4 @@
-//! Names with numbers: what a log is called here whose name on its host another log has already.
+//! Numbered names: how the collector names a log if another log already has its name on the host.
 
 use socket_log::names;
 
@@ -11,15 +11,15 @@ pub(super) struct NumberedName {
     pub(super) number: u64,
 }
 
-/// Largest number that is taken for one. No host has more files; a name with a larger one stands
-/// for itself.
+/// Largest number that is recognised. No host has more files; in a name with a larger number it is
+/// part of the name.
 const LARGEST: u64 = u32::MAX as u64;
 
 impl NumberedName {
-    /// First number that is given.
+    /// First number that is assigned.
     pub(super) const FIRST: u64 = 2;
 
-    /// What `name` stands for.
+    /// Splits `name` into the name on the host and its number.
     pub(super) fn parse(name: &str) -> NumberedName {
         let itself = || NumberedName { original: name.to_owned(), number: 0 };
         let Some((stem, rest)) = name.split_once(names::AGAIN) else { return itself() };
@@ -32,7 +32,7 @@ impl NumberedName {
         }
     }
 
-    /// The name.
+    /// The name at the collector.
     pub(super) fn file_name(&self) -> String {
         let NumberedName { original, number } = self;
         match original.rsplit_once('.') {

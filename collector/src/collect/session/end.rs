@@ -1,4 +1,4 @@
-//! End of a connection: its kinds, and the kind that each error stands for.
+//! End of a connection: its kinds, and the mapping of errors to them.
 
 use std::io::{self, ErrorKind};
 
@@ -8,11 +8,11 @@ use crate::wire;
 
 /// End of a connection.
 pub(super) enum SessionEnd {
-    /// Regular end: the shipper said so, or the collector is to stop.
+    /// Regular end: the shipper announced it, or the collector is to stop.
     Over,
     /// The network or the shipper is gone.
     Lost(String),
-    /// Refused: the shipper is told why, if it still listens.
+    /// Refused: the shipper gets the reason, if it is still listening.
     Refused(RefusalCause, String),
 }
 
@@ -37,7 +37,7 @@ impl From<io::Error> for SessionEnd {
                 RefusalCause::Slow,
                 "it was too slow, or silent for too long".into(),
             ),
-            // TLS has its own word for what does not belong there.
+            // rustls reports bytes that are not TLS in this way.
             ErrorKind::InvalidData => {
                 SessionEnd::Refused(RefusalCause::Protocol, error.to_string())
             }

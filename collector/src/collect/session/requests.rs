@@ -1,5 +1,4 @@
-//! Requests of a host that was let in, one by one: each is looked at before it is believed, then
-//! done and answered.
+//! Requests of an admitted host, one by one: each is checked, then executed and answered.
 
 use std::collections::HashSet;
 use std::io;
@@ -21,7 +20,7 @@ use crate::tuning::MAX_MISNAMED_TOLD;
 use crate::wire::{self, ASK_LIMIT, CollectorAnswer, EXTENT_LIMIT, FrameReader, ShipperRequest};
 use socket_log::names::HOST_NAME_LENGTH;
 
-/// Requests of a connection that was let in.
+/// Handler for the requests of an admitted connection.
 pub(super) struct RequestHandler<'a> {
     pub(super) shared: &'a SharedState<'a>,
     host: &'a str,
@@ -30,12 +29,12 @@ pub(super) struct RequestHandler<'a> {
     extent: Vec<u8>,
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
     gained: ReceivedBytes,
-    /// Number of all received bytes when the last flush was told.
+    /// Number of all bytes received up to the last reported flush.
     received: u64,
     flush: u64,
     /// Times in the last answer to [`ShipperRequest::Time`], until the host has sent the exchange.
     told: Option<[i64; 2]>,
-    /// Files about which it was told that they name another host.
+    /// Files that were already reported to name another host.
     misnamed: HashSet<LogIdentity>,
 }
 
@@ -61,7 +60,7 @@ impl<'a> RequestHandler<'a> {
         }
     }
 
-    /// Does one request. `received` is the number of bytes of the connection so far.
+    /// Executes one request. `received` is the number of bytes of the connection so far.
     pub(super) fn handle_request(
         &mut self,
         request: ShipperRequest<'_>,
@@ -123,8 +122,7 @@ impl<'a> RequestHandler<'a> {
                     return Err(SessionEnd::Refused(RefusalCause::Violation, why.to_owned()));
                 }
                 let path = self.shared.data.clock_hints_path(self.host);
-                // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush
-                // will tell.
+                // Losing a hint does no harm; a flush reports whatever is wrong with the disk.
                 let _ = hints::append_hint(&path, self.boot, &exchange);
                 self.shared.events.on_event(&CollectEvent::Hint { host: self.host, exchange });
                 None
@@ -133,14 +131,13 @@ impl<'a> RequestHandler<'a> {
         })
     }
 
-    /// Tells of a log that names another host. Later stages take it for a log of this host all the
-    /// same.
+    /// Reports a log that names another host. Later stages still treat it as a log of this host.
     fn check_header(&mut self, bytes: usize) {
         let page = self.extent.get(..bytes.min(HEADER_BYTES)).unwrap_or(&[]);
         let Some((identity, name)) = self.store.current_file() else { return };
         let Ok(log) = SocketLog::from_bytes(Path::new(name), page.to_vec()) else { return };
         let says = log.header().host.as_str();
-        // The header has the name cut to its length; in names of directories a slash becomes '_'.
+        // The header has the name truncated to its length; in directory names a slash becomes '_'.
         let says = says.replace('/', "_");
         if says.is_empty()
             || self.host.starts_with(&says)
@@ -159,7 +156,7 @@ impl<'a> RequestHandler<'a> {
         }
     }
 
-    /// Decompresses an extent into its buffer; it must have the length that was announced.
+    /// Decompresses an extent into its buffer; its length must be the announced one.
     fn decompress_extent(&mut self, compressed: &[u8], length: usize) -> Result<usize, SessionEnd> {
         let internal =
             |error: io::Error| SessionEnd::Refused(RefusalCause::Internal, error.to_string());
@@ -204,7 +201,7 @@ impl<'a> RequestHandler<'a> {
     }
 }
 
-/// Answers a stream of frames as that of a host that was let in, until the first that is refused.
+/// Answers a stream of frames like those of an admitted host, up to the first that is refused.
 pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &SharedState<'_>, host: &str) {
     let Ok(mut store) = HostStore::open(shared.data.hosts_dir().join(host), shared.limits, None)
     else {
@@ -215,7 +212,7 @@ pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &SharedState<'_>,
     while let Ok(frame) = reader.next_frame(&mut bytes) {
         let Ok((request, rest)) = wire::decode_request(frame) else { break };
         let Ok(answer) = gathering.handle_request(request, rest, 0) else { break };
-        // Every answer fits a frame.
+        // Every answer fits into a frame.
         debug_assert!(answer.is_none_or(|answer| wire::encode_frame(&answer).is_ok()));
     }
     let _ = store.flush();

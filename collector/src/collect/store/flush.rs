@@ -1,5 +1,5 @@
-//! Flushes: files that wait for one, shortages that are told at the next one, and the count of all
-//! files, which is made anew before a host is told that there is no room.
+//! Flushes: files that wait for a flush, shortages that are reported at the next one, and the
+//! recount of all files before a host is refused for lack of room.
 
 use std::io;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use crate::tuning::RECOUNT_PAUSE;
 use crate::wire::StorageShortage;
 
 impl HostStore {
-    /// Puts everything on the disk that came since the last flush.
+    /// Makes everything durable that was received since the last flush.
     ///
     /// # Errors
-    /// When some of it could not be stored: the shortage, and the disk's own error where there was
+    /// Returns the shortage if some of it could not be stored, with the disk's error if there was
     /// one.
     pub(in crate::collect) fn flush(&mut self) -> Result<(), (StorageShortage, Option<io::Error>)> {
         self.close_current_file();
@@ -30,8 +30,8 @@ impl HostStore {
         }
     }
 
-    /// Closes the current file. If it was written to, it waits for a flush. It is opened again when
-    /// more of it comes.
+    /// Closes the current file. If it was written to, it waits for a flush. It is reopened when
+    /// more of it arrives.
     pub(super) fn close_current_file(&mut self) {
         if let Some(current) = &mut self.current
             && let Some(open) = current.open.take()
@@ -41,7 +41,7 @@ impl HostStore {
         }
     }
 
-    /// Puts the files on the disk that wait for it.
+    /// Syncs the files that wait for a flush.
     pub(super) fn sync_dirty(&mut self) {
         for open in std::mem::take(&mut self.dirty) {
             let used = open.file.sync_data().and_then(|()| disk_use(&open.file));
@@ -57,7 +57,7 @@ impl HostStore {
         }
         self.written = 0;
         if self.entries {
-            // The host's directory may be as new as its files.
+            // The host's directory may be as new as its files, so its parent is synced, too.
             let directory = self.inventory.directory();
             let both = [directory.clone(), directory.parent()];
             let synced = both.iter().try_for_each(DataPath::sync_directory);
@@ -73,7 +73,7 @@ impl HostStore {
         }
     }
 
-    /// Remembers a failure until the next flush is answered.
+    /// Records a failure until the next flush is answered.
     pub(super) fn note_failure(&mut self, error: io::Error) {
         let shortage = match Errno::from_io_error(&error) {
             Some(Errno::NOSPC) => StorageShortage::Disk,
@@ -84,9 +84,9 @@ impl HostStore {
         self.failure.get_or_insert(error);
     }
 
-    /// Counts the files anew before the host is told that there is no room. This is done once
-    /// between two flushes, and not before a pause that is as long as it takes, so that a host
-    /// without room does not have its directory read over and over.
+    /// Counts the files again before the host is refused for lack of room. This is done once
+    /// between two flushes, and only after a pause proportional to its duration, so that a host
+    /// without room does not cause its directory to be read over and over.
     pub(super) fn recount_files(&mut self) {
         let began = Instant::now();
         if std::mem::replace(&mut self.recounted, true) || began < self.next_recount {
@@ -108,7 +108,8 @@ impl HostStore {
         }
     }
 
-    /// A file was removed by somebody: the shipper is told to look what it has to send again.
+    /// Records that a file was removed by someone else: the shipper will check what it has to send
+    /// again.
     pub(super) fn note_removed(&mut self, name: &str) {
         self.inventory.remove_file(name);
         self.short.get_or_insert(StorageShortage::Removed);

@@ -1,4 +1,4 @@
-//! Lists of an authority: the keys that it has issued, and those that were revoked.
+//! Lists of an authority: the keys that it has issued, and the revoked ones.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,19 @@ use crate::keys::validity::{DAY, KeyValidity};
 use crate::keys::{KeyError, certificate, files, issued, revoked};
 
 impl Authority {
-    /// Notes that a key was issued, so that it can be revoked without its file. It is called before
-    /// the key is written anywhere.
+    /// Records that a key was issued, so that it can be revoked without its file. Must be called
+    /// before the key is written anywhere.
     ///
     /// # Errors
-    /// It cannot be noted.
+    /// Fails if the record cannot be written.
     pub fn record_issued(&self, bundle: &KeyBundle) -> Result<(), KeyError> {
         issued::append_certificates(&self.directory, &format!("{}\n", bundle.certificate_pem()))
     }
 
-    /// The certificates of all keys that were noted, in that order.
+    /// The certificates of all recorded keys, in the order of issue.
     ///
     /// # Errors
-    /// The list of them cannot be read.
+    /// Fails if the list cannot be read.
     pub fn issued_certificates(&self) -> Result<Vec<KeyContents>, KeyError> {
         let path = self.directory.join(ISSUED_FILE);
         let unread = |error| KeyError::Damaged {
@@ -49,16 +49,16 @@ impl Authority {
     /// The list of revoked keys, if any was ever revoked.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Fails if it cannot be read.
     pub fn revocation_list(&self) -> Result<Option<RevocationList>, KeyError> {
         RevocationList::read(&self.directory.join(REVOKED_FILE))
     }
 
-    /// Revokes these certificates: writes a new list, which also has all entries of the former one.
-    /// Returns its path.
+    /// Revokes these certificates: writes a new list, which also has all entries of the previous
+    /// one. Returns its path.
     ///
     /// # Errors
-    /// The former list cannot be read, or the new one not be written.
+    /// Fails if the previous list cannot be read or the new one cannot be written.
     pub fn revoke_certificates(
         &self,
         certificates: &[CertificateDer<'static>],

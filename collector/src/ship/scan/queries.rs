@@ -1,4 +1,4 @@
-//! Questions to the collector: what it has of the host's files; and how much is left to send.
+//! Queries about the host's files at the collector, and the amount left to send.
 
 use super::{LogScanner, ScanError, ScannedLog};
 use crate::page::PAGE;
@@ -7,8 +7,8 @@ use crate::ship::outgoing::{DialogEnded, OutgoingData};
 use crate::tuning::{MAX_ASKED_FILES, MAX_ASKED_PAGES};
 
 impl LogScanner<'_> {
-    /// Asks whether the collector still has the files that are not done. Files that were removed
-    /// there are sent again.
+    /// Queries whether the collector still has the files that are not finished. Files that were
+    /// removed there are sent again.
     pub(super) fn find_removed(
         &mut self,
         out: &mut OutgoingData,
@@ -35,7 +35,7 @@ impl LogScanner<'_> {
         Ok(())
     }
 
-    /// Asks what the collector has of the files about which that is not known.
+    /// Queries the checksums of the files with unknown state at the collector.
     pub(super) fn query_checksums(
         &mut self,
         out: &mut OutgoingData,

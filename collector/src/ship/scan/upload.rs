@@ -1,5 +1,5 @@
-//! One file at a time: pages that the collector does not have are compressed and sent, and a file
-//! that nobody will write to any more is done.
+//! Upload of one file at a time: pages that the collector does not have are compressed and sent,
+//! and a file without further writers is finished.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +16,7 @@ use crate::wire::{self, ShipperRequest, StorageShortage};
 use crate::writers;
 
 impl LogScanner<'_> {
-    /// Sends the pages of a file that the collector does not have. Returns whether nobody will
+    /// Sends the pages of a file that the collector does not have. Returns whether no process will
     /// write to the file any more.
     pub(super) fn send_changed_pages(
         &mut self,
@@ -33,7 +33,7 @@ impl LogScanner<'_> {
             return Ok(false);
         };
         if opened.identity != tracked.identity {
-            // Since the listing another file has this name; the next scan lists it.
+            // Another file has this name since the listing; the next scan lists it.
             return Ok(false);
         }
         // Any later change of the file shows as a difference to this stamp.
@@ -66,7 +66,7 @@ impl LogScanner<'_> {
                         Ok(send_extent(out, name, pages, bytes, &compressed)?)
                     });
                 if let Err(error) = sent {
-                    // No page of the run is known to be there.
+                    // No page of the run is known to be stored.
                     tracked.mark_unknown(first, end - first);
                     return Err(error);
                 }
@@ -92,17 +92,17 @@ impl LogScanner<'_> {
         }
         Ok(match without_writers {
             Some(none) => none,
-            // Where the kernel does not tell, the file must not have changed during a scan.
+            // If the kernel does not tell, the file must not have changed during a scan.
             None => ended && !changed,
         })
     }
 
-    /// Marks a file as done: nobody writes to it any more, all of it was looked at, and everything
-    /// is answered.
+    /// Marks a file as finished: no process writes to it any more, all of it was scanned, and
+    /// everything is acknowledged.
     pub(super) fn finish_log(&mut self, name: &str) {
         let path = self.directory.join(name);
         let Some(entry) = self.files.get_mut(name) else { return };
-        // A part of it was not stored, or it was written to or replaced since it was looked at.
+        // A part of it was not stored, or it was written to or replaced since the scan.
         if entry.tracked.remote.is_none()
             || entry.stamp.is_none()
             || entry.stamp != files::file_stamp(&path)
@@ -110,8 +110,8 @@ impl LogScanner<'_> {
             return;
         }
         entry.tracked.release_memory();
-        // Of two files with one identity it is not sure which one the collector has, so neither is
-        // removed.
+        // Of two files with one identity it is not certain which one the collector has, so neither
+        // is removed.
         if self.twins.contains(&entry.tracked.identity) {
             return;
         }
@@ -119,7 +119,7 @@ impl LogScanner<'_> {
             match path.remove_file() {
                 Ok(()) => self.events.on_event(&ShipEvent::Removed { name }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // It stays known as done, so that removing is tried and told once.
+                // It stays known as finished, so that removal is tried and reported once.
                 Err(error) => return self.events.on_event(&ShipEvent::NotRemoved { name, error }),
             }
             self.files.remove(name);

@@ -16,7 +16,7 @@ use collector::ship::{self, ShipSummary};
 use message_trace::DataDir;
 use socket_log::write::LogWriter;
 
-/// Keeps what both sides tell, a line an event.
+/// Records the events of both sides, one line per event.
 #[derive(Default)]
 pub struct Heard(pub Mutex<Vec<String>>);
 
@@ -38,7 +38,7 @@ impl ship::ShipListener for Heard {
     }
 }
 
-/// A collector while `work` lasts.
+/// Runs a collector while `work` lasts.
 pub fn with_collector<T>(
     data: &Path,
     limits: HostLimits,
@@ -84,7 +84,7 @@ pub fn once(options: &ship::ShipOptions, heard: &Heard) -> ShipSummary {
     ship::run_shipper(options, heard, &StopFlag::default()).unwrap()
 }
 
-/// Makes a log with content in these pages behind its header, and `length` pages long.
+/// Creates a log with content in these pages after its header, and `length` pages long.
 pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> PathBuf {
     fs::create_dir_all(directory).unwrap();
     let path = directory.join(format!("{pid}-1700000000.sclog"));
@@ -101,7 +101,7 @@ pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> Pat
 
 /// The files of a directory with their contents.
 pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    // Where shipped files are removed, the next one may go between being listed and being read.
+    // If shipped files are removed, one may vanish between being listed and being read.
     let logs = fs::read_dir(directory).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
     let is_log = |extension: &std::ffi::OsStr| extension == "sclog" || extension == "operations";
     let logs = logs.filter(|path| path.extension().is_some_and(is_log));
@@ -112,7 +112,7 @@ pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     logs.filter_map(content).collect()
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub fn wait(heard: &Heard, what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = std::time::Instant::now() + Duration::from_secs(600);
     while !holds() {
@@ -121,7 +121,7 @@ pub fn wait(heard: &Heard, what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Stops what runs when a test is done, also by failing: else it would be waited for.
+/// Stops the threads of a test when it ends, also by a failure: otherwise they would be waited for.
 pub struct Stopping<'a>(pub &'a StopFlag);
 
 impl Drop for Stopping<'_> {

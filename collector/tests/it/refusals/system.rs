@@ -1,5 +1,5 @@
-//! A collector with a good host beside whoever should not be let in, and shippers that send what
-//! they like.
+//! A collector with a good host in addition to the peers under test, and shippers that send
+//! arbitrary frames.
 
 use std::fs;
 use std::io::Write;
@@ -20,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use socket_log::write::LogWriter;
-/// What was refused: by what cause, in which words.
+/// Refusals: cause, host and reason.
 #[derive(Default)]
 pub(super) struct Refusals(pub(super) Mutex<Vec<(RefusalCause, Option<String>, String)>>);
 
@@ -44,7 +44,7 @@ pub(super) struct System<'a> {
     pub(super) directory: &'a Path,
 }
 
-/// Short enough for a test, and long enough for a machine that is busy.
+/// Short enough for a test, and long enough for a busy machine.
 pub(super) const DEADLINES: Deadlines = Deadlines {
     handshake: Duration::from_secs(2),
     silence: Duration::from_secs(2),
@@ -55,12 +55,12 @@ pub(super) const DEADLINES: Deadlines = Deadlines {
 /// machine is and however low the priority of the tests.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Runs `work` beside a collector, and afterwards sees that the good host still gets through.
+/// Runs `work` next to a collector, and afterwards checks that the good host is still served.
 pub(super) fn with_collector(work: impl FnOnce(&System<'_>)) {
     with_patient_collector(DEADLINES, work);
 }
 
-/// The same, with other deadlines.
+/// Like [`with_collector`], with other deadlines.
 pub(super) fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&System<'_>)) {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::create(&directory.path().join("keys"), 10).unwrap();
@@ -87,7 +87,7 @@ pub(super) fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&Sy
         collector.join().unwrap().unwrap();
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
-    // Nothing was made beside the hosts' directories.
+    // Nothing was created outside the hosts' directories.
     let hosts = directory.path().join("gathered/hosts");
     let mut names: Vec<String> = fs::read_dir(&hosts)
         .unwrap()
@@ -127,14 +127,13 @@ impl System<'_> {
         }
     }
 
-    /// What a shipper is told that has this key and wants to write as `host`.
+    /// Runs a shipper that has this key and wants to write as `host`, and returns its error.
     pub(super) fn ship_as(&self, host: &str, key: KeyBundle) -> String {
         let options = self.options(&self.directory.join("other"), host, key);
         ship::run_shipper(&options, self.refusals, &StopFlag::default()).unwrap_err().to_string()
     }
 
-    /// What a shipper does that has a key of another authority, and takes this collector for the
-    /// right one.
+    /// Configuration of a shipper that has a key of another authority, and trusts this collector.
     pub(super) fn trusting(&self, other: &Authority) -> Arc<ClientConfig> {
         let path = self.directory.join("other.pem");
         other.issue_host(&["web-1"], 1).unwrap().write(&path, false).unwrap();
@@ -154,7 +153,8 @@ impl System<'_> {
         )
     }
 
-    /// Waits until a connection was refused for this cause, in words that have these in them.
+    /// Waits until a connection was refused for this cause, with a reason that contains these
+    /// words.
     pub(super) fn refused(&self, cause: RefusalCause, words: &str) {
         let deadline = Instant::now() + PATIENCE;
         let found = || {
@@ -171,12 +171,12 @@ impl System<'_> {
         }
     }
 
-    /// A connection with a good key of `web-1`, on which anything can be sent.
+    /// Connects with a good key of `web-1`; anything can be sent.
     pub(super) fn raw(&self) -> Raw {
         self.raw_with(&self.authority.issue_host(&["web-1"], 1).unwrap())
     }
 
-    /// The same, with another key.
+    /// Connects with another key.
     pub(super) fn raw_with(&self, key: &KeyBundle) -> Raw {
         let stream = TcpStream::connect(self.address).unwrap();
         let socket = DeadlineSocket::new(stream, StopFlag::default(), PATIENCE).unwrap();
@@ -184,7 +184,7 @@ impl System<'_> {
         Raw { link: WireLink::connect(socket, connection).unwrap(), reader: FrameReader::default() }
     }
 
-    /// The same, let in.
+    /// Connects, and is admitted.
     pub(super) fn welcomed(&self) -> Raw {
         let mut raw = self.raw();
         raw.send(&wire::encode_frame(&HELLO).unwrap());
@@ -200,7 +200,7 @@ pub(super) const FILE: ShipperRequest<'_> = ShipperRequest::File {
     identity: LogIdentity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 },
 };
 
-/// A shipper of the test's own.
+/// A shipper controlled by the test.
 pub(super) struct Raw {
     pub(super) link: WireLink,
     pub(super) reader: FrameReader,
@@ -219,7 +219,7 @@ impl Raw {
         wire::decode_answer(self.reader.next_frame(&mut self.link).unwrap()).unwrap()
     }
 
-    /// Asks for the time, and says that it was as the collector said.
+    /// Exchanges times, and returns the exchange with the collector's own times.
     pub(super) fn exchange(&mut self) -> TimeExchange {
         self.request(&ShipperRequest::Time, &[]);
         let CollectorAnswer::Time { received, sent } = self.answer() else { panic!("no time") };
@@ -233,7 +233,7 @@ impl Raw {
         exchange
     }
 
-    /// The last word.
+    /// Reads the reason of the refusal.
     pub(super) fn why(&mut self) -> String {
         match self.answer() {
             CollectorAnswer::Refused { why } => why,
