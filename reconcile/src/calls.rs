@@ -1,57 +1,56 @@
-//! What one call did, as compactly as matching needs it: these are the rows that all the matching
-//! works on, in memory or in temporary files.
+//! Calls in the compact form that matching works on, in memory or in temporary files.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamTransfer {
-    /// When a send was called or a receive returned, in nanoseconds since the Unix epoch on the
-    /// host's clock.
+    /// Time when a send was called or a receive returned, in nanoseconds since the Unix epoch on
+    /// the host's clock.
     pub time: i64,
-    /// How many bytes it moved.
+    /// Number of bytes that it moved.
     pub bytes: u64,
-    /// The process, by its place among the processes; [`StreamTransfer::FORGOTTEN`] for bytes whose
-    /// calls a log has forgotten.
+    /// Index of the process; [`StreamTransfer::FORGOTTEN`] for bytes whose records were
+    /// overwritten.
     pub process: u32,
     /// The thread.
     pub tid: i32,
-    /// Whether the thread did something else since it last did the same on this flow: what another
-    /// flow brought came before it sent, or it had begun to send on another before it received.
+    /// Whether the thread did something else since its last call in the same direction on this
+    /// flow: before a send, it received from another flow; before a receive, it began to send on
+    /// another.
     pub elsewhere: bool,
-    /// Whether an operation begins with its first byte, as the log tells.
+    /// Whether an operation begins with its first byte, according to the log.
     pub begins: bool,
 }
 
 impl StreamTransfer {
-    /// The process of bytes that moved, but whose calls are not in the log any more.
+    /// The process of bytes that moved, but whose records are no longer in the log.
     pub(crate) const FORGOTTEN: u32 = u32::MAX;
-    /// The number of such bytes where nobody knows it.
+    /// An unknown number of such bytes.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
-    /// The process of what is no call but the kernel's count of the bytes before the calls that
-    /// follow, or [`UNKNOWN`](Self::UNKNOWN). Where [`begins`](Self::begins), no call of its
-    /// process was recorded before.
+    /// The process of an entry that is not a call but the kernel's count of the bytes before the
+    /// calls that follow, or [`UNKNOWN`](Self::UNKNOWN). If [`begins`](Self::begins) is set, no
+    /// earlier call of its process was recorded.
     pub(crate) const COUNTED: u32 = u32::MAX - 1;
-    /// The thread of forgotten bytes that the kernel has counted, so that they have their place
-    /// whoever moved them.
+    /// The thread of forgotten bytes that the kernel has counted, so that their position is known
+    /// whichever process moved them.
     pub(crate) const COUNTED_GAP: i32 = 1;
-    /// The thread of such bytes before the first call of all.
+    /// The thread of such bytes before the very first call.
     pub(crate) const COUNTED_BEFORE: i32 = 2;
 
-    /// In [`process`](Self::process), bits above the number of any process. This is no call, but
-    /// the other end of one in time (when the send returned, or the receive was called), or a look
-    /// at the receive queue, which held [`bytes`](Self::bytes).
+    /// In [`process`](Self::process), bits above the number of any process. The entry is not a
+    /// call, but the other end of one in time (when the send returned, or the receive was called),
+    /// or a look at the receive queue, which held [`bytes`](Self::bytes).
     pub(crate) const EDGE: u32 = 1 << 30;
     pub(crate) const LOOK: u32 = 1 << 29;
 
-    /// The kernel's count as it would be where that number of bytes went before the calls that
-    /// follow.
+    /// Kernel's count of `bytes` bytes before the calls that follow.
     pub(crate) fn counted_from(time: i64, bytes: u64) -> StreamTransfer {
         let process = StreamTransfer::COUNTED;
         StreamTransfer { time, bytes, process, tid: 0, elsewhere: false, begins: true }
     }
 
-    /// Whether this is no call but a mark of a unix stream: [`EDGE`](Self::EDGE) or
+    /// Whether this is not a call but a mark of a unix stream: [`EDGE`](Self::EDGE) or
     /// [`LOOK`](Self::LOOK).
     pub(crate) fn is_mark(&self) -> bool {
         let is_call = self.is_forgotten() || self.is_count();
@@ -68,18 +67,18 @@ impl StreamTransfer {
         self.process & !(StreamTransfer::EDGE | StreamTransfer::LOOK)
     }
 
-    /// Whether these are such bytes.
+    /// Whether these are bytes with overwritten records.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.process == StreamTransfer::FORGOTTEN
     }
 
-    /// Whether this is no call but the kernel's count.
+    /// Whether this is not a call but the kernel's count.
     pub(crate) fn is_count(&self) -> bool {
         self.process == StreamTransfer::COUNTED
     }
 
-    /// Bytes that the kernel has counted and that no call is known of: before the `first` call, or
-    /// between others.
+    /// Bytes that the kernel has counted without a known call: before the `first` call, or between
+    /// others.
     pub(crate) fn counted_gap(time: i64, bytes: u64, first: bool) -> StreamTransfer {
         let tid = if first { StreamTransfer::COUNTED_BEFORE } else { StreamTransfer::COUNTED_GAP };
         let process = StreamTransfer::FORGOTTEN;
@@ -92,42 +91,41 @@ impl StreamTransfer {
 #[repr(C)]
 pub(crate) struct StreamCall {
     pub(crate) time: i64,
-    /// How many, and [`ELSEWHERE`].
+    /// Number of bytes, and [`ELSEWHERE`].
     pub(crate) bytes: u32,
     /// The process, and [`BEGINS`].
     pub(crate) process: u32,
     pub(crate) tid: i32,
-    /// The socket, times two, and one more for a receive.
+    /// Twice the socket, plus one for a receive.
     pub(crate) socket: u32,
 }
 
-/// In [`StreamCall::bytes`], a bit that no size reaches: [`StreamTransfer::elsewhere`].
+/// In [`StreamCall::bytes`], a bit above any size: [`StreamTransfer::elsewhere`].
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
-/// In [`StreamCall::process`], a bit that no number of a process reaches:
-/// [`StreamTransfer::begins`].
+/// In [`StreamCall::process`], a bit above the number of any process: [`StreamTransfer::begins`].
 pub(crate) const BEGINS: u32 = 1 << 31;
 
-/// In a count, a bit that no count reaches: that no call was recorded before.
+/// In a count, a bit above any count: no earlier call was recorded.
 const COUNT_BEGINS: u64 = 1 << 62;
-/// Count that stands for none.
+/// Value of a missing count.
 const NOT_COUNTED: u64 = 1 << 61;
 
 impl StreamCall {
-    /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have
-    /// their thread.
+    /// Any number of bytes whose records were overwritten: the upper half of the number is in the
+    /// field for the thread.
     pub(crate) fn from_forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
         let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
         StreamCall { time, bytes, process: StreamTransfer::FORGOTTEN, tid, socket }
     }
 
-    /// The kernel's count of a stream's bytes, as [`StreamTransfer::COUNTED`] says.
+    /// The kernel's count of a stream's bytes, see [`StreamTransfer::COUNTED`].
     pub(crate) fn from_count(time: i64, before: u64, begins: bool, socket: u32) -> StreamCall {
         let word = before.min(NOT_COUNTED) | if begins { COUNT_BEGINS } else { 0 };
         let (bytes, tid) = (word as u32, (word >> 32) as u32 as i32);
         StreamCall { time, bytes, process: StreamTransfer::COUNTED, tid, socket }
     }
 
-    /// As matching takes it.
+    /// Converts the call to the form that matching uses.
     pub(crate) fn to_transfer(self) -> StreamTransfer {
         let StreamCall { time, bytes, process, tid, .. } = self;
         if process == StreamTransfer::COUNTED {
@@ -167,7 +165,7 @@ pub(crate) struct DatagramCall {
     pub(crate) peer: crate::socket_names::SocketNameId,
     pub(crate) socket: u32,
     pub(crate) flags: u32,
-    /// The operation that it is, by its place among all plus one; 0: none is known.
+    /// Index of its operation plus one; 0 if none is known.
     pub(crate) operation: u32,
 }
 
@@ -176,10 +174,10 @@ impl DatagramCall {
         u32::from(sent) | u32::from(truncated) << 1 | u32::from(unchecked) << 2
     }
 
-    /// In [`DatagramCall::flags`], that the call may have moved several datagrams at once.
+    /// In [`DatagramCall::flags`]: the call may have moved several datagrams.
     pub(crate) const JOINED: u32 = 1 << 3;
 
-    /// Whether the call may have moved several datagrams at once, of a size that is not known.
+    /// Whether the call may have moved several datagrams, of unknown size.
     pub(crate) fn joined(&self) -> bool {
         self.flags & DatagramCall::JOINED != 0
     }
@@ -192,13 +190,13 @@ impl DatagramCall {
         self.flags & 2 != 0
     }
 
-    /// Whether its checksum is not known.
+    /// Whether its checksum is unknown.
     pub(crate) fn is_unchecked(&self) -> bool {
         self.flags & 4 != 0
     }
 }
 
-/// One side of a message: when its calls were made, and by whom.
+/// One side of a message: the times of its calls, and their process and thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallSpan {
     /// The time of the call with its first byte.
@@ -212,7 +210,7 @@ pub(crate) struct CallSpan {
 }
 
 impl CallSpan {
-    /// What one call saw.
+    /// The span of a single call.
     pub(crate) fn from_call(time: i64, process: u32, tid: i32) -> CallSpan {
         CallSpan { first: time, last: time, process, tid }
     }
@@ -221,21 +219,21 @@ impl CallSpan {
 /// A message of a flow, before the flow has a number and its ends have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowMessage {
-    /// The sender's side; `None`: it was not seen.
+    /// The sender's side; `None` if it was not seen.
     pub sent: Option<CallSpan>,
-    /// The receiver's side; `None`: it was not seen.
+    /// The receiver's side; `None` if it was not seen.
     pub received: Option<CallSpan>,
     /// The payload's size.
     pub bytes: u64,
-    /// How many messages it was made of.
+    /// Number of messages that were merged into it.
     pub parts: u32,
-    /// Whether its sender did something else since it sent what is before, see
+    /// Whether its sender did something else since its previous send, see
     /// [`StreamTransfer::elsewhere`].
     pub elsewhere: bool,
-    /// Whether its receiver did something else since it received what is before.
+    /// Whether its receiver did something else since its previous receive.
     pub acted: bool,
-    /// Whether an operation begins with its first byte, as the sender's log tells, and as the
-    /// receiver's does.
+    /// Whether an operation begins with its first byte, according to the sender's log and to the
+    /// receiver's.
     pub begins: [bool; 2],
 }
 
@@ -246,10 +244,10 @@ impl FlowMessage {
     }
 }
 
-/// The kernel moves less than 2 GiB in one call; what claims more is damage.
+/// The kernel moves less than 2 GiB in one call; a larger value is damage.
 pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
 
-/// Puts `next` behind what is before it.
+/// Appends `next` to the message before it.
 pub(crate) fn append_message(last: &mut FlowMessage, next: &FlowMessage) {
     if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
         sent.last = sent.last.max(more.last);

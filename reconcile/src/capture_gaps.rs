@@ -1,9 +1,8 @@
-//! What the logs themselves tell of processes and connections that were not recorded.
+//! Capture gaps: processes and connections that were not recorded, as far as the logs show them.
 //!
-//! A log says which programs its process began that are not recorded, and with whom it talked. What
-//! its process did that is not captured it says, too. Such a program, and a connection to a traced
-//! machine whose other end is in no log, were there and could not be seen: this lists them, for
-//! `sockcap info`.
+//! A log names the unrecorded programs that its process started, its peers, and what the process
+//! did that is not captured. Such a program, and a connection to a traced machine whose other end
+//! is in no log, existed without being seen: this lists them, for `sockcap info`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -21,18 +20,18 @@ use crate::logs::program::ProgramDescription;
 use crate::logs::program_gaps::cause_of_unlogged;
 use crate::uncaptured::{UncapturedKind, UncapturedThing};
 
-/// What was not seen.
+/// Gaps of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureGaps {
-    /// Processes that loaded the library and in whose logs there is no socket.
+    /// Processes that loaded the library and whose logs have no socket.
     pub silent: Vec<ProcessName>,
-    /// Programs that a recorded process began, or became, and that load no library.
+    /// Programs that a recorded process started, or became, and that load no library.
     pub unseen: Vec<UnrecordedProgram>,
-    /// What recorded programs did that is not captured, by host, program and thing.
+    /// Uncaptured activity of recorded programs, by host, program and thing.
     pub uncaptured: Vec<UncapturedUse>,
-    /// How many processes used sockets and found no room for a log.
+    /// Number of processes that used sockets and had no room for a log.
     pub without_log: u64,
-    /// Ends of connections on traced machines that no log has, in the order of their names.
+    /// Ends of connections on traced machines that are in no log, ordered by name.
     pub unseen_ends: Vec<UnrecordedEnd>,
 }
 
@@ -53,12 +52,12 @@ impl ProcessName {
     }
 }
 
-/// The arguments of a process on one line, whatever is in them.
+/// Returns the arguments of a process on one line, whatever characters they contain.
 pub fn command_line(header: &LogHeader) -> String {
     header.arguments.join(" ").replace(char::is_control, " ")
 }
 
-/// What a process is called as a node.
+/// Returns the name of a process as a node.
 pub fn program_name(header: &LogHeader) -> String {
     ProgramDescription::from_arguments(&header.executable, &header.arguments).name
 }
@@ -66,13 +65,13 @@ pub fn program_name(header: &LogHeader) -> String {
 /// A program without any recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnrecordedProgram {
-    /// Its path; of a long one the end.
+    /// Its path; the end of a long one.
     pub program: String,
-    /// Why nothing is recorded.
+    /// Reason why nothing is recorded.
     pub cause: &'static str,
     /// Its process.
     pub pid: u32,
-    /// Who began it, or what it was before.
+    /// The process that started it, or that it was before.
     pub by: ProcessName,
 }
 
@@ -81,33 +80,33 @@ pub struct UnrecordedProgram {
 pub struct UncapturedUse {
     /// The host.
     pub host: String,
-    /// What the program is called as a node.
+    /// The program's name as a node.
     pub program: String,
-    /// What kind of thing it is.
+    /// Kind of thing.
     pub kind: UncapturedKind,
-    /// What it is, with the number of it.
+    /// The thing, with its number.
     pub what: String,
-    /// How many of it there were.
+    /// Number of such things.
     pub count: u64,
-    /// How many processes of the program had it.
+    /// Number of processes of the program that used it.
     pub processes: u64,
 }
 
-/// The end of a connection that no log has.
+/// An end of a connection that is in no log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnrecordedEnd {
-    /// What it is called, and its process where that is known.
+    /// Its name, and its process if known.
     pub name: String,
-    /// Who talked to it.
+    /// The process at the other end.
     pub by: ProcessName,
-    /// How many flows of that process did.
+    /// Number of flows between them.
     pub flows: u64,
 }
 
-/// One flow as its log has it.
+/// Ends of one flow according to its log.
 #[derive(Default)]
 struct FlowEnds {
-    /// The number of the socket's network namespace, where that is known.
+    /// The number of the socket's network namespace, if known.
     namespace: Option<u32>,
     local: Option<SocketName>,
     peer: Option<SocketName>,
@@ -115,32 +114,31 @@ struct FlowEnds {
     carried: bool,
 }
 
-/// All that the logs say, before it is put together.
+/// Facts from all logs, before they are combined.
 #[derive(Default)]
 struct GapScan {
     /// The processes that have logs, by kernel and id.
     processes: FxHashSet<(u32, u32)>,
     unseen: Vec<UnrecordedProgram>,
-    /// The processes that something else than the library saw, by host and id.
+    /// Processes that were seen by a source other than the library, by host and id.
     seen_otherwise: FxHashSet<(String, u32)>,
     without_log: u64,
     addresses: FxHashSet<IpAddr>,
     namespaces: Namespaces,
-    /// How many machines the headers tell of.
+    /// Number of machines in the headers.
     machines: u32,
     flows: Vec<(ProcessHome, ProcessName, FlowEnds)>,
     silent: Vec<ProcessName>,
-    /// How many of each thing that is not captured, and how many processes had it, by host and
-    /// program.
+    /// Number of each uncaptured thing, and of the processes that used it, by host and program.
     uncaptured: BTreeMap<(String, String, UncapturedThing), [u64; 2]>,
 }
 
-/// Looks through all logs of `data`. Logs that cannot be read are passed over.
+/// Finds the gaps in all logs of `data`. Unreadable logs are skipped.
 ///
 /// # Errors
-/// When the directory cannot be listed.
+/// Fails if the directory cannot be listed.
 pub fn find_capture_gaps(data: &DataDir) -> Result<CaptureGaps, message_trace::PathError> {
-    // Where a process ran may be known from the logs of others only, so all headers are read first.
+    // Only the logs of other processes may show where a process ran, so all headers are read first.
     let (mut machines, mut paths, mut homes) =
         (MachineTable::default(), data.log_paths()?, Vec::new());
     paths.retain(|path| {
@@ -218,7 +216,7 @@ impl GapScan {
     fn finish(mut self) -> CaptureGaps {
         let of_namespaces = self.namespaces.assign_machines(self.machines);
         for (home, _, ends) in &mut self.flows {
-            // A socket may be elsewhere than the process.
+            // A socket may be on another machine than its process.
             let machine = ends.namespace.and_then(|number| of_namespaces.get(number as usize));
             home.machine = machine.copied().unwrap_or(home.machine);
         }
@@ -255,7 +253,7 @@ impl GapScan {
         CaptureGaps { silent, unseen, uncaptured, without_log, unseen_ends }
     }
 
-    /// The name of a flow's other end, where that is on a traced machine and in no log.
+    /// Returns the name of a flow's other end if it is on a traced machine and in no log.
     fn unrecorded_end(
         &self,
         home: ProcessHome,
@@ -281,10 +279,11 @@ impl GapScan {
     }
 }
 
-/// The two names of each stream, and the machine of its own name where that matters.
+/// The two names of each stream, and the machine of its own name if that name is local to the
+/// machine.
 type StreamNames = FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>;
 
-/// The machine to which an address belongs that means another one on each; none where it means the
+/// Returns the machine of an address that is local to each machine; `None` if the address means the
 /// same on all.
 fn address_scope(home: ProcessHome, address: SocketAddr) -> Option<u32> {
     address.ip().is_loopback().then_some(home.machine)

@@ -1,7 +1,7 @@
 //! Connections: which two sockets are the ends of one.
 //!
-//! `connection` drives it. `pairing` decides among equal names, `unix_sockets` has its own way,
-//! and `first_calls` reads the logs once more where names cannot tell.
+//! `connection` drives the search. `pairing` chooses among equal names, `unix_sockets` has rules of
+//! its own, and `first_calls` reads the logs once more if names do not decide.
 
 pub(crate) mod causality_check;
 pub(crate) mod connection;

@@ -1,10 +1,10 @@
-//! Datagrams: which receive got which send, and the flows that they are of.
+//! Datagrams: which receive belongs to which send, and the flows of the datagrams.
 //!
 //! `partition` drives the matching of one partition. There `matching` goes through the passes
-//! (`pass`), over `sides` that are sorted, by a `comparison` of names and clocks and `in_order`;
-//! `copies` are what arrived twice, and `joined` what one side saw in one piece and the other in
-//! several. `flows` makes flows of what was matched. `peer_names` says under which name a socket is
-//! seen.
+//! (`pass`), over sorted `sides`, by a `comparison` of names and clocks and by `fifo_matching`;
+//! `copies` are datagrams that arrived twice, and `joined` are those that one side saw in one piece
+//! and the other in several. `flows` groups matched datagrams to flows. `peer_names` determines the
+//! name under which a socket is seen.
 
 mod comparison;
 mod copies;

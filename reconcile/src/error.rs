@@ -1,5 +1,5 @@
-//! Why reconciliation could not be done at all. What is merely damaged or unmatched is no error: it
-//! is counted in the [`Reconciliation`](crate::Reconciliation).
+//! Errors for which reconciliation fails as a whole. Damaged or unmatched data is no error: it is
+//! counted in the [`Reconciliation`](crate::Reconciliation).
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ pub enum Error {
     /// There is nothing to reconcile.
     #[error("{hosts}: no logs here (*.sclog); run a program with 'sockcap record', or name its data directory with -d", hosts = hosts.display())]
     NoLogs {
-        /// Where they should be.
+        /// The directory in which logs were expected.
         hosts: PathBuf,
     },
-    /// There are logs, and none can be read.
+    /// There are logs, and none is readable.
     #[error("none of the {logs} logs can be read; the first: {first}")]
     NothingReadable {
-        /// How many there are.
+        /// Number of logs.
         logs: u64,
-        /// What is wrong with the first.
+        /// Error of the first.
         first: String,
     },
     /// A file of the data directory could not be read or written.

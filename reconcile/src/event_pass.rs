@@ -1,6 +1,6 @@
-//! The second reading of the logs: their calls, each with the socket it is of.
+//! The event pass: the second reading of the logs, which yields every call with its socket.
 //!
-//! `reading` reads one log, `chosen` numbers sockets whose calls are wanted early.
+//! `log_pass` reads one log, `chosen_sockets` numbers the sockets whose calls are needed early.
 
 pub(crate) mod chosen_sockets;
 pub(crate) mod log_pass;

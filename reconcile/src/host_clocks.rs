@@ -1,4 +1,4 @@
-//! What logs and the collector tell of the hosts' clocks, for the crate `clocks`.
+//! Facts about the hosts' clocks from the logs and the collector, for the crate `clocks`.
 
 pub(crate) mod exchanges;
 pub(crate) mod facts;

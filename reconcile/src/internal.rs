@@ -1,37 +1,37 @@
-//! Flows within one process: an event loop's wake-up socket, threads that talk over loopback or a
-//! socketpair, a server that calls itself. Where the node is the process they say nothing of the
-//! system's structure and would be taken for causes. Where it is the thread, those between threads
-//! are communication like any other (WAP5 section 2.5 goes down to threads).
+//! Internal traffic: flows within one process, such as an event loop's wake-up socket, threads that
+//! talk over loopback or a socketpair, or a server that calls itself. If a node is a process, they
+//! show nothing of the system's structure and would be treated as causes. If a node is a thread,
+//! those between threads are communication like any other (WAP5 section 2.5 goes down to threads).
 
 use serde::{Deserialize, Serialize};
 
-/// Which of the messages that a process sends to itself are in the trace.
+/// Which messages of a process to itself are in the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InternalMessages {
-    /// None: they are counted only.
+    /// None: they are only counted.
     #[default]
     LeftOut,
-    /// Messages of flows on which several of its threads sent or received: for an analysis whose
-    /// nodes are threads. They are counted apart from all other messages still.
+    /// Messages of flows on which several of its threads sent or received: for an analysis with
+    /// threads as nodes. They are still counted apart from all other messages.
     BetweenThreads,
     /// All of them, as if they went between processes.
     Kept,
 }
 
-/// What becomes of the messages of a flow.
+/// Treatment of the messages of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InternalTreatment {
     /// Messages like any others.
     Ordinary,
-    /// Messages in the trace that are counted as a process's own.
+    /// Messages in the trace that are counted as internal.
     Kept,
     /// Messages that are only counted.
     LeftOut,
 }
 
 impl InternalMessages {
-    /// What becomes of a flow of that reach.
+    /// Returns the treatment of a flow with that scope.
     pub(crate) fn treatment_of_flow(self, reach: FlowScope) -> InternalTreatment {
         match (self, reach) {
             (_, FlowScope::Processes) | (InternalMessages::Kept, _) => InternalTreatment::Ordinary,
@@ -41,7 +41,7 @@ impl InternalMessages {
     }
 }
 
-/// Between whom the messages of a flow go.
+/// Parties between which the messages of a flow go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowScope {
     /// A thread and itself.
@@ -52,7 +52,7 @@ pub(crate) enum FlowScope {
     Processes,
 }
 
-/// The processes and threads that sent and received on a flow, as far as they were gone through.
+/// The processes and threads that sent and received on a flow, as far as its messages were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCallers {
     process: Option<u32>,
@@ -62,7 +62,7 @@ pub(crate) struct FlowCallers {
 }
 
 impl FlowCallers {
-    /// Adds the process at an end of a message, and its thread if that was seen.
+    /// Adds the process at an end of a message, and its thread if known.
     pub(crate) fn add(&mut self, process: u32, tid: Option<i32>) {
         self.has_processes |= *self.process.get_or_insert(process) != process;
         if let Some(tid) = tid {
@@ -70,12 +70,12 @@ impl FlowCallers {
         }
     }
 
-    /// Adds an end whose process is unknown.
+    /// Adds an end with an unknown process.
     pub(crate) fn add_unknown(&mut self) {
         self.has_processes = true;
     }
 
-    /// Between whom the messages go.
+    /// The scope of the messages.
     pub(crate) fn flow_scope(&self) -> FlowScope {
         match (self.has_processes, self.has_threads) {
             (true, _) => FlowScope::Processes,
@@ -95,7 +95,7 @@ pub struct FlowsAndMessages {
     pub messages: u64,
 }
 
-/// What a process sent to itself.
+/// Messages of processes to themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InternalTraffic {
@@ -103,12 +103,12 @@ pub struct InternalTraffic {
     pub flows: u64,
     /// Their messages.
     pub messages: u64,
-    /// Flows and messages among them that went between threads.
+    /// Flows and messages among these that went between threads.
     pub between_threads: FlowsAndMessages,
 }
 
 impl InternalTraffic {
-    /// Adds a flow of that reach with its number of messages.
+    /// Adds a flow of that scope with its number of messages.
     pub(crate) fn add_flow(&mut self, reach: FlowScope, messages: u64) {
         self.flows += 1;
         self.messages += messages;
@@ -118,7 +118,7 @@ impl InternalTraffic {
         }
     }
 
-    /// Adds what a part of the work counted.
+    /// Adds the counts of a part of the work.
     pub(crate) fn absorb(&mut self, part: InternalTraffic) {
         self.flows += part.flows;
         self.messages += part.messages;

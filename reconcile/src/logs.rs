@@ -1,7 +1,7 @@
-//! The first reading of all logs, into what is kept of them: processes, flows with their totals,
-//! names.
+//! The index pass: the first reading of all logs, which keeps processes, flows with their totals,
+//! and names.
 //!
-//! `read_logs` reads all of them, `survey` one.
+//! `read_logs` reads all logs, `index_pass` a single one.
 
 pub(crate) mod ancestors;
 pub(crate) mod capture;

@@ -1,5 +1,5 @@
-//! Operations with their messages: what logs tell of where messages begin, and the messages that
-//! begin there, joined and written to `operations.parquet`.
+//! Operations with their messages: operation starts from the logs, and the messages that begin
+//! there, joined and written to `operations.parquet`.
 
 mod join;
 mod write;

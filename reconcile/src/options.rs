@@ -1,4 +1,4 @@
-//! What the user may choose about reconciliation.
+//! Options of a reconciliation.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use crate::internal::InternalMessages;
 use crate::tuning::{DEFAULT_AT_ONCE, DEFAULT_MEMORY, DEFAULT_TRANSLATION};
 
-/// Choices of [`reconcile`](crate::reconcile()).
+/// Options of [`reconcile`](crate::reconcile()).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Adjacent messages of one flow and direction are one fat message when at most this time lies
-    /// between them.
+    /// Longest time between adjacent messages of one flow and direction that are merged into one
+    /// (WAP5's fat messages).
     pub fat_gap: Duration,
-    /// Which of the messages that a process sends to itself are in the trace.
+    /// Which messages of a process to itself are in the trace.
     pub internal: InternalMessages,
-    /// How sure two sockets with different names must be the ends of one connection, from 0 to 1,
-    /// to be taken for them (see [`translation`](crate::translation)); `None`: they never are.
+    /// Minimum confidence, from 0 to 1, that two sockets with different names are the ends of one
+    /// connection for them to be paired (see [`translation`](crate::translation)); `None`: they are
+    /// never paired.
     pub translation: Option<f64>,
-    /// How many bytes of calls and messages, with the tables of sockets and names, are held in
-    /// memory before more of them go to temporary files in the data directory (see
+    /// Number of bytes of calls and messages, with the tables of sockets and names, that are held
+    /// in memory before more of them spill to temporary files in the data directory (see
     /// `docs/reconciliation.md`).
     pub memory: u64,
-    /// Number of worker threads; `None`: one for each processor. The result is the
-    /// same with any.
+    /// Number of worker threads; `None`: one per processor. The result does not depend on it.
     pub threads: Option<NonZeroUsize>,
-    /// How many calls of one connection are matched in memory; those of one with more are sorted by
-    /// themselves, in temporary files, and so are datagrams on their way into flows. The result is
-    /// the same with any number: it is here for tests.
+    /// Maximum number of calls of one connection that are matched in memory; longer connections are
+    /// sorted separately, in temporary files, and so are datagrams when they are grouped to flows.
+    /// The result does not depend on it: the option exists for tests.
     #[doc(hidden)]
     pub at_once: usize,
 }
@@ -45,7 +45,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How many threads to use.
+    /// Number of threads to use.
     pub(crate) fn thread_count(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(all, NonZeroUsize::get)

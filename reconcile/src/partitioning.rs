@@ -1,6 +1,7 @@
-//! The calls of all logs, dealt into partitions.
+//! Partitioning: the calls of all logs are distributed over partitions.
 //!
-//! `deal` does it; `elsewhere` notes what a thread did on other flows in between.
+//! `partition_pass` distributes them; `thread_activity` records what a thread did on other flows in
+//! between.
 
 pub(crate) mod partition_pass;
 pub(crate) mod thread_activity;

@@ -1,5 +1,5 @@
-//! The passes of reconciliation, one after the other. Each pass is a file; what one gives to the
-//! next is a struct of its own.
+//! The pipeline: the passes of reconciliation in order. Each pass is a file and returns a struct of
+//! its own to the next.
 
 mod connect;
 mod datagram_flows;
@@ -38,13 +38,13 @@ use crate::partitioning::partition_pass::CallStores;
 use crate::reconciliation::Reconciliation;
 
 /// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`,
-/// `clocks.json` and `reconciliation.json`; where logs have resources, `events/sockcap.parquet` and
-/// `handoffs.parquet`; where they tell what messages do, `operations.parquet`. Equal logs and
-/// imports give equal files.
+/// `clocks.json` and `reconciliation.json`; if logs have resources, `events/sockcap.parquet` and
+/// `handoffs.parquet`; if they have operations, `operations.parquet`. Equal logs and imports give
+/// equal files.
 ///
 /// # Errors
-/// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged
-/// logs are no error: what is whole in them is used, and the rest counted.
+/// Fails if there is neither a readable log nor an import, or a file cannot be written. Damaged
+/// logs are no error: their undamaged parts are used, and the damage is counted.
 pub fn reconcile(
     data: &DataDir,
     options: &Options,
@@ -72,7 +72,7 @@ pub fn reconcile(
         "connections are found"
     );
 
-    // Calls and messages, beside these tables.
+    // Calls and messages, in addition to these tables.
     let budget = call_budget(&run);
     let CallStores { transfers, datagrams } = partition_calls(&run, &connected, &budget)?;
     let mut matching = MatchingContext::new(&run, &connected, &budget);
@@ -86,7 +86,7 @@ pub fn reconcile(
     let matched = match_datagrams(&matching, &datagrams, &mut outcome)?;
     let flows = make_flows(&mut matching, matched, &mut outcome)?;
 
-    // Results: numbers, times on one clock, and the order of time.
+    // Results: numbers, times on one clock, and sorting by time.
     let MatchingContext { samples, mut rows, .. } = matching;
     let mut output = number_entities(&connected, &used, flows, &mut rows, &mut outcome)?;
     info!(

@@ -1,5 +1,5 @@
-//! What reconciliation found and what it could not match, by cause: nothing is dropped without
-//! being counted here.
+//! Outcome of a reconciliation, with unmatched data by cause: nothing is dropped without being
+//! counted here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,46 +13,44 @@ use socket_log::layout::state;
 use crate::internal::{FlowsAndMessages, InternalMessages, InternalTraffic};
 use crate::options::Options;
 
-/// Counts by a name: of a protocol, or of a cause.
+/// Counts by a name, which is that of a protocol or of a cause.
 pub type NamedCounts = BTreeMap<String, u64>;
 
 /// The outcome of a reconciliation, `reconciliation.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reconciliation {
-    /// How it was made; `None` by a version that did not say.
+    /// Its settings; `None` if a version without settings wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<ReconcileSettings>,
     /// Log files found.
     pub logs: u64,
-    /// How much room they take on the disk, in bytes.
+    /// Disk space of the logs, in bytes.
     pub log_bytes: u64,
-    /// Traced processes: logs that could be read, without those of programs that were replaced by
-    /// `exec`.
+    /// Traced processes: readable logs, without those of programs that were replaced by `exec`.
     pub processes: u64,
-    /// Hosts they ran on.
+    /// Hosts of these processes.
     pub hosts: u64,
     /// Records read.
     pub records: u64,
     /// Flows: connections, and pairs of datagram endpoints.
     pub flows: u64,
-    /// Messages that were imported as such, by the name of the import. They are among the messages
-    /// written.
+    /// Messages that were imported as such, by the name of the import. They are included in the
+    /// messages written.
     pub imported: NamedCounts,
-    /// Messages written, fat ones counted once, by protocol.
+    /// Messages written by protocol; a merged message counts once.
     pub messages: NamedCounts,
-    /// Connections written as such, because the side that accepted spoke first. They are not among
-    /// the messages.
+    /// Connections written as such, because the accepting side spoke first. They are not included
+    /// in the messages.
     pub connects: u64,
-    /// Connections that carry many calls at once.
+    /// Multiplexed connections.
     pub multiplexed: u64,
-    /// Connections on which nobody answers what the connecting side sends.
+    /// Connections whose accepting side never answers.
     pub unanswered: u64,
-    /// Operations written: messages that are known to do something, by a recording with
-    /// `--protocols`.
+    /// Operations written: messages with a known operation, from a recording with `--protocols`.
     #[serde(skip_serializing_if = "is_none")]
     pub operations: u64,
-    /// Operations that logs tell, and whose messages are not in the trace, by cause.
+    /// Operations in logs whose messages are not in the trace, by cause.
     #[serde(skip_serializing_if = "NamedCounts::is_empty")]
     pub operations_without_message: NamedCounts,
     /// Messages written with a time at both ends.
@@ -63,35 +61,37 @@ pub struct Reconciliation {
     pub receive_only: NamedCounts,
     /// Streams (connections) whose other end was not found, by cause.
     pub unmatched_streams: NamedCounts,
-    /// Streams that were open before they were recorded and were left out, as it is not certain
-    /// which of their calls belong together; by the name of the end that accepted.
+    /// Streams that were left out because they were open before they were recorded and it is
+    /// uncertain which of their calls belong together; by the name of the accepting end.
     pub unplaced_streams: NamedCounts,
-    /// Names that address translation stands behind, as found by connections whose ends have
-    /// different names.
+    /// Translated names, found by connections whose ends have different names.
     pub translations: Vec<NameTranslation>,
     /// The bytes of streams with both ends traced.
     pub stream_bytes: StreamBytes,
     /// Datagrams.
     pub datagrams: DatagramCounts,
-    /// What a process sent to itself. Nothing else counts it, unless all of it was to be kept.
+    /// Messages of processes to themselves. No other count includes them, unless all of them were
+    /// to be kept.
     pub internal: InternalTraffic,
-    /// Sockets that another source knows more of, which were left out, by their own source.
+    /// Duplicate sockets that were dropped because another source saw more of them, by their own
+    /// source.
     pub seen_twice: NamedCounts,
-    /// Records of sockets that are no message's: other address families, and flows that the log
+    /// Records of sockets that carry no messages: other address families, and flows that the log
     /// does not describe; by cause.
     pub ignored: NamedCounts,
     /// Calls that failed, by direction.
     pub failed_calls: NamedCounts,
     /// Records that could not be written during capture, by cause.
     pub lost_records: NamedCounts,
-    /// The same by program and cause, the largest number first.
+    /// Lost records by program and cause, the largest number first.
     pub holes: Vec<ProgramGap>,
-    /// Logs that say that they are another host's than the one whose directory they lie in, by that
-    /// one, whose they are taken to be.
+    /// Logs whose header names another host than the directory that contains them, by the host of
+    /// the directory, to which they are attributed.
     pub misnamed: NamedCounts,
-    /// Logs with damage; what was whole in them was used.
+    /// Logs with damage; their undamaged parts were used.
     pub damaged: Vec<DamagedLog>,
-    /// Logs that had not ended when they were read: their processes ran on, or were killed.
+    /// Logs that had not ended when they were read: their processes were still running, or were
+    /// killed.
     pub unended: Vec<UnendedLog>,
 }
 
@@ -106,34 +106,34 @@ fn is_none(count: &u64) -> bool {
 pub struct UnendedLog {
     /// The file, below the data directory.
     pub file: PathBuf,
-    /// How many records it had.
+    /// Number of records that it had.
     pub records: u64,
 }
 
-/// What one end of connections is called by the other end, and what it calls itself.
+/// Two names of one end of connections: the one that its peers use, and its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NameTranslation {
-    /// Which end.
+    /// Which end has two names.
     pub end: TranslatedEnd,
-    /// Of a server, the name that clients connect to; of a client, its own address.
+    /// Of a server, the name to which clients connect; of a client, its own address.
     pub from: String,
     /// Of a server, its own name; of a client, the address by which servers see it.
     pub to: String,
     /// Connections.
     pub flows: u64,
-    /// How sure their ends belong together: the mean or, of datagrams, the least, up to 1.
+    /// Confidence that their ends belong together: the mean or, of datagrams, the minimum, up to 1.
     pub confidence: f64,
 }
 
-/// Which end of a connection has another name for its peer than for itself.
+/// The end of a connection that its peer knows under another name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TranslatedEnd {
-    /// The one that accepted: the server.
+    /// The accepting end: the server.
     #[default]
     Destination,
-    /// The one that connected: the client.
+    /// The connecting end: the client.
     Source,
 }
 
@@ -141,16 +141,16 @@ pub enum TranslatedEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StreamBytes {
-    /// Seen by both ends.
+    /// Bytes seen by both ends.
     pub matched: u64,
-    /// Sent and never read.
+    /// Bytes sent and never read.
     pub sent_only: u64,
-    /// Read, though no call was seen to send them.
+    /// Bytes read without a recorded call that sent them.
     pub received_only: u64,
 }
 
 impl StreamBytes {
-    /// Adds what a part of the work counted.
+    /// Adds the counts of a part of the work.
     pub(crate) fn absorb(&mut self, part: StreamBytes) {
         self.matched += part.matched;
         self.sent_only += part.sent_only;
@@ -158,7 +158,7 @@ impl StreamBytes {
     }
 }
 
-/// What became of the datagrams.
+/// Counts of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DatagramCounts {
@@ -170,7 +170,7 @@ pub struct DatagramCounts {
     pub matched: u64,
     /// Sent to a traced socket and never received.
     pub lost: u64,
-    /// Received once more. They are no messages.
+    /// Received once more. They are not messages.
     pub duplicated: u64,
     /// Received after one that was sent later.
     pub reordered: u64,
@@ -178,13 +178,13 @@ pub struct DatagramCounts {
     pub copies: u64,
     /// Received in part.
     pub truncated: u64,
-    /// Sent or received without a checksum: who saw it did not see the whole payload.
+    /// Sent or received without a checksum: the recorder did not see the whole payload.
     pub unchecked: u64,
-    /// Looked at and left in the queue. They are no messages.
+    /// Peeked at and left in the queue. They are not messages.
     pub peeked: u64,
 }
 
-/// What the user chose of what decides which messages there are.
+/// Options that decide which messages the trace has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReconcileSettings {
     /// `ReconcileOptions::internal`.
@@ -208,9 +208,9 @@ impl From<&Options> for ReconcileSettings {
 pub struct DamagedLog {
     /// The file.
     pub file: String,
-    /// How many places are damaged.
+    /// Number of damaged places.
     pub places: u64,
-    /// What is wrong, place by place; the first ones only where there are many.
+    /// Descriptions of the damage, place by place; if there are many, only of the first.
     pub what: Vec<String>,
 }
 
@@ -218,7 +218,7 @@ impl Reconciliation {
     /// Reads the outcome of the last reconciliation of `data`.
     ///
     /// # Errors
-    /// When there is none, or it is not what it should be.
+    /// Fails if there is none, or it cannot be parsed.
     pub fn read(data: &DataDir) -> Result<Reconciliation, PathError> {
         message_trace::json::read_json(data.reconciliation_path())
     }
@@ -226,13 +226,13 @@ impl Reconciliation {
     /// Writes `reconciliation.json`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write(&self, data: &DataDir) -> Result<(), PathError> {
         message_trace::json::write_json(data.reconciliation_path(), self)
     }
 
-    /// Whether a log that had not ended when it was read has more to say now. A log is written
-    /// through memory, so its file need not look any newer.
+    /// Whether a log that had not ended when it was read has new records. A log is written through
+    /// mapped memory, so the time of its file need not change.
     pub fn is_outdated(&self, data: &DataDir) -> bool {
         self.unended.iter().any(|unended| {
             match SocketLog::open(data.root_path().join(&unended.file)) {
@@ -246,7 +246,7 @@ impl Reconciliation {
         })
     }
 
-    /// What of [`Reconciliation::internal`] is in the trace.
+    /// The part of [`Reconciliation::internal`] that is in the trace.
     pub fn internal_in_trace(&self) -> FlowsAndMessages {
         match self.settings.map(|settings| settings.internal) {
             Some(InternalMessages::BetweenThreads) => self.internal.between_threads,
@@ -254,12 +254,12 @@ impl Reconciliation {
         }
     }
 
-    /// How many messages were written, but for those that a process sent to itself.
+    /// Number of messages written, without messages of processes to themselves.
     pub fn total_messages(&self) -> u64 {
         self.messages.values().sum()
     }
 
-    /// Adds what a part of the work counted.
+    /// Adds the counts of a part of the work.
     pub(crate) fn absorb(&mut self, part: Reconciliation) {
         self.records += part.records;
         self.flows += part.flows;
@@ -294,13 +294,13 @@ impl Reconciliation {
     }
 }
 
-/// Adds `count` to what is counted under `name`.
+/// Adds `count` to the count of `name`.
 pub(crate) fn add_count(counts: &mut NamedCounts, name: &str, count: u64) {
     if count == 0 {
         return;
     }
     match counts.get_mut(name) {
-        // A damaged header may say anything.
+        // A damaged header may contain any number.
         Some(sum) => *sum = sum.saturating_add(count),
         None => {
             counts.insert(name.to_owned(), count);
@@ -308,19 +308,19 @@ pub(crate) fn add_count(counts: &mut NamedCounts, name: &str, count: u64) {
     }
 }
 
-/// What is missing of a program, for one cause.
+/// Records or processes that are missing of a program, for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProgramGap {
-    /// The program, with its host where there are several. Of a program that is not
-    /// recorded at all, its path.
+    /// The program, with its host if there are several. For a program that is not recorded at all,
+    /// its path.
     pub program: String,
-    /// Why it is missing.
+    /// Cause of the gap.
     pub cause: String,
     /// Number of records that were lost.
     pub records: u64,
     /// Number of processes without any recording.
     pub processes: u64,
-    /// Whether `program` is not the missing one, but the one that began it.
+    /// Whether `program` is not the missing program, but the one that started it.
     pub of_children: bool,
 }

@@ -1,9 +1,10 @@
-//! Operations: what messages say they do, as the logs of a recording with `--protocols` tell.
+//! Recorded operations of messages, from the logs of a recording with `--protocols`.
 //!
-//! `read` takes them from the files beside the logs, or from the heads in the logs themselves.
-//! `table` keeps those of all logs, and `of_log` says which begin in a call of one log.
-//! `interleaved` and `written_together` find the connections on which many causes ask without ids,
-//! `uneven` those on which not all is told.
+//! `operations_reader` reads them from the operation files next to the logs, or from the snippets
+//! in the logs themselves. `operation_table` holds the operations of all logs, and `log_operations`
+//! finds those that begin in a call of one log. `interleaved` and `coalesced_writes` find the
+//! connections on which several causes send requests without ids, `uneven` those with incomplete
+//! operations.
 
 mod coalesced_writes;
 mod interleaved;

@@ -1,14 +1,14 @@
-//! What requests cost: the events of threads, files, sockets and locks that logs with resources
-//! have, and who let whom go on.
+//! Resources of requests: the events of threads, files, sockets and locks from logs with resources,
+//! and hand-offs between threads.
 //!
 //! ```text
-//!  logs ----> calls --------------------------------+--> events/sockcap.parquet
-//!               |                                    |
-//!               +--> happenings, by object --> matched --> handoffs.parquet
-//!                                                    |          ^
-//!  logs of Go -> goroutines --------------------------|----------+
-//!                                                    |
-//!  switches -> switch_file --> threads --------------+
+//! logs ----> calls --------------------------------+--> events/sockcap.parquet
+//!              |                                    |
+//!              +--> signals and waits, by object --> matched --> handoffs.parquet
+//!                                                   |              ^
+//! logs of Go -> goroutines --------------------------|--------------+
+//!                                                   |
+//! switches -> switch_file --> threads --------------+
 //! ```
 
 mod cached_reads;
@@ -33,7 +33,7 @@ pub(crate) use write::{write_events, write_handoffs};
 use own_event::OwnEventKind;
 use threads::{ThreadChange, ThreadEvent};
 
-/// The event of what a thread of `host` did at `time`, on the common clock.
+/// Converts an event of a thread of `host` at `time`, on the common clock.
 pub(crate) fn to_own_event(event: &ThreadEvent, host: u32, time: i64) -> OwnEvent {
     let ThreadEvent { thread, process, processor, change, .. } = *event;
     let own = |kind: OwnEventKind| OwnEvent {

@@ -1,7 +1,7 @@
-//! Messages on their way into the trace, one row each.
+//! Rows: messages on their way into the trace.
 //!
-//! `row` is a message of ours, `imported_row` one of an import, `row_sink` where a worker puts
-//! them. `begun` says where messages begin operations.
+//! `row` is a message from logs, `imported_row` one of an import, `row_sink` the destination of a
+//! worker's rows. `operation_start` is the join key of messages that begin operations.
 
 pub(crate) mod imported_row;
 pub(crate) mod operation_start;

@@ -1,6 +1,6 @@
-//! Numbers that stand for nothing, in tables whose entries are numbers.
+//! Sentinels: numbers that stand for missing entries in numeric tables.
 
-/// No flow, no socket, no process: in tables whose entries are numbers.
+/// No flow, no socket, no process.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// No time.

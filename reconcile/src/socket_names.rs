@@ -1,7 +1,7 @@
-//! Names of sockets, kept once each, and what follows from a name alone.
+//! Names of sockets, each stored once, and properties that follow from a name alone.
 //!
-//! There may be as many as there are connections, so those of IP take some bytes in a table; others
-//! are few.
+//! There may be as many as there are connections, so IP names take a few bytes in a table; others
+//! are rare.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,24 +11,24 @@ use out_of_core::{FreeSlot, HashIndex, MemoryPool, SpillableVec};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 
-/// A name's place among the names.
+/// Index of a name.
 pub(crate) type SocketNameId = u32;
-/// No name is known.
+/// Id of an unknown name.
 pub(crate) const NO_NAME: SocketNameId = u32::MAX;
 
 /// All names, each once.
 #[derive(Debug, Default)]
 pub(crate) struct SocketNameInterner {
     rows: SpillableVec<InternedName>,
-    /// The addresses of those of IPv6.
+    /// The addresses of the IPv6 names.
     v6: SpillableVec<Ipv6Addr>,
-    /// What is no address and port.
+    /// Names that are not an address and port.
     others: Vec<SocketName>,
-    /// By the names' hashes.
+    /// Ids by the names' hashes.
     ids: HashIndex,
 }
 
-/// A name. Its address, where it is of IPv4, or its place among those of its kind.
+/// A name: its IPv4 address, or its index among the names of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct InternedName {
     kind: NameKind,
@@ -43,7 +43,7 @@ enum NameKind {
     Other,
 }
 
-/// What a name is looked for by.
+/// Form of a name for lookups.
 enum NameQuery<'a> {
     V4(Ipv4Addr, u16),
     V6(Ipv6Addr, u16),
@@ -54,7 +54,7 @@ impl<'a> NameQuery<'a> {
     fn from_name(name: &'a SocketName) -> NameQuery<'a> {
         match name {
             SocketName::Inet(SocketAddr::V4(v4)) => NameQuery::V4(*v4.ip(), v4.port()),
-            // Names have no scope, as logs do not tell it.
+            // Names have no scope, because logs do not record it.
             SocketName::Inet(SocketAddr::V6(v6)) => NameQuery::V6(*v6.ip(), v6.port()),
             other => NameQuery::Other(other),
         }
@@ -62,9 +62,9 @@ impl<'a> NameQuery<'a> {
 
     fn hash(&self) -> u64 {
         match self {
-            // Addresses and ports mostly come in some order, so neighbours have places side by
-            // side: then few pages of the table are looked at at a time. No two of such a block
-            // have the same place.
+            // Addresses and ports mostly come in some order, so neighbours get adjacent slots: then
+            // few pages of the table are touched at a time. No two names of such a block share a
+            // slot.
             NameQuery::V4(ip, port) => {
                 let (ip, port) = (ip.to_bits(), *port);
                 let within = u64::from(ip & 3) << 4 | u64::from(port & 15);
@@ -128,7 +128,7 @@ impl SocketNameInterner {
         name.map_or(Ok(NO_NAME), |name| self.intern(name))
     }
 
-    /// The place of a name or, where it is not known, where `ids` may have it.
+    /// Finds the id of a name or, if it is unknown, the free slot for it in `ids`.
     fn find_row(&self, sought: &NameQuery) -> Result<SocketNameId, Option<FreeSlot>> {
         self.ids.find_number(sought.hash(), |id| {
             self.row_of_id(id).is_some_and(|row| self.matches_row(row, sought))
@@ -173,7 +173,7 @@ impl SocketNameInterner {
         Some(SocketAddr::new(ip, row.port))
     }
 
-    /// The names alone, in the order of their places.
+    /// The names alone, in the order of their ids.
     pub(crate) fn iter_names(&self) -> impl Iterator<Item = SocketName> {
         self.rows.iter().filter_map(|row| {
             self.address_of_row(*row)
@@ -182,33 +182,33 @@ impl SocketNameInterner {
         })
     }
 
-    /// The place of `name`, where it is known.
+    /// The id of `name`, if it is known.
     pub(crate) fn find(&self, name: &SocketName) -> Option<SocketNameId> {
         self.find_row(&NameQuery::from_name(name)).ok()
     }
 
-    /// How many there are. The places are below that.
+    /// Number of names. All ids are less than it.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is such a name.
+    /// Whether the id belongs to a name.
     pub(crate) fn contains(&self, id: SocketNameId) -> bool {
         (id as usize) < self.rows.len()
     }
 
-    /// The address and port, where the name is one.
+    /// The address and port of the name, if it has them.
     pub(crate) fn inet_address(&self, id: SocketNameId) -> Option<SocketAddr> {
         self.address_of_row(self.row_of_id(id)?)
     }
 
-    /// The name, where it is a unix socket's path or abstract name.
+    /// The name, if it is a unix socket's path or abstract name.
     pub(crate) fn unix_name(&self, id: SocketNameId) -> Option<&SocketName> {
         let name = self.other_name(self.row_of_id(id)?);
         name.filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
     }
 
-    /// Machine and port, where the name is one of a vsock socket.
+    /// Machine and port of a vsock name.
     pub(crate) fn vsock_address(&self, id: SocketNameId) -> Option<(u32, u32)> {
         match *self.other_name(self.row_of_id(id)?)? {
             SocketName::Vsock { cid, port } => Some((cid, port)),
@@ -216,8 +216,8 @@ impl SocketNameInterner {
         }
     }
 
-    /// A number for a unix socket's name in the place where it means that socket: a path's is the
-    /// kernel's, an abstract name's is the machine's. Below 2^62.
+    /// A number for a unix socket's name in the scope in which it identifies the socket: the kernel
+    /// for a path, the machine for an abstract name. Less than 2^62.
     pub(crate) fn path_place(&self, id: SocketNameId, kernel: u32, machine: u32) -> Option<u64> {
         let (kind, owner) = match self.unix_name(id)? {
             SocketName::Path(_) => (0, kernel),
@@ -226,13 +226,13 @@ impl SocketNameInterner {
         Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id))
     }
 
-    /// Whether the name says nothing about which machine it is on: loopback addresses and unix
-    /// names are each machine's own.
+    /// Whether the name does not identify its machine: loopback addresses and unix names are local
+    /// to each machine.
     pub(crate) fn is_of_its_machine(&self, id: SocketNameId) -> bool {
         self.inet_address(id).is_none_or(|address| address.ip().is_loopback())
     }
 
-    /// Whether the name is one of a socket, so that it has an endpoint.
+    /// Whether the name is that of a socket, so that it has an endpoint.
     pub(crate) fn is_endpoint(&self, id: SocketNameId) -> bool {
         let row = self.row_of_id(id);
         row.is_some_and(|row| row.kind != NameKind::Other)
@@ -240,7 +240,7 @@ impl SocketNameInterner {
             || self.vsock_address(id).is_some()
     }
 
-    /// The endpoint of that name; `None` where it is no name of a socket.
+    /// The endpoint of that name; `None` if it is not the name of a socket.
     pub(crate) fn to_endpoint(&self, id: SocketNameId) -> Option<Endpoint> {
         if let Some(address) = self.inet_address(id) {
             return Some(Endpoint::Inet(address));
@@ -258,7 +258,7 @@ impl SocketNameInterner {
     }
 }
 
-/// The loopback address of the family that `ip` is of.
+/// The loopback address of the family of `ip`.
 pub(crate) fn loopback_address(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -266,7 +266,7 @@ pub(crate) fn loopback_address(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether a datagram to `ip` may reach many.
+/// Whether a datagram to `ip` may reach several receivers.
 pub(crate) fn is_group_address(ip: IpAddr) -> bool {
     ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast())
 }

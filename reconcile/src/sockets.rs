@@ -1,7 +1,7 @@
-//! Sockets: the flows of all processes that hold one kernel socket, made one.
+//! Sockets: the flows of all processes that hold one kernel socket, merged.
 //!
-//! `of_flows` makes them, `seen_twice` finds those that two sources saw. `addresses` and `reach`
-//! say which socket can be meant by a name.
+//! `flow_grouping` merges them, `duplicates` finds sockets that two sources saw. `addresses` and
+//! `routing` determine which sockets a name can refer to.
 
 pub(crate) mod addresses;
 pub(crate) mod duplicates;

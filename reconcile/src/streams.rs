@@ -1,11 +1,11 @@
 //! Streams: from calls to messages, connection by connection.
 //!
-//! `stream_flows` drives it. `ways` gives the calls of each direction, `matching` finds which
-//! receive got which bytes, `fat` makes one message of adjacent parts, `inner_gap` says how long
-//! messages pause within, `streaming`, `unanswered` and `multiplexed` where sides do not take
-//! turns, `greeting` where the accepting side speaks first, and `counted` where in a stream that
-//! was open before its calls begin. Of unix streams `aligned` finds that, from `looks` at queues
-//! between the `epochs` of recordings.
+//! `stream_flows` drives it. `call_streams` gives the calls of each direction, `fragment_matching`
+//! finds which receive got which bytes, `merging` merges adjacent parts into messages, `inner_gap`
+//! learns how long messages pause within, `streaming`, `unanswered` and `multiplexed` handle sides
+//! that do not take turns, `greeting` connections whose accepting side speaks first, and
+//! `counted_streams` finds the position of the first calls in a stream that was open before. For
+//! unix streams `aligned` finds it, from `looks` at queues between the `epochs` of recordings.
 
 mod aligned;
 pub(crate) mod boundary;

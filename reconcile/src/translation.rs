@@ -1,21 +1,21 @@
-//! Flows whose two ends have different names (WAP5 section 7.1): a load balancer, a container
-//! network or a source address that is rewritten stands between them, and each end knows the other
-//! by a name that it does not have.
+//! Address translation: flows whose two ends have different names (WAP5 section 7.1). A load
+//! balancer, a container network or a rewritten source address is between them, and each end knows
+//! the other by a name that the other does not have.
 //!
-//! Both ends still share what translation leaves alone: the bytes of each direction, the sizes of
-//! the turns, the checksums of the beginning where they were captured, often a port, and the times
-//! but for the difference of two clocks. None of these is proof. Health checks are all alike, and a
-//! flow to an untraced peer has no other end here at all; a false pair is worse than a missed one.
-//! So a pair is judged by how likely it would be by chance, against what else it could be, and by
-//! what all pairs say together: that two clocks differ by one and the same amount (`offsets`), and
-//! that a virtual name leads to the same few real ones time and again (`confidence`; "frequent
-//! matches imply NAT").
+//! Both ends still share what translation leaves unchanged: the bytes of each direction, the sizes
+//! of the turns, the checksums of the beginning if they were captured, often a port, and the times
+//! except for the difference of two clocks. None of these is proof. Health checks are all alike,
+//! and a flow to an untraced peer has no other end here at all; a false pair is worse than a missed
+//! one. So a pair is judged by how likely it would be by chance, by its alternatives, and by the
+//! evidence of all pairs together: that two clocks differ by the same amount everywhere
+//! (`offsets`), and that a virtual name leads to the same few real ones again and again
+//! (`confidence`; "frequent matches imply NAT").
 //!
-//! The steps: what the two ends share (`signature`, `timing`), who could go with whom
-//! (`candidates`), how the clocks differ (`offsets`: the `stabbing` line through all votes, `fit`,
-//! is the `difference`), how sure each pair is (`confidence`, with what was `learned` of names, and
-//! `beliefs` among rivals), and who goes with whom (`assignment`). All of it is a pure function of
-//! the half flows.
+//! The steps: what the two ends share (`signature`, `timing`), which half flows could be paired
+//! (`candidates`), how the clocks differ (`offsets`: the `stabbing` line through all votes,
+//! `line_fitting`, is the `difference`), how certain each pair is (`confidence`, with
+//! `learned_names` and `beliefs` among rivals), and the final `assignment`. All of it is a pure
+//! function of the half flows.
 
 mod assignment;
 mod beliefs;

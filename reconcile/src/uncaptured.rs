@@ -1,5 +1,5 @@
-//! What processes did that is not captured, in words: sockets of other kinds, `io_uring`, and
-//! system calls past libc.
+//! Uncaptured activity of processes, in words: sockets of other kinds, `io_uring`, and system calls
+//! past libc.
 
 use std::path::Path;
 
@@ -8,35 +8,34 @@ use socket_log::LogRecord;
 use socket_log::encode::{SocketKind, UncapturedEvent};
 use socket_log::layout::uncaptured::IS_GO;
 
-/// Kind of what is not captured: one kind has one remedy.
+/// Kind of uncaptured activity: each kind has one remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UncapturedKind {
-    /// Sockets whose packets are no messages between two programs' sockets: raw, ICMP, packet.
+    /// Sockets whose packets are not messages between sockets of two programs: raw, ICMP, packet.
     Socket,
-    /// Sockets by which a program talks to its own kernel, as with netlink. Nearly every tool for
-    /// the network has some, and nothing of a trace is missing.
+    /// Sockets by which a program talks to its own kernel, as with netlink. Nearly every network
+    /// tool has some, and nothing of a trace is missing.
     KernelSocket,
-    /// `io_uring`, by which bytes move without calls.
+    /// `io_uring`, which moves bytes without calls.
     Ring,
     /// System calls past libc.
     PastLibc,
 }
 
-/// One thing that is not captured: its kind, and what it is called where there is one of it, and
-/// where there are several.
+/// An uncaptured thing: its kind, and its names in the singular and the plural.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UncapturedThing {
     /// Its kind.
     pub kind: UncapturedKind,
-    /// Its name with "1".
+    /// Its singular name.
     pub one: String,
-    /// Its name with a larger number. Objects have none, and are not counted.
+    /// Its plural name. Objects have none, and are not counted.
     pub many: Option<String>,
 }
 
 impl UncapturedThing {
-    /// What a record says; `None` for records of other kinds.
+    /// The thing in a record; `None` for records of other kinds.
     pub fn from_record(record: &LogRecord) -> Option<UncapturedThing> {
         let LogRecord::Uncaptured { what, value, socket, object } = record else { return None };
         let (kind, one, many) = match what {
@@ -63,7 +62,7 @@ impl UncapturedThing {
         Some(UncapturedThing { kind, one, many })
     }
 
-    /// Name of `count` such things, with their number.
+    /// Describes `count` such things, with their number.
     pub fn describe_count(&self, count: u64) -> String {
         match &self.many {
             None => self.one.clone(),
@@ -79,7 +78,7 @@ const NETLINK: u8 = 16;
 const CRYPTOGRAPHY: u8 = 38;
 const INET6: u8 = 10;
 
-/// Whether a socket leads out of the kernel.
+/// The kind of a socket: whether it leads out of the kernel.
 fn kind_of(socket: SocketKind) -> UncapturedKind {
     match socket.domain {
         KEY | NETLINK | CRYPTOGRAPHY => UncapturedKind::KernelSocket,
@@ -87,7 +86,7 @@ fn kind_of(socket: SocketKind) -> UncapturedKind {
     }
 }
 
-/// What a socket is called, before the word "socket".
+/// The name of a socket, to be followed by the word "socket".
 fn socket_name(socket: SocketKind) -> String {
     const STREAM: u8 = 1;
     const DATAGRAM: u8 = 2;

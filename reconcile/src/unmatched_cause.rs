@@ -1,4 +1,5 @@
-//! Why an end of a message is missing: what the counts of the unmatched are named by.
+//! Unmatched causes: why an end of a message is missing. The counts of unmatched data are grouped
+//! by them.
 
 /// A cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -7,21 +8,21 @@ pub(crate) enum UnmatchedCause {
     Nothing,
     /// The process at the other end was not traced.
     Untraced,
-    /// The other end's host was traced, and listened there, but nobody was seen to accept.
+    /// The other end's host was traced, and listened there, but no accept was recorded.
     NotAccepted,
-    /// The socket's names are not known.
+    /// The socket's names are unknown.
     NoNames,
     /// The socket is connected to itself.
     Itself,
-    /// The receiver did not read them.
+    /// The receiver did not read the bytes.
     Unread,
-    /// No call was seen to send them.
+    /// No call was recorded that sent the bytes.
     Unsent,
-    /// The other end's log has forgotten some of what was there.
+    /// Some records of the other end were overwritten.
     Forgotten,
-    /// It went at a time when the other end was not recorded.
+    /// The other end was not recorded at that time.
     NotRecorded,
-    /// Sent to a socket that was there, and never received.
+    /// Sent to an open socket, and never received.
     Lost,
     /// Sent to a socket that had been closed, or was not open yet.
     Closed,
@@ -29,11 +30,11 @@ pub(crate) enum UnmatchedCause {
     NotImported,
 }
 
-/// The name in the counts of what is missing because the process at the other end was not recorded.
+/// The name in the counts for a process at the other end that was not recorded.
 pub const NOT_RECORDED: &str = "peer not traced";
 
-/// Whether a cause, by its name in the counts, is something that the recorded system did. It is no
-/// hole of the recording.
+/// Whether a cause, by its name in the counts, is behaviour of the recorded system and thus not a
+/// gap of the recording.
 pub fn is_of_the_system(cause: &str) -> bool {
     [UnmatchedCause::Itself, UnmatchedCause::Unread, UnmatchedCause::Lost, UnmatchedCause::Closed]
         .iter()

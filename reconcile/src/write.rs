@@ -1,7 +1,7 @@
-//! The output: messages in the order of time, with their nodes.
+//! The output: messages sorted by time, with their nodes.
 //!
-//! `output` numbers flows, endpoints and nodes, `imported` and `lookup_rows` add messages that no
-//! call made, `timeline` sorts and writes.
+//! `entity_tables` numbers flows, endpoints and nodes, `imported` and `lookup_rows` add messages
+//! without recorded calls, `timeline` sorts and writes.
 
 pub(crate) mod call_ids;
 pub(crate) mod entity_tables;

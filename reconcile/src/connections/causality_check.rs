@@ -1,9 +1,9 @@
-//! Whether the calls of two sockets can be those of the two ends of one connection.
+//! Causality check: whether the calls of two sockets can belong to the two ends of one connection.
 
 use crate::calls::StreamTransfer;
 
-/// Whether what `receives` got can have come from `sends`: at no time more bytes were received than
-/// sent. Both sides' times are of one clock, up to `slack` nanoseconds.
+/// Whether `receives` can have got their bytes from `sends`: at no time more bytes were received
+/// than sent. Both sides' times are of one clock, up to `slack` nanoseconds.
 pub(crate) fn is_causally_possible(
     sends: impl Iterator<Item = StreamTransfer>,
     receives: impl Iterator<Item = StreamTransfer>,

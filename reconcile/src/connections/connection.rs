@@ -1,5 +1,4 @@
-//! Connections: pairs of sockets that bytes went between, and sockets whose other end was not
-//! found.
+//! Connections: pairs of sockets that exchanged bytes, and sockets whose other end was not found.
 
 use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
@@ -18,25 +17,24 @@ use crate::unmatched_cause::UnmatchedCause;
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
-    /// The end that connected (of a `socketpair`, the one that spoke first); [`NONE`] where it is
-    /// missing.
+    /// The connecting end (of a `socketpair`, the end that spoke first); [`NONE`] if it is missing.
     pub(crate) connecting: u32,
-    /// The end that accepted; [`NONE`] where it is missing.
+    /// The accepting end; [`NONE`] if it is missing.
     pub(crate) accepting: u32,
-    /// Why one end is missing.
+    /// Reason why one end is missing.
     pub(crate) cause: UnmatchedCause,
-    /// Whether the two ends are too unsure to tell of clocks.
+    /// Whether the pairing is too uncertain for estimating clocks.
     pub(crate) ambiguous: bool,
 }
 
 impl Connection {
-    /// The socket that is surely there.
+    /// A socket of the connection, the connecting one if it is known.
     pub(crate) fn any_socket(&self) -> u32 {
         if self.connecting == NONE { self.accepting } else { self.connecting }
     }
 }
 
-/// The other end of every socket, where it was found; else [`NONE`].
+/// Returns the other end of every socket, or [`NONE`] if it was not found.
 pub(crate) fn find_partners(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -57,7 +55,7 @@ pub(crate) fn find_partners(
     Ok(partner)
 }
 
-/// All connections that bytes went over, ordered by the time at which they were made.
+/// Returns all connections that carried bytes, sorted by the time at which they were made.
 pub(crate) fn build_connections(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -67,7 +65,7 @@ pub(crate) fn build_connections(
     let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.pool);
     for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
         let connection = match *partner {
-            // It was never used, or for datagrams.
+            // It was never used, or only for datagrams.
             NONE if socket.totals == [0, 0] => continue,
             NONE => single_end(socket, place, listening, capture),
             other
@@ -82,14 +80,14 @@ pub(crate) fn build_connections(
             }
             _ => continue,
         };
-        // The socket that made it is this one.
+        // This socket is the connecting one.
         all.push((socket.named, connection))?;
     }
     all.sort_by_key(|(named, connection)| (*named, connection.any_socket()))?;
     SpillableVec::collect(&capture.pool, all.iter().map(|(_, connection)| *connection))
 }
 
-/// Whether `socket` is the connecting one of the two.
+/// Whether `socket` is the connecting end of the two.
 fn is_first(
     socket: &KernelSocket,
     place: u32,
@@ -101,13 +99,13 @@ fn is_first(
     match (socket_role(socket, listening, capture), socket_role(other, listening, capture)) {
         (FlowRole::Connect, FlowRole::Accept) => true,
         (FlowRole::Accept, FlowRole::Connect) => false,
-        // Neither connected: who speaks first asks.
+        // Neither connected: the one that speaks first is the client.
         _ if socket.pair != NONE => (socket.first_sent, place) < (other.first_sent, other_place),
         _ => place < other_place,
     }
 }
 
-/// A socket whose other end was not found.
+/// Connection of a socket whose other end was not found.
 fn single_end(
     socket: &KernelSocket,
     place: u32,
@@ -134,8 +132,8 @@ fn single_end(
     }
 }
 
-/// Whether a socket connected or accepted. Where it was only found in use, a listening port says so
-/// and, where none was seen either, the lower port is taken for the server's.
+/// Whether a socket connected or accepted. For a socket that was only found in use, a listening
+/// port decides and, if none was seen, the lower port counts as the server's.
 fn socket_role(socket: &KernelSocket, listening: &ListeningNames, capture: &Capture) -> FlowRole {
     let names = &capture.names;
     match socket.role {
@@ -145,7 +143,7 @@ fn socket_role(socket: &KernelSocket, listening: &ListeningNames, capture: &Capt
         _ if listening.is_listening(capture, socket, socket.peer) => FlowRole::Connect,
         _ => match (names.inet_address(socket.local), names.inet_address(socket.peer)) {
             (Some(local), Some(peer)) if local.port() < peer.port() => FlowRole::Accept,
-            // A unix socket's server is the one with a name.
+            // A named unix socket is the server's.
             _ if names.unix_name(socket.local).is_some()
                 && names.unix_name(socket.peer).is_none() =>
             {
@@ -156,15 +154,15 @@ fn socket_role(socket: &KernelSocket, listening: &ListeningNames, capture: &Capt
     }
 }
 
-/// The names of a connection in a fixed order, the machine where they are its own, and the
+/// The names of a connection in a fixed order, the machine if they are local to it, and the
 /// protocol.
 type InetKey = (SocketNameId, SocketNameId, u32, TransportProtocol);
 
-/// Ends of connections, each with what it has in common with the other end, which of the names is
+/// Ends of connections, each with the key that it shares with the other end, which of the names is
 /// its own, and its socket.
 type KeyedEnds<K> = SpillableVec<(K, bool, u32)>;
 
-/// Pairs sockets of IP, which have mirrored names.
+/// Pairs IP sockets, which have mirrored names.
 fn pair_inet(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -192,7 +190,7 @@ fn pair_inet(
 }
 
 /// Pairs sockets between virtual machines and hosts by the server's machine and port, and the
-/// client's port. The client's own machine is known to the server alone.
+/// client's port. Only the server knows the client's own machine.
 fn pair_vsock(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -215,7 +213,7 @@ fn pair_vsock(
     pair_by_key(capture, sockets, listening, ends, pair_up)
 }
 
-/// Pairs the ends that have a key in common.
+/// Pairs the ends that share a key.
 fn pair_by_key<K: Copy + Ord + Send>(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,

@@ -1,9 +1,9 @@
-//! The making of a connection on which the connecting side speaks first: how long it took. Its
-//! first message tells it, as there is no message for the making itself (`greeting` has those).
+//! Setup of a connection on which the connecting side speaks first: how long it took. Its first
+//! message carries it, as there is no message for the setup itself (`greeting` has those).
 //!
-//! When `connect` was called is known. Where the call waited for the connection, it was there when
-//! the call returned. Where it did not, nobody logs when it was: the latest that is known is the
-//! first send on it, or when the other end was accepted, if that was earlier.
+//! The time of the call to `connect` is known. If the call waited for the connection, it was
+//! established when the call returned. If it did not, no log records the time: the latest known
+//! bound is the first send, or the accept of the other end if that was earlier.
 
 use message_trace::ConnectSpan;
 use socket_log::encode::FlowRole;
@@ -12,23 +12,23 @@ use crate::calls::FlowMessage;
 use crate::sentinels::NIL;
 use crate::sockets::socket::KernelSocket;
 
-/// What is known of the making of a connection, by each end's own clock.
+/// Known times of the setup of a connection, by each end's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionSetup {
-    /// When `connect` was called; [`NIL`]: that is not known.
+    /// Time when `connect` was called; [`NIL`] if unknown.
     called: i64,
-    /// When it returned; [`KernelSocket::UNDER_WAY`]: it did not wait.
+    /// Time when it returned; [`KernelSocket::UNDER_WAY`] if it did not wait.
     returned: i64,
-    /// When the other end was accepted; [`NIL`]: that was not seen.
+    /// Time when the other end was accepted; [`NIL`] if that was not seen.
     accepted: i64,
 }
 
 impl ConnectionSetup {
-    /// Nothing is known.
+    /// No known times.
     pub(crate) const UNKNOWN: ConnectionSetup =
         ConnectionSetup { called: NIL, returned: NIL, accepted: NIL };
 
-    /// Of a connection between these ends.
+    /// Setup of a connection between these ends.
     pub(crate) fn from_ends(
         connecting: Option<&KernelSocket>,
         accepting: Option<&KernelSocket>,
@@ -44,15 +44,16 @@ impl ConnectionSetup {
         }
     }
 
-    /// Whether the first message of a connection can tell it: who sent it has connected.
+    /// Whether the first message of a connection can carry its setup: its sender is the process
+    /// that connected.
     pub(crate) fn is_carried_by(first: &FlowMessage, connecting: Option<&KernelSocket>) -> bool {
         let socket = connecting.filter(|socket| is_known(socket));
         let both = socket.zip(first.sent);
         both.is_some_and(|(socket, sent)| socket.maker == sent.process && socket.made <= sent.first)
     }
 
-    /// The making as the message tells it that was `sent` then. `to_sender` puts the accepting
-    /// end's time on the sender's clock.
+    /// The setup as carried by the message `sent` then. `to_sender` converts the accepting end's
+    /// time to the sender's clock.
     pub(crate) fn setup_of_message(
         &self,
         sent: i64,
@@ -69,7 +70,7 @@ impl ConnectionSetup {
     }
 }
 
-/// Whether it is known when the call to `connect` was made.
+/// Whether the time of the call to `connect` is known.
 fn is_known(socket: &KernelSocket) -> bool {
     socket.role == FlowRole::Connect && socket.connected != NIL
 }

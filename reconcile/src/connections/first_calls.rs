@@ -1,6 +1,5 @@
-//! The first calls of chosen sockets, for questions that are asked before connections are known:
-//! which of several connections that look alike is which. It reads the logs once more, and only
-//! where there is such a question.
+//! First calls of chosen sockets, needed before connections are known: they distinguish connections
+//! with equal names. The logs are read once more, and only if there is such a question.
 
 use message_trace::Progress;
 use out_of_core::{MemoryPool, SpillableVec, workers};
@@ -16,21 +15,21 @@ use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
 
 /// The first calls of the chosen sockets.
 pub(crate) struct FirstCalls {
-    /// `None` where nobody asked.
+    /// `None` if none were chosen.
     chosen: Option<ChosenSockets>,
-    /// Of each two ways of a socket, its sends and then its receives, in the order of time.
+    /// Of both directions of each socket, its sends and then its receives, sorted by time.
     calls: SpillableVec<StreamTransfer>,
-    /// Where the calls of each way end, by twice the socket's number. They begin where those of the
-    /// way before end.
+    /// End of the calls of each direction, by twice the socket's number. They begin at the end of
+    /// the previous direction's.
     ends: SpillableVec<u64>,
-    /// By number whether logs have forgotten calls of it.
+    /// By number, whether records of its calls were overwritten.
     forgotten: SpillableVec<bool>,
-    /// Maximum number of calls that are known of each direction.
+    /// Maximum number of calls known of each direction.
     limit: usize,
 }
 
 impl FirstCalls {
-    /// Reads them for the sockets that are `wanted`, by place.
+    /// Reads the first calls of the sockets that are `wanted`, by index.
     pub(crate) fn read_calls(
         capture: &Capture,
         sockets: &KernelSockets,
@@ -68,7 +67,7 @@ impl FirstCalls {
             }
             Ok(())
         })?;
-        // Of one time they stay in the order of logs.
+        // Calls of one time stay in the order of the logs.
         calls.sort_by_key(|(way, call)| (*way, call.time))?;
         let mut all = calls.iter().peekable();
         for way in 0..2 * count as u32 {
@@ -82,7 +81,7 @@ impl FirstCalls {
         Ok(this)
     }
 
-    /// The number of `socket`, where its calls are known.
+    /// The number of `socket`, if its calls are known.
     fn number_of_socket(&self, socket: u32) -> Option<usize> {
         self.chosen.as_ref()?.number_of_socket(socket).map(|number| number as usize)
     }
@@ -96,9 +95,9 @@ impl FirstCalls {
         self.calls.slice(begin as usize..end as usize)
     }
 
-    /// Whether the calls of the two, as far as they are known, can be those of the two ends of one
-    /// connection: at no time had one received more than the other had sent. Their times are of one
-    /// clock, up to `slack` nanoseconds.
+    /// Whether the known calls of the two can belong to the two ends of one connection: at no time
+    /// had one received more than the other had sent. Their times are of one clock, up to `slack`
+    /// nanoseconds.
     pub(crate) fn can_connect(&self, one: u32, other: u32, slack: i64) -> bool {
         let (Some(one), Some(other)) = (self.number_of_socket(one), self.number_of_socket(other))
         else {
@@ -111,7 +110,7 @@ impl FirstCalls {
             let (sends, mut receives) =
                 (self.calls_of_socket(from, false), self.calls_of_socket(to, true));
             if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
-                // What was sent after the last known send is not known.
+                // Sends after the last known one are unknown.
                 let known =
                     receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
                 receives = receives.get(..known).unwrap_or(receives);
@@ -122,11 +121,11 @@ impl FirstCalls {
     }
 }
 
-/// What one log has of the chosen sockets.
+/// Calls of the chosen sockets in one log.
 struct LogFirstCalls {
-    /// With twice the socket's number, and one more where it received.
+    /// Calls with twice the socket's number, plus one for a receive.
     calls: SpillableVec<(u32, StreamTransfer)>,
-    /// The numbers of sockets with forgotten calls.
+    /// The numbers of sockets with overwritten records.
     forgotten: SpillableVec<u32>,
 }
 
@@ -140,7 +139,7 @@ impl LogFirstCalls {
     ) -> Result<LogFirstCalls, message_trace::PathError> {
         let mut this =
             LogFirstCalls { calls: SpillableVec::new(pool), forgotten: SpillableVec::new(pool) };
-        // How many calls there are of each way, and whether some are forgotten.
+        // Number of calls of each direction, and whether records were overwritten.
         let mut counts: SpillableVec<([u16; 2], bool)> =
             SpillableVec::collect(pool, members.iter_numbers().map(|_| ([0; 2], false)))?;
         if counts.is_empty() {

@@ -1,4 +1,4 @@
-//! Where traced processes listen.
+//! Names on which traced processes listen.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
-/// Where traced processes listen.
+/// Names on which traced processes listen.
 #[derive(Debug)]
 pub(crate) struct ListeningNames {
     /// The machine and the name of each listening socket with an address of its own.
@@ -47,7 +47,7 @@ impl ListeningNames {
         }
     }
 
-    /// Whether `name`, as `socket` sees it, is one on which a traced process listens.
+    /// Whether `name`, from the view of `socket`, is one on which a traced process listens.
     pub(crate) fn is_listening(
         &self,
         capture: &Capture,

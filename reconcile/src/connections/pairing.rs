@@ -1,9 +1,9 @@
-//! Which connecting socket goes with which accepting one, among those that could by their names.
+//! Pairing of connecting and accepting sockets with compatible names.
 //!
-//! Names alone do not decide: a port is used again for a later connection to the same server, and
-//! all unix connections of a client to one path look alike. Connections are accepted in the order
-//! in which they were made, so order decides, and the bytes that went over them tell where order
-//! misled.
+//! Names alone do not decide: a port is reused for a later connection to the same server, and all
+//! unix connections of a client to one path look alike. Connections are accepted in the order in
+//! which they were made, so order decides, and the bytes that they carried show where order was
+//! misleading.
 
 use out_of_core::SpillableVec;
 
@@ -14,17 +14,17 @@ use crate::tuning::PAIRING_REACH;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PairingCandidate {
     pub(crate) socket: u32,
-    /// When it began to exist.
+    /// Time when it began to exist.
     pub(crate) opened: i64,
-    /// When it was connected or accepted.
+    /// Time when it was connected or accepted.
     pub(crate) named: i64,
     pub(crate) sent: u64,
     pub(crate) received: u64,
 }
 
-/// Pairs sockets that can have only one connection at a time (the same two addresses and
-/// ports). Both lists are sorted by `named`. Their times can be compared where they are known to be
-/// at most `apart` nanoseconds apart.
+/// Pairs sockets that can have only one connection at a time (the same two addresses and ports).
+/// Both lists are sorted by `named`. Their times are comparable if they are known to be at most
+/// `apart` nanoseconds apart.
 pub(crate) fn pair_one_by_one(
     connecting: &[PairingCandidate],
     accepting: &[PairingCandidate],
@@ -57,10 +57,10 @@ pub(crate) fn pair_one_by_one(
     pairs
 }
 
-/// Pairs sockets that can have many connections at once: the k-th made with the k-th accepted,
-/// except where the bytes say otherwise: their number, or that they would have arrived before they
-/// were sent, which `possible` denies. Both lists are sorted by `named`. Calls `pair` with the
-/// sockets of each.
+/// Pairs sockets that can have several connections at the same time: the k-th made with the k-th
+/// accepted, unless the bytes contradict: their number differs, or they would have arrived before
+/// they were sent, which `possible` excludes. Both lists are sorted by `named`. Calls `pair` with
+/// the sockets of each pair.
 pub(crate) fn pair_in_order(
     connecting: SpillableVec<PairingCandidate>,
     accepting: &SpillableVec<PairingCandidate>,
@@ -69,14 +69,14 @@ pub(crate) fn pair_in_order(
 ) {
     let mut made = connecting;
     made.truncate(accepting.len());
-    // Workers that accept at the same moment may be logged in another order: where the bytes do not
-    // fit, take another one nearby whose bytes do, and that is better off as well or had no place
-    // that fits either.
+    // Workers that accept at the same moment may be logged in another order: if the bytes do not
+    // fit, swap with a nearby socket whose bytes do, provided that it fits as well afterwards or
+    // did not fit before either.
     let fits = |one: &PairingCandidate, other: &PairingCandidate| {
         are_equal(one, other) && possible(one.socket, other.socket)
     };
     for at in 0..made.len() {
-        // With no other to choose from there is nothing to look at.
+        // Without an alternative nothing need be compared.
         if made.len() == 1 || fits(&made[at], &accepting[at]) {
             continue;
         }
@@ -100,12 +100,12 @@ fn are_compatible(one: &PairingCandidate, other: &PairingCandidate) -> bool {
     one.received <= other.sent && other.received <= one.sent
 }
 
-/// Whether each side received what the other sent.
+/// Whether each side received exactly the bytes that the other sent.
 fn are_equal(one: &PairingCandidate, other: &PairingCandidate) -> bool {
     one.received == other.sent && other.received == one.sent
 }
 
-/// A socket with what pairing wants to know of it.
+/// Pairing candidate of a socket.
 pub(crate) fn make_candidate(place: u32, socket: &KernelSocket) -> PairingCandidate {
     let [sent, received] = socket.totals;
     PairingCandidate { socket: place, opened: socket.opened, named: socket.named, sent, received }
@@ -137,7 +137,7 @@ mod tests {
             pair_one_by_one(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)),
             [(1, 5), (2, 6)]
         );
-        // Clocks read 3 ns apart: the accepting side seems to be early.
+        // The clocks were read 3 ns apart: the accepting side seems to be early.
         assert_eq!(
             pair_one_by_one(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)),
             [(0, 5), (2, 6)]
@@ -174,7 +174,7 @@ mod tests {
             ([at(0, 10, 5, 0), at(1, 11, 5, 0)], [at(5, 20, 0, 5), at(6, 21, 0, 5)]);
         assert_eq!(in_order(&made, &accepted, |_, _| true), [(0, 5), (1, 6)]);
         assert_eq!(in_order(&made, &accepted, |one, other| one + other == 6), [(1, 5), (0, 6)]);
-        // Where nothing is possible, as after a step of the clock, order is the best there is.
+        // If nothing is possible, as after a step of the clock, order is the best criterion.
         assert_eq!(in_order(&made, &accepted, |_, _| false), [(0, 5), (1, 6)]);
     }
 }

@@ -1,9 +1,9 @@
-//! The two ends of unix sockets, which have no name that both ends know.
+//! Ends of unix sockets, which have no name that both ends know.
 //!
-//! A client's socket is nameless; it knows the path it connected to. The server's knows its own
-//! path and, from the kernel, the process that connected. So the k-th connection of a process to a
-//! path is the k-th that was accepted there from that process. The ends of a `socketpair` are known
-//! from the call itself.
+//! A client's socket is nameless; it knows the path to which it connected. The server's knows its
+//! own path and, from the kernel, the process that connected. So the k-th connection of a process
+//! to a path is the k-th that was accepted there from that process. The ends of a `socketpair` are
+//! known from the call itself.
 
 use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
@@ -18,7 +18,7 @@ use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::KernelSocket;
 
-/// The ends of every `socketpair`, the first made first.
+/// The ends of every `socketpair`, in the order in which they were made.
 pub(crate) fn find_socketpairs(
     sockets: &SpillableVec<KernelSocket>,
 ) -> impl Iterator<Item = (u32, u32)> {
@@ -26,16 +26,16 @@ pub(crate) fn find_socketpairs(
     ends.filter(|(place, other)| *other != NONE && place < other)
 }
 
-/// Makes something of a server's name.
+/// Extracts a text from a server's name.
 type NameText = fn(&SocketName) -> String;
 
-/// What the two ends of a unix connection have in common, from the surest to the vaguest: something
-/// of the server's name, and whether the client's process as well.
+/// Keys that the two ends of a unix connection share, from the most exact to the vaguest: a text
+/// from the server's name, and whether the client's process is included.
 const KEYS: [(NameText, bool); 3] = [
     (SocketName::to_string, true),
     // A server may have bound a relative path.
     (last_part, true),
-    // Process numbers differ between the two where they live in different containers.
+    // Process ids differ between the two if they are in different containers.
     (SocketName::to_string, false),
 ];
 
@@ -44,7 +44,7 @@ fn last_part(name: &SocketName) -> String {
     name.to_string().rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Numbers for texts that names of sockets lead to: of these there are few, whatever the number of
+/// Interner of texts from the names of sockets: there are few of these, whatever the number of
 /// sockets.
 #[derive(Default)]
 struct TextInterner {
@@ -53,7 +53,7 @@ struct TextInterner {
 }
 
 impl TextInterner {
-    /// The number of the text that `name` leads to.
+    /// The number of the text for `name`.
     fn intern_text(&mut self, name: SocketNameId, text: impl FnOnce() -> String) -> u32 {
         let numbers = &mut self.numbers;
         let number = || {
@@ -64,12 +64,12 @@ impl TextInterner {
     }
 }
 
-/// A socket with what it has in common with its other end: whose the name is, the name, and the
-/// client's process; then its side, when it was connected or accepted, and its place.
+/// A socket with its key: scope of the name, the name, and the client's process; then its side, the
+/// time when it was connected or accepted, and its index.
 type KeyedSocket = (((bool, u32), u32, u32), usize, i64, u32);
 
-/// The side of a unix stream socket, the name of the server's socket, and the client's process;
-/// `None` of sockets that are paired in another way or not at all.
+/// Returns the side of a unix stream socket, the name of the server's socket, and the client's
+/// process; `None` for sockets that are paired in another way or not at all.
 fn find_server_end<'a>(
     capture: &'a Capture,
     socket: &KernelSocket,
@@ -87,7 +87,7 @@ fn find_server_end<'a>(
     Some((side, name, capture.names.unix_name(name)?, client))
 }
 
-/// Whose the name is: a path is the kernel's, an abstract name is of one network namespace.
+/// Scope of a name: the kernel for a path, the network namespace for an abstract name.
 fn name_scope(socket: &KernelSocket, name: &SocketName) -> (bool, u32) {
     match name {
         SocketName::Path(_) => (true, socket.kernel),
@@ -95,7 +95,8 @@ fn name_scope(socket: &KernelSocket, name: &SocketName) -> (bool, u32) {
     }
 }
 
-/// By socket whether names and order may not tell which goes with which, so that its calls matter.
+/// Finds the sockets whose partner names and order may not determine, so that their calls are
+/// needed.
 pub(crate) fn find_ambiguous(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -104,7 +105,7 @@ pub(crate) fn find_ambiguous(
     let mut texts = TextInterner::default();
     for (place, socket) in (0u32..).zip(sockets.iter()) {
         if let Some((side, id, name, _)) = find_server_end(capture, socket) {
-            // By the vaguest part of all keys.
+            // By the vaguest of all keys.
             let text = texts.intern_text(id, || last_part(name));
             ends.push((name_scope(socket, name), text, side, place))?;
         }
@@ -126,7 +127,7 @@ pub(crate) fn find_ambiguous(
 }
 
 /// Pairs the sockets that connected to a unix socket with those that were accepted there: calls
-/// `pair` with each two.
+/// `pair` with each pair.
 pub(crate) fn pair_connected(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,

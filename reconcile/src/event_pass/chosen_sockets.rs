@@ -1,5 +1,5 @@
-//! Chosen sockets, whose calls are looked at before connections are known: they have
-//! numbers, and what is known of them is in tables by these.
+//! Chosen sockets, whose calls are read before connections are known: they have numbers, which
+//! index the tables of facts about them.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::logs::capture::{Capture, LogFile};
 use crate::sentinels::NONE;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 
-/// The sockets with calls that matter early, and their numbers.
+/// Sockets with calls that are needed early, and their numbers.
 pub(crate) struct ChosenSockets {
     /// By number.
     pub(crate) sockets: SpillableVec<u32>,
-    /// By socket its number; [`NONE`] of those that were not chosen.
+    /// Numbers by socket; [`NONE`] for sockets that were not chosen.
     numbers: SpillableVec<u32>,
     /// By log, the numbers of the sockets whose first flow is in it: sockets, and so their numbers,
     /// are in the order of their first flows.
@@ -22,7 +22,7 @@ pub(crate) struct ChosenSockets {
 }
 
 impl ChosenSockets {
-    /// The sockets for which `is` holds, by place.
+    /// Chooses the sockets for which `is` holds, by index.
     pub(crate) fn choose_sockets(
         capture: &Capture,
         sockets: &KernelSockets,
@@ -51,7 +51,7 @@ impl ChosenSockets {
         Ok(this)
     }
 
-    /// The number of a socket, where it was chosen.
+    /// The number of a socket, if it was chosen.
     #[inline]
     pub(crate) fn number_of_socket(&self, socket: u32) -> Option<u32> {
         self.numbers.get(socket as usize).copied().filter(|number| *number != NONE)
@@ -80,16 +80,16 @@ fn places_of_log(log: &LogFile) -> Range<usize> {
     log.flows.start as usize..log.flows.end as usize
 }
 
-/// The chosen sockets that one log has.
+/// Chosen sockets of one log.
 pub(crate) struct ChosenMembers<'a> {
     chosen: &'a ChosenSockets,
     own: Range<u32>,
-    /// The numbers of others, which the process was given, in order.
+    /// The numbers of other sockets, which the process inherited or was given, in order.
     others: SpillableVec<u32>,
 }
 
 impl ChosenMembers<'_> {
-    /// The place among them, and the number, of a socket; `None`: it was not chosen.
+    /// The index of a socket among them, and its number; `None` if it was not chosen.
     #[inline]
     pub(crate) fn place_of_socket(&self, socket: u32) -> Option<(usize, u32)> {
         let number = self.chosen.number_of_socket(socket)?;
@@ -100,7 +100,7 @@ impl ChosenMembers<'_> {
         self.others.get(at).filter(|other| **other == number).map(|_| (self.own.len() + at, number))
     }
 
-    /// The numbers of all of them, in the order of their places.
+    /// The numbers of all of them, in the order of their indices.
     pub(crate) fn iter_numbers(&self) -> impl Iterator<Item = u32> {
         self.own.clone().chain(self.others.iter().copied())
     }

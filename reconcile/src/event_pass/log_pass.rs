@@ -1,8 +1,8 @@
-//! The second reading of a log: its calls, each with the socket it is of.
+//! The event pass over one log: its calls, each with its socket.
 //!
-//! Between the two readings a log may have grown, or lost its oldest records where it keeps the
-//! newest: what was not there the first time has no socket and is passed over, and what is gone is
-//! missing like any lost record.
+//! Between the two readings a log may have grown, or lost its oldest records if it keeps only the
+//! newest: a flow that did not exist in the first reading has no socket and is skipped, and
+//! overwritten records are missing like any lost record.
 
 use socket_log::encode::Direction;
 use socket_log::layout::source;
@@ -17,46 +17,46 @@ use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::sockets::socket::KernelSockets;
 use crate::tuning::{LONGEST_LOOK_NS, SAME_CLOCK_NS};
 
-/// A call that moved data, on a socket.
+/// A call on a socket that moved data, or a fact about its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SocketCall {
     /// Bytes of a stream.
     Transfer(SocketTransfer),
-    /// Before the transfer that follows, bytes of that stream went whose calls the log has
-    /// forgotten.
+    /// Gap: bytes of the stream before the following transfer whose records were overwritten
+    /// (flight recorder).
     Forgotten {
         /// The socket.
         socket: u32,
-        /// Whether it sent them.
+        /// Whether it sent the bytes.
         sent: bool,
-        /// When the transfer was that follows.
+        /// Time of the following transfer.
         time: i64,
-        /// How many, or `StreamTransfer::UNKNOWN`.
+        /// Number of bytes, or `StreamTransfer::UNKNOWN`.
         bytes: u64,
     },
-    /// How many bytes of a stream that was found in use had gone, as the kernel counts them.
+    /// Number of bytes that a stream found in use had carried, as counted by the kernel.
     Counted {
         /// The socket.
         socket: u32,
-        /// Whether it sent them.
+        /// Whether it sent the bytes.
         sent: bool,
-        /// When the kernel was asked.
+        /// Time of the query.
         time: i64,
-        /// How many, or [`NO_POSITION`](socket_log::layout::NO_POSITION).
+        /// Number of bytes, or [`NO_POSITION`](socket_log::layout::NO_POSITION).
         before: u64,
-        /// Whether no transfer of the flow in that direction was recorded before.
+        /// Whether no earlier transfer of the flow in that direction was recorded.
         begins: bool,
     },
-    /// The other end in time of a transfer on a unix stream that was found in use: not before it a
-    /// send had returned, and not after it a receive was called.
+    /// The other end in time of a transfer on a unix stream that was found in use: the latest
+    /// return of a send, or the earliest call of a receive.
     Edge {
         /// The socket.
         socket: u32,
         /// Whether it sent.
         sent: bool,
-        /// When that was.
+        /// That time.
         time: i64,
-        /// How many bytes it moved.
+        /// Number of bytes that it moved.
         bytes: u32,
         /// The thread.
         tid: i32,
@@ -66,29 +66,29 @@ pub(crate) enum SocketCall {
     Look {
         /// The socket.
         socket: u32,
-        /// When it began.
+        /// Time when it began.
         time: i64,
-        /// How many bytes the queue held.
+        /// Number of bytes in the queue.
         bytes: u32,
         /// The thread.
         tid: i32,
     },
     /// A datagram.
     Datagram(DatagramCall),
-    /// The checksum of what a direction of a stream began with.
+    /// Checksum of the first bytes of a direction of a stream.
     Fingerprint {
         /// The socket.
         socket: u32,
-        /// Of what it sent, or of what it received.
+        /// Whether the bytes were sent, or received.
         sent: bool,
-        /// Number of bytes that it is of.
+        /// Number of bytes covered.
         bytes: u32,
         /// Their CRC-32.
         crc: u32,
     },
 }
 
-/// Bytes of a stream went out or came in.
+/// A transfer of bytes of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SocketTransfer {
     pub(crate) socket: u32,
@@ -101,7 +101,7 @@ pub(crate) struct SocketTransfer {
     pub(crate) begins: bool,
 }
 
-/// Reads the calls of a log again, in the order in which it has them.
+/// Reader of the calls of a log, in the order of the log.
 pub(crate) struct EventPass<'a> {
     capture: &'a Capture,
     sockets: &'a KernelSockets,
@@ -112,7 +112,7 @@ pub(crate) struct EventPass<'a> {
 }
 
 impl<'a> EventPass<'a> {
-    /// Of the log of process number `process`.
+    /// Event pass over the log of process number `process`.
     pub(crate) fn from_process(
         capture: &'a Capture,
         sockets: &'a KernelSockets,
@@ -123,8 +123,8 @@ impl<'a> EventPass<'a> {
         EventPass { capture, sockets, log, process: process as u32, places, log_operations: None }
     }
 
-    /// The same reading, where each operation that was `told` of the log begins a transfer of its
-    /// own: one that holds several is several, all of its time.
+    /// The same reading, in which each operation of the log in `told` begins a transfer of its own:
+    /// a transfer with several operations becomes several, all with its time.
     pub(crate) fn divide_by_operations(self, told: &'a RecordedOperations) -> EventPass<'a> {
         EventPass { log_operations: told.operations_of_log(self.process as usize), ..self }
     }
@@ -186,7 +186,7 @@ impl<'a> EventPass<'a> {
                             }
                         }
                     }
-                    // In a log that keeps the newest, positions tell the same.
+                    // In a flight-recorder log, positions contain the same.
                     LogRecord::Counted { flow, direction, before, begins } if gaps.is_none() => {
                         if let Some(socket) = self.places.get(flow) {
                             let (sent, time) =
@@ -219,7 +219,8 @@ impl<'a> EventPass<'a> {
                     } => {
                         if let Some(socket) = self.places.get(flow) {
                             let of = self.sockets.all.get(socket as usize);
-                            // No packet says that the network card, or the receiver, cuts it.
+                            // Captured packets do not show whether the network card, or the
+                            // receiver, cuts the datagram.
                             let joined =
                                 joined || of.is_some_and(|of| of.source == source::PACKETS);
                             let joined = if joined { DatagramCall::JOINED } else { 0 };
@@ -261,7 +262,7 @@ impl<'a> EventPass<'a> {
         self.sockets.all.get(socket as usize).is_some_and(|socket| socket.aligned)
     }
 
-    /// The peer that a datagram socket was connected to at the time.
+    /// The peer to which a datagram socket was connected at the time.
     fn peer_name(&self, socket: u32, time: i64) -> SocketNameId {
         match self.sockets.peers.get(&socket) {
             None => self.sockets.all.get(socket as usize).map_or(NO_NAME, |socket| socket.peer),
@@ -273,12 +274,12 @@ impl<'a> EventPass<'a> {
     }
 }
 
-/// Longest call whose other end is reckoned, in ticks.
+/// Longest duration for which the other end of a call is computed, in ticks.
 const MAX_DURATION: u64 = 1 << 56;
 
 /// The other end in time of a call of `duration` nanoseconds: of a send the latest time at which it
-/// returned, of a receive the earliest at which it was called. A log has the duration rounded
-/// down, by less than a 32nd, and processes read their common clock apart.
+/// returned, of a receive the earliest at which it was called. A log has the duration rounded down,
+/// by less than a 32nd, and processes read their common clock with a small difference.
 fn edge(time: i64, duration: u64, sent: bool) -> i64 {
     let duration = i64::try_from(duration).unwrap_or(i64::MAX);
     let longest = duration.saturating_add(duration / 31 + 2 + SAME_CLOCK_NS);

@@ -1,10 +1,11 @@
-//! Reads what the collector wrote of the hosts' clocks: `hosts/NAME/clock-hints.csv`, on all
-//! processors.
+//! Reader of the collector's measurements of the hosts' clocks: `hosts/NAME/clock-hints.csv`, on
+//! all processors.
 //!
-//! A file is of the host whose logs lie beside it. Its times are as the host's clock showed them,
-//! so they are put back by what that was set by, as the logs of the same boot tell, like all times
-//! of the host (`steady`). Exchanges of a boot that none of its logs is of are left out: a clock
-//! goes on from a reboot as somebody set it, so they tell nothing of the times in the logs.
+//! A file belongs to the host whose logs are in the same directory. Its times are as the host's
+//! clock showed them, so the settings of that clock, as recorded by the logs of the same boot, are
+//! subtracted, as for all times of the host (`steady`). Exchanges of a boot without logs are left
+//! out: after a reboot a clock continues from an arbitrary setting, so they reveal nothing about
+//! the times in the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +16,11 @@ use out_of_core::workers;
 use crate::logs::capture::Capture;
 use crate::logs::steady::{self, SteadyClock};
 
-/// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is
-/// counted and passed over.
+/// Reads all hints of `data` about `hosts`, on `threads` threads. Unreadable hints are counted and
+/// skipped.
 ///
 /// # Errors
-/// When the directory of the hosts cannot be read.
+/// Fails if the directory of the hosts cannot be read.
 pub(crate) fn read_hints(
     data: &DataDir,
     capture: &Capture,
@@ -61,7 +62,7 @@ fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> 
     hosts
 }
 
-/// The host that a file is of; `None`: nothing else is known of it.
+/// The host to which a file belongs; `None` if nothing else is known of it.
 fn host_of_file(
     file: &DataPath,
     of_directory: &BTreeMap<DataPath, BTreeSet<u32>>,
@@ -75,7 +76,7 @@ fn host_of_file(
     with_logs.copied().or_else(named)
 }
 
-/// The boots that each host's logs are of, and how its clock was set in each.
+/// The boots of each host's logs, and the settings of its clock in each.
 fn boots_of_hosts(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
     let mut boots: BTreeMap<u32, BTreeMap<u128, SteadyClock>> = BTreeMap::new();
     for ((host, boot), settings) in steady::settings_of_boots(capture) {
@@ -91,7 +92,7 @@ fn read_file(
     boots: &BTreeMap<u128, SteadyClock>,
     hints: &mut ClockHints,
 ) {
-    // Which clock it is where the exchange or the logs do not tell the boot.
+    // The clock to use if the exchange or the logs do not name the boot.
     let any = match boots.len() {
         1 => boots.values().next().cloned(),
         _ => None,
@@ -115,6 +116,6 @@ fn read_file(
             _ => hints.add_skipped(host),
         }
     });
-    // A file that cannot be read is as good as one damaged line.
+    // An unreadable file counts as one damaged line.
     hints.add_damaged(host, read.unwrap_or(1));
 }

@@ -1,4 +1,4 @@
-//! What is known of the hosts' clocks beside their messages, and the one place where the clocks are
+//! Facts about the hosts' clocks besides their messages, and the only place where the clocks are
 //! estimated.
 
 use clocks::{ClockHints, ClockModel, ClockSamples, ClockSet, HostFacts, estimate_with_hints};
@@ -26,8 +26,8 @@ pub(crate) fn facts_of_hosts(capture: &Capture) -> Vec<HostFacts> {
     facts
 }
 
-/// The clocks as they were, for whoever has a time that one of them showed: in `clocks` no log's
-/// clock was ever set (see `steady`).
+/// The clocks with their settings, for converting a time that one of them showed: in `clocks` no
+/// log's clock was ever set (see `steady`).
 pub(crate) fn restore_settings(
     clocks: &ClockModel,
     capture: &Capture,
@@ -45,16 +45,16 @@ pub(crate) fn restore_settings(
     clocks.with_recorded_steps(&hosts)
 }
 
-/// The clock of `host` showed `time`.
+/// Records that the clock of `host` showed `time`.
 pub(crate) fn note_reading(host: &mut HostFacts, time: i64) {
-    // Before the first, both are 0.
+    // Before the first reading, both are 0.
     let none = (host.first, host.last) == (0, 0);
     host.first = if none { time } else { host.first.min(time) };
     host.last = if none { time } else { host.last.max(time) };
 }
 
-/// The clocks of `hosts`. The reference is the host that is best connected or, where no message
-/// tells of two clocks, the one with most processes.
+/// Estimates the clocks of `hosts`. The reference is the best-connected host or, if no message
+/// connects two clocks, the one with most processes.
 pub(crate) fn estimate_clocks(
     capture: &Capture,
     hosts: &[HostFacts],

@@ -1,6 +1,7 @@
-//! The join: an operation and the message that begins where the log says are of one place and one
-//! time. Both come in that order, and several of one place and time are in the order of the stream.
-//! Those without ids that one call moves at once are a pipeline, which is one message.
+//! The join: an operation and the message that begins at its recorded start share one place and one
+//! time. Both are sorted by these, and several of one place and time are in the order of the
+//! stream. Operations without ids that one call moves together are a pipeline, which is one
+//! message.
 
 use message_trace::PathError;
 use out_of_core::{ExternalSorter, KeyedRecord, ReadFailure, SortedRuns};
@@ -8,15 +9,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::rows::operation_start::OperationStart;
 
-/// A message, and what one side's log tells of it.
+/// An operation with its message, from one side's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct JoinedOperation {
     /// Number of the message.
     pub(crate) message: u64,
-    /// 0: the sender's log tells it; 1: the receiver's.
+    /// 0 for the sender's log, 1 for the receiver's.
     pub(crate) side: u64,
-    /// Place of the operation among all that were told.
+    /// Index of the operation among all recorded ones.
     pub(crate) operation: u64,
 }
 
@@ -28,12 +29,12 @@ impl KeyedRecord for JoinedOperation {
     }
 }
 
-/// Gives each of `operations` to the one of `messages` that begins where it does, or to the last
-/// one there if it may be one of several, by its number; they go to `joined`. Returns the number of
-/// operations without a message.
+/// Assigns each of `operations` to the one of `messages` that begins at the same start, or to the
+/// last one there if it may be one of several, by its number; the pairs go to `joined`. Returns the
+/// number of operations without a message.
 ///
 /// # Errors
-/// When a temporary file cannot be read or written.
+/// Fails if a temporary file cannot be read or written.
 pub(crate) fn join_operations(
     messages: &SortedRuns<OperationStart>,
     operations: &SortedRuns<OperationStart>,
@@ -71,8 +72,8 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of messages and operations at these places, each with its time and number:
-    /// message and operation by number, and how many operations are left.
+    /// Joins messages and operations, each with its place, time and number: returns message and
+    /// operation by number, and how many operations remain.
     fn joined(
         messages: &[(u64, i64, u64)],
         operations: &[(u64, i64, u64)],

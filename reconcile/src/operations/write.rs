@@ -1,6 +1,5 @@
-//! The table: a row for each operation, by the message that it is of; a pipeline has several. Where
-//! both ends tell it, what the sender's log says comes first, and what that one does not know is
-//! the receiver's.
+//! The table: a row for each operation, by its message; a pipeline has several. If both ends
+//! recorded it, the sender's log takes precedence, and the receiver's fills in the rest.
 
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
 use message_trace::{DataPath, PathError};
@@ -10,11 +9,11 @@ use protocols::MessageRole;
 use crate::operations::join::JoinedOperation;
 use crate::recorded_operations::{RecordedOperation, RecordedOperations};
 
-/// Writes the operations in `joined` to `path`, in the order of their messages. Returns how many
-/// there are.
+/// Writes the operations in `joined` to `path`, in the order of their messages. Returns their
+/// number.
 ///
 /// # Errors
-/// When a file cannot be written or read.
+/// Fails if a file cannot be written or read.
 pub(crate) fn write_table(
     path: &DataPath,
     joined: &SortedRuns<JoinedOperation>,
@@ -39,8 +38,8 @@ pub(crate) fn write_table(
     Ok(count)
 }
 
-/// Writes the operations of a message, as each side tells them in their order, and forgets them.
-/// Returns how many there are.
+/// Writes and clears the operations of a message, in the order of each side's log. Returns their
+/// number.
 fn push_operations(
     writer: &mut OperationWriter,
     message: u64,
@@ -61,9 +60,10 @@ fn push_operations(
     Ok(count as u64)
 }
 
-/// What two logs know of an operation together; the first one comes first.
+/// Combines the facts of two logs about an operation; the first one takes precedence.
 fn combine_operations(first: &RecordedOperation, other: &RecordedOperation) -> RecordedOperation {
-    // One that has no name was not understood, as where a recording began in the middle.
+    // An operation without a name was not understood, for example because its recording began in
+    // the middle.
     let [main, rest] =
         if first.name == 0 && other.name != 0 { [other, first] } else { [first, other] };
     let is_ended = main.status != 0;

@@ -1,5 +1,6 @@
-//! The second reading of all logs: every call goes to the partition where it will be matched. Those
-//! of one connection meet in one, and so do the two sides of a datagram.
+//! The partition pass: the second reading of all logs distributes every call to the partition where
+//! it will be matched. All calls of one connection meet in one partition, and so do the two sides
+//! of a datagram.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,12 +20,12 @@ use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::tuning::{MAX_PARTITIONS, PARTITION_BYTES};
 
-/// Which connections are in which partition.
+/// Partitions of the connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionPartitions {
-    /// The connections of each, which are in a row.
+    /// The range of connections of each partition.
     pub(crate) ranges: Vec<Range<u32>>,
-    /// The connection of each socket; [`NONE`] of sockets without one.
+    /// The connection of each socket; [`NONE`] for sockets without one.
     pub(crate) connection_of: SpillableVec<u32>,
     /// The partition of each connection.
     partition_of: SpillableVec<u16>,
@@ -78,11 +79,11 @@ impl ConnectionPartitions {
     }
 }
 
-/// Where calls go.
+/// Stores of the partitioned calls.
 pub(crate) struct CallStores<'a> {
-    /// By connection.
+    /// Stream calls by connection.
     pub(crate) transfers: PartitionStore<'a, StreamCall>,
-    /// By content.
+    /// Datagrams by content.
     pub(crate) datagrams: PartitionStore<'a, DatagramCall>,
 }
 
@@ -106,7 +107,7 @@ impl<'a> CallStores<'a> {
     }
 }
 
-/// Reads all logs again and deals their calls, divided where the operations that were `told` begin.
+/// Reads all logs again and distributes their calls, divided where the operations in `told` begin.
 pub(crate) fn partition_logs(
     sockets: &KernelSockets,
     told: &RecordedOperations,

@@ -1,38 +1,40 @@
-//! What a thread did between two of its calls on one socket: before it sends again, whether a new
-//! message reached it on another flow, so that it may be about something else; before it receives
-//! again, whether it began to send on another flow, so that what it had was a message. Where many
-//! calls go over one connection these are the borders between them.
+//! Activity of a thread between two of its calls on one socket: before it sends again, whether a
+//! new message reached it on another flow, so that the send may be about something else; before it
+//! receives again, whether it began to send on another flow, so that the bytes received so far were
+//! a message. If many calls share one connection, these are the boundaries between them.
 
 use rustc_hash::FxHashMap;
 
 use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 
 /// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by
-/// chunk; when it is another thread's turn all is forgotten, so a border may be missed there.
+/// chunk; when another thread's chunk begins the state is cleared, so a boundary may be missed
+/// there.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadActivity {
     tid: i32,
     flows: FxHashMap<u32, ThreadFlow>,
-    /// Messages that it has begun to send, and to receive.
+    /// Number of messages that it has begun to send, and to receive.
     begun: [u32; 2],
 }
 
-/// One of them.
+/// One of the flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadFlow {
-    /// The way of its latest call: 0 sent, 1 received.
+    /// The direction of its latest call: 0 sent, 1 received.
     way: Option<usize>,
-    /// Messages that have begun on this one.
+    /// Messages that have begun on this flow.
     begun: [u32; 2],
-    /// By way: the number of messages on other flows, plus one, at the latest call of that way
-    /// (sent: those that arrived; received: those it sent). 0: no such call yet.
+    /// By direction: the number of messages on other flows, plus one, at the latest call of that
+    /// direction (sent: messages that arrived; received: messages that it sent). 0: no such call
+    /// yet.
     others: [u32; 2],
 }
 
 impl ThreadActivity {
-    /// A thread's next call that moved bytes of a stream: whether it did something else since it
-    /// last did the same on this flow. A message begins where the thread's call before on its flow
-    /// was the other way, or there was none.
+    /// Adds a thread's next call that moved bytes of a stream. Returns whether it did something
+    /// else since its last call in the same direction on this flow. A message begins if the
+    /// thread's previous call on its flow was in the other direction, or there was none.
     pub(crate) fn add_call(&mut self, tid: i32, socket: u32, sent: bool) -> bool {
         if tid != self.tid || self.flows.len() >= MAX_FLOWS_OF_A_THREAD {
             self.flows.clear();
@@ -63,24 +65,24 @@ mod tests {
 
     #[test]
     fn a_new_message_on_another_flow_is_between() {
-        // Asked on 1 it asks on 2, twice; asked on 3 once more.
+        // A request on 1 makes it send on 2, twice; a request on 3, once more.
         let calls = [(1, false), (2, true), (2, true), (3, false), (2, true)];
         assert_eq!(flags(&calls), [false, false, false, false, true]);
-        // What it passed on before it received more was a message.
+        // The bytes that it passed on before it received more were a message.
         assert_eq!(
             flags(&[(1, false), (1, false), (2, true), (1, false)]),
             [false, false, false, true]
         );
-        // An answer on its own flow is no other flow's message.
+        // An answer on its own flow is not a message of another flow.
         assert_eq!(flags(&[(2, true), (2, false), (2, true)]), [false; 3]);
     }
 
     #[test]
     fn the_rest_of_a_message_is_no_new_one() {
-        // A body that is passed on piece by piece: it is, once.
+        // A body that is passed on piece by piece counts once.
         let body = [(1, false), (2, true), (1, false), (2, true), (1, false), (2, true)];
         assert_eq!(flags(&body), [false, false, true, false, false, false]);
-        // It answered on 1 in between, so what comes there is new.
+        // It answered on 1 in between, so the next bytes there are new.
         let next = [(1, false), (2, true), (1, true), (1, false), (2, true)];
         assert!(flags(&next)[4]);
     }

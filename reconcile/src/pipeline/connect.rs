@@ -1,4 +1,4 @@
-//! Pass 2: flows become sockets, and sockets find their other ends.
+//! Pass 2: flows become sockets, and sockets are paired with their other ends.
 
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
@@ -21,13 +21,13 @@ use crate::sockets::socket::KernelSockets;
 use crate::sockets::{duplicates, flow_grouping};
 use crate::translation::translated_connections;
 
-/// All sockets and connections. Nothing of it changes any more.
+/// All sockets and connections, final from here on.
 pub(crate) struct ConnectedCapture {
     pub(crate) capture: Capture,
     pub(crate) sockets: KernelSockets,
-    /// What messages say they do.
+    /// Operations of messages.
     pub(crate) recorded_operations: RecordedOperations,
-    /// The addresses of all machines, also by sockets that two sources saw.
+    /// The addresses of all machines, including those of sockets that two sources saw.
     pub(crate) addresses: MachineAddresses,
     pub(crate) listening: ListeningNames,
     /// Names of datagram sockets that have none of their own.
@@ -35,11 +35,11 @@ pub(crate) struct ConnectedCapture {
     /// The other end of each socket.
     pub(crate) partner: SpillableVec<u32>,
     pub(crate) connections: SpillableVec<Connection>,
-    /// Which connections are matched together.
+    /// Partitions of connections that are matched together.
     pub(crate) partitions: ConnectionPartitions,
 }
 
-/// Finds sockets and connections in what was captured.
+/// Finds sockets and connections in the capture.
 pub(crate) fn connect_sockets(
     run: &PipelineRun,
     mut capture: Capture,
@@ -80,7 +80,7 @@ pub(crate) fn connect_sockets(
     })
 }
 
-/// Leaves out sockets that another source knows more of.
+/// Drops sockets of which another source saw more.
 fn remove_duplicates(
     run: &PipelineRun,
     capture: &Capture,
@@ -96,7 +96,7 @@ fn remove_duplicates(
     Ok(sockets.remove_sockets(&twice, &run.pool)?)
 }
 
-/// The other ends that are known by name or, of unix sockets, by their first calls.
+/// Finds the other ends that are known by name or, for unix sockets, by their first calls.
 fn find_partners(
     run: &PipelineRun,
     capture: &Capture,
@@ -110,7 +110,7 @@ fn find_partners(
 }
 
 impl ConnectedCapture {
-    /// Where datagrams go by their names.
+    /// Routing of datagrams by their names.
     pub(crate) fn datagram_routing(&self) -> DatagramRouting<'_> {
         DatagramRouting {
             capture: &self.capture,

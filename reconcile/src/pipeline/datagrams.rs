@@ -1,5 +1,5 @@
-//! Pass 5: datagrams are matched by content, in up to four steps. Each step works on what the one
-//! before it left.
+//! Pass 5: datagrams are matched by content, in up to four steps. Each step works on the remainder
+//! of the previous one.
 
 use out_of_core::{PartitionStore, workers};
 use socket_log::layout::source;
@@ -23,7 +23,7 @@ pub(crate) struct AllMatched<'a> {
     pub(crate) messages: PartitionStore<'a, DatagramMessage>,
     /// The names under which peers saw sockets.
     pub(crate) seen: AllSeenNames,
-    /// What went between translated names.
+    /// Pairs between translated names.
     pub(crate) translated: TranslatedPairs,
     /// The translations that were found.
     pub(crate) translations: DatagramTranslations,
@@ -77,7 +77,7 @@ pub(crate) fn match_datagrams<'a>(
     Ok(AllMatched { messages, seen, translated, translations })
 }
 
-/// What has been found so far.
+/// State of the matching so far.
 struct MatchedSoFar<'a> {
     run: &'a PipelineRun<'a>,
     outcome: &'a mut Reconciliation,
@@ -86,7 +86,7 @@ struct MatchedSoFar<'a> {
 }
 
 impl MatchedSoFar<'_> {
-    /// Adds what one partition gave.
+    /// Adds the results of one partition.
     fn add_matched(&mut self, matched: MatchedDatagrams) -> Result<(), Error> {
         self.run.progress.advance_step(1);
         self.outcome.absorb(matched.counts);
@@ -96,7 +96,7 @@ impl MatchedSoFar<'_> {
     }
 }
 
-/// Step 1: those whose names agree at both ends.
+/// Step 1: datagrams whose names agree at both ends.
 fn match_by_name(
     matching: &MatchingContext,
     matcher: &DatagramMatcher,
@@ -113,7 +113,7 @@ fn match_by_name(
     workers::run_in_order(matching.run.threads, calls.partition_count(), work, take)
 }
 
-/// Step 2: those without a checksum, joined on one side, or received in part.
+/// Step 2: datagrams without a checksum, joined on one side, or received in part.
 fn match_late(
     matching: &MatchingContext,
     matcher: &DatagramMatcher,
@@ -131,8 +131,8 @@ fn match_late(
     workers::run_in_order(matching.run.threads, late.partition_count(), work, take)
 }
 
-/// Steps 3 and 4: contents that were sent once and received once hint at translations, and what is
-/// left is matched between the names that these lead from and to.
+/// Steps 3 and 4: contents that were sent once and received once hint at translations, and the
+/// remaining datagrams are matched between the translated names.
 fn match_through_translation(
     matching: &MatchingContext,
     matcher: &DatagramMatcher,

@@ -16,7 +16,7 @@ use crate::write::call_ids::CallIdFile;
 use crate::write::entity_tables::EntityTables;
 use crate::write::timeline::{PartitionedRows, RowWriting};
 
-/// What is written: messages, and what they refer to.
+/// Results to write: messages, and the tables to which they refer.
 pub(crate) struct TraceResults<'a> {
     pub(crate) rows: PartitionedRows<'a>,
     pub(crate) output: EntityTables<'a>,
@@ -25,7 +25,7 @@ pub(crate) struct TraceResults<'a> {
 }
 
 /// Writes all tables, with the times of `hosts` on one common clock. Messages that begin operations
-/// go to `begun`, where logs tell any. Returns the hosts' clocks.
+/// go to `begun`, if logs have any. Returns the hosts' clocks.
 pub(crate) fn write_results(
     run: &PipelineRun,
     capture: &Capture,

@@ -1,4 +1,4 @@
-//! Pass 8: what was imported as messages joins the messages of our own.
+//! Pass 8: imported messages join the messages from logs.
 
 use clocks::{ClockSamples, HostFacts};
 use message_trace::ImportedTrace;
@@ -14,7 +14,7 @@ use crate::write::entity_tables::EntityTables;
 use crate::write::imported::{self, ImportJoiner};
 use crate::write::timeline::PartitionedRows;
 
-/// What is known of the hosts' clocks.
+/// Facts about the hosts' clocks.
 pub(crate) struct HostClocks {
     pub(crate) facts: Vec<HostFacts>,
     pub(crate) samples: ClockSamples,
@@ -23,7 +23,7 @@ pub(crate) struct HostClocks {
 }
 
 impl HostClocks {
-    /// What the logs tell, with what their messages told.
+    /// Facts from the logs, with the samples of their messages.
     pub(crate) fn from_capture(capture: &Capture, samples: ClockSamples) -> HostClocks {
         let host_of = capture.processes.iter().map(|process| process.host).collect();
         HostClocks { facts: facts::facts_of_hosts(capture), samples, host_of }

@@ -1,4 +1,5 @@
-//! What the passes share that match calls: what they know, and where their results go.
+//! Context that the passes share that match calls: their inputs, and the destinations of their
+//! results.
 
 use out_of_core::MemoryBudget;
 
@@ -11,9 +12,9 @@ use crate::write::timeline::PartitionedRows;
 pub(crate) struct MatchingContext<'a> {
     pub(crate) run: &'a PipelineRun<'a>,
     pub(crate) connected: &'a ConnectedCapture,
-    /// The memory of calls and messages.
+    /// The memory budget of calls and messages.
     pub(crate) budget: &'a MemoryBudget,
-    /// What messages tell of the hosts' clocks.
+    /// Clock samples from messages.
     pub(crate) samples: SamplePool,
     /// All messages.
     pub(crate) rows: PartitionedRows<'a>,

@@ -1,4 +1,4 @@
-//! Pass 7: flows, nodes and endpoints get their numbers, and lookups of names become messages.
+//! Pass 7: flows, nodes and endpoints get their numbers, and name lookups become messages.
 
 use message_trace::TransportProtocol;
 
@@ -11,7 +11,8 @@ use crate::write::entity_tables::EntityTables;
 use crate::write::lookup_rows;
 use crate::write::timeline::PartitionedRows;
 
-/// Numbers all that messages of our own refer to. `used` says which connections have messages.
+/// Numbers all entities to which messages from logs refer. `used` marks the connections that have
+/// messages.
 pub(crate) fn number_entities<'a>(
     connected: &'a ConnectedCapture,
     used: &[bool],

@@ -1,5 +1,4 @@
-//! Pass 11: where logs tell what messages say they do, each message that begins an operation gets
-//! what was told of it.
+//! Pass 11: if logs have operations, each message that begins an operation is joined with it.
 
 use std::io;
 
@@ -16,7 +15,7 @@ use crate::rows::operation_start::OperationStart;
 use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
-/// Where messages that begin operations go; `None` where no log tells any.
+/// Sorter for messages that begin operations; `None` if no log has any.
 pub(crate) fn operation_sorter<'a>(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -26,9 +25,9 @@ pub(crate) fn operation_sorter<'a>(
     some.then(|| ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE))
 }
 
-/// Writes `operations.parquet`: the messages that have `begun` an operation, each with what was
-/// told of it. Where no log tells any, there is no table, also no former one. `used` says which
-/// connections have messages.
+/// Writes `operations.parquet`: the messages that have `begun` an operation, each with the recorded
+/// operation. If no log has any, there is no table, and a previous one is removed. `used` marks the
+/// connections that have messages.
 pub(crate) fn write_operations(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -73,8 +72,8 @@ pub(crate) fn write_operations(
     Ok(outcome.write(run.data)?)
 }
 
-/// The place of an operation that log number `log` tells of that socket, and the side that tells
-/// it; or why no message is there.
+/// The place of an operation that log number `log` recorded of that socket, and its side; or the
+/// reason why it has no message.
 fn locate_operation(
     connected: &ConnectedCapture,
     used: &[bool],

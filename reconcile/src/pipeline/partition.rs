@@ -1,4 +1,4 @@
-//! Pass 3: the logs are read again, and their calls are dealt into partitions.
+//! Pass 3: the logs are read again, and their calls are distributed over partitions.
 
 use out_of_core::MemoryBudget;
 
@@ -7,14 +7,14 @@ use crate::partitioning::partition_pass::{self, CallStores};
 use crate::pipeline::connect::ConnectedCapture;
 use crate::pipeline::run::PipelineRun;
 
-/// The memory of calls and messages, beside the tables that there are.
+/// The memory budget of calls and messages, given the existing tables.
 pub(crate) fn call_budget(run: &PipelineRun) -> MemoryBudget {
     let budget = MemoryBudget::after_tables(run.options.memory, run.pool.in_memory());
     run.pool.lower_budget(run.options.memory / 8);
     budget
 }
 
-/// Deals all calls: those of streams by connection, datagrams by content.
+/// Partitions all calls: those of streams by connection, datagrams by content.
 pub(crate) fn partition_calls<'a>(
     run: &PipelineRun,
     connected: &ConnectedCapture,

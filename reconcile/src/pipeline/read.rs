@@ -1,4 +1,4 @@
-//! Pass 1: the logs are read for what there is, and the imports are listed.
+//! Pass 1: the logs are indexed, and the imports are listed.
 
 use message_trace::{DataDir, ImportedTrace};
 
@@ -8,13 +8,13 @@ use crate::logs::read_logs;
 use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
 
-/// What there is to reconcile.
+/// Inputs of a reconciliation.
 pub(crate) struct PipelineInputs {
     pub(crate) capture: Capture,
     pub(crate) imports: Vec<ImportedTrace>,
 }
 
-/// Reads all logs but for their calls.
+/// Reads all logs except for their calls.
 pub(crate) fn read_inputs(
     run: &PipelineRun,
     outcome: &mut Reconciliation,
@@ -28,7 +28,7 @@ pub(crate) fn read_inputs(
     Ok(PipelineInputs { capture, imports })
 }
 
-/// Whether there is a log that could be read.
+/// Fails unless at least one log is readable.
 fn has_logs(data: &DataDir, capture: &Capture, outcome: &Reconciliation) -> Result<(), Error> {
     if outcome.logs == 0 {
         return Err(Error::NoLogs { hosts: data.hosts_dir().to_path_buf() });

@@ -1,5 +1,5 @@
-//! Pass 10: where logs have resources, what threads did becomes events, and who let whom go on
-//! becomes hand-offs, all on the common clock. Goroutines have hand-offs alone.
+//! Pass 10: if logs have resources, the activity of threads becomes events, and wake-ups become
+//! hand-offs, all on the common clock. Goroutines have hand-offs alone.
 
 use std::io;
 
@@ -20,8 +20,8 @@ use crate::resources::{
 use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
-/// Writes `events/sockcap.parquet` and `handoffs.parquet`. Where no log has what they are made of,
-/// there are none, also no former ones.
+/// Writes `events/sockcap.parquet` and `handoffs.parquet`. If no log has their inputs, they are not
+/// written, and previous ones are removed.
 pub(crate) fn write_resources(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -55,7 +55,7 @@ pub(crate) fn write_resources(
     let connection = |socket: u32| {
         match connected.partitions.connection_of.get(socket as usize) {
             Some(connection) if *connection != NONE => i64::from(*connection),
-            // One without another end, or without one.
+            // A connection with one end only, or a socket without a connection.
             _ => connections + i64::from(socket),
         }
     };
@@ -73,7 +73,7 @@ pub(crate) fn write_resources(
     Ok(write_handoffs(&own_handoffs, &rows.finish())?)
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 fn remove_file(path: &DataPath) -> Result<(), Error> {
     match path.remove_file() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -83,10 +83,10 @@ fn remove_file(path: &DataPath) -> Result<(), Error> {
     }
 }
 
-/// Adds what the files of switches tell of the hosts that logs with resources are of. A file whose
-/// boot no such log is of tells nothing, as its clock is not known. A boot has one set of process
-/// ids, so that what threads did is of the host that the log of their process names, whatever the
-/// file of switches calls it.
+/// Adds the thread activity in the files of switches for the hosts of logs with resources. A file
+/// of a boot without such logs is ignored, as its clock is unknown. A boot has one set of process
+/// ids, so that the activity of threads belongs to the host that the log of their process names,
+/// whatever host the file of switches names.
 fn add_switches(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -109,19 +109,20 @@ fn add_switches(
     Ok(())
 }
 
-/// The hosts of the processes of one boot of a kernel.
+/// Hosts of the processes of one boot of a kernel.
 struct BootHosts {
-    /// The host of each process, by its id, where it is not `BootHosts::host`.
+    /// The host of each process, by its id, if it differs from `BootHosts::other`.
     of_processes: FxHashMap<u32, u32>,
     /// The host of all others.
     other: u32,
-    /// How far the realtime clock is ahead of the one that switches have, in nanoseconds.
+    /// Nanoseconds by which the realtime clock is ahead of the clock in the switches.
     ahead: i64,
 }
 
 impl BootHosts {
-    /// Hosts of the processes that the logs `with` resources tell of the boot of that file; `None`
-    /// where none is of it, or the boot is not known and no log has the name of the file's host.
+    /// Hosts of the processes of that file's boot, according to the logs `with` resources; `None`
+    /// if no log is of that boot, or the boot is unknown and no log has the name of the file's
+    /// host.
     fn from_switch_log(file: &SwitchLog, capture: &Capture, with: &[usize]) -> Option<BootHosts> {
         let header = file.header();
         let boot = u128::from_le_bytes(header.boot_id);

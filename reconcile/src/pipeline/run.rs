@@ -1,4 +1,4 @@
-//! What every pass is given: where the data is, what the user chose, and whom progress is told.
+//! Inputs of every pass: the data directory, the options, and the progress listener.
 
 use message_trace::{DataDir, Progress};
 use out_of_core::MemoryPool;

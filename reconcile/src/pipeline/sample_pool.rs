@@ -1,5 +1,5 @@
-//! Samples of clocks, one set for each worker. A sample keeps the messages with least delay, in
-//! whatever order they were added, so each worker takes any set at hand.
+//! Clock samples, one set for each worker. A sample keeps the messages with least delay, in
+//! whatever order they were added, so each worker takes any free set.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ impl SamplePool {
         SamplePool { hosts, free: Mutex::new(Vec::new()) }
     }
 
-    /// Does `work` with a set that nobody else uses meanwhile.
+    /// Runs `work` with a set that no other worker uses meanwhile.
     pub(crate) fn with_samples<T>(&self, work: impl FnOnce(&mut ClockSamples) -> T) -> T {
         let free = lock_mutex(&self.free).pop();
         let mut samples = free.unwrap_or_else(|| ClockSamples::new(self.hosts));

@@ -11,20 +11,20 @@ use crate::sentinels::NIL;
 #[repr(C)]
 pub(crate) struct ImportedRow {
     pub(crate) row: MessageRow,
-    /// `send_ts` and `recv_ts` as the import has them; [`NIL`]: the host's own time is to be put on
+    /// `send_ts` and `recv_ts` of the import; [`NIL`] if the host's own time is to be converted to
     /// the common clock.
     pub(crate) common: [i64; 2],
-    /// Where its call id is among the `CallIds`; 0: it has none.
+    /// Position of its call id among the `CallIds`; 0 if it has none.
     pub(crate) call: u64,
 }
 
 impl ImportedRow {
-    /// By what rows are sorted. `slot` is the row's.
+    /// The sort key. `slot` is the row's.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let (time, rest) = self.row.row_key(slot, common);
         match self.common {
             [NIL, NIL] => (time, rest),
-            // What is not said is of the host's own clock, and comes before what is known of the
+            // A missing time is that of the host's own clock, and precedes the known time of the
             // other end.
             [NIL, _] if self.row.times[0] != NIL => (time, rest),
             [NIL, received] => (received, rest),
@@ -32,13 +32,13 @@ impl ImportedRow {
         }
     }
 
-    /// What orders rows of equal keys.
+    /// Orders rows of equal keys.
     pub(crate) fn tie_breaker(&self) -> impl Ord + use<> {
         let MessageRow { times, bytes, nodes, tids, parts_and_flags, .. } = self.row;
         (times, self.common, bytes, nodes, tids, parts_and_flags)
     }
 
-    /// The row as a message. `slot` is the row's.
+    /// Converts the row to a message. `slot` is the row's.
     pub(crate) fn to_message(&self, slot: &MessageSlot, common: &CommonClock) -> Message {
         let message = self.row.to_message(slot, None, common);
         let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));

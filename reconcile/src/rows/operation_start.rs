@@ -1,38 +1,38 @@
-//! Where an operation begins: what the message that begins it and what the log tells of it have in
-//! common, so that the two find each other when all messages have their numbers.
+//! Operation start: the key that an operation in the log shares with the message that begins it, by
+//! which the two are joined when all messages have their numbers.
 
 use message_trace::TransportProtocol;
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// A message that begins an operation, or an operation, and where that is.
+/// A message that begins an operation, or an operation, with the place where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct OperationStart {
-    /// Of a stream the connection and the direction, of a datagram the process; see
+    /// The connection and the direction of a stream, or the process of a datagram; see
     /// [`OperationStart::operation_place`].
     place: u64,
-    /// 0: as the sender's log tells; 1: as the receiver's does.
+    /// 0 for the sender's log, 1 for the receiver's.
     side: u64,
     /// Time of the call that moved the first byte, on the host's own clock.
     time: i64,
-    /// Number of the message, or of the operation. At one place and time they are in the order of
+    /// Number of the message, or of the operation. Those of one place and time are in the order of
     /// the stream.
     pub(crate) number: u64,
 }
 
-/// In [`OperationStart::operation_place`]: it is of a process, not of a connection.
+/// In [`OperationStart::operation_place`]: the place is a process, not a connection.
 const OF_PROCESS: u64 = 1 << 63;
 
 impl OperationStart {
-    /// One that side number `side` of a connection tells, or a process where nothing is connected:
-    /// datagrams are in no flow yet when their operations are told.
+    /// Start of an operation in the log of side number `side` of a connection, or of a process for
+    /// unconnected sockets: datagrams are in no flow yet when their operations are read.
     pub(crate) fn new(place: u64, side: usize, time: i64, number: u64) -> OperationStart {
         OperationStart { place, side: side as u64, time, number }
     }
 
-    /// The place of what goes over `protocol`: on which connection and in which direction (1: back
-    /// to who connected), or by which process.
+    /// The place of an operation over `protocol`: the connection and the direction (1: back to the
+    /// connecting side), or the process.
     pub(crate) fn operation_place(
         protocol: TransportProtocol,
         connection: u32,
@@ -48,12 +48,12 @@ impl OperationStart {
         }
     }
 
-    /// The side whose log tells it.
+    /// The side whose log recorded it.
     pub(crate) fn reporting_side(&self) -> u64 {
         self.side
     }
 
-    /// By what a message and its operation agree.
+    /// The key by which a message and its operation are joined.
     pub(crate) fn join_key(&self) -> (u64, u64, i64) {
         (self.place, self.side, self.time)
     }

@@ -1,6 +1,6 @@
-//! Messages on their way into the trace: a row holds what is its own, a [`MessageSlot`] what it
-//! shares with the others of its flow. Times are those of the hosts' own clocks until all messages
-//! are matched, as only then the clocks are known.
+//! Messages on their way into the trace: a row holds the data of a single message, a
+//! [`MessageSlot`] the data that it shares with others of its flow. Times are of the hosts' own
+//! clocks until all messages are matched, because only then the clocks are known.
 
 use clocks::ClockModel;
 use message_trace::{
@@ -20,49 +20,49 @@ pub(crate) struct MessageRow {
     /// `send_first`, `send_last`, `recv_first`, `recv_last`; [`NIL`] where unknown.
     pub(crate) times: [i64; 4],
     pub(crate) bytes: i64,
-    /// What it shares with others, by its place among the slots.
+    /// Index of its slot, with the data that it shares with others.
     pub(crate) slot: u32,
-    /// The nodes at both ends; [`NONE`]: the slot's.
+    /// The nodes at both ends; [`NONE`] stands for the slot's.
     pub(crate) nodes: [u32; 2],
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
-    /// How many messages it was made of, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
+    /// Number of messages that were merged into it, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
     pub(crate) parts_and_flags: u32,
 }
 
-/// No thread.
+/// Unknown thread.
 pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// In [`MessageRow::parts_and_flags`]: it goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
-/// In [`MessageRow::parts_and_flags`]: it is the first of its connection, and tells how that was
-/// made.
+/// In [`MessageRow::parts_and_flags`]: it is the first of its connection, and carries the
+/// connection's setup.
 const OPENS: u32 = 1 << 30;
-/// In [`MessageRow::parts_and_flags`]: an operation begins with it, as the sender's log tells, and
-/// as the receiver's does.
+/// In [`MessageRow::parts_and_flags`]: an operation begins with it, according to the sender's log
+/// and to the receiver's.
 const BEGINS: [u32; 2] = [1 << 29, 1 << 28];
 const PARTS: u32 = (1 << 28) - 1;
 
-/// What the messages between two ends have in common.
+/// Data that the messages between two ends share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageSlot {
     pub(crate) flow: i64,
     pub(crate) protocol: TransportProtocol,
-    /// The end that connected, and the other.
+    /// The connecting end, and the other.
     pub(crate) ends: [SlotEnd; 2],
 }
 
-/// One end of a flow: its node, unless a call says that another process did it, and its name.
+/// One end of a flow: its node, unless a call was made by another process, and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotEnd {
     pub(crate) node: NodeId,
     pub(crate) endpoint: EndpointId,
 }
 
-/// The time by which a row is sorted, and the rest of what orders rows of equal times.
+/// The time by which a row is sorted, and the rest of the key for rows of equal times.
 pub(crate) type RowKey = (i64, u64);
 
 impl MessageRow {
-    /// The row of a message of `slot` in that direction.
+    /// Row of a message of `slot` in that direction.
     pub(crate) fn from_message(message: &FlowMessage, slot: u32, direction: usize) -> MessageRow {
         let times = |seen: Option<CallSpan>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
         let ([send_first, send_last], [recv_first, recv_last]) =
@@ -82,8 +82,8 @@ impl MessageRow {
         }
     }
 
-    /// Where it begins an operation, as the log of that side tells (0: the sender's); `None`: that
-    /// one tells none. `slot` is the row's, and `number` the message's.
+    /// The start of its operation according to the log of that side (0: the sender's); `None` if
+    /// that log has none. `slot` is the row's, and `number` the message's.
     pub(crate) fn operation_start(
         &self,
         slot: &MessageSlot,
@@ -98,8 +98,7 @@ impl MessageRow {
         is_told.then(|| OperationStart::new(place, side, time, number))
     }
 
-    /// The row of a message of `slot` in that direction, without bytes that were counted, of the
-    /// slot's nodes.
+    /// Row of a message of `slot` in that direction between the slot's nodes, without bytes.
     pub(crate) fn between_times(times: [i64; 4], slot: u32, direction: usize) -> MessageRow {
         let parts_and_flags = 1 | if direction == 0 { 0 } else { BACKWARD };
         MessageRow {
@@ -112,17 +111,17 @@ impl MessageRow {
         }
     }
 
-    /// The same row as the first of its connection, which tells how that was made.
+    /// Marks the row as the first of its connection, which carries the connection's setup.
     pub(crate) fn into_opening(self) -> MessageRow {
         MessageRow { parts_and_flags: self.parts_and_flags | OPENS, ..self }
     }
 
-    /// Whether it tells how its connection was made.
+    /// Whether it carries the setup of its connection.
     pub(crate) fn is_opening(&self) -> bool {
         self.parts_and_flags & OPENS != 0
     }
 
-    /// The row of the message `m`, whose nodes have these numbers.
+    /// Row of the message `m` with these node numbers.
     pub(crate) fn from_imported(m: &Message, slot: u32, nodes: [u32; 2]) -> MessageRow {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
         MessageRow {
@@ -141,15 +140,15 @@ impl MessageRow {
         (time != NIL).then(|| common.time_of_node(self.nodes[side], time))
     }
 
-    /// By what rows are sorted. `slot` is the row's.
+    /// The sort key. `slot` is the row's.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let sent = self.common_time(0, self.times[0], common);
         let time = sent.or_else(|| self.common_time(1, self.times[3], common)).unwrap_or(NIL);
         (time, (slot.flow as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
-    /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if
-    /// that is known.
+    /// Converts the row to a message. `slot` is the row's, and `connecting` the setup of its
+    /// connection, if known.
     pub(crate) fn to_message(
         &self,
         slot: &MessageSlot,
@@ -179,7 +178,7 @@ impl MessageRow {
         Message { connect, ..message }
     }
 
-    /// How the connection was made that it is the first message of.
+    /// The setup of the connection if this is its first message.
     fn connection_setup(
         &self,
         connecting: &ConnectionSetup,
@@ -195,7 +194,7 @@ impl MessageRow {
     }
 }
 
-/// The way from the times of each node's own clock to the common clock.
+/// Conversion from the times of each node's own clock to the common clock.
 pub(crate) struct CommonClock<'a> {
     pub(crate) clocks: &'a ClockModel,
     /// The host of each traced node.

@@ -1,6 +1,6 @@
-//! Where a worker puts the rows of one partition: they go on in blocks, so that a partition may
-//! have any number of them, and some are kept as the sample that says where to cut time into
-//! stretches.
+//! Row sink of a worker for one partition: rows are passed on in blocks, so that a partition may
+//! have any number of them, and some are kept as the sample from which the boundaries in time are
+//! chosen.
 
 use message_trace::PathError;
 use out_of_core::PartitionStore;
@@ -8,7 +8,7 @@ use out_of_core::PartitionStore;
 use crate::rows::row::MessageRow;
 use crate::tuning::{ROW_BLOCK, ROWS_A_SAMPLE};
 
-/// The way of one partition's rows into the store of all.
+/// Sink of one partition's rows into the store of all rows.
 pub(crate) struct RowSink<'s, 'a> {
     store: &'s PartitionStore<'a, MessageRow>,
     partition: usize,
@@ -17,7 +17,7 @@ pub(crate) struct RowSink<'s, 'a> {
     taken: StoredRows,
 }
 
-/// What is known of the rows of a partition that went to the store.
+/// Summary of a partition's rows in the store.
 #[derive(Debug, Default)]
 pub(crate) struct StoredRows {
     pub(crate) count: u64,
@@ -51,7 +51,7 @@ impl<'s, 'a> RowSink<'s, 'a> {
         self.store.push_block(self.partition, self.blocks, rows)
     }
 
-    /// Hands over what is left.
+    /// Passes on the remaining rows.
     pub(crate) fn finish(mut self) -> Result<StoredRows, PathError> {
         let rest = std::mem::take(&mut self.buffer);
         self.write_block(rest)?;

@@ -1,4 +1,4 @@
-//! Which machine has which address, as far as its sockets tell.
+//! Addresses of machines, as far as their sockets show them.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::socket_names::SocketNameInterner;
 use crate::sockets::socket::KernelSocket;
 
-/// The addresses of all machines. Loopback addresses are every machine's own and not among them.
+/// The addresses of all machines, except loopback addresses, which every machine has.
 #[derive(Debug, Default)]
 pub(crate) struct MachineAddresses(FxHashMap<IpAddr, Vec<u32>>);
 
@@ -30,19 +30,19 @@ impl MachineAddresses {
         MachineAddresses(machines)
     }
 
-    /// The machines known to have `ip`; none where no socket was seen to have that name.
+    /// The machines known to have `ip`; none if no socket was seen with that address.
     pub(crate) fn machines_with(&self, ip: IpAddr) -> &[u32] {
         self.0.get(&ip).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether `ip`, which is no loopback address, can be one of `machine`: it is known to be, or
-    /// nothing is known.
+    /// Whether `machine` may have `ip`, which is not a loopback address: it is known to have it, or
+    /// no machine is.
     pub(crate) fn may_be_on(&self, ip: IpAddr, machine: u32) -> bool {
         let machines = self.machines_with(ip);
         machines.is_empty() || machines.contains(&machine)
     }
 
-    /// The only address that `machine` is known to have in the family of `like`.
+    /// The address of `machine` in the family of `like`, if only one is known.
     pub(crate) fn only_address(&self, machine: u32, like: IpAddr) -> Option<IpAddr> {
         let mut of_machine = self
             .0

@@ -1,6 +1,6 @@
-//! Sockets that two sources saw, such as those of a program under the library whose packets were
-//! captured as well. One of them is kept, that of the source that knows most: the library, then
-//! strace, then packets.
+//! Duplicate sockets that two sources saw, such as those of a program under the library whose
+//! packets were captured as well. Only the one from the most informative source is kept: the
+//! library, then strace, then packets.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::SEEN_TWICE_SLACK_NS;
 
-/// The sockets that another source knows more about.
+/// Finds the sockets of which another source saw more.
 pub(crate) fn find_duplicates(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -32,12 +32,12 @@ pub(crate) fn find_duplicates(
     Ok(second)
 }
 
-/// The names of an end, and its machine where they mean nothing elsewhere.
+/// The names of an end, and its machine if they are local to it.
 type EndNames = (SocketNameId, SocketNameId, u32);
 
-/// Streams are the same where both names are, and where they were there at the same time. Times of
-/// different hosts tell little: there as many connections with these names are taken to be the same
-/// ones as well.
+/// Finds duplicate streams: they have equal names and existed at the same time. Times of different
+/// hosts are not comparable: there, as many connections with these names as the other source has
+/// are treated as duplicates.
 fn find_duplicate_streams(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
@@ -90,7 +90,7 @@ fn overlap_in_time(one: &KernelSocket, other: &KernelSocket) -> bool {
         && other.opened <= one.closed.saturating_add(SEEN_TWICE_SLACK_NS)
 }
 
-/// Datagram sockets are the same where one is bound to the other's address, or to all addresses of
+/// Finds duplicate datagram sockets: one is bound to the other's address, or to all addresses of
 /// its machine.
 fn find_duplicate_datagrams(
     capture: &Capture,
@@ -132,8 +132,8 @@ fn find_duplicate_datagrams(
     }
 }
 
-/// Unix sockets have few names, and no id that all sources know. But the library sees all of a
-/// process's.
+/// Finds duplicate unix sockets. They have few names, and no id that all sources know, but the
+/// library sees all sockets of a process.
 fn find_duplicate_unix(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,

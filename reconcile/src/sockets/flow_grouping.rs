@@ -1,4 +1,4 @@
-//! Sockets, made of the flows of all logs.
+//! Grouping of the flows of all logs into sockets.
 
 use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
@@ -13,7 +13,7 @@ use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::tuning::OPENED_TO_CONNECT_NS;
 
-/// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are
+/// Builds sockets from the flows of `capture`, which are dropped. Flows that carry no messages are
 /// counted in `outcome`.
 pub(crate) fn build_sockets(
     capture: &mut Capture,
@@ -41,7 +41,7 @@ pub(crate) fn build_sockets(
         KernelSockets { all: SpillableVec::new(&pool), of_flow, peers: FxHashMap::default() };
     let mut names: Vec<(FlowNaming, u32, u32)> = Vec::new();
     let mut members: Vec<u32> = Vec::new();
-    // Mostly the names of a flow come behind those of the one before.
+    // The names of a flow mostly follow those of the previous flow.
     let mut next = 0;
     for place in 0..flows.len() as u32 {
         if groups.first[place as usize] != place {
@@ -79,7 +79,7 @@ pub(crate) fn build_sockets(
     Ok(sockets)
 }
 
-/// Makes the two ends of unix sockets that were found in use each other's, by their flows.
+/// Pairs the two ends of unix sockets that were found in use, given their flows.
 fn pair_up(sockets: &mut KernelSockets, other_ends: &[(u32, u32)]) {
     let KernelSockets { all, of_flow, .. } = sockets;
     for (one, other) in other_ends {
@@ -98,13 +98,13 @@ fn pair_up(sockets: &mut KernelSockets, other_ends: &[(u32, u32)]) {
     }
 }
 
-/// Which flows are of one socket.
+/// Groups of flows with the same socket.
 struct FlowGroups {
-    /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
+    /// The first flow of each flow's socket; [`NONE`] for flows that carry no messages.
     first: SpillableVec<u32>,
     /// The next flow of the same socket.
     next: SpillableVec<u32>,
-    /// Flows whose sockets are the two ends of one connection, as the kernel told.
+    /// Flows whose sockets are the two ends of one connection, as reported by the kernel.
     other_ends: Vec<(u32, u32)>,
 }
 
@@ -116,8 +116,8 @@ impl FlowGroups {
     ) -> Result<FlowGroups, PathError> {
         let pool = &capture.pool;
         let mut first = SpillableVec::new(pool);
-        // The kernel's number is no other kernel's, and another source may have taken the socket's
-        // id from elsewhere.
+        // The kernel's number is valid for that kernel only, and another source may have taken the
+        // socket's id from elsewhere.
         let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
         let mut by_cookie: SpillableVec<FlowGroupRow> = SpillableVec::new(pool);
         for (place, flow) in (0..).zip(flows.iter()) {
@@ -182,14 +182,14 @@ impl FlowGroups {
     }
 }
 
-/// A flow with what tells its socket: the kernel's number of that, where the number was given, by a
-/// place among such, and on which machine, where that matters; and the flow's place.
+/// A flow with the key of its socket: the kernel's number, its scope by index, and the machine if
+/// it matters; and the flow's index.
 type FlowGroupRow = (u64, u32, u32, u32);
 
-/// Where the same number was given on several machines: of these kernels, which are older, each
-/// network namespace counts by itself. With others a socket that seems to be on several machines
-/// was handed on from one to the other, as a process without a number of its socket's namespace is
-/// thought to have it from where it is itself.
+/// Whether each scope counts per network namespace, because the same number was given on several
+/// machines: older kernels count so. With other kernels, a socket that seems to be on several
+/// machines was passed from one to the other, as a process without the number of its socket's
+/// namespace is assumed to have the socket from its own namespace.
 fn counted_apart(
     flows: &SpillableVec<LogFlow>,
     by_cookie: &SpillableVec<FlowGroupRow>,
@@ -236,7 +236,7 @@ fn build_socket(
     let users = of_group().filter(|flow| flow.last_call != i64::MIN);
     let user = users.map(|flow| (flow.last_call, flow.process)).max();
     let of_maker = &capture.processes[maker as usize];
-    // Who has it from another process may be elsewhere.
+    // A process that has it from another one may be on another machine.
     let machine =
         of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
     let mut this = KernelSocket {
@@ -290,7 +290,7 @@ fn build_socket(
                     this.maker_tid = naming.tid;
                     (maker, number) = (*process, *flow);
                 } else if this.connected == KernelSocket::UNDER_WAY {
-                    // A later call that found the connection made.
+                    // A later call that found the connection established.
                     this.connected = Some(connected_time(naming))
                         .filter(|time| *time != NIL)
                         .unwrap_or(this.connected);
@@ -304,7 +304,7 @@ fn build_socket(
     this
 }
 
-/// When the call to `connect` returned with the connection that `naming` tells of, as in
+/// Time when the call to `connect` returned with the connection in `naming`, as in
 /// [`KernelSocket::connected`].
 fn connected_time(naming: &FlowNaming) -> i64 {
     match naming.role {
@@ -315,9 +315,8 @@ fn connected_time(naming: &FlowNaming) -> i64 {
     }
 }
 
-/// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened`
-/// then. A log that does not say has been given the names after the call; a socket is mostly opened
-/// right before it.
+/// Time of the call in `naming`, if it is one to `connect`, for a socket `opened` then. A log
+/// without that time recorded the names after the call; a socket is mostly opened right before it.
 fn connect_call_time(naming: &FlowNaming, opened: i64) -> i64 {
     match naming.role {
         FlowRole::Connect if naming.called != i64::MIN => naming.called,

@@ -1,4 +1,4 @@
-//! Where datagrams go by their names: which of two sockets can have sent what the other received.
+//! Routing of datagrams by their names: which of two sockets can have sent what the other received.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,17 +13,17 @@ use crate::socket_names::is_group_address;
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
-/// What is known of all sockets.
+/// Facts about all sockets.
 #[derive(Clone, Copy)]
 pub(crate) struct DatagramRouting<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) sockets: &'a SpillableVec<KernelSocket>,
     pub(crate) addresses: &'a MachineAddresses,
-    /// The other end of connected unix sockets; [`NONE`] of others.
+    /// The other end of connected unix sockets; [`NONE`] for others.
     pub(crate) partner: &'a SpillableVec<u32>,
 }
 
-/// Where a datagram goes: a port, a path or the end of a pair. Both sides know it.
+/// Destination of a datagram, which both sides know: a port, a path or the end of a pair.
 type DatagramDestination = u64;
 
 const PATH: u64 = 1 << 62;
@@ -34,8 +34,7 @@ impl DatagramRouting<'_> {
         &self.sockets[datagram.socket as usize]
     }
 
-    /// Where `datagram` goes (a send) or came to (a receive), as both sides know it; `None`: this
-    /// side does not.
+    /// The destination of `datagram`, as both sides know it; `None` if this side does not.
     fn destination_of(&self, datagram: &DatagramCall) -> Option<DatagramDestination> {
         let (socket, names) = (self.socket_of_datagram(datagram), &self.capture.names);
         let other = self.partner.get(datagram.socket as usize).copied().unwrap_or(NONE);
@@ -53,8 +52,7 @@ impl DatagramRouting<'_> {
         Some(PATH | name)
     }
 
-    /// The port that `datagram` comes from; 0 where it has none, `None` where this side does not
-    /// know it.
+    /// The source port of `datagram`; 0 if it has none, `None` if this side does not know it.
     fn source_port(&self, datagram: &DatagramCall) -> Option<u64> {
         let socket = self.socket_of_datagram(datagram);
         let paired = self.partner.get(datagram.socket as usize).is_some_and(|other| *other != NONE);
@@ -66,13 +64,13 @@ impl DatagramRouting<'_> {
         Some(u64::from(port)).filter(|port| *port != 0)
     }
 
-    /// Where `datagram` goes and, `with_source`, which port it comes from, as both sides know it.
+    /// The destination of `datagram` and, `with_source`, its source port, as both sides know them.
     pub(crate) fn routing_place(&self, datagram: &DatagramCall, with_source: bool) -> Option<u64> {
         let source = if with_source { self.source_port(datagram)? } else { 0 };
         Some(self.destination_of(datagram)? | source << 16)
     }
 
-    /// A number that is the same for a datagram at both its sides, and mostly another for others.
+    /// A hash that is equal for a datagram at both its sides, and mostly different for others.
     pub(crate) fn routing_hash(&self, datagram: &DatagramCall, with_content: bool) -> u64 {
         let mut hasher = FxHasher::default();
         self.destination_of(datagram).hash(&mut hasher);
@@ -82,18 +80,18 @@ impl DatagramRouting<'_> {
         hasher.finish()
     }
 
-    /// Whether two sockets are of one machine, where all names mean the same.
+    /// Whether two sockets are on one machine, where all names mean the same.
     pub(crate) fn same_machine(&self, one: u32, other: u32) -> bool {
         self.sockets[one as usize].machine == self.sockets[other as usize].machine
     }
 
-    /// As [`KernelSocket::clock_apart`].
+    /// See [`KernelSocket::clock_apart`].
     pub(crate) fn clock_apart(&self, one: u32, other: u32) -> Option<i64> {
         self.sockets[one as usize].clock_apart(&self.sockets[other as usize])
     }
 
-    /// Whether nothing that is known of the two sides' names contradicts that the one is the
-    /// other's.
+    /// Whether the known names of the two sides are compatible, so that the receive can be of the
+    /// send.
     pub(crate) fn can_reach(&self, sent: &DatagramCall, received: &DatagramCall) -> bool {
         let (sender, receiver) = (self.socket_of_datagram(sent), self.socket_of_datagram(received));
         let names = &self.capture.names;
@@ -105,7 +103,7 @@ impl DatagramRouting<'_> {
             && self.can_come_from(sender, received.peer, receiver)
     }
 
-    /// Whether what `sender` sends to the name `to` can arrive at `receiver`.
+    /// Whether a datagram that `sender` sends to the name `to` can arrive at `receiver`.
     pub(crate) fn can_reach_address(
         &self,
         sender: &KernelSocket,
@@ -130,7 +128,7 @@ impl DatagramRouting<'_> {
         }
     }
 
-    /// Whether what `receiver` got from the name `from` can be of `sender`.
+    /// Whether a datagram that `receiver` got from the name `from` can be of `sender`.
     fn can_come_from(&self, sender: &KernelSocket, from: u32, receiver: &KernelSocket) -> bool {
         let Some(from) = self.capture.names.inet_address(from) else { return true };
         let own = self.capture.names.inet_address(sender.local);

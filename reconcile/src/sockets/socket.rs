@@ -1,8 +1,8 @@
-//! A kernel socket, and all of them.
+//! Kernel sockets.
 //!
-//! A socket is handed on: a child inherits it, a worker gets it from its master. Each process logs
-//! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
-//! one order of calls, by the machine's clock.
+//! A socket is passed on: a child inherits it, a worker gets it from its master. Each process logs
+//! it as a flow of its own, and the kernel's cookie shows which flows are the same socket. All
+//! their calls on it are in one order, by the machine's clock.
 
 use message_trace::{PathError, TransportProtocol};
 use out_of_core::{MemoryPool, SpillableVec};
@@ -22,39 +22,39 @@ pub(crate) struct KernelSocket {
     pub(crate) host: u32,
     pub(crate) kernel: u32,
     pub(crate) machine: u32,
-    /// What saw its calls, one of `source`.
+    /// Source of its calls, one of `source`.
     pub(crate) source: u32,
     pub(crate) protocol: TransportProtocol,
     pub(crate) role: FlowRole,
     pub(crate) local: SocketNameId,
     pub(crate) peer: SocketNameId,
-    /// The process at the other end of a unix socket, as the kernel told; 0 if unknown.
+    /// The process at the other end of a unix socket, as reported by the kernel; 0 if unknown.
     pub(crate) peer_pid: u32,
     /// The process that connected or accepted it.
     pub(crate) pid: u32,
     /// The flow's number in that process, for sockets without a name.
     pub(crate) number: u32,
-    /// When the first process had it.
+    /// Time when the first process had it.
     pub(crate) opened: i64,
-    /// When it was connected or accepted.
+    /// Time when it was connected or accepted.
     pub(crate) named: i64,
-    /// When `connect` was called, as far as that is known, or `accept` returned.
+    /// Time when `connect` was called, as far as known, or `accept` returned.
     pub(crate) made: i64,
-    /// When `connect` returned, or [`KernelSocket::UNDER_WAY`]; [`NIL`](crate::sentinels::NIL)
-    /// where it is not known when it was called.
+    /// Time when `connect` returned, or [`KernelSocket::UNDER_WAY`]; [`NIL`](crate::sentinels::NIL)
+    /// if the time of its call is unknown.
     pub(crate) connected: i64,
     /// The process that connected or accepted it, and its thread.
     pub(crate) maker: u32,
     pub(crate) maker_tid: i32,
-    /// When the last process had closed it; `i64::MAX`: not seen.
+    /// Time when the last process had closed it; `i64::MAX` if not seen.
     pub(crate) closed: i64,
-    /// The process that it belongs to, where no call says more: the last to use it, or else to have
+    /// The process that owns it unless a call shows another: the last to use it, or else to have
     /// it.
     pub(crate) owner: u32,
     /// The socket at the other end of a `socketpair`, or of a unix socket that was found in use;
-    /// [`NONE`] of others.
+    /// [`NONE`] for others.
     pub(crate) pair: u32,
-    /// The first send on a stream; `i64::MAX`: there was none.
+    /// Time of the first send on a stream; `i64::MAX` if there was none.
     pub(crate) first_sent: i64,
     /// Bytes of a stream sent and received.
     pub(crate) totals: [u64; 2],
@@ -67,16 +67,17 @@ pub(crate) struct KernelSocket {
     /// Whether it was in use before any process was seen to have it.
     pub(crate) found: bool,
     /// Whether it is an end of a unix stream that was in use before one of the ends was seen, so
-    /// that looks at its queues tell which bytes belong together.
+    /// that looks at its queues show which bytes belong together.
     pub(crate) aligned: bool,
 }
 
 impl KernelSocket {
-    /// Stands for the time of a return that tells nothing, in `KernelSocket::connected`.
+    /// Value of `KernelSocket::connected` if the call did not wait, so that its return carries no
+    /// information.
     pub(crate) const UNDER_WAY: i64 = i64::MAX;
 
     /// How far apart, in nanoseconds, the two may have read one moment of their common clock;
-    /// `None` where they have not one clock, so that their times cannot be compared.
+    /// `None` if they have no common clock, so that their times are not comparable.
     pub(crate) fn clock_apart(&self, other: &KernelSocket) -> Option<i64> {
         let common = self.host == other.host && self.kernel == other.kernel;
         let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);
@@ -84,18 +85,18 @@ impl KernelSocket {
     }
 }
 
-/// All sockets, and how the logs' calls get to them.
+/// All sockets, and the mapping of the logs' flows to them.
 #[derive(Debug, Default)]
 pub(crate) struct KernelSockets {
     pub(crate) all: SpillableVec<KernelSocket>,
-    /// By flow: its number in its log, and the socket it is of.
+    /// By flow: its number in its log, and its socket.
     pub(crate) of_flow: SpillableVec<(u32, u32)>,
-    /// The peers, in the order of time, of datagram sockets that had more than one.
+    /// The peers, sorted by time, of datagram sockets that had more than one.
     pub(crate) peers: FxHashMap<u32, Vec<(i64, SocketNameId)>>,
 }
 
 impl KernelSockets {
-    /// The sockets of the flows of a log, by the flows' numbers there.
+    /// The sockets of the flows of a log, by the flows' numbers in it.
     pub(crate) fn places_of_log(&self, log: &LogFile) -> FlowPlaces {
         let mut places = FlowPlaces::default();
         let flows = log.flows.start as usize..log.flows.end as usize;
@@ -105,7 +106,7 @@ impl KernelSockets {
         places
     }
 
-    /// Leaves out the sockets of `places`, which are sorted, and their calls.
+    /// Removes the sockets of `places`, which are sorted, and their calls.
     pub(crate) fn remove_sockets(
         &mut self,
         places: &[u32],

@@ -15,7 +15,7 @@ pub(crate) struct CallIdFile {
     waiting: Vec<u8>,
 }
 
-/// The bits of a call id's place that tell its length.
+/// Number of bits for the length in a call id's position.
 const LENGTH_BITS: u32 = 16;
 
 impl CallIdFile {
@@ -36,7 +36,7 @@ impl CallIdFile {
         if self.waiting.len() > 1 << 20 {
             self.flush()?;
         }
-        // The highest bit tells an empty id from none.
+        // The highest bit distinguishes an empty id from a missing one.
         Ok(1 << 63 | place << LENGTH_BITS | length as u64)
     }
 
@@ -48,7 +48,7 @@ impl CallIdFile {
         Ok(())
     }
 
-    /// What reads the texts, fastest in about the order in which they were added.
+    /// Reader of the texts, fastest in about the order in which they were added.
     pub(crate) fn reader(&self) -> CallIdReader<'_> {
         CallIdReader { calls: self, begin: 0, window: Vec::new() }
     }
@@ -58,13 +58,13 @@ impl CallIdFile {
 #[derive(Debug)]
 pub(crate) struct CallIdReader<'a> {
     calls: &'a CallIdFile,
-    /// Where in the file the window begins.
+    /// Position of the window in the file.
     begin: u64,
     window: Vec<u8>,
 }
 
 impl CallIdReader<'_> {
-    /// The text that `call` of an imported row stands for.
+    /// The text of the `call` field of an imported row.
     pub(crate) fn get(&mut self, call: u64) -> Result<Option<String>, PathError> {
         const WINDOW: u64 = 64 << 10;
         if call == 0 {

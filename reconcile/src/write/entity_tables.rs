@@ -1,6 +1,6 @@
-//! What the messages' slots refer to: flows get their numbers, ends their endpoints, and untraced
-//! peers their nodes. It goes flow by flow, in the order of their numbers, so that equal input
-//! gives equal numbers.
+//! Entities to which the messages' slots refer: flows get their numbers, ends their endpoints, and
+//! untraced peers their nodes. This happens flow by flow, in the order of their numbers, so that
+//! equal input gives equal numbers.
 
 use std::fmt;
 
@@ -20,32 +20,32 @@ use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
-/// The first number of an endpoint that is no name of a socket.
+/// The first number of an endpoint that is not the name of a socket.
 const OTHERS: EndpointId = 1 << 31;
 
-/// Flows, nodes and endpoints in the making.
+/// Flows, nodes and endpoints while they get their numbers.
 pub(crate) struct EntityTables<'a> {
     capture: &'a Capture,
     sockets: &'a SpillableVec<KernelSocket>,
-    /// Untraced peers, whose nodes come behind those of the processes, and how each was seen first.
+    /// Untraced peers, whose nodes follow those of the processes, and how each was seen first.
     untraced: Interner<UntracedPeer>,
     seen: SpillableVec<PeerView>,
-    /// The nodes that come behind these.
+    /// The nodes that follow these.
     imported: Vec<Node>,
     pub(crate) slots: SpillableVec<MessageSlot>,
-    /// How each connection was made; their slots come first.
+    /// The setup of each connection; the slots of connections come first.
     connecting: SpillableVec<ConnectionSetup>,
-    /// How many flows there are.
+    /// Number of flows.
     pub(crate) flows: u64,
     /// The number of the next flow.
     pub(crate) next_flow: i64,
-    /// Endpoints that are no names of sockets, numbered from [`OTHERS`] on.
+    /// Endpoints that are not names of sockets, numbered from [`OTHERS`] on.
     others: Interner<UnnamedEndpoint>,
     texts: Vec<Endpoint>,
     text_ids: FxHashMap<Endpoint, u32>,
 }
 
-/// An endpoint that is no name of a socket.
+/// An endpoint that is not the name of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnnamedEndpoint {
     /// A process, by its pid.
@@ -54,34 +54,34 @@ enum UnnamedEndpoint {
     Socket(u32, u32),
     /// The peer of that socket.
     Peer(u32, u32),
-    /// A text of an import, by its place.
+    /// A text of an import, by its index.
     Text(u32),
 }
 
-/// An untraced peer as the socket number `of` saw it, under the name `name`.
+/// An untraced peer in the view of the socket number `of`, under the name `name`.
 #[derive(Clone, Copy, Debug)]
 struct PeerView {
     of: u32,
     name: SocketNameId,
-    /// Whether it is the side that connected.
+    /// Whether it is the connecting side.
     client: bool,
 }
 
-/// What makes an untraced peer a node of its own.
+/// Identity of an untraced peer as a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UntracedPeer {
-    /// Its name, and the machine where the name is that machine's own.
+    /// Its name, and the machine if the name is local to it.
     Named(SocketNameId, u32),
     /// Its process, on that machine.
     Process(u32, u32),
-    /// It is known by its counterpart alone.
+    /// It is known only as the peer of this socket.
     Of(u32),
-    /// What looks names up on a host, which is none of its processes.
+    /// The name lookup of a host, which is none of its processes.
     NameLookup(u32),
 }
 
-/// A place on one line, from a kind and two numbers. The lower number is often the one after that
-/// of the value before.
+/// A position on one line, from a kind and two numbers. The lower number is often the successor of
+/// the previous one.
 fn on_line(kind: u64, upper: u32, lower: u32) -> u64 {
     kind << 62 ^ u64::from(upper) << 32 ^ u64::from(lower)
 }
@@ -129,7 +129,7 @@ impl<'a> EntityTables<'a> {
         }
     }
 
-    /// How many nodes there are. A process's node is its place among the processes.
+    /// Number of nodes. The node of a process is its index among the processes.
     pub(crate) fn node_count(&self) -> usize {
         self.capture.processes.len() + self.untraced.len() + self.imported.len()
     }
@@ -142,7 +142,7 @@ impl<'a> EntityTables<'a> {
         traced.chain(untraced).chain(self.imported.iter().cloned())
     }
 
-    /// Adds a node of an import. No untraced peers come from then on.
+    /// Adds a node of an import. No untraced peers may be added after it.
     pub(crate) fn add_imported_node(&mut self, node: Node) -> NodeId {
         self.imported.push(node);
         (self.node_count() - 1) as NodeId
@@ -177,7 +177,7 @@ impl<'a> EntityTables<'a> {
         Ok(())
     }
 
-    /// How the connection was made that `row` is the first message of; `None` of all other rows.
+    /// The setup of the connection whose first message is `row`; `None` for all other rows.
     pub(crate) fn connection_setup(&self, row: &MessageRow) -> Option<&ConnectionSetup> {
         self.connecting.get(row.slot as usize).filter(|_| row.is_opening())
     }
@@ -203,8 +203,8 @@ impl<'a> EntityTables<'a> {
         })
     }
 
-    /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings; where
-    /// the slots of each partition begin.
+    /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings.
+    /// Returns the first slot of each partition.
     pub(crate) fn add_datagrams(
         &mut self,
         mut all: AllFlows,
@@ -263,7 +263,7 @@ impl<'a> EntityTables<'a> {
         lookups.host_of_lookup(machine, flow.first.0)
     }
 
-    /// The node that looks names up for a process.
+    /// The node of the name lookup that serves a process.
     pub(crate) fn name_lookup(&mut self, process: u32) -> Result<NodeId, PathError> {
         let host = self.capture.processes.get(process as usize).map_or(0, |process| process.host);
         self.name_lookup_of(host)
@@ -277,8 +277,8 @@ impl<'a> EntityTables<'a> {
         Ok((self.capture.processes.len() + number as usize) as NodeId)
     }
 
-    /// The end that is the socket number `place`, under the name `name` (its own, or as its peer
-    /// sees it).
+    /// The end of the socket number `place`, under the name `name` (its own, or the one that its
+    /// peer sees).
     fn traced_end(&mut self, place: u32, name: SocketNameId) -> Result<SlotEnd, PathError> {
         let socket = &self.sockets[place as usize];
         let endpoint = match self.named_endpoint(name) {
@@ -289,7 +289,7 @@ impl<'a> EntityTables<'a> {
     }
 
     /// The untraced end of a flow whose traced end is the socket number `place`, under the name
-    /// `name` as that end sees it. A `client` is the side that connected.
+    /// `name` that this end sees. A `client` is the connecting side.
     fn untraced_end(
         &mut self,
         place: u32,
@@ -357,7 +357,7 @@ impl<'a> EntityTables<'a> {
         self.capture.names.is_endpoint(name).then_some(name)
     }
 
-    /// The number of an endpoint that is no name of a socket.
+    /// The number of an endpoint that is not the name of a socket.
     fn unnamed_endpoint(&mut self, other: UnnamedEndpoint) -> Result<EndpointId, PathError> {
         Ok(OTHERS + self.others.intern(other)?)
     }

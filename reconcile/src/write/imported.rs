@@ -1,8 +1,8 @@
-//! What was imported as messages (`imports/NAME`) joins the messages that were made of the logs.
+//! Imported messages (`imports/NAME`), which join the messages from the logs.
 //!
-//! It is read twice, batch by batch: before the clocks are estimated, for what it tells of them,
-//! and to be put in order with all other messages. A time that is not on the common clock yet is
-//! put on it; one that is stays.
+//! They are read twice, batch by batch: before the clocks are estimated, for their clock samples,
+//! and again to be sorted with all other messages. A time that is not on the common clock yet is
+//! converted; one that is stays unchanged.
 
 use clocks::{ClockSamples, HostFacts};
 use message_trace::{
@@ -20,7 +20,7 @@ use crate::unmatched_cause::UnmatchedCause;
 use crate::write::call_ids::CallIdFile;
 use crate::write::entity_tables::EntityTables;
 
-/// What the imports tell of the clocks: messages with the times of two hosts' own clocks alone.
+/// Collects clock samples from the imports: messages with the times of two hosts' own clocks alone.
 /// Hosts that have clocks of their own and are in no log are added to `hosts`.
 pub(crate) fn sample_imports(
     imports: &[ImportedTrace],
@@ -69,8 +69,8 @@ pub(crate) fn sample_imports(
     Ok(samples)
 }
 
-/// Puts the hosts from `logged` on in the order of their names, so that the order of an import's
-/// rows makes no difference. Returns the new number of each.
+/// Sorts the hosts from `logged` on by their names, so that the order of an import's rows makes no
+/// difference. Returns the new number of each.
 fn sort_hosts_by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
     let mut order: Vec<usize> = (0..hosts.len()).collect();
     if let Some(imported) = order.get_mut(logged..) {
@@ -101,22 +101,22 @@ fn for_each_message(
     Ok(())
 }
 
-/// What is known of the imports' nodes while their messages join the others.
+/// State of the imports' nodes while their messages join the others.
 pub(crate) struct ImportJoiner<'a, 'b> {
     pub(crate) output: &'a mut EntityTables<'b>,
-    /// The host of each node; [`NONE`] of those whose times are on the common clock as they are.
+    /// The host of each node; [`NONE`] for nodes whose times are already on the common clock.
     pub(crate) hosts: &'a mut Vec<u32>,
     pub(crate) host_names: &'a [HostFacts],
     pub(crate) calls: &'a mut CallIdFile,
     pub(crate) outcome: &'a mut Reconciliation,
 }
 
-/// What makes a slot of an import: its flow, protocol, and both ends' nodes and endpoints.
+/// Identity of a slot of an import: its flow, protocol, and both ends' nodes and endpoints.
 type SlotKey = (i64, message_trace::TransportProtocol, [(NodeId, EndpointId); 2]);
 
 impl ImportJoiner<'_, '_> {
-    /// Hands the messages of `imports` to `row`. Nodes that are the same in every respect are one
-    /// node; flows get numbers after those that are there.
+    /// Passes the messages of `imports` to `row`. Nodes that are equal in every respect are one
+    /// node; flows get numbers after the existing ones.
     pub(crate) fn for_each_row(
         &mut self,
         imports: &[ImportedTrace],
@@ -124,7 +124,7 @@ impl ImportJoiner<'_, '_> {
         mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
         let mut known: FxHashMap<message_trace::Node, NodeId> = FxHashMap::default();
-        // Of the nodes that are there only those that come again matter.
+        // Of the existing nodes only those that recur matter.
         let mut again: FxHashSet<message_trace::Node> = FxHashSet::default();
         for import in imports {
             again.extend(NodeList::read(import.nodes_path())?.0);

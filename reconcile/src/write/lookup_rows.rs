@@ -1,4 +1,4 @@
-//! The messages of lookups of names: a request to the host's name lookup, and its answer.
+//! Messages of name lookups: a request to the host's name lookup, and its answer.
 
 use message_trace::{Endpoint, PathError, TransportProtocol};
 use rustc_hash::FxHashMap;
@@ -10,8 +10,8 @@ use crate::rows::row::{MessageRow, MessageSlot, NO_THREAD, SlotEnd};
 use crate::sentinels::NIL;
 use crate::write::entity_tables::EntityTables;
 
-/// Hands the two messages of each lookup to `row`, and returns how many there are. The calls of
-/// a thread are one flow.
+/// Passes the two messages of each lookup to `row`, and returns their number. The calls of a thread
+/// are one flow.
 pub(crate) fn for_each_lookup_row(
     lookups: &LookupIndex,
     output: &mut EntityTables<'_>,

@@ -1,9 +1,9 @@
-//! The messages of all flows in the order of time, written.
+//! The timeline: the messages of all flows, sorted by time and written.
 //!
-//! A sample of all rows says where to cut time into stretches of about as many messages as one
-//! group of the table holds. Rows are dealt into the stretches, and then each stretch is sorted and
-//! encoded apart from the others. So nothing is merged, all processors work, and what is in memory
-//! is a stretch for each of them.
+//! A sample of all rows determines how time is cut into stretches of about as many messages as one
+//! group of the table holds. Rows are distributed over the stretches, and then each stretch is
+//! sorted and encoded independently. So nothing is merged, all processors work, and each of them
+//! has only one stretch in memory.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct PartitionedRows<'a> {
     budget: &'a MemoryBudget,
     directory: PathBuf,
     store: PartitionStore<'a, MessageRow>,
-    /// Where the slots of each partition's rows begin among all slots.
+    /// First slot of each partition's rows among all slots.
     begins: Vec<u32>,
     /// Some rows of each partition, with its number.
     sample: Vec<(u32, MessageRow)>,
@@ -34,7 +34,7 @@ pub(crate) struct PartitionedRows<'a> {
     count: u64,
 }
 
-/// What rows are written with.
+/// Inputs of writing rows.
 pub(crate) struct RowWriting<'a, 'b> {
     pub(crate) output: &'a EntityTables<'b>,
     pub(crate) common: &'a CommonClock<'a>,
@@ -57,8 +57,8 @@ impl<'a> PartitionedRows<'a> {
         }
     }
 
-    /// Adds `partitions` partitions; the number of the first. [`PartitionedRows::set_begin`] says
-    /// later where their slots begin.
+    /// Adds `partitions` partitions. Returns the number of the first.
+    /// [`PartitionedRows::set_begin`] sets later where their slots begin.
     pub(crate) fn add_partitions(&mut self, partitions: usize) -> usize {
         let first = self.begins.len();
         self.begins.resize(first + partitions, 0);
@@ -66,13 +66,12 @@ impl<'a> PartitionedRows<'a> {
         first
     }
 
-    /// Where the rows of a partition go. What it has [`StoredRows`] has to be added.
+    /// The sink for the rows of a partition. Its [`StoredRows`] have to be added.
     pub(crate) fn row_sink(&self, partition: usize) -> RowSink<'_, 'a> {
         RowSink::new(&self.store, partition)
     }
 
-    /// Adds what is known of the rows of partitions. `first` is the first of them; the others come
-    /// behind it.
+    /// Adds the summaries of partitions. `first` is the first of them; the others follow it.
     pub(crate) fn add_stored(&mut self, first: usize, taken: Vec<StoredRows>) {
         for (partition, taken) in (first as u32..).zip(taken) {
             self.count += taken.count;
@@ -93,7 +92,7 @@ impl<'a> PartitionedRows<'a> {
         }
     }
 
-    /// The keys that part the stretches.
+    /// The keys between the stretches.
     fn boundaries(&self, output: &EntityTables, common: &CommonClock) -> Vec<RowKey> {
         let own = self.sample.iter().map(|(partition, row)| {
             let begin = self.begins.get(*partition as usize).copied().unwrap_or(0);
@@ -110,8 +109,8 @@ impl<'a> PartitionedRows<'a> {
         borders
     }
 
-    /// Writes the rows to `path`, in the order of the common time. Those that begin operations go
-    /// to `begun`, where logs tell any.
+    /// Writes the rows to `path`, sorted by the common time. Those that begin operations go to
+    /// `begun`, if logs have any.
     pub(crate) fn write_table(
         self,
         path: &DataPath,
@@ -200,7 +199,7 @@ impl<'a> PartitionedRows<'a> {
     }
 }
 
-/// Finds the stretches of keys. Most keys are in the stretch of the key before.
+/// Finds the stretches of keys. Most keys are in the stretch of the previous key.
 struct BatchFinder<'a> {
     borders: &'a [RowKey],
     latest: usize,
@@ -218,15 +217,15 @@ impl BatchFinder<'_> {
     }
 }
 
-/// Rows by the stretch of time that they are in.
+/// Rows by stretch of time.
 struct RowBatches<'a> {
     own: PartitionStore<'a, MessageRow>,
     imported: PartitionStore<'a, ImportedRow>,
 }
 
 impl RowBatches<'_> {
-    /// The rows of one stretch, sorted and encoded; in several groups where more are of one moment
-    /// than a group holds. Those that begin operations go to `begun`, if that is wanted.
+    /// Sorts and encodes the rows of one stretch; in several groups if more are of one moment than
+    /// a group holds. Those that begin operations go to `begun`, if present.
     fn encode_batch(
         &self,
         stretch: usize,
@@ -239,8 +238,8 @@ impl RowBatches<'_> {
         let (own, imported) =
             (self.own.take_blocks(stretch)?.concat(), self.imported.take_blocks(stretch)?.concat());
         let slot = |row: &MessageRow| &output.slots[row.slot as usize];
-        // Rows of one flow and direction at one time stay in their order. Imported ones go by what
-        // they say, as files may have them in any order.
+        // Rows of one flow and direction at one time stay in their order. Imported ones are ordered
+        // by their content, as files may have them in any order.
         let keys = own.iter().map(|row| row.row_key(slot(row), common));
         let keys = keys.chain(imported.iter().map(|row| row.row_key(slot(&row.row), common)));
         let mut order: Vec<(RowKey, u32)> = keys.zip(0..).collect();
