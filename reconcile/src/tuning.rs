@@ -196,9 +196,9 @@ pub(crate) const ROW_BLOCK: usize = 16 << 10;
 
 /// Maximum number of calls that are sorted in memory together, 4 MB.
 pub(crate) const MAX_SORTED_CALLS: usize = 175_000;
-/// Minimum size of a fragment of a body, in bytes. Chosen, not measured.
+/// Minimum size of a piece of a body, in bytes. Chosen, not measured.
 pub(crate) const MIN_PIECE_BYTES: u64 = 8192;
-/// Minimum size of the last fragment of a body that is echoed, in bytes: smaller ones may come back
+/// Minimum size of the last piece of a body that is echoed, in bytes: smaller ones may come back
 /// equal by chance. Chosen, not measured.
 pub(crate) const MIN_LAST_PIECE_BYTES: u64 = 1024;
 /// Minimum size of a connection's largest call, in bytes, if it has bodies that are worth looking
@@ -212,7 +212,7 @@ pub(crate) const MIN_UNANSWERED_BORDERS: u64 = 16;
 /// The same minimum if something came back in the end, which then need not be an answer. Chosen,
 /// not measured.
 pub(crate) const MANY_UNANSWERED_BORDERS: u64 = 256;
-/// Maximum number of fragments for each one that is the first after the sender turned to something
+/// Maximum number of pieces for each one that is the first after the sender turned to something
 /// new. Chosen, not measured.
 pub(crate) const PIECES_A_BORDER: u64 = 4;
 /// Maximum size of most notifications, in bytes. Bodies fill buffers. Chosen, not measured.
@@ -238,7 +238,7 @@ pub(crate) const STALL_FACTOR: i64 = 10;
 
 /// Minimum number of turns for a decision about a connection.
 pub(crate) const MIN_TURNS: u64 = 64;
-/// Maximum number of turns for each one with several fragments on both sides.
+/// Maximum number of turns for each one with several pieces on both sides.
 pub(crate) const TURNS_A_SEVERAL: u64 = 5;
 /// Number of turns over which the balance is compared with its change over one turn.
 pub(crate) const BALANCE_LAG_TURNS: usize = 16;
@@ -260,7 +260,7 @@ pub(crate) const USUAL_TO_OWN_BYTES: u64 = 4;
 pub(crate) const MESSAGES_A_DIFFERENCE: u64 = 50;
 /// Minimum variance of the balance between turns, if each call is a message.
 pub(crate) const MIN_BALANCE_VARIANCE: f64 = 0.2;
-/// Maximum time after the last call of a fragment in which it continues, in nanoseconds: between a
+/// Maximum time after the last call of a piece in which it continues, in nanoseconds: between a
 /// head and a body there is little else to do.
 pub(crate) const PIECE_GOES_ON_NS: i64 = 250_000;
 /// Maximum size of control data, such as an acknowledgement or a ping, in bytes.
@@ -289,7 +289,7 @@ pub(crate) const TURNS_A_USUAL_SIZE: usize = 25;
 pub(crate) const MIN_OF_A_USUAL_SIZE: usize = 16;
 /// Maximum number of usual sizes; if there are more, none counts as usual.
 pub(crate) const MAX_USUAL_SIZES: usize = 8;
-/// Maximum number of messages in one fragment.
+/// Maximum number of messages in one piece.
 pub(crate) const MAX_MESSAGES_OF_A_PIECE: usize = 6;
 /// Minimum share of turns that are one message of a usual size.
 pub(crate) const MIN_ALONE: f64 = 0.3;

@@ -1,11 +1,12 @@
-//! What a client sends in one call on behalf of several requests that it serves. An event loop
-//! reads the requests of many, and writes what it asks for each of them at once. One read may bring
-//! all answers, so that it never asks again before these ([`super::interleaved`]). Two facts tell
-//! its commands from a pipeline, which has one cause:
+//! Coalesced writes: commands that a client sends in one call on behalf of several requests that it
+//! serves. An event loop reads the requests of many clients, and writes the resulting commands
+//! together. One read may bring all answers, so that it never sends again before these arrive
+//! ([`super::interleaved`]). Two facts distinguish its commands from a pipeline, which has one
+//! cause:
 //!
-//! - No call has more of them than requests wait, though at times fewer wait than there are
-//!   commands in the largest call.
-//! - Each of them is also sent alone at times.
+//! - No call has more commands than requests wait, though at times fewer requests wait than there
+//!   are commands in the largest call.
+//! - Each command is also sent alone at times.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
@@ -15,14 +16,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::recorded_operations::operation::RecordedOperation;
 use crate::tuning::{MIN_SENT_ALONE, MIN_SENT_TOGETHER, SENT_TOGETHER_PER_EXCEPTION};
 
-/// What is told of the commands that a flow's client sends.
+/// Counts of the commands that a flow's client sends.
 #[derive(Debug, Default)]
 struct SentCommands {
-    /// How often each is the only one of its call, by its name.
+    /// Number of times that each command is the only one of its call, by its name.
     alone: FxHashMap<u32, usize>,
-    /// How often each is not.
+    /// Number of times that it is not.
     coalesced: FxHashMap<u32, usize>,
-    /// How often a call has that number of commands, several, while that number of requests wait.
+    /// Number of calls with that number of commands, several, while that number of requests wait.
     calls: FxHashMap<(usize, usize), usize>,
 }
 
@@ -36,7 +37,7 @@ impl SentCommands {
         }
     }
 
-    /// Whether the commands of a call have a cause each.
+    /// Whether each command of a call has its own cause.
     fn serves_several(&self) -> bool {
         let all: usize = self.coalesced.values().sum();
         let is_alone =
@@ -44,7 +45,7 @@ impl SentCommands {
         let never: usize =
             self.coalesced.iter().filter(|(name, _)| !is_alone(name)).map(|(_, count)| count).sum();
         let most = self.calls.keys().map(|(commands, _)| *commands).max().unwrap_or(0);
-        // Where many always wait, no call could have more commands, whatever causes them.
+        // If many requests always wait, no call could have more commands, whatever causes them.
         let tested = self.calls.iter().filter(|((_, waiting), _)| *waiting < most);
         let beyond = tested.clone().filter(|((commands, waiting), _)| commands > waiting);
         let beyond: usize = beyond.map(|(_, count)| count).sum();
@@ -73,7 +74,7 @@ impl ServerEvent {
         ServerEvent { ticks, flow, is_received: of.is_received(), at, role, name, call }
     }
 
-    /// When it happened, and on which flow: the same for all that one call moves.
+    /// The time and the flow, which are the same for all operations that one call moves.
     fn call_key(&self) -> (u64, u32, bool) {
         (self.ticks, self.flow, self.is_received)
     }
@@ -93,10 +94,10 @@ impl ServerEvent {
 }
 
 /// The flows of a log on which commands without ids are sent together for several requests, sorted.
-/// `operations` are those of the log, in any order.
+/// `operations` are the log's, in any order.
 ///
 /// # Errors
-/// When a temporary file cannot be written.
+/// Fails if a temporary file cannot be written.
 pub(super) fn find_coalesced_flows(
     operations: &SpillableVec<RecordedOperation>,
 ) -> Result<Vec<u32>, PathError> {
@@ -130,14 +131,14 @@ pub(super) fn find_coalesced_flows(
 struct WaitingRequests {
     /// Requests with ids, by flow and id.
     with_ids: FxHashSet<(u32, u64)>,
-    /// Number of the others, by flow.
+    /// Number of requests without ids, by flow.
     others: FxHashMap<u32, usize>,
     /// Sum of these numbers.
     all_others: usize,
 }
 
 impl WaitingRequests {
-    /// Notes a request, or the response to one.
+    /// Records a request, or the response to one.
     fn take_event(&mut self, of: &ServerEvent) {
         let others = self.others.entry(of.flow).or_default();
         match (of.role == MessageRole::Request, of.call) {
@@ -167,8 +168,8 @@ mod tests {
 
     use super::*;
 
-    /// The flows of a process that serves requests on flow 1 and asks on flow 7. `+` is a request
-    /// and `-` a response to it, `a` and `b` are commands; each word is a call.
+    /// The coalesced flows of a process that serves requests on flow 1 and sends commands on flow
+    /// 7. `+` is a request and `-` a response to it, `a` and `b` are commands; each word is a call.
     fn said(words: &str, has_ids: bool) -> Vec<u32> {
         let mut operations = Vec::new();
         let (mut begun, mut ended) = (0, 0);
@@ -196,7 +197,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Each of these for a while, one after the other.
+    /// Repeats each of these a number of times, one after the other.
     fn often(all: &[&str]) -> String {
         all.iter().map(|words| [*words; 40].join(" ")).collect::<Vec<_>>().join(" ")
     }
@@ -212,14 +213,14 @@ mod tests {
     #[test]
     fn a_pipeline_has_more_commands_than_requests_wait_or_none_alone() {
         assert_eq!(said(&often(&["+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
-        // One at a time of many is enough.
+        // One such call at a time of many waiting requests is enough.
         assert_eq!(said(&often(&["+++ aba ---", "+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
         let without_b = ["++++ abab ----", "++ ab --", "+ a -"];
         assert_eq!(said(&often(&without_b), true), [0; 0], "never b alone");
         assert_eq!(said(&often(&[&without_b[..], &["+ b -"]].concat()), true), [7]);
         assert_eq!(said("+++ aba --- + a - + b -", true), [0; 0], "too few");
         assert_eq!(said(&often(&["+ a -", "+ b -"]), true), [0; 0], "none together");
-        // More requests always wait than any call has commands.
+        // There are always more waiting requests than commands in any call.
         let busy = format!("++++ {}", often(&["+ ab -", "+ a -", "+ b -"]));
         assert_eq!(said(&busy, true), [0; 0]);
     }

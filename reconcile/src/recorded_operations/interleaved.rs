@@ -1,7 +1,7 @@
-//! Connections that many causes share though their protocol has no ids: a client that asks again
-//! while others still wait for their answers, as those of an event loop do. What one call sends
-//! there is of as many causes as it has requests. Where a client waits for all answers before it
-//! asks again, what it sends at once is one pipeline, which one thread made.
+//! Interleaved flows: connections that several causes share although their protocol has no ids.
+//! Their client sends further requests while others still wait for their answers, as an event loop
+//! does. One call there sends as many requests as it has causes. If a client waits for all answers
+//! before it sends again, the requests of one call are a pipeline, which one thread made.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
@@ -10,7 +10,7 @@ use protocols::MessageRole;
 use crate::recorded_operations::operation::RecordedOperation;
 use crate::tuning::{ASKED_PER_AGAIN, MIN_ASKED_AGAIN};
 
-/// What a flow's client did at a moment: asked, or heard of an answer.
+/// Action of a flow's client at a moment: it sent a request, or received an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ClientEvent {
     flow: u32,
@@ -29,18 +29,18 @@ impl ClientEvent {
     }
 }
 
-/// The flows of a log on which requests are sent while others wait, sorted. `operations` are those
-/// of the log, in any order.
+/// The flows of a log on which requests are sent while others wait, sorted. `operations` are the
+/// log's, in any order.
 ///
 /// # Errors
-/// When a temporary file cannot be written.
+/// Fails if a temporary file cannot be written.
 pub(super) fn find_interleaved_flows(
     operations: &SpillableVec<RecordedOperation>,
 ) -> Result<Vec<u32>, PathError> {
     let events = operations.iter().filter_map(ClientEvent::from_operation);
     let mut events = SpillableVec::collect(operations.pool(), events)?;
     events.sort_by_key(|event| *event)?;
-    // One call that asks for several things is one.
+    // One call with several requests counts once.
     events.dedup_by_key(|event| *event);
     let mut flows = Vec::new();
     let mut begin = 0;
@@ -67,8 +67,8 @@ mod tests {
 
     use super::*;
 
-    /// What is said on flow 7, a letter an operation: `q` asks, `a` answers, and what follows a
-    /// space is of another call.
+    /// The interleaved flows for a dialog on flow 7, one letter per operation: `q` is a request,
+    /// `a` an answer, and a space separates calls.
     fn said(words: &str, is_client: bool, call: Option<u64>) -> Vec<u32> {
         let mut operations = Vec::new();
         for (ticks, word) in (10..).zip(words.split(' ')) {
@@ -94,7 +94,8 @@ mod tests {
         let interleaved = "qq q aaa q q a a ".repeat(20);
         let interleaved = interleaved.trim_end();
         assert_eq!(said(interleaved, true, None), [7]);
-        // A server reads all that has come before it answers, whoever asked.
+        // A server reads all requests that have arrived before it answers, whatever client sent
+        // them.
         assert_eq!(said(interleaved, false, None), [0; 0]);
         assert_eq!(said(interleaved, true, Some(3)), [0; 0]);
     }
@@ -103,7 +104,7 @@ mod tests {
     fn a_pipeline_that_is_waited_for_is_of_one_cause() {
         let waited = "qqq aaa q a qq a a ".repeat(20);
         assert_eq!(said(waited.trim_end(), true, None), [0; 0]);
-        // Answers that were not kept, or one command that was sent in parts, are no sign of it.
+        // Answers that were not kept, or one command that was sent in parts, are not evidence.
         let some = format!("{}q q a q q a", waited.repeat(3));
         assert_eq!(said(&some, true, None), [0; 0]);
         assert_eq!(said("q q q q", true, None), [0; 0]);

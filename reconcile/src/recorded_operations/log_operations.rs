@@ -1,4 +1,4 @@
-//! The operations of one log, while its calls are read: which begin in a call, and where.
+//! Operations of one log, while its calls are read: which operations begin in a call, and where.
 
 use std::ops::Range;
 
@@ -14,9 +14,9 @@ type CallKey = (u32, Direction, u64);
 /// Flows of a log, sorted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowsOfLog<'a> {
-    /// Flows on which many causes ask without ids.
+    /// Flows shared by several causes without ids.
     pub(super) interleaved: &'a [u32],
-    /// Flows on which not all is told.
+    /// Flows with incomplete operations.
     pub(super) uneven: &'a [u32],
 }
 
@@ -26,9 +26,9 @@ pub(crate) struct LogOperations<'a> {
     operations: &'a SpillableVec<RecordedOperation>,
     range: Range<usize>,
     flows: FlowsOfLog<'a>,
-    /// The direction of the latest call of flows on which not all is told.
+    /// The direction of the latest call of flows with incomplete operations.
     turns: FxHashMap<u32, Direction>,
-    /// The call that was asked about last, and how many with its key were before it.
+    /// The latest call that was looked up, and the number of earlier calls with its key.
     latest: Option<(CallKey, usize)>,
 }
 
@@ -43,9 +43,9 @@ impl<'a> LogOperations<'a> {
 
     /// Calls `piece` for each piece of a transfer of `bytes` bytes, with its size and whether an
     /// operation begins with its first byte. An operation begins a piece if it is the first of the
-    /// transfer or has an id, or if its connection is shared by many causes. Else, what one call
-    /// sends at once was made for one cause: a pipeline, whose operations are all told of one
-    /// message. Where not all is told, a turn begins a piece as well.
+    /// transfer or has an id, or if its connection is shared by several causes. Otherwise, the data
+    /// of one call has one cause: a pipeline, whose operations all belong to one message. On flows
+    /// with incomplete operations, a turn begins a piece as well.
     pub(crate) fn divide_transfer(
         &mut self,
         call: CallKey,
@@ -55,7 +55,7 @@ impl<'a> LogOperations<'a> {
         let (mut done, mut begins) = (0, self.begins_turn(call) && bytes > 0);
         let mut is_told = false;
         let is_shared = self.flows.interleaved.binary_search(&call.0).is_ok();
-        // Of two calls with one key all is told of the first.
+        // If two calls have one key, all operations are attributed to the first.
         if self.count_repeats(call) == 0 {
             for at in self.places_of_call(call).filter_map(|place| self.operations.get(place)) {
                 if at.at >= bytes {
@@ -73,21 +73,21 @@ impl<'a> LogOperations<'a> {
         piece(bytes - done, begins);
     }
 
-    /// Whether a call begins a turn on a flow on which not all is told.
+    /// Whether a call begins a turn on a flow with incomplete operations.
     fn begins_turn(&mut self, (flow, direction, _): CallKey) -> bool {
         self.flows.uneven.binary_search(&flow).is_ok()
             && self.turns.insert(flow, direction).is_some_and(|latest| latest != direction)
     }
 
-    /// The operation of the next datagram, by its place among all plus one; 0 where none is known.
-    /// One call may send several.
+    /// The operation of the next datagram, by its index plus one; 0 if none is known. One call may
+    /// send several.
     pub(crate) fn next_datagram(&mut self, call: CallKey) -> u32 {
         let number = self.count_repeats(call);
         let place = self.places_of_call(call).nth(number);
         place.and_then(|place| u32::try_from(place + 1).ok()).unwrap_or(0)
     }
 
-    /// How many calls with the same key were right before this one.
+    /// Number of calls with the same key immediately before this one.
     fn count_repeats(&mut self, call: CallKey) -> usize {
         let number = match self.latest {
             Some((latest, number)) if latest == call => number + 1,
@@ -97,7 +97,7 @@ impl<'a> LogOperations<'a> {
         number
     }
 
-    /// The places of the operations that begin in a call, in order.
+    /// The indices of the operations that begin in a call, in order.
     fn places_of_call(&self, (flow, direction, ticks): CallKey) -> Range<usize> {
         let key = (flow, direction == Direction::Receive, ticks);
         let of_call = |operation: &RecordedOperation| {
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(pieces, [(4, false), (26, true), (10, true), (40, true), (40, true)]);
     }
 
-    /// A turn that is not told begins a message where others are missing, too.
+    /// A turn without a recorded operation also begins a message if others are missing.
     #[test]
     fn where_not_all_is_told_each_turn_begins_a_piece() {
         let all = operations_at(&[(1, 10, 0), (1, 30, 4), (2, 10, 0)], None);

@@ -1,10 +1,10 @@
-//! One operation, as a log tells it.
+//! Recorded operation of a log.
 
 use out_of_core::NameId;
 use protocols::{MessageRole, TraceContext};
 use socket_log::encode::Direction;
 
-/// An operation, and where in its log its message begins.
+/// An operation, with the place in its log where its message begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedOperation {
     /// The flow's number in the log.
@@ -27,12 +27,12 @@ pub(crate) struct RecordedOperation {
 }
 
 impl RecordedOperation {
-    /// Whether the receiver's log tells it.
+    /// Whether the receiver's log recorded it.
     pub(crate) fn is_received(&self) -> bool {
         self.direction == Direction::Receive
     }
 
-    /// By what those of one log are sorted.
+    /// The key by which the operations of one log are sorted.
     pub(crate) fn sort_key(&self) -> (u32, bool, u64, u32) {
         (self.flow, self.is_received(), self.ticks, self.at)
     }
@@ -40,7 +40,7 @@ impl RecordedOperation {
 
 #[cfg(test)]
 impl RecordedOperation {
-    /// One without names at a place, which is a request.
+    /// A request without names at a place.
     pub(crate) fn from_place(
         flow: u32,
         direction: Direction,

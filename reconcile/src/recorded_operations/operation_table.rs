@@ -1,5 +1,4 @@
-//! All operations that logs tell, in one table: those of one log in a row, by flow, direction and
-//! time.
+//! Table of all recorded operations: those of one log are in sequence, by flow, direction and time.
 
 use std::ops::Range;
 
@@ -17,17 +16,17 @@ use crate::sockets::socket::KernelSockets;
 #[derive(Debug)]
 pub(crate) struct RecordedOperations {
     operations: SpillableVec<RecordedOperation>,
-    /// By log, where its operations are.
+    /// Range of operations by log.
     of_logs: Vec<Range<usize>>,
-    /// By log, the flows on which many causes ask without ids, sorted.
+    /// By log, the flows shared by several causes without ids, sorted.
     interleaved: Vec<Vec<u32>>,
-    /// By log, the flows on which not all is told, sorted.
+    /// By log, the flows with incomplete operations, sorted.
     uneven: Vec<Vec<u32>>,
     names: NameInterner,
 }
 
 impl RecordedOperations {
-    /// Nothing of `logs` logs yet.
+    /// An empty table for the logs of `capture`.
     pub(super) fn new(capture: &Capture) -> RecordedOperations {
         RecordedOperations {
             operations: SpillableVec::new(&capture.pool),
@@ -71,12 +70,12 @@ impl RecordedOperations {
         Ok(())
     }
 
-    /// Whether no log tells any.
+    /// Whether no log has any.
     pub(crate) fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// The operations of log number `log`; `None` where it tells none.
+    /// The operations of log number `log`; `None` if it has none.
     pub(crate) fn operations_of_log(&self, log: usize) -> Option<LogOperations<'_>> {
         let range = self.of_logs.get(log).filter(|range| !range.is_empty())?;
         let flows = FlowsOfLog {
@@ -86,12 +85,12 @@ impl RecordedOperations {
         Some(LogOperations::new(&self.operations, range.clone(), flows))
     }
 
-    /// The places of all operations, log by log.
+    /// The ranges of all operations, log by log.
     pub(crate) fn iter_logs(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         self.of_logs.iter().cloned().enumerate().filter(|(_, range)| !range.is_empty())
     }
 
-    /// The operation at that place.
+    /// The operation with that index.
     pub(crate) fn get(&self, place: usize) -> Option<&RecordedOperation> {
         self.operations.get(place)
     }
@@ -101,8 +100,8 @@ impl RecordedOperations {
         self.names.name_of(number)
     }
 
-    /// Counts the pieces into which operations divide calls among the transfers of `sockets`, so
-    /// that whoever needs room for these has it.
+    /// Adds the pieces into which operations divide calls to the transfers of `sockets`, so that
+    /// room is reserved for them.
     pub(crate) fn count_fragments(&self, capture: &Capture, sockets: &mut KernelSockets) {
         for (log, range) in self.iter_logs() {
             let Some(log) = capture.logs.get(log) else { continue };

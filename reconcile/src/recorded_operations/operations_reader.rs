@@ -1,5 +1,5 @@
-//! The operations of all logs, read: from the file beside a log or, where there is none, worked
-//! out of the heads in the log.
+//! Reader of the operations of all logs: from the operation file next to a log or, if there is
+//! none, derived from the snippets in the log.
 
 use message_trace::{DataPath, PathError};
 use out_of_core::{MemoryPool, NameInterner, SpillableVec, workers};
@@ -15,7 +15,7 @@ use crate::recorded_operations::operation_table::RecordedOperations;
 /// Reads the operations of all logs of `capture`, on `threads` threads.
 ///
 /// # Errors
-/// When the table has no room. What cannot be read is counted as damage.
+/// Fails if the table has no room. Unreadable operations are counted as damage.
 pub(crate) fn read_operations(
     capture: &Capture,
     threads: usize,
@@ -45,7 +45,7 @@ pub(crate) fn read_operations(
     Ok(told)
 }
 
-/// Whether a log has heads, or a file of operations beside it.
+/// Whether a log has snippets, or an operation file next to it.
 fn has_operations(log: &LogFile) -> bool {
     log.snippets || log.path.with_extension(protocols::operations::EXTENSION).is_file()
 }
@@ -73,8 +73,8 @@ impl LogOperationsReader {
         Ok(this)
     }
 
-    /// Takes those of the file beside the log at `path`. Returns whether there is one that can be
-    /// read, at least its beginning.
+    /// Reads the operation file next to the log at `path`. Returns whether it exists and is
+    /// readable, at least at its beginning.
     fn read_file(&mut self, path: &DataPath) -> Result<bool, PathError> {
         let file = match OperationFile::open_for_log(path) {
             Ok(Some(file)) => file,

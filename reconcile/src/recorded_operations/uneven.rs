@@ -1,6 +1,7 @@
-//! Connections on which not all requests or responses are told, of a protocol without ids: a head
-//! was not kept, or what it said is nothing that the library knows. There it is not known which
-//! bytes belong to which operation, so turns part messages, as they do where nothing is told.
+//! Uneven flows: connections of a protocol without ids on which some requests or responses are not
+//! recorded, because a snippet was not kept, or has content that the library does not know. There
+//! it is uncertain which bytes belong to which operation, so turns separate messages, as they do
+//! without operations.
 
 use out_of_core::SpillableVec;
 use protocols::MessageRole;
@@ -8,10 +9,10 @@ use rustc_hash::FxHashMap;
 
 use crate::recorded_operations::operation::RecordedOperation;
 
-/// The flows of a log on which requests and responses without ids are not equally many, sorted.
-/// `operations` are those of the log, in any order.
+/// The flows of a log with unequal numbers of requests and responses without ids, sorted.
+/// `operations` are the log's, in any order.
 pub(super) fn find_uneven_flows(operations: &SpillableVec<RecordedOperation>) -> Vec<u32> {
-    // Requests more than responses; nothing where there are ids.
+    // Surplus of requests over responses; `None` for flows with ids.
     let mut flows: FxHashMap<u32, Option<i64>> = FxHashMap::default();
     for operation in operations.iter() {
         let more = flows.entry(operation.flow).or_insert(Some(0));

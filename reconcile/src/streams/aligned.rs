@@ -1,15 +1,15 @@
-//! Unix streams that were open before they were recorded: the calls of each end begin somewhere in
-//! the stream, and no count of the kernel's says where.
+//! Alignment of unix streams that were open before they were recorded: the calls of each end begin
+//! somewhere in the stream, and the kernel has no count of the bytes before them.
 //!
-//! The library has looked at the receiver's queue from time to time. At such a moment, what one
-//! end had sent is what the other had received and what was in the queue, so that the look tells
-//! how far apart in the stream the two ends' recordings began. Calls under way at that moment make
-//! it a range; that of all looks, and that nothing is received before it was sent, mostly leave a
-//! single number. Where they do not, or contradict each other, nobody knows which calls belong
-//! together.
+//! The library has looked at the receiver's queue from time to time. At such a moment, the bytes
+//! that one end had sent are those that the other had received and those in the queue, so that the
+//! look determines how far apart in the stream the two ends' recordings began. Calls in progress at
+//! that moment make it a range; all looks together, and the rule that nothing is received before it
+//! was sent, mostly leave a single number. If they do not, or contradict each other, it is unknown
+//! which calls belong together.
 //!
-//! What comes of it are counts as the kernel has them of TCP, from an arbitrary place on, which
-//! [`CountedWays`](super::counted_streams::CountedStreams) takes.
+//! The result is counts like those that the kernel has for TCP, from an arbitrary origin, for
+//! [`CountedStreams`](super::counted_streams::CountedStreams).
 
 use message_trace::PathError;
 
@@ -22,19 +22,19 @@ use crate::streams::tally::CallTally;
 /// The calls of such a connection, with counts.
 pub(crate) struct AlignedWays<'a, W> {
     ways: &'a W,
-    /// By way, from when on its calls are counted anew, and from where.
+    /// By call stream: times from which its calls are counted anew, and the counts there.
     counts: [Vec<(i64, u64)>; 4],
 }
 
 impl<'a, W: CallStreams> AlignedWays<'a, W> {
-    /// The calls of `ways` whose one end alone was recorded, so that nothing has to be counted.
+    /// The calls of `ways` with only one recorded end, so that nothing has to be counted.
     pub(crate) fn of_one_end(ways: &'a W) -> AlignedWays<'a, W> {
         AlignedWays { ways, counts: Default::default() }
     }
 
-    /// The calls of `ways`, whose ends have read their common clock at most `apart` nanoseconds
-    /// apart. Of the connecting and of the accepting end it is known whether it was `found` in use.
-    /// `None` where it is not certain which calls of the two ends belong together.
+    /// Aligns the calls of `ways`. Its ends have read their common clock at most `apart`
+    /// nanoseconds apart. `found` states whether the connecting and the accepting end were found in
+    /// use. `None` if it is uncertain which calls of the two ends belong together.
     pub(crate) fn of(ways: &'a W, found: [bool; 2], apart: i64) -> Option<AlignedWays<'a, W>> {
         let [connecting, accepting] = found;
         let connecting = Epochs::of(ways.calls(0), ways.calls(3), connecting)?;
@@ -59,9 +59,9 @@ impl<'a, W: CallStreams> AlignedWays<'a, W> {
     }
 }
 
-/// Where the epochs of both ways of a direction begin in the stream, counted from an arbitrary
-/// byte, or from the first where an end has it. `bytes` are those of each epoch. `None` where that
-/// is not certain.
+/// Begins of the epochs of both call streams of a direction, counted from an arbitrary byte, or
+/// from the first if an end has it. `bytes` are the bytes of each epoch. `None` if they are
+/// uncertain.
 fn placed(cells: &[Cell], bytes: [Vec<i64>; 2], found: [bool; 2]) -> Option<[Vec<u64>; 2]> {
     let mut places = Places::of(bytes, found);
     for cell in cells {
@@ -74,16 +74,16 @@ fn placed(cells: &[Cell], bytes: [Vec<i64>; 2], found: [bool; 2]) -> Option<[Vec
     places.finish()
 }
 
-/// Where epochs are, the sender's and the receiver's.
+/// Places of epochs, the sender's and the receiver's.
 struct Places {
     bytes: [Vec<i64>; 2],
     begins: [Vec<Option<i64>>; 2],
-    /// Where the last that has a place ends, of each side.
+    /// End of the last placed epoch, of each side.
     ends: [i64; 2],
 }
 
 impl Places {
-    /// Nothing has a place but what was seen from the first byte on.
+    /// Only epochs that were seen from the first byte on have a place.
     fn of(bytes: [Vec<i64>; 2], found: [bool; 2]) -> Places {
         let begins = [0, 1].map(|side: usize| vec![None; bytes[side].len()]);
         let mut this = Places { bytes, begins, ends: [-1; 2] };
@@ -91,7 +91,7 @@ impl Places {
         this
     }
 
-    /// Gives a place to an epoch, which is the last of its side.
+    /// Places an epoch, which is the last of its side.
     fn put_at(&mut self, side: usize, epoch: usize, begin: i64) {
         if let Some(place) = self.begins[side].get_mut(epoch) {
             *place = Some(begin);
@@ -99,13 +99,13 @@ impl Places {
         }
     }
 
-    /// A place behind all others, by a byte that nobody has: what belongs to nothing at the other
-    /// end must not meet anything there.
+    /// A place past all others, with a gap of one byte: an epoch without a counterpart must not be
+    /// adjacent to anything at the other end.
     fn free(&self) -> i64 {
         self.ends[0].max(self.ends[1]) + 1
     }
 
-    /// Gives places to those before `epoch` that have none, as nothing was found of them.
+    /// Places the epochs before `epoch` that have no place, because no look covered them.
     fn put_before(&mut self, side: usize, epoch: usize) {
         for before in 0..epoch.min(self.begins[side].len()) {
             if self.begins[side][before].is_none() {
@@ -115,8 +115,8 @@ impl Places {
         }
     }
 
-    /// Gives a place to two epochs, where the receiver's begins `apart` bytes later. `None` where
-    /// that contradicts what is known.
+    /// Places two epochs, of which the receiver's begins `apart` bytes later. `None` if that
+    /// contradicts known places.
     fn put(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
         (0..2).for_each(|side| self.put_before(side, epochs[side]));
         let known = [0, 1].map(|side| self.begins[side].get(epochs[side]).copied().flatten());
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::streams::counted_streams::CountedStreams;
 
-    /// The four ways of a connection.
+    /// The four call streams of a connection.
     struct Given([Vec<StreamTransfer>; 4]);
 
     impl CallStreams for Given {
@@ -203,9 +203,9 @@ mod tests {
     const US: i64 = 1_000;
     const APART: i64 = 10 * US;
 
-    /// A direction from one end to the other, of recordings (processes) of each. Times are in
+    /// One direction between two ends, with recordings (processes) of each. Times are in
     /// microseconds: `s 0 100..110 50` is a send in recording 0, `r` a receive, `l 0 100 7` a look
-    /// at a queue of 7 bytes. Receives and looks of a number behind a slash are of that thread.
+    /// at a queue of 7 bytes. The number after a slash is the thread of a receive or look.
     fn direction(text: &str) -> [Vec<StreamTransfer>; 2] {
         let mut ways: [Vec<StreamTransfer>; 2] = Default::default();
         for line in text.split(';') {
@@ -234,7 +234,7 @@ mod tests {
         ways
     }
 
-    /// Where in the stream the calls of both ends are, the first of all at 0: time and place.
+    /// Time and place in the stream of the calls of both ends; the first is at 0.
     fn placed_calls(text: &str, found: [bool; 2]) -> Option<[Vec<(i64, u64)>; 2]> {
         let [sends, receives] = direction(text);
         let ways = Given([sends, receives, Vec::new(), Vec::new()]);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_look_at_a_quiet_moment_tells_where_the_receiver_is() {
-        // 30 of 100 bytes lie in the queue, so the receiver had 20 before its recording.
+        // 30 of 100 bytes are in the queue, so the receiver had 20 before its recording.
         let text = "s 0 100..110 50; l 1 200 30; r 1 201..210 30; s 0 300..310 7; r 1 301..320 7;
                     s 0 900..910 1";
         let [sends, receives] = of_found(text).unwrap();
@@ -282,9 +282,9 @@ mod tests {
         let sends = "s 0 100..110 50; s 0 200..400 1000";
         let last = "r 1 301..410 500; s 0 900..910 1";
         assert_eq!(of_found(&format!("{sends}; l 1 300 400; {last}")), None);
-        // One more at a quiet moment.
+        // One more look at a quiet moment.
         assert!(of_found(&format!("{sends}; l 1 300 400; {last}; l 1 500 20")).is_some());
-        // Another thread may have received it, the one that looks has not.
+        // Another thread may have received it; the looking thread has not.
         let text = |thread| {
             format!(
                 "s 0 100..110 50; l 1 150 0; s 0 200..210 50; r 1/{thread} 140..320 50;
@@ -316,14 +316,14 @@ mod tests {
 
     #[test]
     fn a_second_recording_goes_on_where_a_look_tells() {
-        // The sender was not seen while 40 bytes went.
+        // The sender was not recorded while 40 bytes were sent.
         let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 1; r 1 305..315 1;
                     r 1 401..410 40; s 2 500..510 5; r 1 501..515 5; l 1 600 0;
                     s 2 700..710 3; r 1 601..720 3; s 2 900..910 1";
         let [sends, receives] = of_found(text).unwrap();
         assert_eq!(sends, [(100, 0), (300, 50), (500, 91), (700, 96), (900, 99)]);
         assert_eq!(receives, [(210, 0), (315, 50), (410, 51), (515, 91), (720, 96)]);
-        // Neither was seen in between: nobody knows how many bytes went, and none is matched.
+        // Neither was recorded in between: the number of bytes is unknown, and none is matched.
         let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 1; r 1 305..315 1;
                     l 3 500 10; r 3 501..510 10; s 2 520..530 5; l 3 600 5; r 3 601..610 5;
                     s 2 900..910 1";

@@ -1,6 +1,6 @@
-//! What parts two messages of one direction where the sides need not take turns.
+//! Boundary between two messages of one direction if the sides need not take turns.
 
 use crate::calls::FlowMessage;
 
-/// Whether the second of two parts is another message than the first.
+/// Whether the second of two fragments belongs to another message than the first.
 pub(crate) type IsBoundary = fn(&FlowMessage, &FlowMessage) -> bool;

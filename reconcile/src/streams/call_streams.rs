@@ -1,7 +1,7 @@
-//! The calls of connections by their ways: the sends and the receives of each direction, each in
-//! the order of time. Those of most connections are in memory, many connections at once; those of
-//! one with very many calls are sorted by themselves, beyond memory
-//! (`out_of_core::ExternalSorter`). Matching asks both for the same and cannot tell them apart.
+//! Call streams of connections: the sends and the receives of each direction, each sorted by time.
+//! Those of most connections are in memory, many connections together; those of a connection with
+//! very many calls are sorted separately, in files (`out_of_core::ExternalSorter`). Matching uses
+//! one interface for both.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,19 +17,19 @@ use crate::sentinels::NONE;
 use crate::streams::tally::CallTally;
 use crate::tuning::MAX_SORTED_CALLS;
 
-/// The four ways of one connection: of each direction first the sends, then the receives.
+/// The four call streams of one connection: of each direction first the sends, then the receives.
 pub(crate) trait CallStreams {
-    /// The calls of a way, in the order of time; equal times in the order of logs and records.
+    /// The calls of a stream, sorted by time; equal times in the order of logs and records.
     fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer>;
 
-    /// What there is on a way.
+    /// Summary of a call stream.
     fn tally(&self, way: usize) -> CallTally;
 
     /// Whether all calls could be read.
     fn check(&self) -> Result<(), PathError>;
 }
 
-/// Whose calls they are.
+/// Lookup of a call's connection.
 #[derive(Clone, Copy)]
 pub(crate) struct ConnectionLookup<'a> {
     pub(crate) connections: &'a SpillableVec<Connection>,
@@ -43,7 +43,7 @@ impl ConnectionLookup<'_> {
         self.connection_of.get(call.socket as usize >> 1).copied().unwrap_or(NONE)
     }
 
-    /// The way of a call of that connection.
+    /// The call stream of a call of that connection.
     fn stream_of_call(&self, connection: u32, call: &StreamCall) -> usize {
         let is_end = |connection: &Connection| connection.accepting == call.socket >> 1;
         let accepting = usize::from(self.connections.get(connection as usize).is_some_and(is_end));
@@ -55,16 +55,16 @@ impl ConnectionLookup<'_> {
 /// The calls of several connections, in memory.
 pub(crate) struct PartitionStreams {
     calls: Vec<StreamCall>,
-    /// By connection and way, where the calls end.
+    /// End of the calls by connection and call stream.
     ends: Vec<u32>,
 }
 
-/// One of them.
+/// The calls of one connection, in memory.
 pub(crate) struct InMemoryStreams<'a>([&'a [StreamCall]; 4]);
 
 impl PartitionStreams {
-    /// Puts the calls of the connections in `range` that belong together side by side, and into the
-    /// order of time; equal times stay as they are.
+    /// Groups the calls by the connections in `range`, and sorts them by time; equal times stay in
+    /// order.
     pub(crate) fn new(
         owners: ConnectionLookup,
         range: &Range<u32>,
@@ -94,7 +94,7 @@ impl PartitionStreams {
             }
             *place += 1;
         }
-        // Each place has moved to the end of its way.
+        // Each entry has advanced to the end of its call stream.
         let mut this = PartitionStreams { calls: sorted, ends: places };
         for way in 0..this.ends.len() {
             let range = this.call_range(way);
@@ -145,13 +145,13 @@ impl KeyedRecord for StreamCall {
     }
 }
 
-/// The calls of one connection with very many, on their way to be sorted.
+/// Sorter for the calls of one connection with very many.
 pub(crate) struct StreamSorter<'a> {
     sorters: [ExternalSorter<'a, StreamCall>; 4],
     tallies: [CallTally; 4],
 }
 
-/// The same, sorted.
+/// The sorted calls of one connection.
 pub(crate) struct SortedStreams<'a> {
     sorted: [SortedRuns<'a, StreamCall>; 4],
     tallies: [CallTally; 4],
@@ -159,7 +159,7 @@ pub(crate) struct SortedStreams<'a> {
 }
 
 impl<'a> StreamSorter<'a> {
-    /// Number of calls that may be in memory beside what `budget` allows.
+    /// At most `most` calls are in memory in addition to the `budget`.
     pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> StreamSorter<'a> {
         let sorter = |_| ExternalSorter::new(budget, directory, most.min(MAX_SORTED_CALLS) / 4);
         StreamSorter { sorters: [0, 1, 2, 3].map(sorter), tallies: [CallTally::default(); 4] }

@@ -1,12 +1,12 @@
 //! Connections that were open before they were recorded: the calls of each end begin somewhere in
-//! the stream, and the kernel's counts of bytes say where.
+//! the stream, and the kernel's counts of bytes give the position.
 //!
-//! What both ends missed is left out, so that the bytes of both are counted from a common place.
-//! What one of them missed stands among its calls as bytes without a call.
+//! Bytes that both ends missed are left out, so that the bytes of both are counted from a common
+//! origin. Bytes that one end missed appear among its calls as bytes without a call.
 //!
-//! The counts are believed as long as nothing speaks against them: a later count agrees with the
-//! calls before it, and at no time has one end received more than the other had sent. Otherwise
-//! nobody knows which calls belong together.
+//! The counts are trusted unless something contradicts them: a later count must agree with the
+//! calls before it, and at no time may one end have received more than the other had sent.
+//! Otherwise it is unknown which calls belong together.
 
 use message_trace::PathError;
 
@@ -15,18 +15,18 @@ use crate::connections::causality_check::is_causally_possible;
 use crate::streams::call_streams::CallStreams;
 use crate::streams::tally::CallTally;
 
-/// The calls of a connection, counted from places of the streams that both ends have in common.
+/// The calls of a connection, counted from origins in the streams that both ends share.
 pub(crate) struct CountedStreams<'a, W> {
     streams: &'a W,
-    /// Where in each direction that place is.
+    /// Position of the origin in each direction.
     origins: [u64; 2],
-    /// Whether both ends were recorded: with one alone nothing has to be counted.
+    /// Whether both ends were recorded: with a single end nothing has to be counted.
     both: bool,
 }
 
 impl<'a, W: CallStreams> CountedStreams<'a, W> {
-    /// The calls of `ways`, of `both` ends or of one. The ends have read their common clock at most
-    /// `apart` nanoseconds apart, where they have one. `None` where it is not certain which calls
+    /// Aligns the calls of `ways`, of `both` ends or of one. The ends have read their common clock
+    /// at most `apart` nanoseconds apart, if they have one. `None` if it is uncertain which calls
     /// of the two ends belong together.
     pub(crate) fn align_counts(
         ways: &'a W,
@@ -51,8 +51,7 @@ impl<'a, W: CallStreams> CountedStreams<'a, W> {
         let is_possible = apart.is_none_or(|apart| {
             (0..2).all(|direction| {
                 let [sends, receives] = [2 * direction, 2 * direction + 1];
-                // What was sent after the last known send is not known: its recording may have
-                // ended.
+                // Sends after the last known one are unknown: its recording may have ended.
                 let last = this.calls(sends).last().map_or(i64::MIN, |send| send.time);
                 let known = |receive: &StreamTransfer| receive.time.saturating_add(apart) < last;
                 is_causally_possible(
@@ -66,17 +65,17 @@ impl<'a, W: CallStreams> CountedStreams<'a, W> {
     }
 }
 
-/// Where in its direction a way begins, in bytes.
+/// Position at which a call stream begins in its direction, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamStart {
     /// There are no calls.
     Nowhere,
     At(u64),
-    /// The kernel did not tell, or its counts do not fit the calls.
+    /// The kernel did not report it, or its counts do not fit the calls.
     Uncertain,
 }
 
-/// Where a way begins, with `calls` and counts in the order of time.
+/// The start of a call stream with `calls` and counts sorted by time.
 fn find_stream_start(calls: impl Iterator<Item = StreamTransfer>) -> StreamStart {
     let (mut begin, mut end, mut latest, mut moved) = (None, 0u64, 0, false);
     let mut calls = calls.peekable();
@@ -91,8 +90,8 @@ fn find_stream_start(calls: impl Iterator<Item = StreamTransfer>) -> StreamStart
         if call.bytes == StreamTransfer::UNKNOWN {
             return StreamStart::Uncertain;
         }
-        // Of a call that was under way in another thread, the kernel may have counted less than it
-        // was told to send, or bytes that were not received yet.
+        // For a call in progress in another thread, the kernel may have counted less than its send
+        // was given, or bytes that were not received yet.
         let under_way = calls.peek().map_or(0, |next| if next.is_count() { 0 } else { next.bytes });
         let range = end.saturating_sub(latest)..=end.saturating_add(under_way);
         let is_near = range.contains(&call.bytes);
@@ -108,7 +107,7 @@ fn find_stream_start(calls: impl Iterator<Item = StreamTransfer>) -> StreamStart
 
 impl<W: CallStreams> CallStreams for CountedStreams<'_, W> {
     fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
-        // Bytes that were sent without being seen may have gone at any time since the call before.
+        // Unrecorded sends may have happened at any time since the previous call.
         let is_send = way.is_multiple_of(2);
         let (mut end, mut is_first, mut latest) = (self.origins[way / 2], true, i64::MIN);
         self.streams.calls(way).filter_map(move |call| {
@@ -140,7 +139,7 @@ impl<W: CallStreams> CallStreams for CountedStreams<'_, W> {
 mod tests {
     use super::*;
 
-    /// The four ways of a connection.
+    /// The four call streams of a connection.
     struct Given([Vec<StreamTransfer>; 4]);
 
     impl CallStreams for Given {
@@ -171,11 +170,11 @@ mod tests {
         StreamTransfer { begins: false, ..count(time, before) }
     }
 
-    /// Times and bytes of calls, in their order; of bytes without a call the bytes alone.
+    /// Times and bytes of calls, in their order; bytes without a call have no time.
     type TimesAndBytes = Vec<(Option<i64>, u64)>;
 
-    /// The sends and receives of one direction, which go to the accepting end. `None` where it is
-    /// not certain.
+    /// Places the sends and receives of one direction, towards the accepting end. `None` if it is
+    /// uncertain.
     fn placed(sends: &[StreamTransfer], receives: &[StreamTransfer]) -> Option<[TimesAndBytes; 2]> {
         let ways = Given([sends.to_vec(), receives.to_vec(), Vec::new(), Vec::new()]);
         let counted = CountedStreams::align_counts(&ways, true, Some(0))?;

@@ -1,19 +1,19 @@
-//! Epochs of a unix stream's end: the times from which on the calls of another recording of it are
-//! known. What went before and in between nobody has seen.
+//! Epochs of a unix stream's end: periods, each of which begins with a further recording of the end
+//! and in which its calls are known. Calls before and in between are unknown.
 
 use rustc_hash::FxHashMap;
 
 use crate::calls::StreamTransfer;
 use crate::tuning::MAX_EPOCHS;
 
-/// A time from which on the calls of one direction are known, until the next begins.
+/// Period in which the calls of one direction are known, until the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch {
-    /// When it begins; `i64::MIN` where calls are known from the stream's first byte on.
+    /// Its beginning; `i64::MIN` if calls are known from the stream's first byte on.
     pub(crate) begin: i64,
-    /// Until when calls are known for certain: when the latest of them began or, of a receive,
-    /// ended. One that was under way as the recording ended may have moved bytes out of sight, but
-    /// not before that.
+    /// Time until which calls are certainly known: when the latest of them began or, of a receive,
+    /// ended. A call in progress at the end of the recording may have moved bytes unseen, but not
+    /// before that.
     pub(crate) until: i64,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Epochs {
     pub(crate) is_found: bool,
 }
 
-/// What is known of a process at the end.
+/// Times of a process at the end.
 #[derive(Clone, Copy)]
 struct Member {
     /// Its first send, and the first time from which on all of its receives are known.
@@ -34,8 +34,8 @@ struct Member {
 }
 
 impl Epochs {
-    /// The epochs of the end that makes these calls, which may have been `found` in use. `None`
-    /// where logs have forgotten calls, or there are very many epochs.
+    /// The epochs of the end that made these calls, which may have been `found` in use. `None` if
+    /// records of calls were overwritten, or there are very many epochs.
     pub(crate) fn of(
         sends: impl Iterator<Item = StreamTransfer>,
         receives: impl Iterator<Item = StreamTransfer>,
@@ -49,7 +49,7 @@ impl Epochs {
             }
             let nothing = Member { first: [i64::MAX; 2], last: [i64::MIN; 2] };
             let member = members.entry(call.process_of_mark()).or_insert(nothing);
-            // The other end of a call is reckoned, and may be off.
+            // The other end of a call is computed, and may be inexact.
             if call.is_edge() {
                 continue;
             }

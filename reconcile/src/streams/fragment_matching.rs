@@ -1,43 +1,44 @@
-//! One direction of one stream: which receive calls got the bytes of each send call.
+//! Fragment matching in one direction of a stream: which receive calls got the bytes of each send
+//! call.
 //!
-//! A stream keeps no borders between messages, but it keeps every byte in order: the byte that was
-//! the n-th to be sent is the n-th to be received. So a send's message was received by the calls
-//! that got its first and its last byte, however the bytes were cut up on the way. This is a pure
-//! function of the two sides' calls in order: the step by key of reconciliation for streams.
+//! A stream has no boundaries between messages, but it keeps every byte in order: the n-th byte
+//! sent is the n-th byte received. So a send's message was received by the calls that got its first
+//! and its last byte, however the bytes were cut on the way. This is a pure function of the two
+//! sides' calls in order: the step by key of reconciliation for streams.
 //!
-//! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them
-//! are in their place.
+//! Bytes whose records were overwritten have entries among the calls, so that the bytes after them
+//! keep their positions.
 //!
-//! Where the receiver's log tells that an operation begins within what one call sent, that is two
-//! messages, as it is where the sender's log tells it.
+//! If the receiver's log has an operation that begins within the bytes of one send, these are two
+//! messages, as they are if the sender's log has it.
 
 use crate::calls::{CallSpan, FlowMessage, StreamTransfer};
 
-/// The messages of one direction, one after the other. One call of each side is in memory, however
-/// many there are. First come those that were sent, in order, with those that nobody was seen to
-/// send where they belong.
+/// Iterator over the messages of one direction. One call of each side is in memory, whatever their
+/// number. Messages that were sent come in order, with those without a recorded send at their
+/// positions.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamFragments<S, R> {
     sends: S,
     receives: R,
     /// Whether it is known which calls belong together; if not, each is a message of its own.
     placed: bool,
-    /// The receive that is being matched, and how many of its bytes are left.
+    /// The receive that is being matched, and the number of its remaining bytes.
     receive: Option<StreamTransfer>,
     left: u64,
-    /// What is left of a send that an operation divides.
+    /// Remainder of a send that an operation divides.
     rest: Option<StreamTransfer>,
-    /// Bytes of forgotten sends that are left.
+    /// Remaining bytes of sends with overwritten records.
     hidden: u64,
     /// Bytes of the messages so far that were never received.
     pub unread: u64,
-    /// Bytes of the messages so far that were not seen being sent.
+    /// Bytes of the messages so far without a recorded send.
     pub unsent: u64,
 }
 
 impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> StreamFragments<S, R> {
-    /// Matches `sends` with `receives`, each in order, where it is known where in the stream the
-    /// calls of both are (`placed`).
+    /// Matches `sends` with `receives`, each in order, if the positions of both in the stream are
+    /// known (`placed`).
     pub(crate) fn new(sends: S, receives: R, placed: bool) -> StreamFragments<S, R> {
         StreamFragments {
             sends,
@@ -52,7 +53,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Str
         }
     }
 
-    /// The receive of the next bytes, and whether its first is among them.
+    /// The receive of the next bytes, and whether its first byte is among them.
     fn next_receive(&mut self) -> Option<(StreamTransfer, bool)> {
         if self.left == 0 {
             self.receive = self.receives.find(|receive| receive.bytes > 0);
@@ -61,14 +62,14 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Str
         self.receive.map(|receive| (receive, receive.bytes == self.left))
     }
 
-    /// Takes up to `most` bytes of that receive, and returns how many.
+    /// Takes up to `most` bytes of that receive, and returns their number.
     fn take_bytes(&mut self, most: u64) -> u64 {
         let taken = most.min(self.left);
         self.left -= taken;
         taken
     }
 
-    /// The message of a send, or of what is left of it.
+    /// The message of a send, or of its remainder.
     fn sent_message(&mut self, send: &StreamTransfer) -> FlowMessage {
         let mut wanted = send.bytes;
         let mut received: Option<CallSpan> = None;
@@ -100,7 +101,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Str
         self.unread += wanted - rest + forgotten;
         FlowMessage {
             sent: Some(CallSpan::from_call(send.time, send.process, send.tid)),
-            // Of a part alone nobody knows when the rest was received.
+            // With a part of the bytes alone, the time when the rest was received is unknown.
             received: received.filter(|_| forgotten == 0),
             bytes: send.bytes - rest,
             parts: 1,
@@ -129,7 +130,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Ite
                         self.hidden = if self.placed { send.bytes } else { 0 };
                         continue;
                     }
-                    // What is left was received and not sent.
+                    // The remaining bytes were received and not sent.
                     None => most = u64::MAX,
                 }
             }
@@ -165,17 +166,16 @@ mod tests {
     use crate::streams::tally::CallTally;
     use proptest::prelude::*;
 
-    /// The messages of one direction, and the bytes that only one side saw.
+    /// Messages of one direction, and the bytes that only one side saw.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     struct Matched {
-        /// One message for each send, in order, and one for each receive whose bytes nobody was
-        /// seen to send, where those belong.
+        /// One message for each send, in order, and one for each receive without a recorded send,
+        /// at its position.
         pub parts: Vec<FlowMessage>,
         /// Bytes sent that were never received: the receiver closed early, or its end of the trace
         /// is missing.
         pub unread: u64,
-        /// Bytes received beyond what was seen being sent: the sender's calls were not all
-        /// captured.
+        /// Bytes received beyond the recorded sends: the sender's calls were not all captured.
         pub unsent: u64,
     }
 
@@ -306,9 +306,9 @@ mod tests {
     }
 
     proptest! {
-        /// However a stream is cut into writes and reads, each message's times are those of the
-        /// reads that a simulation byte by byte says got its first and last byte, and no byte is
-        /// lost or made up.
+        /// However a stream is cut into writes and reads, each message has the times of the reads
+        /// that got its first and last byte in a byte-by-byte simulation, and no byte is lost or
+        /// added.
         #[test]
         fn any_cut_into_writes_and_reads_matches(
             total in 0u64..400,

@@ -1,10 +1,10 @@
-//! The parts of both directions of a connection in the order in which one end saw them.
+//! Fragments of both directions of a connection in the order in which one end saw them.
 
 use std::iter::Peekable;
 
 use crate::calls::FlowMessage;
 
-/// The parts of both directions in the order of time, with their directions.
+/// The fragments of both directions sorted by time, with their directions.
 pub(crate) struct OrderedFragments<A: Iterator<Item = FlowMessage>, B: Iterator<Item = FlowMessage>>
 {
     there: Peekable<A>,
@@ -13,14 +13,15 @@ pub(crate) struct OrderedFragments<A: Iterator<Item = FlowMessage>, B: Iterator<
 }
 
 impl<A: Iterator<Item = FlowMessage>, B: Iterator<Item = FlowMessage>> OrderedFragments<A, B> {
-    /// The parts there and back as the end number `end` sees them: the one that connected (0) or
-    /// accepted (1). What it did not see is passed over.
+    /// The fragments there and back in the view of end number `end`: the connecting (0) or the
+    /// accepting one (1). Fragments that it did not see are skipped.
     pub(crate) fn new(there: A, back: B, end: usize) -> OrderedFragments<A, B> {
         OrderedFragments { there: there.peekable(), back: back.peekable(), end }
     }
 }
 
-/// When the end number `end` saw a part of that direction: when it began to send it, or had all.
+/// Time when end number `end` saw a fragment of that direction: when it began to send it, or had
+/// all of it.
 fn time_at_end(direction: usize, part: &FlowMessage, end: usize) -> Option<i64> {
     match direction == end {
         true => part.sent.map(|seen| seen.first),
@@ -28,7 +29,7 @@ fn time_at_end(direction: usize, part: &FlowMessage, end: usize) -> Option<i64> 
     }
 }
 
-/// The time of the next part that was seen.
+/// The time of the next fragment that was seen.
 fn next_time(
     parts: &mut Peekable<impl Iterator<Item = FlowMessage>>,
     direction: usize,

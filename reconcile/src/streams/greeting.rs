@@ -1,5 +1,5 @@
-//! Connections on which the accepting side speaks first: its greeting answers nothing that was
-//! sent. What it comes from is the making of the connection, which is therefore a message of its
+//! Server greetings on connections whose accepting side speaks first: a greeting answers nothing
+//! that was sent. Its cause is the setup of the connection, which is therefore a message of its
 //! own, without any bytes.
 
 use socket_log::encode::FlowRole;
@@ -8,19 +8,19 @@ use crate::calls::{CallSpan, FlowMessage, StreamTransfer};
 use crate::sockets::socket::KernelSocket;
 use crate::streams::call_streams::CallStreams;
 
-/// The first calls that moved what the accepting side says, where nobody spoke before.
+/// The first calls that moved the accepting side's greeting, before anything else was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServerGreeting {
-    /// The send, at the end that accepted; `None`: not seen.
+    /// The send, at the accepting end; `None` if not seen.
     sent: Option<StreamTransfer>,
-    /// The receive, at the end that connected; `None`: not seen.
+    /// The receive, at the connecting end; `None` if not seen.
     received: Option<StreamTransfer>,
 }
 
 impl ServerGreeting {
-    /// The greeting of a connection; `None`: the connecting side spoke first, or it is not known
-    /// who did. Each end is asked in its own order of events, and one that saw a greeting is
-    /// enough: a side that greets need not wait for the other.
+    /// Finds the greeting of a connection; `None` if the connecting side spoke first, or the first
+    /// speaker is unknown. Each end is examined in its own order of events, and one that saw a
+    /// greeting is enough: a side that greets need not wait for the other.
     pub(crate) fn find_greeting(ways: &impl CallStreams) -> Option<ServerGreeting> {
         let firsts = [0, 1, 2, 3].map(|way| ways.calls(way).next());
         if firsts.iter().flatten().any(StreamTransfer::is_forgotten) {
@@ -34,9 +34,9 @@ impl ServerGreeting {
             .then_some(ServerGreeting { sent, received })
     }
 
-    /// The making of the connection between these ends, from the call to `connect` to the return of
-    /// `accept`; `None` where neither was seen. Its ends are who connected and who greets: a master
-    /// may have accepted for another process.
+    /// The setup of the connection between these ends, from the call to `connect` to the return of
+    /// `accept`; `None` if neither was seen. Its ends are the connecting process and the greeting
+    /// one: a master may have accepted for another process.
     pub(crate) fn setup_message(
         &self,
         connecting: Option<&KernelSocket>,
@@ -54,8 +54,8 @@ impl ServerGreeting {
             }
         });
         let sent = connecting.map(|socket| {
-            // Of a log that does not say when `connect` was called, only the latest possible time
-            // may be known.
+            // If a log does not have the time of the call to `connect`, only its latest possible
+            // value may be known.
             let one_clock = accepting.filter(|other| socket.clock_apart(other).is_some());
             let latest = [
                 one_clock.and(received).map(|seen| seen.first),

@@ -1,14 +1,15 @@
-//! How long a connection's messages pause within, learned from the connection.
+//! Inner gap: the longest pause within a connection's messages, learned from the connection.
 //!
 //! Two parts that one side sends without a turn of the other may be one message with a pause in it,
-//! or the end of one call and the beginning of the next: where both sides ask on one connection, an
-//! answer is followed by a request of the same side. A fixed time cannot tell them apart. The calls
-//! can: between two such borders there are as many messages one way as the other, however many
-//! calls there are. Pieces of one message break that. So the shortest time is taken for which,
-//! between longer pauses, the sides are even nearly everywhere.
+//! or the end of one call and the beginning of the next: if both sides send requests on one
+//! connection, an answer is followed by a request of the same side. A fixed time cannot distinguish
+//! them. The calls can: between two pauses that separate calls there are as many messages in one
+//! direction as in the other, however many calls there are. Pieces of one message break that. So
+//! the result is the shortest limit for which the sides are even nearly everywhere between longer
+//! pauses.
 //!
 //! Heads and bodies that come apart in both directions look like calls of alternating sides. There
-//! each border has one call before the next, so several must have more.
+//! each stretch between pauses has a single call, so several stretches must have more.
 
 use crate::calls::FlowMessage;
 use crate::streams::fragment_order::OrderedFragments;
@@ -16,9 +17,9 @@ use crate::tuning::{
     BORDERS_A_LONG_STRETCH, BORDERS_AN_UNEVEN_STRETCH, INNER_GAPS_NS, MIN_INNER_BORDERS,
 };
 
-/// Maximum pause within the messages of a connection with these parts, there and back, in
-/// nanoseconds, as the end number `end` sees them: the one that connected (0) or accepted (1).
-/// `most` where the connection does not tell.
+/// Maximum pause within the messages of a connection with these fragments, there and back, in
+/// nanoseconds, in the view of end number `end`: the connecting (0) or the accepting one (1).
+/// `most` if the connection does not determine it.
 pub(crate) fn learn_inner_gap(
     there: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = FlowMessage>,
@@ -40,7 +41,7 @@ pub(crate) fn learn_inner_gap(
     learned.map_or(most, |stretches| stretches.gap)
 }
 
-/// Time between two parts where they were sent; where that was not seen, where they were received.
+/// Time between two fragments at the sender; if that was not seen, at the receiver.
 fn pause_between(last: &FlowMessage, next: &FlowMessage) -> i64 {
     let between = |[last, next]: [Option<crate::calls::CallSpan>; 2]| {
         Some(next?.first.saturating_sub(last?.last))
@@ -50,13 +51,13 @@ fn pause_between(last: &FlowMessage, next: &FlowMessage) -> i64 {
         .unwrap_or(i64::MAX)
 }
 
-/// The stretches between pauses that are longer than a time.
+/// Bursts: the stretches between pauses that are longer than a limit.
 #[derive(Clone, Copy, Debug)]
 struct FragmentBursts {
     gap: i64,
-    /// Messages of the present one, there and back.
+    /// Messages of the current burst, there and back.
     messages: [u64; 2],
-    /// How many there were, how many of them even, and how many with several calls.
+    /// Number of bursts, of even ones, and of those with several calls.
     all: u64,
     even: u64,
     long: u64,
@@ -67,8 +68,8 @@ impl FragmentBursts {
         FragmentBursts { gap, messages: [0; 2], all: 0, even: 0, long: 0 }
     }
 
-    /// Adds a part, behind a `pause` unless the other side had its turn. A pause longer than `most`
-    /// parts messages anyway, and shows nothing.
+    /// Adds a fragment after a `pause`, unless the other side had its turn. A pause longer than
+    /// `most` separates messages anyway, and is no evidence.
     fn add(&mut self, direction: usize, pause: Option<i64>, most: i64) {
         match pause {
             Some(pause) if pause <= self.gap => return,
@@ -86,7 +87,7 @@ impl FragmentBursts {
         self.long += u64::from(there == back && there > 1);
     }
 
-    /// Whether what is between the pauses are calls.
+    /// Whether the bursts are calls.
     fn are_calls(&self) -> bool {
         self.all >= MIN_INNER_BORDERS
             && (self.all - self.even) * BORDERS_AN_UNEVEN_STRETCH <= self.all
@@ -101,8 +102,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// What is learned of parts that are sent one after the other, `>` there and `<` back; a digit
-    /// is a pause of as many tens of milliseconds, and without one it is a tenth of one.
+    /// The gap learned from fragments in sequence, `>` there and `<` back; a digit is a pause of as
+    /// many tens of milliseconds, and the default is a tenth of a millisecond.
     fn learned(talk: &str) -> i64 {
         let (mut at, mut sides) = (0, [Vec::new(), Vec::new()]);
         for letter in talk.chars() {
@@ -133,7 +134,7 @@ mod tests {
     fn peers_that_both_ask_pause_between_calls_only() {
         let calls = "><5><3<>4<>6><2<>5><7><4><5<>3<>3><6<>4<>5".repeat(6);
         assert_eq!(learned(&calls), INNER_GAPS_NS[0]);
-        // Several at a time, and a head in front of each body.
+        // Several at a time, and a head before each body.
         assert_eq!(learned(&">><<5>><<3<<<>>>4<>6><2<>5".repeat(9)), INNER_GAPS_NS[0].max(MS / 4));
     }
 
@@ -142,7 +143,7 @@ mod tests {
         for talk in ["><4<4<6<3", "><<4<<5<", ">5>5><5<5<6", "><5<5"] {
             assert_eq!(learned(&talk.repeat(20)), 100 * MS, "{talk}");
         }
-        // Both sides in two pieces each: calls of alternating sides look the same.
+        // Both sides in two pieces each look like calls of alternating sides.
         assert_eq!(learned(&">5><5<5".repeat(40)), 100 * MS);
         assert_eq!(learned(&">5".repeat(99)), 100 * MS, "nobody answers");
         assert_eq!(learned("><5><3<>4<>6"), 100 * MS, "too few to tell");

@@ -1,5 +1,5 @@
-//! Looks at the queue of a unix stream: what each tells of how far apart in the stream the calls of
-//! the two ends begin.
+//! Looks at the queue of a unix stream: each limits how far apart in the stream the calls of the
+//! two ends begin.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -10,72 +10,71 @@ use super::epochs::Epoch;
 use crate::calls::StreamTransfer;
 use crate::tuning::LONGEST_LOOK_NS;
 
-/// What is known while one epoch of the sender and one of the receiver last.
+/// Facts about the time shared by one epoch of the sender and one of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
-    /// The epochs of sender and receiver, by their places.
+    /// The epochs of sender and receiver, by their indices.
     pub(crate) epochs: [usize; 2],
-    /// How many bytes later in the stream than the sender's epoch the receiver's begins: least and
-    /// most.
+    /// Minimum and maximum number of bytes by which the receiver's epoch begins later in the stream
+    /// than the sender's.
     range: [i64; 2],
-    /// Whether bytes were sent meanwhile, and received.
+    /// Whether bytes were sent and received meanwhile.
     pub(crate) moved: [bool; 2],
 }
 
 impl Cell {
-    /// How many bytes later in the stream the receiver's epoch begins; `None` where that is not
-    /// certain.
+    /// Number of bytes by which the receiver's epoch begins later in the stream; `None` if
+    /// uncertain.
     pub(crate) fn apart(&self) -> Option<i64> {
         let [least, most] = self.range;
         (least == most).then_some(least)
     }
 
-    /// Whether what is known contradicts itself.
+    /// Whether the limits contradict each other.
     pub(crate) fn is_impossible(&self) -> bool {
         self.range[0] > self.range[1]
     }
 }
 
-/// What was seen of one direction.
+/// Observations of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// In the order of time.
+    /// Cells in the order of time.
     pub(crate) cells: Vec<Cell>,
     /// Bytes of each epoch, of sender and receiver.
     pub(crate) bytes: [Vec<i64>; 2],
 }
 
-/// A moment whose calls of the sender are not known yet, as clocks are read apart.
+/// A moment for which the sender's calls are not complete yet, as clocks are read apart.
 struct Moment {
     due: i64,
     epochs: [usize; 2],
-    /// Bytes received and in the queue at that time, from the receiver's epoch on.
+    /// Bytes received and in the queue at that time, counted from the receiver's epoch on.
     arrived: i64,
-    /// Minimum number of bytes after which begins the receiver's epoch; `i64::MIN` where that is
-    /// not told.
+    /// Minimum number of bytes before the receiver's epoch; `i64::MIN` if unknown.
     least: i64,
 }
 
-/// Both ways, being gone through.
+/// One pass over both call streams.
 struct Pass<'a> {
     epochs: [&'a [Epoch]; 2],
-    /// Number of the epochs that have begun.
+    /// Number of epochs that have begun.
     begun: [usize; 2],
-    /// Bytes of calls before the present epochs, and of all.
+    /// Bytes of calls before the current epochs, and of all calls.
     before: [i64; 2],
     total: [i64; 2],
-    /// Bytes of sends that have ended for certain.
+    /// Bytes of sends that have certainly ended.
     ended: i64,
-    /// Bytes of receives that may be under way, by process and thread. Those of one thread may
-    /// seem to overlap, as nobody knows exactly how long each took.
+    /// Bytes of receives that may be in progress, by process and thread. Those of one thread may
+    /// seem to overlap, because their durations are not exact.
     open: FxHashMap<(u32, i32), i64>,
     moments: VecDeque<Moment>,
     delay: i64,
     seen: Seen,
 }
 
-/// What is seen of a direction with these calls and epochs, sender's first. The ends have read
-/// their common clock at most `apart` nanoseconds apart.
+/// The observations of a direction with these calls and epochs, the sender's first. The ends have
+/// read their common clock at most `apart` nanoseconds apart.
 pub(crate) fn seen(
     sends: impl Iterator<Item = StreamTransfer>,
     receives: impl Iterator<Item = StreamTransfer>,
@@ -109,7 +108,7 @@ pub(crate) fn seen(
     }
     pass.until(i64::MAX);
     for side in 0..2 {
-        // Those that have begun have all their bytes but the last.
+        // Epochs that have begun have all their bytes except the last.
         pass.end_epoch(side);
         pass.seen.bytes[side].resize(pass.epochs[side].len(), 0);
     }
@@ -117,7 +116,7 @@ pub(crate) fn seen(
 }
 
 impl Pass<'_> {
-    /// It is now that time.
+    /// Advances to that time.
     fn until(&mut self, time: i64) {
         while self.moments.front().is_some_and(|moment| moment.due < time) {
             let Some(moment) = self.moments.pop_front() else { break };
@@ -134,14 +133,14 @@ impl Pass<'_> {
         }
     }
 
-    /// Notes the bytes of the present epoch.
+    /// Records the bytes of the current epoch.
     fn end_epoch(&mut self, side: usize) {
         if self.begun[side] > 0 {
             self.seen.bytes[side].push(self.total[side] - self.before[side]);
         }
     }
 
-    /// The present epochs, where both sides have one.
+    /// The current epochs, if both sides have one.
     fn present(&self) -> Option<[usize; 2]> {
         let [sender, receiver] = self.begun;
         Some([sender.checked_sub(1)?, receiver.checked_sub(1)?])
@@ -195,12 +194,12 @@ impl Pass<'_> {
         }
     }
 
-    /// Notes a moment at which at least that number of bytes were in the queue. Where they were as
-    /// many as that, receives of `under_way` bytes may have taken more.
+    /// Records a moment at which at least that number of bytes were in the queue. If the number is
+    /// exact, receives of `under_way` bytes may have taken more.
     fn note(&mut self, time: i64, queued: i64, under_way: Option<i64>) {
         let Some(epochs) = self.present() else { return };
         let due = time.saturating_add(self.delay);
-        // What is sent once the sender's recording has ended is not known.
+        // Sends after the end of the sender's recording are unknown.
         if self.epochs[0].get(epochs[0]).is_none_or(|epoch| epoch.until < due) {
             return;
         }
@@ -210,7 +209,7 @@ impl Pass<'_> {
         self.moments.push_back(Moment { due, epochs, arrived, least });
     }
 
-    /// What a moment tells, now that all is known that was sent before it.
+    /// Evaluates a moment, after all earlier sends are known.
     fn settle(&mut self, moment: &Moment) {
         if self.present() != Some(moment.epochs) {
             return;

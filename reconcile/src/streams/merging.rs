@@ -1,16 +1,17 @@
-//! Fat messages: adjacent messages of one flow and direction, taken as one (WAP5 section 2.3).
+//! Merging of adjacent messages of one flow and direction into one (fat messages, WAP5 section
+//! 2.3).
 //!
 //! An application's message is often several calls: a header and a body, a body in buffers. They
-//! belong together as long as the other side has not had its turn, so the border is a message of
-//! the other direction in between. Each end is asked in its own order of events, by its own clock,
-//! so that no difference between clocks matters; a turn seen at either end is one. A pause is a
-//! border, too, where it is longer than those within the connection's messages
+//! belong together as long as the other side has not had its turn, so a message of the other
+//! direction in between is a boundary. Each end is examined in its own order of events, by its own
+//! clock, so that no difference between clocks matters; a turn seen at either end counts. A pause
+//! is also a boundary if it is longer than those within the connection's messages
 //! ([`super::inner_gap`]).
 //!
-//! Where logs tell which operations begin where, nothing has to be guessed: what begins one begins
-//! a message, and what follows until the next one begins is of that message, however long it takes
-//! and whatever the other side sends meanwhile. Behind the last one the protocol may have been
-//! another (a WebSocket after its upgrade), so there a turn is a border again.
+//! If logs record where operations begin, nothing has to be guessed: the start of an operation
+//! begins a message, and everything up to the next start belongs to that message, however long it
+//! takes and whatever the other side sends meanwhile. After the last operation the protocol may
+//! have been another (a WebSocket after its upgrade), so there a turn is a boundary again.
 
 use std::iter::Peekable;
 
@@ -20,24 +21,24 @@ use crate::streams::multiplexed::usual_sizes::UsualSizes;
 use crate::streams::streaming::ExchangeInterior;
 use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 
-/// How long a message may pause within.
+/// Limits of pauses within a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PauseLimits {
     /// Maximum time between its parts, in nanoseconds.
     pub(crate) usual: i64,
-    /// The same behind a large part that answers something, where neither side did anything else
-    /// meanwhile: its sender makes the rest.
+    /// The same after a large part of an answer, if neither side did anything else meanwhile: its
+    /// sender is producing the rest.
     pub(crate) stalled: i64,
 }
 
-/// Merges messages of one direction, in order, where at most the time of `pauses` lies between them
-/// at the sender (at the receiver, where the sender was not traced) and the other direction had no
-/// turn: none of its receives at the sender, whose times are `at_sender`, and none of its sends at
-/// the receiver, whose times are `at_receiver`. All are in order and gone through once, so that no
-/// more of them need be in memory than one. Where the sides need not take turns, `border` says
-/// whether a part is another message than the one before it. What is `inside` an exchange of bodies
-/// has no border at all. With `one_clock` the times of both ends can be compared. In `operations`
-/// of the parts an operation begins.
+/// Merges messages of one direction, in order, with pauses of at most `pauses` at the sender (at
+/// the receiver, if the sender was not traced) and without a turn of the other direction between
+/// them: none of its receives at the sender, with the times `at_sender`, and none of its sends at
+/// the receiver, with the times `at_receiver`. All are in order and read once, so that only one of
+/// each need be in memory. If the sides need not take turns, `border` decides whether a fragment
+/// belongs to another message than the previous one. The `inside` of an exchange of bodies has no
+/// boundary at all. With `one_clock` the times of both ends are comparable. `operations` is the
+/// number of fragments with which an operation begins.
 pub(crate) fn merge_messages<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
@@ -71,9 +72,9 @@ where
 #[derive(Debug)]
 pub(crate) struct MessageMerger<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     fragments: P,
-    /// The first part of the next message.
+    /// The first fragment of the next message.
     next: Option<FlowMessage>,
-    /// The latest part of the message.
+    /// The latest fragment of the message.
     latest: Option<FlowMessage>,
     at_sender: OppositeTurns<S>,
     at_receiver: OppositeTurns<R>,
@@ -81,9 +82,9 @@ pub(crate) struct MessageMerger<'a, P, S: Iterator<Item = i64>, R: Iterator<Item
     boundary: Option<BoundaryRule<'a>>,
     inside: ExchangeInterior<'a>,
     one_clock: bool,
-    /// Number of operations that are still to begin.
+    /// Number of operations that have yet to begin.
     operations: u64,
-    /// How many bytes the parts so far have.
+    /// Number of bytes in the fragments so far.
     place: u64,
 }
 
@@ -113,11 +114,11 @@ where
     }
 }
 
-/// When the other direction had its turn, in the order of one end.
+/// Times of the other direction's turns, in the order of one end.
 #[derive(Debug)]
 struct OppositeTurns<I: Iterator<Item = i64>> {
     next: Peekable<I>,
-    /// The latest before the calls that were asked about last.
+    /// The latest turn before the calls of the last query.
     before: Option<i64>,
 }
 
@@ -126,7 +127,7 @@ impl<I: Iterator<Item = i64>> OppositeTurns<I> {
         OppositeTurns { next: turns.peekable(), before: None }
     }
 
-    /// Whether there was one, where nobody will ask for what was before `from` again.
+    /// Whether there was a turn. Later queries must not be about times before `from`.
     fn has_turn_between(&mut self, from: i64, to: i64) -> bool {
         while let Some(turn) = self.next.next_if(|turn| *turn < from) {
             self.before = Some(turn);
@@ -136,7 +137,7 @@ impl<I: Iterator<Item = i64>> OppositeTurns<I> {
 }
 
 impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S, R> {
-    /// Whether the next part is of the same message.
+    /// Whether the next fragment belongs to the same message.
     fn belongs_to_message(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         match (last.begins_operation(), next.begins_operation()) {
             (_, true) => false,
@@ -145,8 +146,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
         }
     }
 
-    /// Whether the next part, which begins no operation, is of the operation of the message before
-    /// it.
+    /// Whether the next fragment, which begins no operation, belongs to the operation of the
+    /// message before it.
     fn is_of_operation(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         let mut is_turn = false;
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
@@ -169,7 +170,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
         }
     }
 
-    /// Whether the next part is of the same exchange.
+    /// Whether the next fragment belongs to the same exchange.
     fn goes_on(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         let processes = |part: &FlowMessage| {
             [part.sent, part.received].map(|seen| seen.map(|seen| seen.process))
@@ -182,7 +183,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
         let is_behind = self.one_clock && is_after(last, next);
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
             match (last, next) {
-                // Work that other processes do is other nodes' work.
+                // The work of other processes is the work of other nodes.
                 (Some(last), Some(next)) if last.process == next.process => {
                     if self.is_turn(side, last.last, next.first) {
                         return false;
@@ -204,7 +205,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
             && !(next.elsewhere && self.is_control(last))
     }
 
-    /// Maximum time between the latest part and the next one, if they are of one message.
+    /// Maximum time between the latest fragment and the next one, if they belong to one message.
     fn max_pause(&self, next: &FlowMessage) -> i64 {
         let is_large = self.latest.is_some_and(|latest| latest.bytes >= MIN_PIECE_BYTES);
         let is_answer = self.at_sender.before.is_some();
@@ -214,8 +215,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
         }
     }
 
-    /// Whether a message that is over before its sender turned to something else is the
-    /// connection's own: small, and about what had just been received there.
+    /// Whether a message that is complete before its sender turned to something else is control
+    /// data of the connection: small, and about data that had just been received there.
     fn is_control(&self, message: &FlowMessage) -> bool {
         let about = self.at_sender.before.zip(message.sent);
         message.bytes <= MAX_CONTROL_BYTES
@@ -224,20 +225,20 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
     }
 }
 
-/// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then
-/// waits for that, however long, and only the receiver can tell a pause.
+/// Whether the receiver of a body had not got all of it when `next` was sent: the sender then waits
+/// for the receiver, however long, and only the receiver's times show a pause.
 fn is_after(last: &FlowMessage, next: &FlowMessage) -> bool {
     let times = next.sent.zip(last.received);
     last.bytes >= MIN_PIECE_BYTES
         && times.is_some_and(|(sent, received)| sent.first < received.last)
 }
 
-/// What parts two messages of one direction where the sides need not take turns.
+/// Rule for boundaries between two messages of one direction if the sides need not take turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundaryRule<'a> {
-    /// Whether the second of two parts is another message than the first.
+    /// Whether the second of two fragments belongs to another message than the first.
     pub(crate) is_border: IsBoundary,
-    /// Sizes that messages have, where they are known.
+    /// Usual sizes of messages, if known.
     pub(crate) units: Option<&'a UsualSizes>,
 }
 
@@ -323,7 +324,7 @@ mod tests {
             100,
         );
         assert_eq!(sizes(&requests), [1, 1]);
-        // The other way round, by clocks that are far apart.
+        // The reverse, by clocks that are far apart.
         let [requests, _] = merge(
             [vec![fragment_at(1, 1005), fragment_at(8, 1006)], vec![fragment_at(900, 5)]],
             100,
@@ -344,7 +345,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
-        // Nothing came in between, or it is too large, or too late to be about what was received.
+        // Nothing came in between, or it is too large, or too late to be about the received data.
         assert_eq!(sizes(acknowledgement, next(false)), [317]);
         assert_eq!(sizes(FlowMessage { bytes: 100, ..acknowledgement }, next(true)), [400]);
         let late =
@@ -372,7 +373,7 @@ mod tests {
         };
         let pieces = BoundaryRule { is_border: detection::is_boundary, units: None };
         assert_eq!((sizes(None), sizes(Some(pieces))), (vec![3], vec![2, 1]));
-        // Of these sizes a piece is whole.
+        // A piece of these sizes is a whole message.
         let units = UsualSizes::from_turns(&[1; 100]);
         assert_eq!(sizes(Some(BoundaryRule { units: Some(&units), ..pieces })), [1, 1, 1]);
     }
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");
         assert_eq!(pieces(vec![body(0, 500), body(300, 601)]), [1, 1], "a pause at both ends");
         assert_eq!(pieces(vec![fragment_at(0, 500), body(300, 550)]), [1, 1], "no body");
-        // By clocks that are apart nothing can be said of who was behind.
+        // With clocks that are not comparable, it is unknown which end was late.
         let none = || std::iter::empty();
         let parts = [body(0, 500), body(300, 550)].into_iter();
         let pauses = PauseLimits { usual: 100, stalled: 100 };

@@ -1,6 +1,7 @@
-//! Connections that carry many calls at once, where the two sides do not take turns.
+//! Multiplexed connections: they carry several calls at the same time, so the two sides do not take
+//! turns.
 //!
-//! `judge` says whether a connection does. `units` are the usual sizes of its messages, `pipelined`
+//! `detection` recognises them. `usual_sizes` are the usual sizes of their messages, `pipelined`
 //! and `acknowledged` the two kinds that look like turns.
 
 mod acknowledged;

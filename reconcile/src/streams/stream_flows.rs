@@ -1,5 +1,5 @@
-//! The messages of the connections of one partition: both directions of each are matched and made
-//! fat.
+//! Matching of the connections of one partition: both directions of each are matched and merged
+//! into messages.
 
 mod open_before;
 
@@ -34,21 +34,21 @@ use crate::streams::unanswered;
 use crate::tuning::{MIN_BODY_CALL_BYTES, STALL_FACTOR};
 use crate::unmatched_cause::UnmatchedCause;
 
-/// What matching needs to know of all connections.
+/// Inputs of matching that all connections share.
 pub(crate) struct StreamMatcher<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) sockets: &'a SpillableVec<KernelSocket>,
     pub(crate) connection_lookup: ConnectionLookup<'a>,
     pub(crate) options: &'a Options,
-    /// Whether logs tell operations.
+    /// Whether logs have operations.
     pub(crate) has_operations: bool,
-    /// For the calls of connections with very many.
+    /// Memory budget for the calls of connections with very many.
     pub(crate) budget: &'a MemoryBudget,
     pub(crate) directory: &'a Path,
 }
 
-/// What came of the connections of one partition beside its rows, whose slots are their
-/// connections' places.
+/// Results of the connections of one partition in addition to its rows, whose slots are the indices
+/// of their connections.
 #[derive(Default)]
 pub(crate) struct MatchedStreams {
     /// Which of the connections have messages.
@@ -94,7 +94,7 @@ impl StreamMatcher<'_> {
         Ok(matched)
     }
 
-    /// How many calls the sockets of a connection have.
+    /// Number of calls of the sockets of a connection.
     fn call_count(&self, place: u32) -> u64 {
         let calls = |socket: u32| {
             self.sockets.get(socket as usize).map_or(0, |socket| u64::from(socket.transfers))
@@ -104,7 +104,7 @@ impl StreamMatcher<'_> {
             .map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
     }
 
-    /// Gives the calls of the `large` connections to these. Returns all other calls.
+    /// Moves the calls of the `large` connections to their sorters. Returns all other calls.
     fn without_large(
         &self,
         calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
@@ -124,23 +124,23 @@ impl StreamMatcher<'_> {
     }
 }
 
-/// What is done with the messages of a connection.
+/// Treatment of the messages of a connection.
 struct MessageTreatment<'a> {
     /// Whether its messages are in the trace.
     is_used: bool,
     /// Whether the first message that the connecting side sends is the first of all.
     opens: bool,
-    /// Whether logs tell operations of it.
+    /// Whether logs have operations of it.
     operations: bool,
-    /// What is known of it where the sides need not take turns.
+    /// Its traits if the sides need not take turns.
     multiplexed: Option<&'a MultiplexedTraits>,
-    /// Where bodies went both ways at once.
+    /// Exchanges of bodies in both directions at the same time.
     exchanges: Vec<StreamingExchange>,
     /// Maximum time between the parts of a message, in nanoseconds.
     gap: i64,
 }
 
-/// One connection, being matched.
+/// Matcher of one connection.
 struct ConnectionMatcher<'a> {
     matcher: &'a StreamMatcher<'a>,
     connection: &'a Connection,
@@ -148,8 +148,8 @@ struct ConnectionMatcher<'a> {
 }
 
 impl ConnectionMatcher<'_> {
-    /// Hands on the messages of the connection, made fat; whether it has any. One message of each
-    /// direction is in memory at a time.
+    /// Passes on the merged messages of the connection. Returns whether it has any. One message of
+    /// each direction is in memory at a time.
     fn write_messages(
         &self,
         ways: &impl CallStreams,
@@ -173,13 +173,13 @@ impl ConnectionMatcher<'_> {
         let mut own = Reconciliation::default();
         self.make_messages(ways, is_used, &mut own, samples, rows)?;
         counts.internal.add_flow(reach, own.total_messages());
-        // They count whatever becomes of the messages.
+        // These count whatever happens to the messages.
         counts.stream_bytes.absorb(own.stream_bytes);
         counts.unanswered += own.unanswered;
         Ok(is_used)
     }
 
-    /// Makes the messages of the connection and counts them; they are handed on if the connection
+    /// Makes the messages of the connection and counts them; they are passed on if the connection
     /// `is_used`.
     fn make_messages(
         &self,
@@ -222,7 +222,7 @@ impl ConnectionMatcher<'_> {
         self.connection.connecting != NONE && self.connection.accepting != NONE
     }
 
-    /// Whether both ends were recorded by one kernel's clock.
+    /// Whether both ends were recorded with one kernel's clock.
     fn has_one_clock(&self) -> bool {
         let kernel =
             |socket: u32| self.matcher.sockets.get(socket as usize).map(|socket| socket.kernel);
@@ -230,8 +230,8 @@ impl ConnectionMatcher<'_> {
             && kernel(self.connection.connecting) == kernel(self.connection.accepting)
     }
 
-    /// The messages of one direction, before they are made fat. Where one end was recorded, each
-    /// call is one.
+    /// The fragments of one direction, before merging. If only one end was recorded, each call is
+    /// one.
     fn direction_fragments<'w>(
         &self,
         ways: &'w impl CallStreams,
@@ -267,7 +267,7 @@ impl ConnectionMatcher<'_> {
             self.add_sample(part, samples);
         });
         let gap = treatment.gap;
-        // What the accepting side sends answers something.
+        // Data from the accepting side answers something.
         let factor = if direction == 1 { STALL_FACTOR } else { 1 };
         let pauses =
             PauseLimits { usual: gap, stalled: gap.max(self.max_gap().saturating_mul(factor)) };
@@ -324,7 +324,7 @@ impl ConnectionMatcher<'_> {
         Ok(())
     }
 
-    /// The making of the connection, where it was seen.
+    /// The setup of the connection, if it was seen.
     fn setup_message(&self, greeting: &ServerGreeting) -> Option<FlowMessage> {
         greeting.setup_message(
             self.socket_at(self.connection.connecting),
@@ -332,12 +332,12 @@ impl ConnectionMatcher<'_> {
         )
     }
 
-    /// The socket at an end, where it was recorded.
+    /// The socket at an end, if it was recorded.
     fn socket_at(&self, place: u32) -> Option<&KernelSocket> {
         self.matcher.sockets.get(place as usize)
     }
 
-    /// What a message tells of the clocks of two hosts.
+    /// Adds a message between two hosts as a sample of their clocks.
     fn add_sample(&self, part: &FlowMessage, samples: &mut ClockSamples) {
         let processes = &self.matcher.capture.processes;
         let host = |process: u32| processes.get(process as usize).map_or(0, |process| process.host);
@@ -349,8 +349,8 @@ impl ConnectionMatcher<'_> {
         }
     }
 
-    /// Where bodies went both ways at once. Most connections have no bodies, and are not looked at
-    /// any further.
+    /// Finds exchanges of bodies in both directions at the same time. Most connections have no
+    /// bodies, and are not examined any further.
     fn find_exchanges(&self, ways: &impl CallStreams) -> Vec<StreamingExchange> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
@@ -366,8 +366,8 @@ impl ConnectionMatcher<'_> {
         )
     }
 
-    /// What the connection is like if many calls go over it at once. Where no thread did anything
-    /// else, mostly they do not, and it is not looked at any further.
+    /// Traits of the connection if it is multiplexed. If no thread did anything else, it mostly is
+    /// not, and is not examined any further.
     fn detect_multiplexing(&self, ways: &impl CallStreams) -> Option<MultiplexedTraits> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
@@ -384,8 +384,9 @@ impl ConnectionMatcher<'_> {
             .flatten()
     }
 
-    /// Maximum time between the parts of a message, in nanoseconds, as the connection itself tells.
-    /// Where no thread did anything else, nobody but one asks, and it is not looked at any further.
+    /// Maximum time between the parts of a message, in nanoseconds, learned from the connection
+    /// itself. If no thread did anything else, a single client sends requests, and it is not
+    /// examined any further.
     fn inner_gap(&self, ways: &impl CallStreams) -> i64 {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
@@ -402,28 +403,30 @@ impl ConnectionMatcher<'_> {
         }
     }
 
-    /// Number of operations that begin in one direction, as the logs of both ends tell.
+    /// Number of operations that begin in one direction, according to the logs of both ends.
     fn operation_count(&self, ways: &impl CallStreams, direction: usize) -> u64 {
         self.direction_fragments(ways, direction).filter(FlowMessage::begins_operation).count()
             as u64
     }
 
-    /// Maximum time between the parts of a message, in nanoseconds, unless the connection tells.
+    /// Maximum time between the parts of a message, in nanoseconds, unless it is learned from the
+    /// connection.
     fn max_gap(&self) -> i64 {
         i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Whether nobody answers what is sent in that direction: by the accepting side, what it tells
-    /// unasked.
+    /// Whether a direction is unanswered; for the accepting side, whether its messages are
+    /// notifications.
     fn is_unanswered(&self, ways: &impl CallStreams, direction: usize) -> bool {
         let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
         let [sends, receives, receives_back] =
             [2 * direction, 2 * direction + 1, 3 - 2 * direction];
         let [is_asked, is_told] = [direction == 0, ways.tally(receives).elsewhere];
         let counts = if is_asked { unanswered::is_boundary } else { unanswered::is_notification };
-        // Who is told something does not answer it, and asks for something else at last.
+        // The receiver of a notification does not answer it, and requests something else in the
+        // end.
         let waits = [self.max_gap(), if is_asked { i64::MAX } else { self.max_gap() }];
-        // Of what was not seen where it came, when it was sent.
+        // If the receives were not recorded, the times of the sends are used.
         let is_seen = ways.tally(receives_back).calls || is_asked;
         let back = ways
             .calls(if is_seen { receives_back } else { receives_back - 1 })
@@ -442,7 +445,7 @@ impl ConnectionMatcher<'_> {
             )
     }
 
-    /// Between whom its messages go. Mostly the first one tells that it is not within a process.
+    /// Scope of its messages. Mostly the first one shows that it is not within a process.
     fn flow_scope(&self, ways: &impl CallStreams) -> FlowScope {
         let sockets = self.matcher.sockets;
         let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
@@ -463,7 +466,7 @@ impl ConnectionMatcher<'_> {
         callers.flow_scope()
     }
 
-    /// Why messages have no receive, and why they have no send.
+    /// Reasons why messages have no receive, and why they have no send.
     fn missing_causes(&self, [sends, receives]: [CallTally; 2]) -> [UnmatchedCause; 2] {
         let cause = |other: CallTally, otherwise| match other {
             _ if other.by_log => UnmatchedCause::Forgotten,

@@ -1,16 +1,16 @@
-//! Requests that are still being sent while their answers already come back, as where a proxy or a
-//! service passes on or turns round a body while it comes. Both sides send and receive in between,
-//! so what looks like turns is none: all pieces that go one way are one request, all that go the
-//! other one answer.
+//! Streaming exchanges: requests that are still being sent while their answers already come back,
+//! for example when a proxy or a service passes on or echoes a body while it arrives. Both sides
+//! send and receive in between, so apparent turns are not turns: all pieces in one direction are
+//! one request, all pieces in the other one answer.
 //!
-//! Whoever connected asks, and asks again when it has the whole answer. So a piece of it is no new
-//! request
+//! The connecting side sends requests, and the next one when it has the whole answer. So a piece of
+//! it is no new request
 //! - if much of the answer crossed it: it was sent before that was received, and received after
 //!   that was sent;
 //! - if it has the size of whole buffers, and the request's beginning has not: a request of its own
 //!   would have a head;
-//! - if such pieces were before it and, when it is answered, as many bytes more have come back than
-//!   were sent as before: it is the last one of a body that is turned round.
+//! - if such pieces preceded it and, when it is answered, as many more bytes have come back than
+//!   were sent as before: it is the last one of a body that is echoed.
 //!
 //! Small requests that are sent before the answers of earlier ones came are pipelining, and are
 //! left alone.
@@ -21,11 +21,11 @@ use std::ops::Range;
 use crate::calls::{FlowMessage, StreamTransfer};
 use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 
-/// One request and its answer, each with where in its direction it begins and ends, in bytes.
+/// One request and its answer, each as a range of bytes in its direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StreamingExchange([Range<u64>; 2]);
 
-/// Where exchanges have no borders, in one direction: asked in order.
+/// Insides of exchanges in one direction, where there are no boundaries; queried in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExchangeInterior<'a> {
     exchanges: &'a [StreamingExchange],
@@ -41,8 +41,8 @@ impl<'a> ExchangeInterior<'a> {
         ExchangeInterior { exchanges, direction }
     }
 
-    /// Whether an exchange goes on at `place`, behind its beginning and before its end. Later
-    /// questions are of later places.
+    /// Whether an exchange continues at `place`, after its beginning and before its end. Later
+    /// queries must be about later places.
     pub(crate) fn goes_on(&mut self, place: u64) -> bool {
         while let Some((StreamingExchange(ranges), rest)) = self.exchanges.split_first() {
             let range = &ranges[self.direction];
@@ -55,8 +55,8 @@ impl<'a> ExchangeInterior<'a> {
     }
 }
 
-/// The exchanges of a connection on which requests are sent while their answers come, by the parts
-/// of its requests and by what was received and sent of the answers, each in order.
+/// Finds the exchanges of a connection on which requests are sent while their answers come, from
+/// the fragments of its requests and the receives and sends of the answers, each in order.
 pub(crate) fn find_streaming_exchanges(
     requests: impl Iterator<Item = FlowMessage>,
     received: impl Iterator<Item = StreamTransfer>,
@@ -89,18 +89,18 @@ pub(crate) fn find_streaming_exchanges(
     exchanges
 }
 
-/// How far both directions were when a part of a request was sent and received, in bytes.
+/// Progress of both directions when a part of a request was sent and received, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct ByteProgress {
-    /// What was asked before it.
+    /// Bytes of requests before it.
     asked: u64,
-    /// What its sender had received.
+    /// Bytes that its sender had received.
     received: u64,
-    /// What its receiver had sent.
+    /// Bytes that its receiver had sent.
     sent: u64,
 }
 
-/// What was sent without a turn of the other side.
+/// Data sent without a turn of the other side.
 #[derive(Clone, Copy, Debug)]
 struct RequestFragment {
     begin: ByteProgress,
@@ -108,14 +108,14 @@ struct RequestFragment {
     processes: [Option<u32>; 2],
 }
 
-/// A request, as far as it is known by now.
+/// A request, as far as known so far.
 #[derive(Debug)]
 struct StreamingRequest {
     /// Its first piece.
     first: RequestFragment,
-    /// Whether there are others.
+    /// Whether there are further pieces.
     continued: bool,
-    /// How many bytes more came back than were sent, at most, when a piece was sent.
+    /// Maximum surplus of bytes that came back over those sent, when a piece was sent.
     ahead: i64,
 }
 
@@ -124,7 +124,7 @@ impl StreamingRequest {
         StreamingRequest { first, continued: false, ahead: i64::MIN }
     }
 
-    /// How many bytes more came back than were sent until `place`.
+    /// Surplus of bytes that came back over those sent until `place`.
     fn bytes_ahead(&self, place: &ByteProgress) -> i64 {
         let begin = &self.first.begin;
         place.sent.saturating_sub(begin.sent) as i64
@@ -136,7 +136,7 @@ impl StreamingRequest {
         self.ahead = self.ahead.max(self.bytes_ahead(&piece.begin));
     }
 
-    /// Whether `piece`, which comes next and ends at `end`, is more of it.
+    /// Whether `piece`, which comes next and ends at `end`, belongs to it.
     fn is_continued(&self, piece: &RequestFragment, end: &ByteProgress) -> bool {
         let ByteProgress { received, sent, .. } = piece.begin;
         let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
@@ -151,7 +151,7 @@ impl StreamingRequest {
                 || is_turned_round)
     }
 
-    /// Its exchange, if it has several pieces; what comes next begins at `end`.
+    /// Its exchange, if it has several pieces; the next request begins at `end`.
     fn to_exchange(&self, end: &ByteProgress) -> Option<StreamingExchange> {
         let begin = &self.first.begin;
         self.continued
@@ -163,7 +163,7 @@ impl StreamingRequest {
 struct RequestFragments<P, R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> {
     fragments: P,
     answers: AnswerProgress<R, S>,
-    /// The first part of the next piece, and where it ends.
+    /// The first fragment of the next piece, and its end.
     next: Option<(RequestFragment, ByteProgress)>,
     asked: u64,
 }
@@ -174,7 +174,7 @@ where
     R: Iterator<Item = StreamTransfer>,
     S: Iterator<Item = StreamTransfer>,
 {
-    /// Where all ends, behind the last piece.
+    /// The end of everything, after the last piece.
     fn final_progress(&mut self) -> ByteProgress {
         let [received, sent] =
             [self.answers.received.bytes_until(i64::MAX), self.answers.sent.bytes_until(i64::MAX)];
@@ -214,7 +214,7 @@ where
     }
 }
 
-/// What was received and sent of the answers.
+/// Receives and sends of the answers.
 struct AnswerProgress<R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> {
     received: MovedBytes<R>,
     sent: MovedBytes<S>,
@@ -228,8 +228,8 @@ impl<R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> Ans
         }
     }
 
-    /// How far they were at the beginning and at the end of a part of a request. Of an end that did
-    /// not see it the other one tells.
+    /// Progress at the beginning and at the end of a part of a request. An end that did not see it
+    /// is filled in from the other one.
     fn progress_around(&mut self, part: &FlowMessage, asked: u64) -> (ByteProgress, ByteProgress) {
         let (received, sent) = (&mut self.received, &mut self.sent);
         let received = part
@@ -244,7 +244,7 @@ impl<R: Iterator<Item = StreamTransfer>, S: Iterator<Item = StreamTransfer>> Ans
     }
 }
 
-/// How many bytes were moved by when; asked in order.
+/// Number of bytes moved by a time; queried in order.
 struct MovedBytes<I: Iterator<Item = StreamTransfer>> {
     calls: Peekable<I>,
     bytes: u64,
@@ -269,7 +269,7 @@ mod tests {
     use crate::calls::CallSpan;
 
     /// A client and a server that send bytes at given times, each received one unit of time later,
-    /// or as late as is given.
+    /// or after a given delay.
     #[derive(Default)]
     struct Talk {
         requests: Vec<FlowMessage>,
@@ -326,7 +326,7 @@ mod tests {
         for piece in 0..5 {
             let begin = 10 + 10 * piece;
             talk.ask(begin, 9_001);
-            // It is read when the next piece is on its way.
+            // It is read when the next piece is in flight.
             talk.answer(begin + 5, 9_002, begin + 12);
         }
         talk.ask(70, 100);

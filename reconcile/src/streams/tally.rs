@@ -1,39 +1,39 @@
-//! A tally of the calls of one side of a stream, made before any of them is matched. Matching hands
-//! on message by message, and cannot take one back when it turns out that nobody knows where in the
-//! stream the calls were.
+//! Tally of the calls of one side of a stream, made before any of them is matched. Matching passes
+//! on message after message, and cannot take one back when the positions of the calls in the stream
+//! turn out to be unknown.
 
 use crate::calls::StreamTransfer;
 
-/// What has to be known of the calls of one side before any of them is matched. Their order does
-/// not matter.
+/// Summary of the calls of one side before any of them is matched. Their order does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallTally {
-    /// Whether the log has forgotten calls, or calls between others were not seen.
+    /// Whether records of calls were overwritten, or calls between others were not seen.
     pub(crate) forgotten: bool,
-    /// Whether bytes went before the first call.
+    /// Whether there were bytes before the first call.
     pub(crate) began_before: bool,
-    /// Whether there are calls that it has not.
+    /// Whether there are recorded calls.
     pub(crate) calls: bool,
     /// Whether a new message came elsewhere between some of them, or several threads made them.
     pub(crate) elsewhere: bool,
     /// Whether operations begin in some of them.
     pub(crate) operations: bool,
-    /// How many bytes its largest call moved.
+    /// Number of bytes that its largest call moved.
     pub(crate) largest: u64,
     /// The thread of the first call.
     tid: i32,
-    /// Whether nobody knows how many bytes were forgotten.
+    /// Whether the number of bytes with overwritten records is unknown.
     unknown: bool,
     /// The process of the first call.
     process: u32,
-    /// Whether others made calls as well.
+    /// Whether other processes made calls as well.
     several: bool,
-    /// Whether calls are missing that the log has forgotten. Of others the kernel says where.
+    /// Whether calls with overwritten records are missing. The kernel gives the positions of other
+    /// missing calls.
     pub(crate) by_log: bool,
 }
 
 impl CallTally {
-    /// Takes note of a call, or of forgotten ones.
+    /// Adds a call, or bytes with overwritten records.
     pub(crate) fn add_call(&mut self, call: &StreamTransfer) {
         if call.is_count() || call.is_mark() {
             return;
@@ -55,9 +55,9 @@ impl CallTally {
         self.elsewhere |= call.elsewhere || call.tid != self.tid;
     }
 
-    /// Whether it is known where in the stream the calls are. Where several processes made them and
-    /// one's log has forgotten some, nobody knows before which calls of the others those were; and
-    /// sometimes it is not known how many were forgotten.
+    /// Whether the positions of the calls in the stream are known. If several processes made them
+    /// and one's log has overwritten records, their order relative to the calls of the others is
+    /// unknown; and sometimes the number of their bytes is.
     pub(crate) fn is_placed(&self) -> bool {
         !(self.unknown || self.by_log && self.several)
     }

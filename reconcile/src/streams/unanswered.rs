@@ -1,15 +1,15 @@
-//! Connections on which one side sends and the other never answers (jobs for a broker, lines for a
-//! log). No turn of the other side parts the messages there, so that many would be taken for one,
-//! as if they were pieces of a body.
+//! Unanswered directions: connections on which one side sends and the other never answers (jobs for
+//! a broker, lines for a log). No turn of the other side separates the messages there, so that many
+//! would be merged into one, like the pieces of a body.
 //!
-//! A body has an answer at last, and one piece comes on the heels of the other. Here the sender
+//! A body has an answer in the end, and its pieces follow each other closely. Here the sender
 //! mostly got something new to do before it sent again, time after time, and nothing ever comes
 //! back.
 //!
-//! Who accepted a connection may tell things unasked as well, as to one who listens for news. There
-//! the answer to a request may be many pieces for which the sender asks others, and nothing follows
-//! it. So what is told is small, and its receiver goes about something else each time before it is
-//! told more.
+//! The accepting side may also send notifications, for example to a subscriber. There the answer to
+//! a request may be many pieces for which the sender queries other servers, and nothing follows it.
+//! So notifications are small, and their receiver turns to something else each time before the
+//! next.
 
 use crate::calls::{CallSpan, FlowMessage};
 use crate::streams::boundary::IsBoundary;
@@ -18,15 +18,15 @@ use crate::tuning::{
     PIECES_A_BORDER,
 };
 
-/// Whether `next` is another message than what was sent before it, where nobody answers.
+/// Whether `next` is another message than the fragment before it, in an unanswered direction.
 pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
     let thread = |part: &FlowMessage| part.sent.map(|seen| (seen.process, seen.tid));
     let sender_tells = next.elsewhere || thread(last) != thread(next);
-    // Of a sender that was not seen its receiver tells.
+    // If the sender was not recorded, the receiver decides.
     sender_tells || next.sent.is_none() && next.acted
 }
 
-/// Whether `next` is told unasked, and the one before it was.
+/// Whether `next` is a notification that follows another one.
 pub(crate) fn is_notification(last: &FlowMessage, next: &FlowMessage) -> bool {
     is_boundary(last, next)
         && next.acted
@@ -34,10 +34,10 @@ pub(crate) fn is_notification(last: &FlowMessage, next: &FlowMessage) -> bool {
         && next.bytes <= MAX_TOLD_BYTES
 }
 
-/// Whether nobody answers what is sent in `parts`. `counts` says where a message begins, and `seen`
-/// at which side their times are. `back` is when something came back to their sender, in order.
-/// Within `gap` nanoseconds that may be an answer, and within `late` nanoseconds to the last of
-/// them, as nothing was sent any more until it came.
+/// Whether nothing sent in `parts` is answered. `counts` decides where a message begins, and `seen`
+/// selects the side of their times. `back` has the times when something came back to their sender,
+/// in order. Within `gap` nanoseconds that may be an answer, and within `late` nanoseconds to the
+/// last of them, as nothing was sent any more until it came.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = i64>,
@@ -47,8 +47,7 @@ pub(crate) fn is_unanswered(
 ) -> bool {
     let mut back = back.peekable();
     let mut last: Option<FlowMessage> = None;
-    // Of the pieces since the last answer how many there are, and how many are the first of a
-    // message.
+    // Number of pieces since the last answer, and number of those that begin a message.
     let (mut pieces, mut borders) = (0_u64, 0_u64);
     let mut found = false;
     for part in parts {
@@ -64,7 +63,7 @@ pub(crate) fn is_unanswered(
                 (pieces, borders) = (0, 0);
             } else {
                 pieces += 1;
-                // Who passes on a body gets each piece of it elsewhere, too.
+                // A process that passes on a body also gets each piece of it elsewhere.
                 borders += u64::from(part.bytes < MIN_PIECE_BYTES && counts(last, &part));
             }
         }
@@ -80,7 +79,7 @@ pub(crate) fn is_unanswered(
 mod tests {
     use super::*;
 
-    /// Pieces that are sent every `step` nanoseconds; before one of `one_in` of them the sender got
+    /// Pieces that are sent every `step` nanoseconds; before one in `one_in` the sender got
     /// something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<FlowMessage> {
         let part = |at: i64| FlowMessage {
@@ -111,7 +110,7 @@ mod tests {
         assert!(is_unanswered(&jobs, &[]));
         assert!(is_unanswered(&pieces(80, 20, 2), &[]), "a head and a body each");
         assert!(!is_unanswered(&pieces(16, 50, 1), &[]), "too few to tell");
-        // What was said when the connection was made is over.
+        // The dialog of the connection setup is over.
         let later: Vec<FlowMessage> = pieces(50, 50, 1);
         assert!(is_unanswered(&later, &[60, 110]));
         assert!(is_unanswered(&pieces(600, 50, 1), &[25_000]), "a heartbeat after long");

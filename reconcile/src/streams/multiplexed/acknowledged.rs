@@ -1,9 +1,9 @@
-//! Few messages that are given and acknowledged one by one, though not turn by turn. How far the
-//! number that is open goes in many turns (`judge`) is hardly known of a hundred
-//! turns. But where messages have usual sizes it is known how many each turn holds, and what else
-//! is said, as when a connection is set up, is left out. Then the whole way tells more: what is
-//! open stays near where it was, and a random walk of the same steps would have gone far, even one
-//! that comes back in the end.
+//! Detection of few messages that are sent and acknowledged one by one, though not turn by turn.
+//! How far the number of open messages strays over many turns (`detection`) is hardly known from a
+//! hundred turns. But if messages have usual sizes, the number in each turn is known, and other
+//! messages, such as those of a connection setup, can be left out. Then the whole sequence is
+//! better evidence: the number of open messages stays near its start, while a random walk of the
+//! same steps would have strayed far, even one that comes back in the end.
 
 use crate::streams::multiplexed::pipelined::TurnSizes;
 use crate::streams::multiplexed::usual_sizes::UsualSizes;
@@ -12,8 +12,8 @@ use crate::tuning::{
     STEPS_TO_WAY,
 };
 
-/// Whether as many usual messages went there as back in these turns, and what was open stayed near
-/// where it was.
+/// Whether equally many usual messages went in both directions in these turns, and the number of
+/// open ones stayed near its start.
 pub(crate) fn is_acknowledged(turns: &[TurnSizes; 2], units: &[UsualSizes; 2]) -> bool {
     if units.iter().any(|units| units.largest_size() > MAX_PIPELINED_BYTES) {
         return false;

@@ -1,21 +1,21 @@
-//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining). The two sides do not take
-//! turns there, so neither do their messages, and what was sent without a turn of the other side is
-//! several.
+//! Detection of multiplexed connections (HTTP/2, AMQP, pipelining). The two sides do not take turns
+//! there, so neither do their messages, and the data sent without a turn of the other side is
+//! several messages.
 //!
-//! A large body is many pieces without a turn as well. What tells the two apart is the balance: on
-//! a multiplexed connection as many answers come as requests were sent, so that what is open goes
-//! up and down and comes back; of bodies one side sends as many pieces as it likes, and the
-//! difference strays like a random walk. So of each turn the pieces of both sides are counted, and
-//! how far the balance goes in one turn is compared with how far it goes in many.
+//! A large body is many pieces without a turn as well. The balance distinguishes the two: on a
+//! multiplexed connection there are as many answers as requests, so that the number of open calls
+//! goes up and down and comes back; of bodies one side sends arbitrarily many pieces, and the
+//! difference strays like a random walk. So the pieces of both sides are counted in each turn, and
+//! the change of the balance over one turn is compared with its change over many.
 //!
-//! Where few calls are open together, or an answer is sometimes one piece and sometimes two, the
-//! balance tells too little. But a request may be on its way while an answer to another one comes
-//! from there. Where the sides take turns no messages cross but the pieces of large bodies, so of
-//! small ones a few that cross are enough. Where requests are seldom sent together, their sizes
-//! tell it ([`pipelined`]).
+//! If few calls are open together, or an answer is sometimes one piece and sometimes two, the
+//! balance is weak evidence. But a request may be in flight while the answer to another one is,
+//! too. If the sides take turns, no messages cross except the pieces of large bodies, so a few
+//! small ones that cross are enough. If requests are seldom sent together, their sizes show it
+//! ([`pipelined`]).
 //!
-//! On a connection with few turns the change in many of them is hardly known. Where messages have
-//! few sizes, these tell more ([`acknowledged`]).
+//! On a connection with few turns the change over many of them is hardly known. If messages have
+//! few sizes, these are better evidence ([`acknowledged`]).
 
 use crate::calls::FlowMessage;
 use crate::streams::boundary::IsBoundary;
@@ -29,8 +29,8 @@ use crate::tuning::{
     TURNS_A_SEVERAL, USUAL_SIZE_SAMPLE, USUAL_TO_OWN_BYTES,
 };
 
-/// Whether `next` is another piece than `last`, the part before it in its direction, where calls
-/// need not take turns.
+/// Whether `next` belongs to another piece than `last`, the fragment before it in its direction, if
+/// calls need not take turns.
 pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
     let seen = |part: &FlowMessage| part.sent.or(part.received);
     match (seen(last), seen(next)) {
@@ -44,22 +44,22 @@ pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
     }
 }
 
-/// Every part is a message.
+/// Every fragment is a message.
 fn is_always_boundary(_: &FlowMessage, _: &FlowMessage) -> bool {
     true
 }
 
-/// What a connection that carries many calls at once is like.
+/// Traits of a multiplexed connection.
 #[derive(Debug)]
 pub(crate) struct MultiplexedTraits {
-    /// Whether the second of two parts is another message than the first.
+    /// Whether the second of two fragments belongs to another message than the first.
     pub(crate) is_border: IsBoundary,
-    /// Which sizes are usual there and back.
+    /// Usual sizes there and back.
     pub(crate) units: [UsualSizes; 2],
 }
 
-/// What a connection with these parts, there and back, is like if it carries many calls at once, as
-/// the end number `end` sees it: the one that connected (0) or accepted (1).
+/// Returns the traits of a connection with these fragments, there and back, if it is multiplexed,
+/// in the view of end number `end`: the connecting (0) or the accepting one (1).
 pub(crate) fn detect_multiplexing(
     there: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = FlowMessage>,
@@ -108,18 +108,18 @@ pub(crate) fn detect_multiplexing(
     Some(MultiplexedTraits { is_border, units: units() })
 }
 
-/// Turns in which a request was on its way while an answer was, too.
+/// Turns in which a request and an answer crossed.
 #[derive(Debug, Default)]
 struct CrossingTurns {
     turns: u64,
     is_counted: bool,
-    /// How many parts there were there and back, and of how many bytes.
+    /// Number of fragments there and back, and of their bytes.
     fragments: [u64; 2],
     bytes: [u64; 2],
 }
 
 impl CrossingTurns {
-    /// The next part; of one that comes back, `before` is what was sent there last.
+    /// Adds the next fragment; for one that comes back, `before` is the last one sent there.
     fn add_fragment(
         &mut self,
         direction: usize,
@@ -134,7 +134,7 @@ impl CrossingTurns {
         let is_own = |direction: usize, part: &FlowMessage| {
             USUAL_TO_OWN_BYTES * part.bytes * self.fragments[direction] < self.bytes[direction]
         };
-        // By the clock of the side that answers: it sent the one before the other had come.
+        // By the clock of the answering side: it sent its fragment before the other had arrived.
         let times = part.sent.zip(before.received);
         let crosses = times.is_some_and(|(sent, received)| sent.first < received.first);
         if crosses && !self.is_counted && !is_own(1, part) && !is_own(0, &before) {
@@ -152,12 +152,12 @@ impl CrossingTurns {
     }
 }
 
-/// How many pieces went there and back, turn by turn.
+/// Balance: how many pieces went there and back, turn by turn.
 #[derive(Debug, Default)]
 struct FragmentBalance {
     fragments: [u64; 2],
     turns: u64,
-    /// The difference at the latest turns.
+    /// The balance at the latest turns.
     latest: [i64; BALANCE_LAG_TURNS],
     one: BalanceChanges,
     many: BalanceChanges,
@@ -200,9 +200,9 @@ impl FragmentBalance {
         self.turns += 1;
     }
 
-    /// Whether what was sent in one call is answered, or acknowledged, in one call, though not turn
-    /// by turn: as many go there as back, and what is open goes up and down and comes back. Heads
-    /// and bodies on both sides are even in each turn.
+    /// Whether the data sent in one call is answered, or acknowledged, in one call, though not turn
+    /// by turn: equally many go there and back, and the number of open ones goes up and down and
+    /// comes back. Heads and bodies on both sides are even in each turn.
     fn is_one_per_turn(&self) -> bool {
         let [there, back] = self.fragments;
         let changes = self.one.variance() >= MIN_BALANCE_VARIANCE;
@@ -211,13 +211,13 @@ impl FragmentBalance {
             && self.is_acknowledged()
     }
 
-    /// Whether both sides often send more than a piece a turn, as many as the other, and what is
-    /// open comes back.
+    /// Whether both sides often send several pieces in a turn, equally many, and the number of open
+    /// ones comes back.
     fn is_acknowledged(&self) -> bool {
         let [there, back] = self.fragments;
         let more = |pieces: u64| pieces.saturating_sub(self.turns) * TURNS_A_SEVERAL >= self.turns;
-        // A walk goes BALANCE_LAG_TURNS times as far, in squares, give or take what this number of
-        // turns leaves open. Many pieces a turn are bodies more often than calls.
+        // A random walk goes BALANCE_LAG_TURNS times as far, in squares, within the precision of
+        // this number of turns. Many pieces per turn are bodies more often than calls.
         let one = self.one.variance();
         let deviations = if one <= MAX_FEW_VARIANCE { 1.25 } else { 3.0 };
         let open = (2.0 * BALANCE_LAG_TURNS as f64 / self.turns.max(1) as f64).sqrt();
@@ -240,7 +240,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A part that is sent, and at once received.
+    /// A fragment that is sent, and received immediately.
     fn fragment_at(at: i64, elsewhere: bool) -> FlowMessage {
         let seen = Some(CallSpan::from_call(at, 0, 1));
         FlowMessage {
@@ -254,15 +254,15 @@ mod tests {
         }
     }
 
-    /// Numbers below `most` that look random.
+    /// Pseudo-random numbers below `most`.
     fn random(state: &mut u64, most: u64) -> u64 {
         *state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) % most
     }
 
-    /// What `callers` ask, each again when it has its answer after up to 8 ms: requests and
-    /// answers.
+    /// Requests and answers of `callers`, each of which sends again when it has its answer after up
+    /// to 8 ms.
     fn calls(callers: u64, count: usize) -> [Vec<FlowMessage>; 2] {
         let mut state = 1;
         let mut next: Vec<i64> = (0..callers).map(|caller| caller as i64 * MS / 3).collect();
@@ -308,8 +308,8 @@ mod tests {
         assert!(!is_multiplexed(calls(8, 40)), "too few to tell");
     }
 
-    /// What is given to three at a time, each for up to 8 ms, and what is said of it when they are
-    /// done: every 4 ms, as one thread hears of all of them.
+    /// Jobs for three workers, each taking up to 8 ms, and the reports of their completion: every 4
+    /// ms, as one thread handles all of them.
     fn given_in_threes(count: usize) -> [Vec<FlowMessage>; 2] {
         let [given, done] = calls(3, count);
         let mut before = i64::MIN;
@@ -335,7 +335,7 @@ mod tests {
         );
     }
 
-    /// Jobs that are given about every 4 ms, and each said to be done some 5 ms later.
+    /// Jobs that are sent about every 4 ms, each with a report some 5 ms later.
     fn few_jobs(count: i64, bytes: impl Fn(i64) -> u64) -> [Vec<FlowMessage>; 2] {
         let mut state = 1;
         let (mut given, mut done) = (Vec::new(), Vec::new());
@@ -362,7 +362,7 @@ mod tests {
         let mut found = 0;
         for seed in 1..=200 {
             let [mut there, mut back] = bodies(3, 60, seed);
-            // Of both sides as many.
+            // Equally many of both sides.
             let least = there.len().min(back.len());
             there.truncate(least);
             back.truncate(least);
@@ -399,11 +399,11 @@ mod tests {
     }
 
     /// Requests of `bytes` bytes every 10 ms, answered after 1 ms; in one turn of `every` another
-    /// one follows, `late` after which it comes, while the first is being answered.
+    /// one follows, `late` after the first, while that is being answered.
     fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<FlowMessage>; 2] {
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..1_000 {
-            // The last answer is longer, so that sizes tell nothing.
+            // The last answer is longer, so that sizes are no evidence.
             let mut add = |side: usize, at: i64, takes: i64| {
                 let [sent, received] =
                     [at, at + takes].map(|at| Some(CallSpan::from_call(10 * MS * turn + at, 0, 1)));
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn requests_that_are_sent_together_now_and_then_are_cut() {
-        // Of a hundred turns every eighth is of two calls, and one more is written in two.
+        // Every eighth of a hundred turns has two calls, and one more is written in two.
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..100 {
             let mut add = |side: usize, at: i64, bytes: u64| {
@@ -452,7 +452,7 @@ mod tests {
         let [there, back] = sides;
         let found = detect_multiplexing(there.iter().copied(), back.iter().copied(), 0);
         assert!(found.is_some_and(|found| found.units[0].count_messages(128) == Some(2)));
-        // An answer that does not grow with its request is one.
+        // An answer that does not grow with its request is a single one.
         let longer = back.into_iter().map(|part| FlowMessage { bytes: 5, ..part });
         assert!(detect_multiplexing(there.into_iter(), longer, 0).is_none());
     }

@@ -1,12 +1,11 @@
-//! Requests that are sent one after the other before the first is answered, and answered in order
-//! (pipelining). A client that does so now and then, as one that writes all that has come up since
-//! it last looked, has mostly one call open. So its connection looks as if the sides took turns,
-//! and in some turns the request and the answer are longer than usual.
+//! Pipelined connections: requests are sent one after the other before the first is answered, and
+//! answered in order. A client that does so occasionally, like one that writes everything that has
+//! accumulated since its last iteration, mostly has one call open. So its connection looks as if
+//! the sides took turns, and in some turns the request and the answer are longer than usual.
 //!
-//! What tells it is that both are longer by whole messages, and by as many ([`is_pipelined`]):
-//! where a request is as long as three usual ones, the answer is as long as three usual ones, too.
-//! Where calls have several sizes, a request that is as long as two others has an answer of its own
-//! size.
+//! The evidence is that both are longer by whole messages, and by equally many ([`is_pipelined`]):
+//! if a request is as long as three usual ones, the answer is as long as three usual ones, too. If
+//! calls have several sizes, a request that is as long as two others has an answer of its own size.
 
 use crate::streams::multiplexed::usual_sizes::UsualSizes;
 use crate::tuning::{
@@ -17,18 +16,18 @@ use crate::tuning::{
 #[derive(Debug, Default)]
 pub(crate) struct TurnSizes {
     pub(crate) bytes: Vec<u64>,
-    /// The sizes of the first parts of each.
+    /// The sizes of the first fragments of each.
     parts: Vec<[u64; MAX_MESSAGES_OF_A_PIECE]>,
 }
 
 impl TurnSizes {
-    /// A turn begins.
+    /// Begins a turn.
     pub(crate) fn begin_turn(&mut self) {
         self.bytes.push(0);
         self.parts.push([0; MAX_MESSAGES_OF_A_PIECE]);
     }
 
-    /// The next part of the latest turn.
+    /// Adds the next fragment of the latest turn.
     pub(crate) fn add_bytes(&mut self, bytes: u64) {
         let (Some(turn), Some(parts)) = (self.bytes.last_mut(), self.parts.last_mut()) else {
             return;
@@ -39,16 +38,16 @@ impl TurnSizes {
         }
     }
 
-    /// Whether a turn came in several parts that are whole messages each.
+    /// Whether a turn came in several fragments that are whole messages each.
     fn is_apart(&self, turn: usize, units: &UsualSizes) -> bool {
         let parts = || self.parts[turn].iter().filter(|part| **part > 0);
         parts().count() > 1 && parts().all(|part| units.are_whole(*part))
     }
 }
 
-/// Whether several requests at once are answered by as many answers, in these turns there and back,
-/// with these usual sizes. A batch is longer by whole entries, too; but at least one turn must have
-/// been written message by message.
+/// Whether several requests together are answered by equally many answers, in these turns there and
+/// back, with these usual sizes. A batch is longer by whole entries, too; but at least one turn
+/// must have been written message by message.
 pub(crate) fn is_pipelined(turns: &[TurnSizes; 2], units: &[UsualSizes; 2]) -> bool {
     if units.iter().any(|units| units.largest_size() > MAX_PIPELINED_BYTES) {
         return false;
@@ -71,7 +70,7 @@ pub(crate) fn is_pipelined(turns: &[TurnSizes; 2], units: &[UsualSizes; 2]) -> b
 mod tests {
     use super::*;
 
-    /// Whether turns with these parts there and back are pipelined.
+    /// Whether turns with these fragments there and back are pipelined.
     fn are_pipelined(turns: &[(&[u64], &[u64])]) -> bool {
         let mut sides: [TurnSizes; 2] = Default::default();
         for (there, back) in turns {

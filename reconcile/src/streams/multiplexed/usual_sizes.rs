@@ -1,10 +1,10 @@
-//! Messages of usual sizes on a connection that carries many calls at once. There a program writes
-//! several messages by one call, or one by several calls, and nothing but their sizes tells where
-//! they end. Most calls of a connection are alike, so that few sizes are usual: what is as long as
-//! two of them together is two messages, and what two pieces make up together is one.
+//! Messages of usual sizes on a multiplexed connection. There a program writes several messages in
+//! one call, or one in several calls, and only their sizes show where they end. Most calls of a
+//! connection are alike, so that few sizes are usual: data as long as two of them together is two
+//! messages, and two pieces that add up to one are one message.
 //!
-//! Which sizes are usual is learned from what was sent without a turn of the other side. Where they
-//! differ much, nothing is cut.
+//! The usual sizes are learned from the data sent without a turn of the other side. If it varies
+//! much, nothing is cut.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,14 +17,14 @@ use crate::tuning::{
 /// The usual sizes of the messages of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UsualSizes {
-    /// The sizes of the messages that a number of bytes is, fewest first.
+    /// The sizes of the messages that add up to a number of bytes, with the fewest messages.
     sums: BTreeMap<u64, Vec<u64>>,
-    /// Sizes of what is often a part of a message.
+    /// Sizes of frequent parts of messages.
     parts: Vec<u64>,
 }
 
 impl UsualSizes {
-    /// What is usual where turns had these sizes.
+    /// Learns the usual sizes from turns of these sizes.
     pub(crate) fn from_turns(turns: &[u64]) -> UsualSizes {
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
         turns
@@ -37,7 +37,7 @@ impl UsualSizes {
         let mut usual: Vec<(u64, usize)> =
             counts.into_iter().filter(|(_, count)| often(*count)).collect();
         let all = usual.clone();
-        // What makes up a message that is more frequent, together with something else, is a part of
+        // A size that makes up a more frequent message together with something else is a part of
         // it. Two of one size are two messages, however often they come together.
         let count =
             |size: u64| all.iter().find(|(of, _)| *of == size).map_or(0, |(_, count)| *count);
@@ -53,7 +53,7 @@ impl UsualSizes {
         let parts: Vec<u64> =
             usual.iter().filter(|size| is_part(size)).map(|(size, _)| *size).collect();
         usual.retain(|size| !is_part(size));
-        // What is several messages is none.
+        // A size that is the sum of several messages is none.
         let mut sizes: Vec<u64> = Vec::new();
         for (size, _) in &usual {
             if sizes.len() > MAX_USUAL_SIZES {
@@ -78,17 +78,17 @@ impl UsualSizes {
         if is_usual { UsualSizes { sums, parts } } else { UsualSizes::default() }
     }
 
-    /// Whether this number of bytes is whole messages.
+    /// Whether this number of bytes is one or several whole messages.
     pub(crate) fn are_whole(&self, bytes: u64) -> bool {
         self.sums.contains_key(&bytes)
     }
 
-    /// Number of messages that these bytes are, where they are whole ones.
+    /// Number of messages in these bytes, if they are whole ones.
     pub(crate) fn count_messages(&self, bytes: u64) -> Option<usize> {
         self.sums.get(&bytes).map(Vec::len)
     }
 
-    /// The size of the largest usual message; 0 where none is usual.
+    /// The size of the largest usual message; 0 if none is usual.
     pub(crate) fn largest_size(&self) -> u64 {
         let single = self.sums.iter().filter(|(_, messages)| messages.len() == 1);
         single.map(|(size, _)| *size).max().unwrap_or(0)
@@ -99,15 +99,15 @@ impl UsualSizes {
         self.sums.iter().any(|(size, messages)| messages.len() == 1 && bytes < *size)
     }
 
-    /// Whether two pieces are messages together. What is not often a part of one must be just one
-    /// with the other piece.
+    /// Whether two pieces make up messages together. A piece that is not a frequent part must make
+    /// up exactly one with the other piece.
     fn completes_message(&self, begun: u64, piece: u64) -> bool {
         let is_one = self.sums.get(&(begun + piece)).is_some_and(|messages| messages.len() == 1);
         is_one || self.parts.contains(&begun) && self.cut_messages(begun + piece).is_some()
     }
 
-    /// The messages that these bytes are, and the number of bytes left for one that is not whole
-    /// yet.
+    /// Cuts these bytes into messages, and returns these with the number of remaining bytes, which
+    /// begin an incomplete one.
     fn cut_messages(&self, bytes: u64) -> Option<(&[u64], u64)> {
         if let Some(sizes) = self.sums.get(&bytes) {
             return Some((sizes, 0));
@@ -123,7 +123,7 @@ impl UsualSizes {
     }
 }
 
-/// By how many bytes they are, up to [`MAX_MESSAGES_OF_A_PIECE`] messages of these sizes.
+/// Sums of up to [`MAX_MESSAGES_OF_A_PIECE`] messages of these sizes, by their number of bytes.
 fn sums_of_sizes(sizes: &[u64]) -> BTreeMap<u64, Vec<u64>> {
     let mut all: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let mut latest: Vec<Vec<u64>> = vec![Vec::new()];
@@ -143,19 +143,19 @@ fn sums_of_sizes(sizes: &[u64]) -> BTreeMap<u64, Vec<u64>> {
     all
 }
 
-/// The messages of one direction, of usual sizes as far as they are known.
+/// Iterator over the messages of one direction, cut by usual sizes as far as they are known.
 #[derive(Debug)]
 pub(crate) struct MessageCutter<'a, P> {
     fragments: P,
     units: &'a UsualSizes,
-    /// A part of a message, and the time in nanoseconds within which it may go on.
+    /// A part of a message, and the time in nanoseconds within which it may continue.
     begun: Option<FlowMessage>,
     gap: i64,
     ready: VecDeque<FlowMessage>,
 }
 
 impl<'a, P: Iterator<Item = FlowMessage>> MessageCutter<'a, P> {
-    /// Cuts `pieces` and puts them together, where no more than `gap` nanoseconds are between them.
+    /// Cuts and joins `pieces`, with at most `gap` nanoseconds between joined ones.
     pub(crate) fn new(pieces: P, units: &'a UsualSizes, gap: i64) -> MessageCutter<'a, P> {
         MessageCutter { fragments: pieces, units, begun: None, gap, ready: VecDeque::new() }
     }
@@ -188,7 +188,7 @@ impl<'a, P: Iterator<Item = FlowMessage>> MessageCutter<'a, P> {
             }
             return;
         };
-        // What began before goes into the first message, and what is left began with the last
+        // The earlier part goes into the first message, and the remainder began with the last
         // piece.
         for (place, size) in sizes.iter().enumerate() {
             let of = if place == 0 { &whole } else { &piece };
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::calls::CallSpan;
 
-    /// Messages of `cut` from pieces of these sizes, each `apart` nanoseconds after the one before.
+    /// Messages cut from pieces of these sizes, each `apart` nanoseconds after the previous one.
     fn cut(units: &UsualSizes, pieces: &[u64], apart: i64) -> Vec<(u64, i64, i64)> {
         let parts = pieces.iter().zip(0..).map(|(bytes, at)| {
             let seen = Some(CallSpan::from_call(apart * at, 0, 1));
@@ -239,7 +239,7 @@ mod tests {
         MessageCutter::new(parts, units, 100).filter_map(times).collect()
     }
 
-    /// Turns of these sizes, each as often as it says.
+    /// Turns of these sizes, each repeated.
     fn turns(of: &[(u64, usize)]) -> Vec<u64> {
         of.iter().flat_map(|(size, count)| vec![*size; *count]).collect()
     }
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(cut(&[44, 66, 44, 11]), [(55, 0, 10), (55, 10, 10), (55, 20, 30)]);
         // A message that is seldom sent in two pieces.
         assert_eq!(cut(&[55, 30, 25, 55]), [(55, 0, 0), (55, 10, 20), (55, 30, 30)]);
-        // What fits nothing stays as it is, and so does a part that nothing follows.
+        // A piece that fits nothing stays as it is, and so does a part that nothing follows.
         assert_eq!(
             cut(&[55, 78, 44, 55, 11]),
             [55, 78, 44, 55, 11]
@@ -319,7 +319,7 @@ mod tests {
     fn sizes_that_differ_much_are_not_cut() {
         let units = UsualSizes::from_turns(&(100..1_100).collect::<Vec<u64>>());
         assert_eq!(cut(&units, &[100, 200, 400], 10).len(), 3);
-        // Nor are bodies where only a few have one size.
+        // Nor are bodies usual if only a few have one size.
         let units =
             UsualSizes::from_turns(&(100..1_100).chain(turns(&[(64, 100)])).collect::<Vec<u64>>());
         assert_eq!(cut(&units, &[128], 10).len(), 1);

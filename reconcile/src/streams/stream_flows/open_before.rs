@@ -1,5 +1,5 @@
-//! Connections that were open before they were recorded are matched from where the kernel's counts
-//! of bytes say that their calls begin, or left out.
+//! Connections that were open before they were recorded: they are matched from the positions where
+//! their calls begin by the kernel's counts of bytes, or left out.
 
 use clocks::ClockSamples;
 use message_trace::PathError;
@@ -14,7 +14,7 @@ use crate::streams::call_streams::CallStreams;
 use crate::streams::counted_streams::CountedStreams;
 
 impl ConnectionMatcher<'_> {
-    /// Hands on the messages of the connection; whether it has any.
+    /// Passes on the messages of the connection. Returns whether it has any.
     pub(super) fn write_connection(
         &self,
         ways: &impl CallStreams,
@@ -40,7 +40,7 @@ impl ConnectionMatcher<'_> {
         }
     }
 
-    /// The same for a unix stream.
+    /// Like [`write_connection`](Self::write_connection), for a unix stream.
     fn aligned(
         &self,
         ends: [Option<&KernelSocket>; 2],
@@ -62,7 +62,7 @@ impl ConnectionMatcher<'_> {
         }
     }
 
-    /// Counts a connection where it is not certain which calls belong together.
+    /// Counts a connection for which it is uncertain which calls belong together.
     fn left_out(
         &self,
         ways: &impl CallStreams,
@@ -73,7 +73,7 @@ impl ConnectionMatcher<'_> {
         Ok(false)
     }
 
-    /// The name of the end that accepted; of a pair of sockets, which has none, its program.
+    /// The name of the accepting end; for a pair of sockets, which has none, its program.
     fn server_name(&self) -> String {
         let names = &self.matcher.capture.names;
         let name = |end: u32, name: fn(&KernelSocket) -> SocketNameId| {
