@@ -1,4 +1,5 @@
-//! What decides whether a send and a receive can belong together: names, machines and clocks.
+//! Comparison of a send and a receive: whether names, machines and clocks allow them to belong
+//! together.
 
 use std::ops::Range;
 
@@ -11,11 +12,11 @@ use crate::datagrams::sides::{DatagramSide, DatagramSides};
 use crate::datagrams::translations::DatagramTranslations;
 use crate::sockets::routing::DatagramRouting;
 
-/// The datagrams of a partition, with what is known of who reaches whom.
+/// The datagrams of a partition, with the routing between them.
 pub(super) struct DatagramComparison<'a> {
     pub(super) routing: DatagramRouting<'a>,
     pub(super) pool: &'a MemoryPool,
-    /// Names that lead to each other, where the two sides have other ones.
+    /// Names that lead to each other, if the two sides have different ones.
     pub(super) translations: Option<&'a DatagramTranslations>,
     pub(super) datagrams: &'a SpillableVec<DatagramCall>,
 }
@@ -25,7 +26,7 @@ impl DatagramComparison<'_> {
         &self.datagrams[at as usize]
     }
 
-    /// The sides of the datagrams of `places` that take part in the pass, sorted.
+    /// Collects the sides of the datagrams of `places` that take part in the pass, sorted.
     pub(super) fn collect_sides(
         &self,
         pass: MatchingPass,
@@ -55,12 +56,12 @@ impl DatagramComparison<'_> {
         Ok(sides)
     }
 
-    /// Whether the two are of different machines.
+    /// Whether the two are on different machines.
     pub(super) fn is_elsewhere(&self, send: &DatagramSide, receive: &DatagramSide) -> bool {
         !self.routing.same_machine(send.class.0, receive.class.0)
     }
 
-    /// How far apart the clocks of two classes are, as [`DatagramRouting`] says.
+    /// Distance of the clocks of two classes, see [`DatagramRouting`].
     pub(super) fn clocks_apart(
         &self,
         sides: &DatagramSides,
@@ -69,7 +70,7 @@ impl DatagramComparison<'_> {
         self.routing.clock_apart(sides[0][sends.start].class.0, sides[1][receives.start].class.0)
     }
 
-    /// Whether the receive may be of the send, as far as names and sizes go.
+    /// Whether the receive may be of the send, by names and sizes.
     pub(super) fn can_reach(
         &self,
         pass: MatchingPass,

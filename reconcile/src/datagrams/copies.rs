@@ -1,4 +1,4 @@
-//! Receives for which no send is left, though there was one: second copies.
+//! Second copies: receives whose send was matched already.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
@@ -11,7 +11,8 @@ use crate::datagrams::sides::{
     DatagramSide, DatagramSides, PeerClass, SideRanges, all_done, class_ranges,
 };
 
-/// Adds to `matches` the receives of a group that are copies of what arrived elsewhere, or again.
+/// Adds to `matches` the receives of a group that are copies of datagrams received elsewhere, or
+/// again.
 pub(super) fn match_second_copies(
     comparison: &DatagramComparison,
     pass: MatchingPass,
@@ -31,13 +32,12 @@ pub(super) fn match_second_copies(
         }
         let first = from[receives.start];
         let socket = first.class.0;
-        // The sends that arrived somewhere and could have arrived here as well, in the order of
-        // time.
+        // Sends that arrived somewhere and could have arrived here as well, sorted by time.
         let mut origins: SpillableVec<(i64, u32)> = SpillableVec::new(pool);
         for sends in class_ranges(to, sends) {
             let send = to[sends.start];
             if comparison.can_reach(pass, &send, &first) {
-                // Those of another clock come before all.
+                // Sends by another clock come before all others.
                 let apart = comparison.routing.clock_apart(send.class.0, socket);
                 let arrived = to.range(sends).filter(|side| side.done);
                 let time = |side: &DatagramSide| {
@@ -47,7 +47,7 @@ pub(super) fn match_second_copies(
             }
         }
         origins.sort_by_key(|origin| *origin)?;
-        // Receives are in the order of time, too.
+        // Receives are sorted by time, too.
         let mut before = 0;
         for at in receives {
             let receive = &mut from[at];

@@ -1,4 +1,4 @@
-//! The ends of flows of datagrams, and a datagram's message on its way to its flow.
+//! Ends of datagram flows, and the message of a datagram before it is assigned to its flow.
 
 use std::hash::{Hash, Hasher};
 
@@ -14,29 +14,29 @@ use crate::unmatched_cause::UnmatchedCause;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum DatagramEnd {
     Socket(u32),
-    /// An untraced peer: its name as the socket `of` sees it.
+    /// An untraced peer: its name in the view of the socket `of`.
     Untraced {
         name: SocketNameId,
         of: u32,
     },
 }
 
-/// A message of datagrams whose flow is not known yet.
+/// A message of a datagram whose flow is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct DatagramMessage {
-    /// When it was sent and received; [`NIL`]: not seen.
+    /// Times when it was sent and received; [`NIL`] if not seen.
     pub(crate) times: [i64; 2],
-    /// The sockets at both ends; [`NONE`]: not traced.
+    /// The sockets at both ends; [`NONE`] if not traced.
     pub(crate) sockets: [u32; 2],
-    /// Of each end the name it is seen under or, where the end was seen itself, the name of its
+    /// For each end its name in the view of the other or, if the end was recorded, the name of its
     /// peer.
     pub(crate) names: [SocketNameId; 2],
-    /// Whose calls they were.
+    /// Processes of the calls.
     pub(crate) processes: [u32; 2],
     pub(crate) tids: [i32; 2],
     pub(crate) bytes: u32,
-    /// The cause in the low byte, and whether it is one more receiver's.
+    /// The cause in the low byte, and whether it is a copy for a further receiver.
     pub(crate) flags: u32,
     /// [`DatagramCall::operation`] of both ends.
     pub(crate) operations: [u32; 2],
@@ -51,7 +51,7 @@ const CAUSES: [UnmatchedCause; 4] = [
 ];
 
 impl DatagramMessage {
-    /// What was sent and received. A `copy` went to one more receiver.
+    /// Message of a send and a receive. A `copy` went to a further receiver.
     pub(crate) fn from_pair(
         sent: &DatagramCall,
         received: &DatagramCall,
@@ -65,12 +65,12 @@ impl DatagramMessage {
             tids: [sent.tid, received.tid],
             bytes: sent.bytes,
             flags: if copy { COPY } else { 0 },
-            // What was sent is one operation, however many received it.
+            // A sent datagram is one operation, whatever the number of receivers.
             operations: [if copy { 0 } else { sent.operation }, received.operation],
         }
     }
 
-    /// What was sent and not received: by the socket `to`, or nobody who was traced.
+    /// Message of a send that was not received by the socket `to`, or by no traced socket.
     pub(crate) fn from_sent(
         sent: &DatagramCall,
         to: Option<u32>,
@@ -89,7 +89,7 @@ impl DatagramMessage {
         }
     }
 
-    /// What was received and not seen being sent.
+    /// Message of a receive without a recorded send.
     pub(crate) fn from_received(received: &DatagramCall) -> DatagramMessage {
         DatagramMessage {
             times: [NIL, received.time],
@@ -118,34 +118,34 @@ impl DatagramMessage {
         ends
     }
 
-    /// A number that is the same for all messages of a flow.
+    /// A hash that is equal for all messages of a flow.
     pub(crate) fn flow_hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.flow_ends().hash(&mut hasher);
         hasher.finish()
     }
 
-    /// When it was first seen.
+    /// Time when it was first seen.
     pub(crate) fn first_time(&self) -> i64 {
         if self.times[0] == NIL { self.times[1] } else { self.times[0] }
     }
 
-    /// Whether it is the one message of a datagram that both ends saw.
+    /// Whether it is the only message of a datagram that both ends saw.
     pub(crate) fn is_pair(&self) -> bool {
         self.times[0] != NIL && self.times[1] != NIL && self.flags & COPY == 0
     }
 
-    /// Why an end is missing.
+    /// Reason why an end is missing.
     pub(crate) fn cause(&self) -> UnmatchedCause {
         CAUSES.get(self.flags as usize & 0xff).copied().unwrap_or(UnmatchedCause::Untraced)
     }
 
-    /// The process that is known to have been at that end.
+    /// The process at that end, if known.
     pub(crate) fn process_at(&self, side: usize) -> Option<u32> {
         Some(self.processes[side]).filter(|process| *process != NONE)
     }
 
-    /// The message itself.
+    /// Converts it to a flow message.
     pub(crate) fn to_flow_message(&self) -> FlowMessage {
         let [sent, received] = [0, 1].map(|side| {
             let seen =

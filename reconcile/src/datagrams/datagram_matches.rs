@@ -1,24 +1,24 @@
-//! What became of the datagrams of one partition.
+//! Matches of the datagrams of one partition.
 
 use out_of_core::{MemoryPool, SpillableVec};
 
-/// What became of the datagrams of a partition, by their places in it.
+/// Matches of the datagrams of a partition, by their indices in it.
 #[derive(Debug)]
 pub(crate) struct DatagramMatches {
     /// Datagrams seen by both ends: the send and the receive.
     pub(crate) pairs: SpillableVec<(u32, u32)>,
-    /// Sends that another socket received as well: to many receivers at once.
+    /// Sends that another socket received as well: datagrams to several receivers.
     pub(crate) copies: SpillableVec<(u32, u32)>,
-    /// Receives of what the same socket had received already.
+    /// Second copies: receives of datagrams that the same socket had received already.
     pub(crate) duplicates: SpillableVec<u32>,
-    /// Sends that nobody was seen to receive.
+    /// Sends without a recorded receive.
     pub(crate) sends: SpillableVec<u32>,
-    /// Receives that nobody was seen to send.
+    /// Receives without a recorded send.
     pub(crate) receives: SpillableVec<u32>,
 }
 
 impl DatagramMatches {
-    /// None yet.
+    /// No matches yet.
     pub(crate) fn new(pool: &MemoryPool) -> DatagramMatches {
         DatagramMatches {
             pairs: SpillableVec::new(pool),

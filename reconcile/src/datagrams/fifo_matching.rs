@@ -1,21 +1,20 @@
-//! Which receive got which of several equal datagrams: those of one source, destination, size and
-//! checksum.
+//! FIFO matching of equal datagrams: those of one source, destination, size and checksum.
 //!
-//! Mostly there is one of each. Where there are more (a query sent again, a heartbeat), the
-//! network's order decides: datagrams mostly arrive in the order in which they were sent, none
-//! before it was sent, and soon. This step works on one key at a time and knows nothing else.
+//! Mostly there is one of each. If there are more (a query sent again, a heartbeat), the network's
+//! order decides: datagrams mostly arrive in the order in which they were sent, none before it was
+//! sent, and soon. This step works on one key at a time and knows nothing else.
 
 use message_trace::PathError;
 use out_of_core::{MemoryPool, SpillableVec};
 
 use crate::sentinels::NONE;
 
-/// Times in order, by their places. There may be more than memory holds, so they are gone through
-/// from one end to the other.
+/// Sorted times, by their indices. There may be more than memory holds, so they are read from one
+/// end to the other.
 pub(crate) trait TimeSequence {
     fn len(&self) -> usize;
 
-    /// That of a place below [`TimeSequence::len`].
+    /// The time at an index below [`TimeSequence::len`].
     fn time(&self, at: usize) -> i64;
 }
 
@@ -35,14 +34,14 @@ impl<T: TimeSequence> TimeSequence for SelectedTimes<'_, T> {
     }
 }
 
-/// For each receive the send that it got, by its place; [`NONE`]: it got a second copy of one, or
-/// one that was not seen being sent. Both are in the order of time.
+/// Returns for each receive the index of its send; [`NONE`] if it got a second copy, or a datagram
+/// without a recorded send. Both are sorted by time.
 ///
-/// Where both are by one clock, no datagram is received before it was sent, and the pairs are those
-/// that take least time without crossing: after a loss and a repetition it is the later send that
-/// arrived. Of two receives for one send the first has it. Only what is left then may seem received
-/// before it was sent, by as many nanoseconds as the two may have read that clock `apart`. With
-/// `None` times of the two are not compared.
+/// If both are by one clock, no datagram is received before it was sent, and the pairs are those
+/// with the shortest total time without crossing: after a loss and a repetition it is the later
+/// send that arrived. Of two receives for one send the first one gets it. Only the remaining ones
+/// may then seem to be received before they were sent, by up to `apart` nanoseconds, the difference
+/// between two readings of that clock. With `None` times of the two are not compared.
 pub(crate) fn match_fifo(
     pool: &MemoryPool,
     sends: &impl TimeSequence,
@@ -56,7 +55,7 @@ pub(crate) fn match_fifo(
     let open = (0..).zip(matched.iter()).filter(|(_, send)| **send == NONE);
     let late = SpillableVec::collect(pool, open.map(|(receive, _)| receive))?;
     let left = {
-        // Those that arrived are in order as well.
+        // The sends that arrived are sorted as well.
         let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
         SpillableVec::collect(
             pool,
@@ -76,7 +75,7 @@ pub(crate) fn match_fifo(
     Ok(matched)
 }
 
-/// The same, where receives may seem to be before their sends by so much.
+/// The same, with receives that may seem to precede their sends by that much.
 fn match_fifo_within(
     pool: &MemoryPool,
     sends: &impl TimeSequence,
@@ -85,8 +84,8 @@ fn match_fifo_within(
 ) -> Result<SpillableVec<u32>, PathError> {
     let possible =
         |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
-    // From the end: each receive takes the latest send that is left. That leaves the most to those
-    // before it, and tells which sends arrived.
+    // From the end: each receive takes the latest remaining send. That leaves the most to earlier
+    // receives, and determines which sends arrived.
     let mut arrived: SpillableVec<u32> = SpillableVec::new(pool);
     let mut left = sends.len();
     for receive in (0..receives.len()).rev() {
@@ -100,8 +99,8 @@ fn match_fifo_within(
         left -= 1;
         arrived.push(left as u32)?;
     }
-    // From the beginning: each of them has the first receive that it can have; what is left came
-    // twice.
+    // From the beginning: each of these goes to the first possible receive; the remaining receives
+    // are second copies.
     let mut arrived = arrived.iter().rev().copied().peekable();
     let got = |receive| {
         let time = receives.time(receive);
@@ -110,8 +109,8 @@ fn match_fifo_within(
     SpillableVec::collect(pool, (0..receives.len()).map(got))
 }
 
-/// How many of the receives, given by the times of their sends in the order of receiving, came
-/// after one that was sent later.
+/// Number of receives that came after a datagram that was sent later, given the times of their
+/// sends in the order of receiving.
 pub(crate) fn count_reordered(sent: impl IntoIterator<Item = i64>) -> u64 {
     let mut latest = i64::MIN;
     let mut count = 0;
@@ -153,15 +152,15 @@ mod tests {
         assert_eq!(match_in_order(&[0, 100], &[5, 6, 105], Some(0)), [Some(0), None, Some(1)]);
         // Two in flight.
         assert_eq!(match_in_order(&[0, 1], &[5, 6], Some(0)), [Some(0), Some(1)]);
-        // Nobody was seen to send the first.
+        // The send of the first was not recorded.
         assert_eq!(match_in_order(&[10], &[5, 15], Some(0)), [None, Some(0)]);
         // Hours apart.
         assert_eq!(match_in_order(&[1_000, 2_000], &[5, 6], None), [Some(0), Some(1)]);
         assert_eq!(match_in_order(&[], &[5], Some(0)), [None]);
-        // Read by two that may be 3 ns apart.
+        // Read by two processes whose readings may be 3 ns apart.
         assert_eq!(match_in_order(&[10, 100], &[7, 102], Some(3)), [Some(0), Some(1)]);
         assert_eq!(match_in_order(&[10, 100], &[6, 102], Some(3)), [None, Some(1)]);
-        // That explains nothing that is possible without.
+        // That tolerance must not replace a match that is possible without it.
         assert_eq!(match_in_order(&[10, 30], &[15], Some(20)), [Some(0)]);
     }
 
@@ -172,8 +171,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was lost or doubled on a network that keeps order and is faster than the pauses
-        /// between sends, every first arrival gets its own send and every second copy gets none.
+        /// For any losses and duplicates on a network that keeps order and is faster than the
+        /// pauses between sends, every first arrival gets its own send and every second copy gets
+        /// none.
         #[test]
         fn loss_and_duplication_are_told_apart(fates in prop::collection::vec(0usize..4, 0..40)) {
             let sends: Vec<i64> = (0..fates.len()).map(|at| at as i64 * 1000).collect();
@@ -185,9 +185,9 @@ mod tests {
                 }
             }
             let matched = match_in_order(&sends, &receives, Some(0));
-            // Second copies may take the place of a lost one before them, as nothing tells equal
-            // datagrams apart: without losses the matching is exact, with them it is as large as
-            // can be and in order.
+            // Second copies may take the place of a lost one before them, because equal datagrams
+            // are indistinguishable: without losses the matching is exact, with them it has the
+            // maximum size and is in order.
             if fates.iter().all(|fate| *fate > 0) || fates.iter().all(|fate| *fate < 2) {
                 prop_assert_eq!(&matched, &truth);
             }

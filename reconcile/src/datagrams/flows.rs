@@ -1,5 +1,5 @@
-//! The flows of datagrams (pairs of ends) of one partition: their messages in order, with their
-//! directions and names. Datagrams are never made fat: each is a message by its nature.
+//! Datagram flows (pairs of ends) of one partition: their messages in order, with their directions
+//! and names. Datagrams are never merged: each is a message by its nature.
 
 use std::mem;
 use std::path::Path;
@@ -26,10 +26,10 @@ use crate::socket_names::SocketNameId;
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatagramFlow {
-    /// Flows are numbered in the order of this.
+    /// Sort key by which flows are numbered.
     pub(crate) first: (i64, [DatagramEnd; 2]),
     pub(crate) protocol: TransportProtocol,
-    /// The side that connected or, as datagrams need no connection, the side that began; and the
+    /// The connecting side or, as datagrams need no connection, the side that sent first; and the
     /// other.
     pub(crate) ends: [DatagramEnd; 2],
 }
@@ -37,16 +37,16 @@ pub(crate) struct DatagramFlow {
 /// Messages of one flow whose ends have the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DatagramSlot {
-    /// The flow, by its place among those of the partition.
+    /// The flow, by its index in the partition.
     pub(crate) flow: u32,
-    /// The names of the flow's ends; of an untraced end that which the other knows it by.
+    /// The names of the flow's ends; for an untraced end the name by which the other knows it.
     pub(crate) names: [SocketNameId; 2],
 }
 
-/// The flows and slots of all partitions, and where those of each begin.
+/// The flows and slots of all partitions, and where those of each partition begin.
 #[derive(Debug)]
 pub(crate) struct AllFlows {
-    /// With its partition and its place there, and where its slots are.
+    /// Each flow with its partition and its index there, and the range of its slots.
     pub(crate) flows: SpillableVec<(DatagramFlow, [u32; 2], [u64; 2])>,
     pub(crate) slots: SpillableVec<DatagramSlot>,
     /// The first slot of each partition.
@@ -62,7 +62,7 @@ impl AllFlows {
         }
     }
 
-    /// Adds those of the next partition.
+    /// Adds the flows and slots of the next partition.
     pub(crate) fn add(
         &mut self,
         flows: &[DatagramFlow],
@@ -82,7 +82,7 @@ impl AllFlows {
     }
 }
 
-/// What came of one partition beside its rows. The slot of a row is its place in `slots`.
+/// Results of one partition in addition to its rows. The slot of a row is its index in `slots`.
 #[derive(Default)]
 pub(crate) struct MatchedFlows {
     pub(crate) flows: Vec<DatagramFlow>,
@@ -90,20 +90,20 @@ pub(crate) struct MatchedFlows {
     pub(crate) counts: Reconciliation,
 }
 
-/// What making flows needs to know.
+/// Inputs of making flows.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowMaker<'a> {
     pub(crate) views: &'a PeerViews<'a>,
     pub(crate) options: &'a Options,
-    /// For what is sorted.
+    /// Memory budget of the sorters.
     pub(crate) budget: &'a MemoryBudget,
     pub(crate) directory: &'a Path,
 }
 
 impl<'a> FlowMaker<'a> {
-    /// Makes flows of the messages of one partition. They are sorted, in files where there are
-    /// many, and gone through by two readers: one looks ahead to the end of each flow for what has
-    /// to be known of it before its messages are handed on.
+    /// Makes flows of the messages of one partition. These are sorted, in files if there are many,
+    /// and read by two readers: one looks ahead to the end of each flow for the facts that are
+    /// needed before its messages are passed on.
     pub(crate) fn build_partition(
         &self,
         messages: impl Iterator<Item = Result<Vec<DatagramMessage>, PathError>>,
@@ -158,7 +158,7 @@ impl<'a> FlowMaker<'a> {
         ExternalSorter::new(self.budget, self.directory, self.options.at_once / 4)
     }
 
-    /// Hands on the messages of one flow, which are in order.
+    /// Passes on the messages of one flow, which are in order.
     fn write_flow(
         &self,
         first: &DatagramMessage,
@@ -196,7 +196,7 @@ impl<'a> FlowMaker<'a> {
             let [from, to] = [0, 1].map(|side| name_of_end(self.views, &message, side));
             let slot = DatagramSlot { flow, names: if backward { [to, from] } else { [from, to] } };
             let slots = matched.slots.get(first_slot..).unwrap_or(&[]);
-            // Mostly there is one; of several the latest is the likeliest.
+            // Mostly there is one; of several the latest is the most probable.
             let place = match slots.iter().rposition(|other| *other == slot) {
                 Some(place) => first_slot + place,
                 None => {
@@ -213,8 +213,8 @@ impl<'a> FlowMaker<'a> {
     }
 }
 
-/// The name of one end of a message: its own towards its peer where it was seen, otherwise what its
-/// peer calls it.
+/// The name of one end of a message: its own towards its peer if the end was recorded, otherwise
+/// the name that its peer uses.
 fn name_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> SocketNameId {
     match message.sockets[side] {
         socket if message.times[side] != NIL => views.own_name(socket, message.names[side]),
@@ -230,13 +230,13 @@ fn count_message(of_flow: &FlowMessage, message: &DatagramMessage, counts: &mut 
     }
 }
 
-/// What is known of a flow so far.
+/// Facts about a flow so far.
 struct FlowFacts<'a> {
     /// The sockets of the first message, its sender's first.
     sockets: [u32; 2],
-    /// When the datagrams of each direction came.
+    /// Times when the datagrams of each direction arrived.
     arrivals: [ExternalSorter<'a, DatagramArrival>; 2],
-    /// Who sent and received.
+    /// Processes and threads that sent and received.
     callers: FlowCallers,
 }
 
@@ -262,7 +262,8 @@ impl<'a> FlowFacts<'a> {
             .push(DatagramArrival { received, sent })
     }
 
-    /// Between whom the datagrams go, and how many of them came after one that was sent later.
+    /// The scope of the flow, and the number of its datagrams that came after one that was sent
+    /// later.
     fn finish(self) -> Result<(FlowScope, u64), PathError> {
         let failed = ReadFailure::default();
         let mut reordered = 0;
@@ -282,7 +283,7 @@ fn process_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> 
     message.process_at(side).or_else(owner)
 }
 
-/// When a datagram came, and when it was sent.
+/// Times when a datagram arrived and when it was sent.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 struct DatagramArrival {
@@ -298,7 +299,7 @@ impl KeyedRecord for DatagramArrival {
     }
 }
 
-/// By flow and time, and then by all else, so that it does not matter in which order they come.
+/// By flow and time, and then by all other fields, so that the order of input does not matter.
 type DatagramMessageKey =
     ([DatagramEnd; 2], i64, [DatagramEnd; 2], i64, [u32; 2], DatagramMessageRest);
 /// Names, bytes, threads, processes and flags.

@@ -1,11 +1,11 @@
-//! Datagrams that one side saw joined and the other did not: segmentation offload of UDP.
+//! Joined datagrams of UDP segmentation offload, which one side saw joined and the other did not.
 //!
-//! A send may hand the kernel several datagrams at once, and a receive may give several. Where who
-//! saw that call could not see their size (strace does not print it, a packet on its way to the
-//! network card does not have it), the other side tells it. CRC-32 of bytes that follow each other
+//! A send may pass several datagrams to the kernel in one call, and a receive may return several.
+//! If the recorder of that call could not see their size (strace does not print it, a packet on its
+//! way to the network card does not contain it), the other side has it. CRC-32 of consecutive bytes
 //! can be computed from those of the parts, so equal sums of sizes and equal checksums are proof:
-//! some sends in a row and some receives in a row have the same bytes. Both are cut where either
-//! side has a border, and the parts are pairs.
+//! some consecutive sends and some consecutive receives have the same bytes. Both are cut wherever
+//! either side has a boundary, and the parts are pairs.
 
 use std::ops::Range;
 
@@ -21,23 +21,23 @@ use crate::datagrams::sides::{
 use crate::sockets::routing::DatagramRouting;
 use crate::tuning::{JOINED_REACH, MAX_JOINED, MAX_PAIRS_OF_A_CONTENT};
 
-/// What shows that sends and receives have the same bytes.
+/// Proof that sends and receives have the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// Their sizes and checksums.
     Checksums,
-    /// Their sizes alone, where a checksum is missing: one is joined, and the others are as large
-    /// as each other but for a smaller last one.
+    /// Their sizes alone, if a checksum is missing: one is joined, and the others are of equal size
+    /// except for a smaller last one.
     Sizes,
-    /// None, as some of what was sent at once was lost: the largest that is left of the receives is
-    /// as large as all but the last. The parts are without checksum and still to be matched.
+    /// No proof, because some of the joined datagrams were lost: the largest remaining receive has
+    /// the size of all but the last. The parts have no checksum and are still to be matched.
     Lost,
 }
 
-/// How many sends and receives there are more, since some were cut.
+/// Number of sends and of receives that were added by cutting.
 pub(crate) type Added = [u64; 2];
 
-/// Cuts joined datagrams among those that are left in `matches`, and pairs the parts, which are
+/// Cuts joined datagrams among the remaining ones in `matches`, and pairs the parts, which are
 /// added to `datagrams`.
 pub(crate) fn cut(
     reach: DatagramRouting,
@@ -74,8 +74,7 @@ pub(crate) fn cut(
     Ok(added)
 }
 
-/// The datagrams of UDP that are left of one side, sorted by where they go, by socket and peer,
-/// and by time.
+/// The remaining UDP datagrams of one side, sorted by destination, by socket and peer, and by time.
 fn sides(
     reach: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
@@ -104,17 +103,17 @@ struct Cutter<'a> {
     datagrams: &'a mut SpillableVec<DatagramCall>,
     sides: DatagramSides,
     proof: Proof,
-    /// Sends to be matched, by their places among the datagrams.
+    /// Sends to be matched, by their indices among the datagrams.
     parts: SpillableVec<u32>,
     added: Added,
 }
 
-/// Sends and receives with the same bytes, by their places among the sides.
+/// Sends and receives with the same bytes, by their indices among the sides.
 #[derive(Debug, Default)]
 struct Block([Vec<usize>; 2]);
 
 impl Cutter<'_> {
-    /// Goes through the places that both sides have datagrams of.
+    /// Processes the destinations for which both sides have datagrams.
     fn all(&mut self, pairs: &mut SpillableVec<(u32, u32)>) -> Result<(), PathError> {
         let (mut s, mut r) = (0, 0);
         while let (Some(send), Some(receive)) = (self.sides[0].get(s), self.sides[1].get(r)) {
@@ -133,7 +132,7 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    /// Each two classes of one place that can belong together.
+    /// Processes every two classes of one destination that can belong together.
     fn place(
         &mut self,
         ranges: SideRanges,
@@ -164,8 +163,9 @@ impl Cutter<'_> {
         self.datagrams[self.sides[side][place].at as usize]
     }
 
-    /// Two classes: for each send the first receives that have the same bytes as it and maybe those
-    /// behind it. They come in order, but for some that another thread sent meanwhile.
+    /// Processes two classes: for each send, finds the first receives that have the same bytes,
+    /// possibly together with the sends that follow. They come in order, except for some that
+    /// another thread sent meanwhile.
     fn classes(
         &mut self,
         [sends, receives]: SideRanges,
@@ -191,7 +191,7 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    /// Cuts the joined sends that are left by the largest receive that is left.
+    /// Cuts the remaining joined sends by the size of the largest remaining receive.
     fn cut_lost(&mut self, [sends, receives]: SideRanges) -> Result<(), PathError> {
         let (mut size, mut latest, mut arrived) = (0, i64::MIN, 0);
         let socket = self.datagram(1, receives.start).socket;
@@ -207,7 +207,7 @@ impl Cutter<'_> {
                 break;
             }
             let count = datagram.bytes.checked_div(size).map_or(0, |count| count as usize);
-            // Most arrive: a few that are left may be of anything.
+            // Most arrive: a few remaining ones may belong to anything.
             let is_cut =
                 datagram.joined() && datagram.bytes > size && count < MAX_JOINED.min(2 * arrived);
             if size == 0 || !is_cut || self.sides[0][send].done {
@@ -231,7 +231,7 @@ impl Cutter<'_> {
     }
 
     /// The block that begins with the first send and the first receive of `ranges`, if there is
-    /// one: whichever side has fewer bytes takes its next.
+    /// one: the side with fewer bytes takes its next datagram.
     fn block(&self, ranges: SideRanges) -> Option<Block> {
         let starts = [0, 1].map(|side| self.datagram(side, ranges[side].start));
         let apart = self.reach.clock_apart(starts[0].socket, starts[1].socket);
@@ -326,7 +326,7 @@ impl Cutter<'_> {
             for side in &mut left {
                 let rest = side.map(|datagram| DatagramCall {
                     bytes: datagram.bytes - bytes,
-                    // It begins with the first part.
+                    // The operation begins with the first part.
                     operation: 0,
                     ..datagram
                 });

@@ -1,8 +1,8 @@
-//! The datagrams of one partition, matched: which receive got which send.
+//! Matching of the datagrams of one partition: which receive belongs to which send.
 //!
-//! Both sides are sorted by a key that they share (where it goes to, size, checksum), and each
-//! group of equals is matched in order. Addresses are not part of the key, as a socket bound to all
-//! of a host's addresses does not know which one its peer used; they must only not contradict each
+//! Both sides are sorted by a key that they share (destination, size, checksum), and each group of
+//! equals is matched in order. Addresses are not part of the key, as a socket bound to all of a
+//! host's addresses does not know which one its peer used; they must only not contradict each
 //! other.
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub(crate) fn match_all(
     match_passes(reach, None, datagrams, all(reach, datagrams)?, passes)
 }
 
-/// Goes on matching what is left in `matches`.
+/// Continues matching the remaining datagrams in `matches`.
 pub(crate) fn match_left(
     reach: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
@@ -54,7 +54,7 @@ pub(crate) fn match_translated(
     match_passes(reach, Some(translations), datagrams, all(reach, datagrams)?, &passes)
 }
 
-/// All of them, not matched yet.
+/// All datagrams as unmatched.
 fn all(
     reach: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
@@ -123,7 +123,7 @@ impl PassMatcher<'_> {
             }
             [s, r] = ends;
         }
-        // Only what had a key took part; the rest waits for the next pass.
+        // Only datagrams with a key took part; the others wait for the next pass.
         let mut done = SpillableVec::filled(self.pool, self.comparison.datagrams.len(), false)?;
         let of_both = sides.iter().flat_map(SpillableVec::iter);
         of_both.filter(|side| side.done).for_each(|side| done[side.at as usize] = true);
@@ -162,9 +162,9 @@ impl PassMatcher<'_> {
     }
 
     /// Matches the classes of sends and receives that can belong together: those of one machine
-    /// first, and then those that leave the least over and took the least time on average. Sockets
-    /// that have equal names one after another, or each in a container of its own, are told apart
-    /// by that alone.
+    /// first, and then those with the fewest leftovers and the shortest average time. Sockets that
+    /// have equal names one after another, or each in a container of its own, are distinguished by
+    /// that alone.
     fn match_by_class(
         &mut self,
         pass: MatchingPass,
@@ -226,7 +226,7 @@ impl PassMatcher<'_> {
         }
         let mut full = usize::MAX;
         for [sends, receives] in pairs {
-            // Many may have sent what one received.
+            // Several senders may have sent to one receiver.
             if receives.start == full {
                 continue;
             }
@@ -238,14 +238,15 @@ impl PassMatcher<'_> {
         Ok(())
     }
 
-    /// If these receives are of these sends, how many are left over on both sides, and how many
-    /// nanoseconds the others took on average; as many as can be where their clocks differ.
+    /// The number of leftovers on both sides if these receives are of these sends, and the average
+    /// time of the others in nanoseconds; the maximum if their clocks differ.
     fn class_distance(
         &self,
         sides: &DatagramSides,
         [sends, receives]: &SideRanges,
     ) -> Result<(usize, i64), PathError> {
-        // None before it was sent: what only the slack between clocks allows is no sign.
+        // None before it was sent: a match that only the slack between clocks allows is no
+        // evidence.
         let clocks = self.comparison.clocks_apart(sides, [sends, receives]).map(|_| 0);
         let (to, from) =
             (SideTimes(&sides[0], sends.clone()), SideTimes(&sides[1], receives.clone()));
@@ -259,7 +260,7 @@ impl PassMatcher<'_> {
         Ok((sends.len() + receives.len() - 2 * count, mean.map_or(i64::MAX, |mean| mean as i64)))
     }
 
-    /// Matches what is left of two classes in order.
+    /// Matches the remainder of two classes in order.
     fn match_classes(
         &mut self,
         sides: &mut DatagramSides,

@@ -1,5 +1,5 @@
-//! The datagrams of one partition, which has those of some contents. What was matched, what was
-//! lost and what only one side saw goes on to its flow.
+//! Datagrams of one partition, which has those of some contents. Matched, lost and one-sided
+//! datagrams go on to their flows.
 
 use clocks::ClockSamples;
 use message_trace::PathError;
@@ -23,23 +23,23 @@ use crate::sockets::routing::DatagramRouting;
 use crate::tuning::DATAGRAM_BLOCK;
 use crate::unmatched_cause::UnmatchedCause;
 
-/// What matching needs to know of all sockets, and where its results go.
+/// Inputs of matching that all partitions share, and the destinations of its results.
 pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) routing: DatagramRouting<'a>,
     pub(crate) receivers: DatagramReceivers<'a>,
-    /// Sockets whose names their peers tell.
+    /// Sockets whose names only their peers know.
     pub(crate) nameless: &'a FxHashMap<u32, FallbackNames>,
     /// Messages by flow.
     pub(crate) messages: &'a PartitionStore<'b, DatagramMessage>,
-    /// Where something was received in part, is without checksum or may be several datagrams at
-    /// once: sends and such receives that are left, by where they go.
+    /// Store for a later step if some datagrams were received in part, have no checksum or may be
+    /// joined: remaining sends and such receives, by destination.
     pub(crate) late: Option<&'a PartitionStore<'b, DatagramCall>>,
-    /// Where names may have been translated: what is left, by content.
+    /// Store for datagrams whose names may have been translated: the remaining ones, by content.
     pub(crate) astray: Option<&'a PartitionStore<'b, DatagramCall>>,
-    /// Whether any receive that is left may be of what is left of the sends: some are without
-    /// checksum, or may be several datagrams at once.
+    /// Whether any remaining receive may be of any remaining send: some have no checksum, or may be
+    /// joined.
     pub(crate) any_is_late: bool,
-    /// Whether some may be several datagrams at once.
+    /// Whether some may be joined.
     pub(crate) joined: bool,
 }
 
@@ -51,17 +51,17 @@ pub(crate) trait DatagramBlocks:
 
 impl<T: Iterator<Item = Result<Vec<DatagramCall>, PathError>>> DatagramBlocks for T {}
 
-/// What came of one partition beside its messages.
+/// Results of one partition in addition to its messages.
 #[derive(Default)]
 pub(crate) struct MatchedDatagrams {
     pub(crate) counts: Reconciliation,
     pub(crate) names: SeenNames,
-    /// The pairs of sockets between which translated datagrams went.
+    /// The pairs of sockets that exchanged translated datagrams.
     pub(crate) translated: TranslatedPairs,
 }
 
 impl DatagramMatcher<'_, '_> {
-    /// All datagrams side by side: all of them may be equal.
+    /// Collects all datagrams in one table: all of them may be equal.
     fn side_by_side(
         &self,
         blocks: impl DatagramBlocks,
@@ -117,8 +117,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
-    /// Matches what is without checksum, is several datagrams on one side, or was received in part,
-    /// with what is left to the same place.
+    /// Matches datagrams that have no checksum, are joined on one side, or were received in part,
+    /// with the remaining ones of the same destination.
     pub(crate) fn match_late_partition(
         &self,
         piece: usize,
@@ -131,8 +131,8 @@ impl DatagramMatcher<'_, '_> {
         self.cut(&mut datagrams, &mut matches, Proof::Checksums, &mut matched)?;
         let mut matches = match_left(self.routing, &datagrams, matches, MatchingPass::UNCHECKED)?;
         if self.joined {
-            // What may be cut by sizes alone must not be whole at both ends, and what was received
-            // in part may be of any that is larger.
+            // A datagram that sizes alone may cut must not be whole at both ends, and one received
+            // in part may be of any larger one.
             matches =
                 match_left(self.routing, &datagrams, matches, &[MatchingPass::TruncatedAlike])?;
         }
@@ -145,7 +145,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
-    /// Cuts what one side saw joined where the other side has borders, and counts each part.
+    /// Cuts datagrams that one side saw joined at the boundaries of the other side, and counts each
+    /// part.
     fn cut(
         &self,
         datagrams: &mut SpillableVec<DatagramCall>,
@@ -161,8 +162,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(())
     }
 
-    /// What was matched, and what is left that no translation can be the cause of; the rest is
-    /// dealt by its content.
+    /// Returns the matches, and the unmatched datagrams that no translation can explain; the others
+    /// are partitioned by content.
     fn remove_astray(
         &self,
         piece: usize,
@@ -187,8 +188,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matches)
     }
 
-    /// Takes what is astray and was seen on one side only to its flow; the rest of partition number
-    /// `piece` goes to `both`, and what it hints at is returned.
+    /// Moves datagrams that were seen on one side only to their flows; the others of partition
+    /// number `piece` go to `both`, and their hints are returned.
     pub(crate) fn collect_hints(
         &self,
         piece: [usize; 2],
@@ -220,7 +221,7 @@ impl DatagramMatcher<'_, '_> {
         Ok((matched, hints))
     }
 
-    /// Matches what is astray between the names that translations lead from and to.
+    /// Matches the remaining datagrams between the names that translations connect.
     pub(crate) fn match_translated_partition(
         &self,
         piece: usize,
@@ -231,8 +232,8 @@ impl DatagramMatcher<'_, '_> {
         let matches = match_translated(self.routing, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
         translations.note_matches(self.routing, &datagrams, &matches, &mut matched.translated);
-        // Names that were translated are not those of the other end, and equal contents may have
-        // been taken for each other: neither names nor clocks are learned from them.
+        // Translated names are not those of the other end, and equal contents may have been
+        // confused: neither names nor clocks are learned from them.
         self.write_messages(
             piece,
             &datagrams,

@@ -1,17 +1,17 @@
-//! The passes of matching datagrams, from the most exact to the least, and what each compares.
+//! Matching passes of datagrams, from the most exact to the least, and what each compares.
 
 use crate::calls::DatagramCall;
 
-/// How exactly the two sides must agree. Each pass works on what the one before left.
+/// How exactly the two sides must agree. Each pass works on the remainder of the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchingPass {
     /// Both ports or the path, the size and the checksum.
     Exact,
     /// As `Exact`, but one side does not know the sender's port.
     UnknownSender,
-    /// The sends without checksum: where it goes to and the size.
+    /// The sends without checksum: destination and size.
     UncheckedSend,
-    /// The receives without checksum: likewise.
+    /// The receives without checksum: destination and size.
     UncheckedReceive,
     /// Only a part was received, or captured, but of as many bytes as were sent.
     TruncatedAlike,
@@ -19,12 +19,12 @@ pub(crate) enum MatchingPass {
     Truncated,
     /// Size and checksum, between names that lead to each other in both directions.
     TranslatedBothWays,
-    /// The same, where it is known of one direction at least.
+    /// Size and checksum, between names that lead to each other in at least one direction.
     Translated,
 }
 
 impl MatchingPass {
-    /// The passes of what is without checksum.
+    /// The passes for datagrams without checksum.
     pub(crate) const UNCHECKED: &[MatchingPass] =
         &[MatchingPass::UncheckedSend, MatchingPass::UncheckedReceive];
 
@@ -43,7 +43,7 @@ impl MatchingPass {
         }
     }
 
-    /// Checksum and size, as far as both sides have them.
+    /// Checksum and size, if both sides have them.
     pub(super) fn content_key(self, datagram: &DatagramCall) -> (u32, u32) {
         match self {
             MatchingPass::Exact
@@ -57,18 +57,18 @@ impl MatchingPass {
         }
     }
 
-    /// Whether both sides know the sender's port. Where one does not, that which is known must not
+    /// Whether both sides know the sender's port. If one does not, the known names must not
     /// contradict.
     pub(super) fn knows_source(self) -> bool {
         matches!(self, MatchingPass::Exact | MatchingPass::TruncatedAlike | MatchingPass::Truncated)
     }
 
-    /// Whether the two sides have other names for where it goes.
+    /// Whether the two sides have different names for the destination.
     pub(super) fn is_translated(self) -> bool {
         matches!(self, MatchingPass::TranslatedBothWays | MatchingPass::Translated)
     }
 
-    /// Whether equal keys mean equal content, so that one receive too many is a second copy.
+    /// Whether equal keys mean equal content, so that a surplus receive is a second copy.
     pub(super) fn matches_copies(self) -> bool {
         matches!(self, MatchingPass::Exact | MatchingPass::UnknownSender)
     }

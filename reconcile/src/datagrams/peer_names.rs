@@ -1,7 +1,7 @@
-//! The names of datagram sockets towards each of their peers.
+//! Peer names: the names of datagram sockets towards each of their peers.
 //!
 //! A socket bound to all addresses of its host, or to none, does not know under which one it is
-//! talked to. Its peers do: the name that a peer sent to or received from is the socket's own
+//! addressed. Its peers do: the name that a peer sent to or received from is the socket's own
 //! towards that peer (WAP5 section 4).
 
 use std::net::SocketAddr;
@@ -19,12 +19,12 @@ use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::MANY_SEEN_NAMES;
 
-/// The names that a socket without an address of its own can have where no peer tells.
+/// Names of a socket without an address of its own if no peer shows one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FallbackNames {
     /// Towards peers on loopback.
     loopback: SocketNameId,
-    /// Towards all others: the host's only address, as far as known, or the socket's name as it is.
+    /// Towards all others: the host's only address, as far as known, or else the socket's own name.
     host: SocketNameId,
 }
 
@@ -51,17 +51,17 @@ pub(crate) fn find_fallbacks(
     Ok(all)
 }
 
-/// A name under which a peer saw a socket: the socket and the peer, and when that was, by the clock
-/// of the one who used it.
+/// A name under which a peer saw a socket: the socket and the peer, and the time, by the clock of
+/// the one that used it.
 type SeenNameRow = ((u32, SocketNameId), (i64, SocketNameId));
 
-/// The names under which peers saw sockets, as one part of the work learned them: of several that
-/// which was used first.
+/// Names under which peers saw sockets, as learned by one part of the work: of several, the one
+/// used first.
 #[derive(Debug, Default)]
 pub(crate) struct SeenNames(FxHashMap<(u32, SocketNameId), (i64, SocketNameId)>);
 
 impl SeenNames {
-    /// What a datagram tells that both ends saw.
+    /// Learns names from a datagram that both ends saw.
     pub(crate) fn learn_names(
         &mut self,
         sent: &DatagramCall,
@@ -85,11 +85,11 @@ impl SeenNames {
     }
 }
 
-/// The names that all parts of the work saw.
+/// Names from all parts of the work.
 #[derive(Debug)]
 pub(crate) struct AllSeenNames {
     rows: SpillableVec<SeenNameRow>,
-    /// Number of rows when they were put in order last.
+    /// Number of rows when they were last sorted.
     before: usize,
 }
 
@@ -98,14 +98,14 @@ impl AllSeenNames {
         AllSeenNames { rows: SpillableVec::new(pool), before: 0 }
     }
 
-    /// Adds what a part of the work learned.
+    /// Adds the names learned by a part of the work.
     pub(crate) fn absorb(&mut self, part: SeenNames) -> Result<(), PathError> {
         self.rows.extend(part.0)?;
-        // Parts may have learned the same.
+        // Parts may have learned the same names.
         if self.rows.len() > 2 * self.before + MANY_SEEN_NAMES { self.sort_names() } else { Ok(()) }
     }
 
-    /// Leaves the first of each socket and peer, in their order.
+    /// Keeps the first row of each socket and peer, in their order.
     pub(crate) fn sort_names(&mut self) -> Result<(), PathError> {
         self.rows.sort_by_key(|row| *row)?;
         self.rows.dedup_by_key(|row| row.0);
@@ -113,14 +113,14 @@ impl AllSeenNames {
         Ok(())
     }
 
-    /// The name that is looked for, once they are in order.
+    /// The name of a key, once the rows are sorted.
     fn get(&self, key: (u32, SocketNameId)) -> Option<SocketNameId> {
         let at = self.rows.partition_point(0..self.rows.len(), |row| row.0 < key);
         self.rows.get(at).filter(|row| row.0 == key).map(|(_, (_, name))| *name)
     }
 }
 
-/// How sockets are seen by their peers.
+/// Names of sockets in the view of their peers.
 pub(crate) struct PeerViews<'a> {
     pub(crate) sockets: &'a SpillableVec<KernelSocket>,
     pub(crate) names: &'a SocketNameInterner,

@@ -1,4 +1,4 @@
-//! Which traced socket a datagram was meant for, when nobody received it.
+//! Intended receivers: the traced socket to which a datagram was sent that was not received.
 
 use message_trace::TransportProtocol;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use crate::sentinels::NONE;
 use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::KernelSocket;
 
-/// All sockets that datagrams can be sent to.
+/// All sockets that can receive datagrams.
 pub(crate) struct DatagramReceivers<'a> {
     routing: DatagramRouting<'a>,
     by_port: FxHashMap<u16, Vec<u32>>,
@@ -43,7 +43,7 @@ impl<'a> DatagramReceivers<'a> {
         DatagramReceivers { routing: reach, by_port, by_path }
     }
 
-    /// The socket that `sent` was meant for, and whether it was open at the time.
+    /// The socket to which `sent` was addressed, and whether it was open at the time.
     pub(crate) fn find_receiver(&self, sent: &DatagramCall) -> Option<(u32, bool)> {
         let (sender, names) = (sent.socket, &self.routing.capture.names);
         let from = &self.routing.sockets[sender as usize];
@@ -74,7 +74,7 @@ impl<'a> DatagramReceivers<'a> {
             .max_by_key(|(place, open)| (*open, std::cmp::Reverse(*place)))
     }
 
-    /// A connected socket only gets what its peer sends.
+    /// A connected socket receives only from its peer.
     fn listens_to(&self, to: &KernelSocket, from: &KernelSocket) -> bool {
         let port =
             |name| self.routing.capture.names.inet_address(name).map(|address| address.port());

@@ -1,5 +1,5 @@
-//! The datagrams that take part in a pass, sorted by what both sides share: groups of one key, and
-//! in them classes of one socket and peer.
+//! Sides of the datagrams in a pass, sorted by the key that both sides share: groups of one key,
+//! and in them classes of one socket and peer.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use out_of_core::SpillableVec;
 
 use crate::datagrams::fifo_matching::TimeSequence;
 
-/// A datagram with what it is sorted by.
+/// A datagram with its sort key.
 #[derive(Clone, Copy)]
 pub(super) struct DatagramSide {
     pub(super) key: (u64, u32, u32),
     pub(super) time: i64,
-    /// What decides on whom it reaches: the socket, the peer, and the size.
+    /// Facts that decide which sides it can belong to: the socket, the peer, and the size.
     pub(super) class: (u32, u32, u32),
     pub(super) at: u32,
     pub(super) done: bool,
@@ -20,10 +20,10 @@ pub(super) struct DatagramSide {
 
 /// The sends and the receives that take part in a pass, sorted.
 pub(super) type DatagramSides = [SpillableVec<DatagramSide>; 2];
-/// Some that follow each other, of the sends and of the receives.
+/// Ranges of consecutive sends and receives.
 pub(super) type SideRanges = [Range<usize>; 2];
 
-/// The times of some sides that follow each other.
+/// The times of a range of consecutive sides.
 pub(super) struct SideTimes<'a>(pub(super) &'a SpillableVec<DatagramSide>, pub(super) Range<usize>);
 
 impl TimeSequence for SideTimes<'_> {
@@ -53,7 +53,7 @@ impl PeerClass {
     }
 }
 
-/// The parts of `range` with the sides of each socket and peer. `sides` are sorted by them.
+/// The subranges of `range` with the sides of each socket and peer. `sides` are sorted by these.
 pub(super) fn class_ranges(
     sides: &SpillableVec<DatagramSide>,
     range: &Range<usize>,
@@ -73,7 +73,7 @@ pub(super) fn all_done(sides: &SpillableVec<DatagramSide>, range: &Range<usize>)
     sides.range(range.clone()).all(|side| side.done)
 }
 
-/// First place, from `from` on, whose side does not satisfy `is`. Runs are mostly short, so the
+/// First index, from `from` on, whose side does not satisfy `is`. Runs are mostly short, so the
 /// step doubles.
 pub(super) fn find_run_end(
     sides: &SpillableVec<DatagramSide>,

@@ -1,11 +1,11 @@
-//! Datagrams whose two ends have different names (WAP5 section 7.1): address translation stands
-//! between them, so that the sender's destination is not the receiver's name, or the receiver's
-//! source not the sender's.
+//! Datagrams through address translation (WAP5 section 7.1): their two ends have different names,
+//! so that the sender's destination is not the receiver's name, or the receiver's source not the
+//! sender's.
 //!
-//! Sizes and checksums survive it. Where a content was sent once and received once, and no name
-//! explains either, that is a hint that the name which the one side sees leads to the name that the
-//! other side has; a different content between the same two names is another. From two hints on,
-//! what is left between these names is matched by content and order.
+//! Sizes and checksums are unchanged. A content that was sent once and received once, with names
+//! that explain neither, is a hint that the name that one side sees leads to the name of the other
+//! side; a different content between the same two names is another hint. With two or more hints,
+//! the remaining datagrams between these names are matched by content and order.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
 
-/// A name that one end sees, and the socket name on a machine that it may lead to.
+/// A name in the view of one end, and the socket name on a machine to which it may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NamePair {
     seen: SocketNameId,
@@ -32,17 +32,17 @@ struct NamePair {
     own: SocketNameId,
 }
 
-/// The ways on which contents were sent once and received once, and how many different ones.
+/// Name pairs of contents that were sent once and received once, with the number of different
+/// contents.
 #[derive(Debug, Default)]
 pub(crate) struct TranslationHints(FxHashMap<NamePair, u32>);
 
-/// Whether there can be translated datagrams between sockets of these: where there are several with
-/// UDP.
+/// Whether there can be translated datagrams between these sockets: several of them use UDP.
 pub(crate) fn is_possible(sockets: &SpillableVec<KernelSocket>) -> bool {
     sockets.iter().filter(|socket| socket.protocol == TransportProtocol::Udp).nth(1).is_some()
 }
 
-/// Whether names can have hidden the other end of a datagram that is left over.
+/// Whether translated names can have hidden the other end of an unmatched datagram.
 pub(crate) fn may_be_translated(reach: DatagramRouting, datagram: &DatagramCall) -> bool {
     let named = |name: SocketAddr| !is_group_address(name.ip()) && !name.ip().is_unspecified();
     reach.sockets[datagram.socket as usize].protocol == TransportProtocol::Udp
@@ -53,7 +53,7 @@ pub(crate) fn may_be_translated(reach: DatagramRouting, datagram: &DatagramCall)
         && reach.capture.names.inet_address(datagram.peer).is_some_and(named)
 }
 
-/// Both ways of a pair: the sender's destination may be a name of the receiver's, and the
+/// Both name pairs of a match: the sender's destination may be a name of the receiver's, and the
 /// receiver's source one of the sender's, as it is in replies.
 fn name_pairs(
     reach: DatagramRouting,
@@ -66,8 +66,8 @@ fn name_pairs(
     })
 }
 
-/// Groups `datagrams` by content and tells what is not in both directions, and so cannot be
-/// matched, from the rest; which comes in the order of content. The hints of the rest are counted.
+/// Groups `datagrams` by content, and splits those seen in one direction only, which cannot be
+/// matched, from the others, sorted by content. The hints of the latter are counted.
 pub(crate) fn split_by_direction(
     reach: DatagramRouting,
     mut datagrams: SpillableVec<DatagramCall>,
@@ -103,38 +103,39 @@ pub(crate) fn split_by_direction(
     Ok([alone, both])
 }
 
-/// Whether the clocks, where there is one for both, do not deny that the one is the other.
+/// Whether the clocks, if both have the same, allow that the receive is of the send.
 fn is_send_first(reach: DatagramRouting, sent: &DatagramCall, received: &DatagramCall) -> bool {
     let apart = reach.clock_apart(sent.socket, received.socket);
     apart.is_none_or(|apart| sent.time <= received.time.saturating_add(apart))
 }
 
 impl TranslationHints {
-    /// Adds what another part of the work found.
+    /// Adds the hints found by another part of the work.
     pub(crate) fn absorb(&mut self, other: TranslationHints) {
         other.0.into_iter().for_each(|(way, count)| *self.0.entry(way).or_insert(0) += count);
     }
 
-    /// The translations that are at least so sure.
+    /// The translations with at least that confidence.
     pub(crate) fn with_min_confidence(mut self, least: f64) -> DatagramTranslations {
         self.0.retain(|_, count| pair_confidence(*count) >= least.max(pair_confidence(2)));
         DatagramTranslations { ways: self.0 }
     }
 }
 
-/// How sure a pair of names is that this number of different contents hint at, up to 1.
+/// Confidence of a name pair with hints from this number of different contents, up to 1.
 fn pair_confidence(contents: u32) -> f64 {
     1.0 - HINT_BY_CHANCE.powi(contents.min(1_000) as i32)
 }
 
-/// Names of datagram sockets that lead to others.
+/// Translations of the names of datagram sockets.
 #[derive(Debug, Default)]
 pub(crate) struct DatagramTranslations {
     ways: FxHashMap<NamePair, u32>,
 }
 
 impl DatagramTranslations {
-    /// Whether the one can have become the other: one of the ways is known or, with `both`, each.
+    /// Whether a translation connects the two: one of the name pairs is known or, with `both`,
+    /// each.
     pub(crate) fn allows_pair(
         &self,
         reach: DatagramRouting,
@@ -147,7 +148,7 @@ impl DatagramTranslations {
         if both { ways.iter().all(known) } else { ways.iter().any(known) }
     }
 
-    /// Notes what the pairs that were found say of names.
+    /// Records the name pairs of the matches that were found.
     pub(crate) fn note_matches(
         &self,
         reach: DatagramRouting,
@@ -158,8 +159,8 @@ impl DatagramTranslations {
         for (sent, received) in matches.pairs.iter() {
             let (sent, received) = (&datagrams[*sent as usize], &datagrams[*received as usize]);
             let [forth, back] = name_pairs(reach, sent, received);
-            // A reply tells the same once more, from the other side. Servers talk to more than one,
-            // and where there is no more than one have the lower port.
+            // A reply has the same pair from the other side. A server has several peers or, if
+            // neither has, the lower port.
             let port = |way: &NamePair| {
                 reach.capture.names.inet_address(way.own).map_or(0, |own| own.port())
             };
@@ -211,14 +212,14 @@ impl DatagramTranslations {
         }
         all.retain(|(_, from, to), _| from != to);
         let translation = |((end, from, to), (flows, sure)): (_, (u64, f64))| {
-            // With three digits, as those of connections.
+            // With three digits, as for connections.
             NameTranslation { end, from, to, flows, confidence: (1000.0 * sure).round() / 1000.0 }
         };
         all.into_iter().map(translation).collect()
     }
 }
 
-/// The pairs of sockets between which translated datagrams went, by the way and by the name that
+/// The pairs of sockets that exchanged translated datagrams, by the name pair and by the name that
 /// the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct TranslatedPairs {
@@ -226,7 +227,7 @@ pub(crate) struct TranslatedPairs {
 }
 
 impl TranslatedPairs {
-    /// Adds what another part of the work found.
+    /// Adds the pairs found by another part of the work.
     pub(crate) fn absorb(&mut self, other: TranslatedPairs) {
         other
             .flows

@@ -1,6 +1,6 @@
-//! Processes that used no socket, and so left no log, but started others that did: their logs tell
-//! of them. They belong into the tree of processes, by which a request is found for which a program
-//! was started.
+//! Ancestors: processes that used no socket, and so left no log, but started others that did; the
+//! logs of these name them. They belong in the tree of processes, in which the request is found for
+//! which a program was started.
 
 use message_trace::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -8,10 +8,10 @@ use socket_log::Ancestor;
 
 use crate::logs::process::TracedProcess;
 
-/// Adds the processes that the logs of others tell of to those that have logs: `known` has them by
-/// the place of the process that tells of them, the nearest last.
+/// Adds the ancestors named in the logs of others to the processes that have logs: `known` has them
+/// by the index of the process whose log names them, the nearest last.
 pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, Vec<Ancestor>)]) {
-    // A process that was replaced by another program has its number in common with that.
+    // A process that was replaced by another program shares its id with that program.
     let of = |process: &TracedProcess| (process.kernel, process.host, process.pid);
     let mut there: FxHashSet<((u32, u32, u32), i64)> =
         processes.iter().filter_map(|process| Some((of(process), process.node.start?))).collect();
@@ -20,7 +20,7 @@ pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, V
         let mut parents: FxHashMap<u32, Option<u32>> = FxHashMap::default();
         let mut above = None;
         for Ancestor { pid, start, name } in ancestors {
-            // What it was before it became another program has the same parent.
+            // Its earlier program has the same parent.
             let parent = *parents.entry(*pid).or_insert(above);
             above = Some(*pid);
             let node = Node {
@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn silent_processes_are_between_those_with_logs() {
         let ancestor = |pid, start, name: &str| Ancestor { pid, start, name: name.into() };
-        // A server, a silent child of it that became a silent shell, and two programs of that.
+        // A server, a child of it without a log that became a shell without a log, and two programs
+        // of the shell.
         let between = [ancestor(5, 10, "server"), ancestor(6, 20, "server"), ancestor(6, 21, "sh")];
         let mut processes = vec![process(5, 1, 10), process(7, 6, 30), process(8, 6, 40)];
         add_ancestors(&mut processes, &[(1, between.to_vec()), (2, between.to_vec())]);

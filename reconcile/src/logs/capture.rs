@@ -1,5 +1,6 @@
-//! What is kept of all logs between the two readings: processes, their flows with totals, and the
-//! names. The calls themselves are not: there may be more of them than memory holds.
+//! Capture: the data that is kept of all logs between the two readings: processes, their flows with
+//! totals, and the names. The calls themselves are not: there may be more of them than memory
+//! holds.
 
 use message_trace::DataPath;
 use std::ops::Range;
@@ -12,27 +13,27 @@ use crate::logs::lookup::LoggedLookup;
 use crate::logs::process::TracedProcess;
 use crate::socket_names::SocketNameInterner;
 
-/// What was captured.
+/// The captured data.
 #[derive(Debug)]
 pub(crate) struct Capture {
     /// The memory of all tables.
     pub(crate) pool: MemoryPool,
     pub(crate) hosts: Vec<String>,
-    /// The process of each log that could be read, whose place is also the log's, and behind them
-    /// those that others' logs tell of.
+    /// The process of each readable log, with the same index as the log, followed by the processes
+    /// that only other logs name.
     pub(crate) processes: Vec<TracedProcess>,
     pub(crate) logs: Vec<LogFile>,
-    /// The flows of all logs, those of one log in a row.
+    /// The flows of all logs, those of one log in sequence.
     pub(crate) flows: SpillableVec<LogFlow>,
-    /// What became known of the names of flows' ends, flow by flow in the order of time.
+    /// Namings of flows' ends, flow by flow sorted by time.
     pub(crate) namings: SpillableVec<FlowNaming>,
     pub(crate) names: SocketNameInterner,
-    /// The lookups of names, each with the place of its log.
+    /// The name lookups, each with the index of its log.
     pub(crate) lookups: Vec<(u32, LoggedLookup)>,
 }
 
 impl Capture {
-    /// Nothing yet.
+    /// An empty capture.
     pub(crate) fn new(pool: &MemoryPool) -> Capture {
         Capture {
             pool: pool.clone(),
@@ -51,17 +52,18 @@ impl Capture {
 #[derive(Debug)]
 pub(crate) struct LogFile {
     pub(crate) path: DataPath,
-    /// The clock as if it had never been set: a process's times are in the order of what it did.
+    /// The clock as if it had never been set: the times of a process are in the order of its
+    /// actions.
     pub(crate) clock: LogClock,
     /// Settings of its clock.
     pub(crate) settings: Vec<WallClockStep>,
-    /// The places of its flows.
+    /// The indices of its flows.
     pub(crate) flows: Range<u32>,
     /// Number of its records.
     pub(crate) records: u64,
-    /// Whether it has resources beside messages.
+    /// Whether it has resources in addition to messages.
     pub(crate) resources: bool,
-    /// Whether it has heads of messages.
+    /// Whether it has snippets of messages.
     pub(crate) snippets: bool,
     /// Whether it has goroutines.
     pub(crate) goroutines: bool,

@@ -1,14 +1,12 @@
-//! What a process's control group says of it: the systemd service, the container or the pod that it
-//! is part of.
+//! Control group of a process: the systemd service, the container or the pod to which it belongs.
 
-/// How many characters of a container's or a pod's id its users read.
+/// Number of characters of a container's or a pod's id that are shown.
 const SHORT: usize = 12;
 
-/// The unit of a process, by what `/proc/self/cgroup` had, cut or whole; empty where that names
-/// none that stands for a service, such as a login's session.
+/// The unit of a process by the content of `/proc/self/cgroup`, cut or whole; empty if that names
+/// no unit of a service, such as a login's session.
 pub(crate) fn unit_of_cgroup(text: &str) -> String {
-    // The second version of control groups has one line, and the first one a line for each
-    // controller.
+    // Version 2 of control groups has one line, version 1 a line for each controller.
     let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.map(unit_of_path).find(|unit| !unit.is_empty()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Flows and their names, as one log has them.
+//! Flows and their names in one log.
 
 use message_trace::TransportProtocol;
 use socket_log::LogClock;
@@ -7,31 +7,31 @@ use socket_log::encode::{FlowOrigin, FlowRole};
 use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 
-/// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks
-/// while it is being read, and wall-clock time from then on.
+/// A flow of a log: one process's view of one kernel socket. Times are the log's ticks while it is
+/// being read, and wall-clock time from then on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogFlow {
     pub(crate) process: u32,
     pub(crate) number: u32,
-    /// What the process knows of the socket; `None`: the record is missing.
+    /// Kind of the socket; `None` if the record is missing.
     pub(crate) kind: Option<FlowKind>,
-    /// How the process came to it; `None`: the record is missing.
+    /// Origin of the flow in the process; `None` if the record is missing.
     pub(crate) origin: Option<FlowOrigin>,
     /// The machine of the socket. While logs are being read the number of its network namespace, in
-    /// the log and then among all, or [`NONE`] where that is not known.
+    /// the log and then among all, or [`NONE`] if unknown.
     pub(crate) machine: u32,
     /// The kernel's number of the socket; 0 if unknown.
     pub(crate) cookie: u64,
     pub(crate) opened: i64,
     pub(crate) last_closed: i64,
-    /// The first send on a stream; `i64::MAX`: there was none.
+    /// Time of the first send on a stream; `i64::MAX` if there was none.
     pub(crate) first_sent: i64,
-    /// The latest call that moved data.
+    /// Time of the latest call that moved data.
     pub(crate) last_call: i64,
     /// Descriptors opened less descriptors closed.
     pub(crate) descriptors: i32,
     /// The flow at the other end of a `socketpair`: its number in the log while that is being read,
-    /// its place from then on.
+    /// its index from then on.
     pub(crate) pair: u32,
     /// Bytes sent and received on a stream.
     pub(crate) totals: [u64; 2],
@@ -45,7 +45,7 @@ pub(crate) struct LogFlow {
     pub(crate) other_end: u64,
 }
 
-/// What kind of socket a flow is.
+/// Kind of a flow's socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowKind {
     pub(crate) domain: u8,
@@ -54,8 +54,8 @@ pub(crate) struct FlowKind {
 }
 
 impl FlowKind {
-    /// What messages on the socket go over; `None` for sockets that carry no messages between
-    /// nodes.
+    /// The transport protocol of messages on the socket; `None` for sockets that carry no messages
+    /// between nodes.
     pub(crate) fn protocol(self) -> Option<TransportProtocol> {
         const UNIX: u8 = 1;
         const INET: u8 = 2;
@@ -79,13 +79,13 @@ impl FlowKind {
     }
 }
 
-/// The names of a flow's ends became known.
+/// Naming: the names of a flow's ends became known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNaming {
     pub(crate) flow: u32,
     pub(crate) role: FlowRole,
     pub(crate) time: i64,
-    /// When `connect` was called; `i64::MIN`: not known.
+    /// Time when `connect` was called; `i64::MIN` if unknown.
     pub(crate) called: i64,
     /// Whether it returned while the connection was still being made.
     pub(crate) under_way: bool,
@@ -96,7 +96,7 @@ pub(crate) struct FlowNaming {
 }
 
 impl FlowNaming {
-    /// Turns all ticks into wall-clock time by the log's `clock`.
+    /// Converts all ticks to wall-clock time by the log's `clock`.
     pub(crate) fn convert_times(&mut self, clock: &LogClock) {
         for time in [&mut self.time, &mut self.called] {
             if *time != i64::MIN {
@@ -138,22 +138,22 @@ impl LogFlow {
         }
     }
 
-    /// Whether the process has it from another one, as far as it knows.
+    /// Whether the process got it from another one, as far as the log shows.
     pub(crate) fn is_found(&self) -> bool {
         matches!(self.origin, Some(FlowOrigin::Found) | None)
     }
 
-    /// How many calls moved data.
+    /// Number of calls that moved data.
     pub(crate) fn call_count(&self) -> u64 {
         u64::from(self.transfers) + u64::from(self.datagrams)
     }
 
-    /// When the process had closed its last descriptor; `None`: it did not.
+    /// Time when the process had closed its last descriptor; `None` if it did not.
     pub(crate) fn closed_at(&self) -> Option<i64> {
         Some(self.last_closed).filter(|_| self.descriptors <= 0)
     }
 
-    /// Turns all ticks into wall-clock time by the log's `clock`.
+    /// Converts all ticks to wall-clock time by the log's `clock`.
     pub(crate) fn convert_times(&mut self, clock: &LogClock) {
         for time in self.times_mut().into_iter().filter(|time| is_known(**time)) {
             *time = clock.realtime(*time as u64);
@@ -172,7 +172,7 @@ impl LogFlow {
     }
 }
 
-/// Whether a flow's time is one, and does not stand for none.
+/// Whether a flow's time is known and not a sentinel.
 fn is_known(time: i64) -> bool {
     time != i64::MIN && time != i64::MAX
 }

@@ -1,23 +1,23 @@
-//! The flow numbers of one log, each with the place that belongs to it.
+//! Flow numbers of one log, each mapped to an index.
 
 use rustc_hash::FxHashMap;
 
 use crate::sentinels::NONE;
 use crate::tuning::FLOW_TABLE_LIMIT;
 
-/// What belongs to each of a log's flow numbers. Numbers count up from 1, so a table finds most.
+/// Indices of a log's flow numbers. Numbers count up from 1, so a table finds most.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowPlaces {
     table: Vec<u32>,
-    /// Places of numbers that were beyond the table when they came: a damaged record may name any
-    /// number.
+    /// Indices of numbers that were beyond the table when they came: a damaged record may contain
+    /// any number.
     others: FxHashMap<u32, u32>,
-    /// How many numbers have a place.
+    /// Number of flow numbers with an index.
     count: u32,
 }
 
 impl FlowPlaces {
-    /// The place of `number`; where it has none, it is given what `new` says.
+    /// The index of `number`; if it has none, `new` provides it.
     #[inline]
     pub(crate) fn get_or_insert(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
         if let Some(place) = self.get(number) {
@@ -37,7 +37,7 @@ impl FlowPlaces {
         place
     }
 
-    /// The place of `number`, where it has one.
+    /// The index of `number`, if it has one.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<u32> {
         match self.table.get(number as usize) {

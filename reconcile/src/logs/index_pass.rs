@@ -1,5 +1,5 @@
-//! The first reading of one log: its flows with their totals, the names, and its clock. A pure
-//! function of the file.
+//! The index pass over one log, its first reading: its flows with their totals, the names, and its
+//! clock. A pure function of the file.
 
 use message_trace::{DataPath, PathError};
 use out_of_core::{MemoryPool, SpillableVec};
@@ -19,7 +19,7 @@ use crate::reconciliation::{Reconciliation, add_count};
 use crate::sentinels::NONE;
 use crate::socket_names::SocketNameInterner;
 
-/// What one log says, without its calls. Names, and flows in namings, are numbered within it.
+/// Index of one log, without its calls. Names, and flows in namings, are numbered within it.
 pub(crate) struct LogIndex {
     pub(crate) header: LogHeader,
     /// The log's clock, as if it had never been set.
@@ -32,12 +32,12 @@ pub(crate) struct LogIndex {
     /// The network namespaces of its flows' sockets.
     pub(crate) namespaces: Vec<u64>,
     pub(crate) ended: Option<i64>,
-    /// The processes that it started, by their numbers, and when.
+    /// The processes that it started, by their ids, with the times.
     pub(crate) children: Vec<(u32, i64)>,
     pub(crate) lookups: Vec<LoggedLookup>,
-    /// The programs without any recording that it began or became.
+    /// The unrecorded programs that it started or became.
     pub(crate) unseen: Vec<UnloggedProgram>,
-    /// Whether it has heads of messages.
+    /// Whether it has snippets of messages.
     pub(crate) snippets: bool,
     /// Whether it has goroutines.
     pub(crate) goroutines: bool,
@@ -46,10 +46,10 @@ pub(crate) struct LogIndex {
     pub(crate) counts: Reconciliation,
 }
 
-/// Reads the log at `path`, which may be none, or one that cannot be read.
+/// Reads the log at `path`, which may not exist or not be readable.
 ///
 /// # Errors
-/// When the tables have no room.
+/// Fails if the tables have no room.
 pub(crate) fn index_log(
     path: &DataPath,
     pool: &MemoryPool,
@@ -129,7 +129,7 @@ struct IndexReader {
     names: SocketNameInterner,
     namespaces: Vec<u64>,
     ended: Option<u64>,
-    /// By when in ticks they were started.
+    /// Processes that it started, with the times in ticks.
     children: Vec<(u32, u64)>,
     lookups: Vec<LoggedLookup>,
     unseen: Vec<UnloggedProgram>,
@@ -138,7 +138,7 @@ struct IndexReader {
     counts: Reconciliation,
     has_positions: bool,
     positions: StreamPositions,
-    /// Why the tables have no more room.
+    /// Error for which the tables have no more room.
     failed: Option<PathError>,
 }
 
@@ -181,7 +181,7 @@ impl IndexReader {
                 let flow = self.flow_mut(flow, ticks)?;
                 flow.transfers = flow.transfers.saturating_add(1);
                 let total = &mut flow.totals[usize::from(direction != Direction::Send)];
-                // With what the log has forgotten, where it says how much that was.
+                // Includes bytes whose records were overwritten, if their number is known.
                 let end = begin.unwrap_or(*total).saturating_add(bytes);
                 *total = end.max(*total);
                 flow.last_call = flow.last_call.max(time);
@@ -189,7 +189,7 @@ impl IndexReader {
                     flow.first_sent = flow.first_sent.min(time);
                 }
             }
-            // Where a log has positions, these tell the same.
+            // If a log has positions, these contain the same.
             LogRecord::Counted { flow, .. } => {
                 self.flow_mut(flow, ticks)?.counted = !self.has_positions
             }
@@ -278,8 +278,8 @@ impl IndexReader {
         Ok(())
     }
 
-    /// The place of a network namespace among those of this log, which are few; [`NONE`] where it
-    /// is not known.
+    /// The index of a network namespace among those of this log, which are few; [`NONE`] if
+    /// unknown.
     fn namespace_place(&mut self, namespace: u64) -> u32 {
         if namespace == 0 {
             return NONE;

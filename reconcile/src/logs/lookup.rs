@@ -1,8 +1,8 @@
-//! A lookup of a name, as its log has it.
+//! Name lookup of a log.
 
 use socket_log::api::Api;
 
-/// A call of libc's that looks a name up, as its log has it: in ticks.
+/// A call of a libc function that looks a name up, with times in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoggedLookup {
     pub(crate) api: Api,

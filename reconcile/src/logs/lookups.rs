@@ -1,12 +1,12 @@
-//! Lookups of names (`getaddrinfo` and its like), whose datagrams libc sends past every function
-//! that the library stands in for. The log says which thread was held up there and how long, so
-//! each becomes a request to the host's *name lookup* and an answer from it. Where the name server
-//! was recorded, it saw the datagrams come from an address of the host and from no socket that is
-//! in a log: these are the name lookup's too.
+//! Name lookups (`getaddrinfo` and similar), whose datagrams libc sends without calling any
+//! interposed function. The log records which thread was blocked there and how long, so each
+//! becomes a request to the host's *name lookup* and an answer from it. If the name server was
+//! recorded, it saw the datagrams come from an address of the host and from no socket in a log:
+//! these also belong to the name lookup.
 //!
 //! ```text
 //! caller            ├── getaddrinfo ──────────────┤
-//! name lookup       └→ (asks)                     ┘
+//! name lookup       └→ (queries)                  ┘
 //! name server                ├ receives  sends ┤
 //! ```
 
@@ -26,13 +26,13 @@ pub(crate) struct TimedLookup {
     pub(crate) end: i64,
 }
 
-/// All lookups that took long enough to have asked somebody.
+/// All lookups that took long enough to have queried a server.
 #[derive(Debug, Default)]
 pub(crate) struct LookupIndex {
     pub(crate) all: Vec<TimedLookup>,
-    /// For each machine its host, and its lookups' times by their beginnings.
+    /// The host of each machine, and the times of its lookups sorted by their beginnings.
     of_machine: FxHashMap<u32, (u32, Vec<(i64, i64)>)>,
-    /// The longest of all, in nanoseconds.
+    /// Duration of the longest, in nanoseconds.
     longest: i64,
 }
 

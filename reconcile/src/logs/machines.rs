@@ -1,6 +1,6 @@
-//! Where a log's process ran: its host, the kernel, and the machine, which is a network namespace
-//! of a kernel. One place for it, because loopback addresses, process ids and paths mean something
-//! only within one of these.
+//! Location of a log's process: its host, the kernel, and the machine, which is a network namespace
+//! of a kernel. All code for it is here, because loopback addresses, process ids and paths are
+//! meaningful only within one of these.
 
 use std::borrow::Cow;
 use std::io;
@@ -11,7 +11,7 @@ use socket_log::LogHeader;
 
 use crate::tuning::MAX_SENDER_BYTES;
 
-/// Where a process ran, each by its place among all of its kind.
+/// Location of a process, each by its index among all of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessHome {
     pub(crate) host: u32,
@@ -19,11 +19,11 @@ pub(crate) struct ProcessHome {
     pub(crate) kernel: u32,
     /// A network namespace of a kernel. It owns loopback addresses and abstract unix names.
     pub(crate) machine: u32,
-    /// Whether the log says which kernel that is.
+    /// Whether the log states which kernel that is.
     is_reported: bool,
 }
 
-/// All hosts, kernels and machines that there are.
+/// All hosts, kernels and machines.
 #[derive(Default)]
 pub(crate) struct MachineTable {
     names: FxHashMap<String, u32>,
@@ -32,20 +32,20 @@ pub(crate) struct MachineTable {
     senders: FxHashMap<DataPath, LogSender>,
 }
 
-/// Who sent a log to a collector: the names of the key that was shown. `None`: nobody, as it was
+/// Sender of a log to a collector: the names of the key that was shown. `None` if the log was
 /// recorded here.
 ///
-/// What a sender says of its kernel is believed of its own logs only. Else a host could say that it
-/// is a process of another's machine, and be taken for the other end of what goes on within that,
-/// and for another reader of its clock.
+/// Statements of a sender about its kernel are believed for its own logs only. Otherwise a host
+/// could claim that it is a process of another's machine, and be treated as the other end of
+/// traffic within that machine, and as another reader of its clock.
 type LogSender = Option<String>;
 
 impl MachineTable {
-    /// Where the process of the log at `path` ran.
+    /// Locates the process of the log at `path`.
     pub(crate) fn locate_process(&mut self, header: &LogHeader, path: &DataPath) -> ProcessHome {
         let next = self.names.len() as u32;
         let host = *self.names.entry(host_name(header, path).into_owned()).or_insert(next);
-        // Without the kernel's id a host is a kernel of its own, unless others say which it is.
+        // Without the kernel's id a host is a kernel of its own, unless other logs identify it.
         let told = header.boot_id != [0; 16];
         let next = self.kernels.len() as u32;
         let sender = self.find_sender(&path.parent());
@@ -56,7 +56,7 @@ impl MachineTable {
         ProcessHome { host, kernel, machine, is_reported: told }
     }
 
-    /// Who sent the logs of this directory.
+    /// The sender of the logs in this directory.
     fn find_sender(&mut self, directory: &DataPath) -> LogSender {
         if let Some(known) = self.senders.get(directory) {
             return known.clone();
@@ -64,13 +64,13 @@ impl MachineTable {
         let sender = match DataDir::sender_path_in(directory).read_text_at_most(MAX_SENDER_BYTES) {
             Ok(names) => Some(names),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // Somebody of whom nothing else is known, then.
+            // An unreadable file counts as a sender of its own.
             Err(_) => Some(directory.display().to_string()),
         };
         self.senders.entry(directory.to_owned()).or_insert(sender).clone()
     }
 
-    /// How many machines there are.
+    /// Number of machines.
     pub(crate) fn machine_count(&self) -> u32 {
         self.machines.len() as u32
     }
@@ -83,9 +83,9 @@ impl MachineTable {
     }
 }
 
-/// Puts processes whose log does not say where they ran (packets and strace tell nothing of the
-/// machine) on the machine that the others of their host are on, with its loopback addresses, where
-/// that is one.
+/// Assigns processes whose log does not state where they ran (packets and strace have no facts
+/// about the machine) to the machine of the other processes of their host, with its loopback
+/// addresses, if there is only one.
 pub(crate) fn resolve_homes(homes: &mut [ProcessHome]) {
     let mut known: FxHashMap<u32, Option<ProcessHome>> = FxHashMap::default();
     for home in homes.iter().filter(|home| home.is_reported) {
@@ -101,8 +101,7 @@ pub(crate) fn resolve_homes(homes: &mut [ProcessHome]) {
     }
 }
 
-/// The name of the host. The log's directory is named after it as well and stands in where the
-/// header has no name.
+/// The name of the host. The log's directory also has that name and is used if the header has none.
 pub(crate) fn host_name<'a>(header: &'a LogHeader, path: &DataPath) -> Cow<'a, str> {
     if header.host.is_empty() {
         let directory = path.parent();

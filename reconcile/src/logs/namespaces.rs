@@ -1,18 +1,19 @@
-//! The network namespaces of sockets. A socket stays in the one in which it was made, but the
-//! processes that use it may be in others: a server accepts connections and has each served by a
-//! child that it has shut off from the network.
+//! Network namespaces of sockets. A socket stays in the one in which it was made, but the processes
+//! that use it may be in others: a server may accept connections and have each served by a child
+//! that it has isolated from the network.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowOrigin;
 
 use crate::logs::machines::ProcessHome;
 
-/// All network namespaces that logs tell of by the kernel's ids of them.
+/// All network namespaces in logs, by the kernel's ids.
 #[derive(Default)]
 pub(crate) struct Namespaces {
     /// By kernel and id.
     numbers: FxHashMap<(u32, u64), u32>,
-    /// How many sockets of each namespace were made by processes whose logs began on a machine.
+    /// Number of sockets of each namespace that were made by processes whose logs began on a
+    /// machine.
     made: FxHashMap<(u32, u32), u64>,
 }
 
@@ -33,8 +34,8 @@ impl Namespaces {
         number
     }
 
-    /// The machine that each is, by its number: the one on which most of its sockets were made, or
-    /// else a new one, from `free` on. No two are the same.
+    /// The machine of each namespace, by its number: the one on which most of its sockets were
+    /// made, or else a new one, from `free` on. No two are the same.
     pub(crate) fn assign_machines(&self, free: u32) -> Vec<u32> {
         let mut made: Vec<(u64, u32, u32)> = self
             .made

@@ -1,10 +1,9 @@
-//! Where in its stream each transfer lies, in a log that keeps the newest and has forgotten what
-//! was before.
+//! Stream positions of transfers in a flight-recorder log, whose oldest records were overwritten.
 //!
 //! Such a log has a position before the first transfer of each direction of a flow in a chunk, and
-//! again where another chunk came in between; a transfer without one begins where the one before it
-//! in the chunk ended, or is the stream's first. Between the transfers that are left there are
-//! gaps, and these are what matching has to step over.
+//! again after another chunk came in between; a transfer without one begins where the previous one
+//! in the chunk ended, or is the stream's first. Between the remaining transfers there are gaps,
+//! which matching has to skip.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::Direction;
@@ -16,24 +15,24 @@ use crate::calls::{LARGEST_TRANSFER, StreamTransfer};
 /// A flow of a log and a direction.
 type FlowDirection = (u32, Direction);
 
-/// How far each direction of each flow has come in the chunk that is being read; `None` where that
-/// is not known.
+/// Current position of each direction of each flow in the chunk that is being read; `None` if
+/// unknown.
 #[derive(Debug, Default)]
 pub(crate) struct StreamPositions(FxHashMap<FlowDirection, Option<u64>>);
 
 impl StreamPositions {
-    /// Another chunk begins.
+    /// Begins another chunk.
     pub(crate) fn next_chunk(&mut self) {
         self.0.clear();
     }
 
-    /// The log says where the next transfer begins.
+    /// Sets the position of the next transfer.
     pub(crate) fn set_position(&mut self, flow: u32, direction: Direction, before: u64) {
         let known = before != NO_POSITION && before <= LARGEST;
         self.0.insert((flow, direction), known.then_some(before));
     }
 
-    /// Bytes moved: where they begin.
+    /// Advances past a transfer, and returns its position.
     pub(crate) fn advance_by(
         &mut self,
         flow: u32,
@@ -47,20 +46,20 @@ impl StreamPositions {
     }
 }
 
-/// The gaps of a log, by the transfer behind each.
+/// The gaps of a log, by the transfer after each.
 #[derive(Debug, Default)]
 pub(crate) struct PositionGaps(FxHashMap<(FlowDirection, u64), u64>);
 
-/// No stream is longer than this: 256 TiB. A position beyond is damage.
+/// Maximum length of a stream: 256 TiB. A position beyond it is damage.
 const LARGEST: u64 = 1 << 48;
 
 impl PositionGaps {
-    /// Reads them. A log whose transfers have no positions has none.
+    /// Reads the gaps. A log whose transfers have no positions has none.
     pub(crate) fn from_log(log: &SocketLog) -> PositionGaps {
         if !log.header().has_positions {
             return PositionGaps::default();
         }
-        // What is known of each direction, piece by piece: where it begins and ends.
+        // The known ranges of each direction: their beginnings and ends.
         let mut pieces: FxHashMap<FlowDirection, Vec<(u64, u64)>> = FxHashMap::default();
         let mut positions = StreamPositions::default();
         for chunk in log.chunks() {
@@ -96,8 +95,8 @@ impl PositionGaps {
         gaps
     }
 
-    /// How many bytes are missing before the transfer that begins there; `StreamTransfer::UNKNOWN`
-    /// where nobody knows where that is.
+    /// Number of missing bytes before the transfer that begins there; `StreamTransfer::UNKNOWN` if
+    /// its position is unknown.
     pub(crate) fn gap_before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
         begin.map_or(StreamTransfer::UNKNOWN, |begin| {
             self.0.get(&((flow, direction), begin)).copied().unwrap_or(0)

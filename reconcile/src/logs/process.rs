@@ -1,4 +1,4 @@
-//! A process, from its log's header: which host and machine it is on, and when it began.
+//! Processes from the headers of logs: their hosts and machines, and their start times.
 
 use message_trace::Node;
 use rustc_hash::FxHashMap;
@@ -8,33 +8,31 @@ use socket_log::layout::source;
 use crate::logs::control_group;
 use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 
-/// A traced process. Its place among the processes is also its node.
+/// A traced process. Its index among the processes is also its node.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedProcess {
-    /// The host, by its place among the hosts.
+    /// Index of the host.
     pub(crate) host: u32,
-    /// The kernel (one boot of one), by its place among the kernels. It owns the paths of unix
-    /// sockets.
+    /// Index of the kernel (one boot of one). It owns the paths of unix sockets.
     pub(crate) kernel: u32,
-    /// The machine (one network namespace of a kernel), by its place among the machines. It owns
-    /// loopback addresses and abstract unix names; its processes need not have one clock, as they
-    /// may be of several hosts.
+    /// Index of the machine (one network namespace of a kernel). It owns loopback addresses and
+    /// abstract unix names; its processes need not have one clock, as they may be of several hosts.
     pub(crate) machine: u32,
     /// The kernel's id of its boot; 0 if unknown.
     pub(crate) boot: u128,
-    /// What saw its calls, one of `socket_log::layout::source`.
+    /// Source of its calls, one of `socket_log::layout::source`.
     pub(crate) source: u32,
     pub(crate) pid: u32,
-    /// When the process ended, as far as its log knows.
+    /// Time when the process ended, as far as its log knows.
     pub(crate) ended: Option<i64>,
     pub(crate) node: Node,
 }
 
-/// The node of the process whose log begins with `header`. It has a name only where the log says
-/// what it is to be called; the others get theirs when all processes are known
-/// (`program_names`).
+/// The node of the process whose log begins with `header`. It has a name only if the log specifies
+/// it; the others get theirs when all processes are known (`program_names`).
 pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
-    // Packets know of no processes: their log says what the node is to be called, and is of none.
+    // Packets do not identify processes: their log specifies the node's name, and belongs to no
+    // process.
     let of_packets = header.source == source::PACKETS;
     Node {
         host: host.to_owned(),
@@ -52,8 +50,9 @@ pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
     }
 }
 
-/// Lets processes begin when their parents started them, as far as these say so in `children`: by
-/// the place of the parent, the child's number, and when. A process has its log only when it runs.
+/// Sets the start of processes to the time when their parents started them, if recorded in
+/// `children`: by the parent's index, the child's id, and the time. A process has its log only once
+/// it runs.
 pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(u32, u32, i64)]) {
     let mut by_number: FxHashMap<(u32, u32, u32), Vec<u32>> = FxHashMap::default();
     for (place, process) in (0..).zip(&*processes) {
@@ -93,8 +92,8 @@ pub(crate) mod tests {
     #[test]
     fn a_child_begins_when_its_parent_started_it() {
         const MS: i64 = 1_000_000;
-        // The second is the child, and the third what it became. The number came again much later,
-        // and with another parent.
+        // The second is the child, and the third its later program. The id was reused much later,
+        // with another parent.
         let mut processes = [
             process(10, 1, 0),
             process(20, 10, 105 * MS),

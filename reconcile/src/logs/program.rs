@@ -1,21 +1,22 @@
-//! What people call a program: the name it was started by or, where that only runs other programs,
-//! the one of the program that it runs.
+//! Program names as people use them: the name by which a program was started or, for an
+//! interpreter, the name of the program that it runs.
 
-/// What the system says of a program, as far as it tells what to call it.
+/// Facts of the system about a program that determine its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProgramDescription {
-    /// What people call it.
+    /// Its name.
     pub(crate) name: String,
-    /// Which file it is, as it was given: the executable or, of an interpreter, the script, the
-    /// archive, the module or the class.
+    /// Its file, as given: the executable or, for an interpreter, the script, the archive, the
+    /// module or the class.
     pub(crate) file: String,
-    /// Whether the first argument is a title that the program gave itself, which has taken the
-    /// place of the arguments.
+    /// Whether the first argument is a title that the program set, which has replaced the
+    /// arguments.
     pub(crate) is_titled: bool,
 }
 
 impl ProgramDescription {
-    /// The program of a process with this executable and these arguments, its own name first.
+    /// The program of a process with this executable and these arguments, of which the first is its
+    /// own name.
     pub(crate) fn from_arguments(executable: &str, arguments: &[String]) -> ProgramDescription {
         // The kernel marks an executable that was replaced while it runs.
         let executable = executable.strip_suffix(" (deleted)").unwrap_or(executable);
@@ -36,10 +37,10 @@ impl ProgramDescription {
     }
 }
 
-/// The program's name, by its executable and the first argument. One executable can be many
-/// programs, told apart by that argument (busybox; Debian's redis-server is redis-check-rdb); but
-/// programs also use it to show what they do ("nginx: master process", "[celeryd: worker]
-/// -active-"), behind a blank or a colon.
+/// The program's name, by its executable and the first argument. One executable can be several
+/// programs, distinguished by that argument (busybox; Debian's redis-server is redis-check-rdb);
+/// but programs also use it to show their state ("nginx: master process", "[celeryd: worker]
+/// -active-"), after a blank or a colon.
 fn own_name<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
     let file = base_name(executable);
     if base_name(started_as) == file {
@@ -54,17 +55,16 @@ fn own_name<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
     }
 }
 
-/// Whether the only argument is a title, as one has more words than a program's name. The
-/// executable's path may have blanks itself.
+/// Whether the only argument is a title: it has more words than a program's name. The executable's
+/// path may contain blanks itself.
 fn is_title(executable: &str, arguments: &[String]) -> bool {
     let mut arguments = arguments.iter().filter(|argument| !argument.is_empty());
     let (Some(first), None) = (arguments.next(), arguments.next()) else { return false };
     first.contains([' ', ':', '[']) && base_name(first) != base_name(executable)
 }
 
-/// The program's name, behind that of the folder which it shares with the other programs of one
-/// package: `/usr/lib/postfix/sbin/smtpd` is `postfix/smtpd`, and there are other programs called
-/// `smtpd`.
+/// The program's name with the folder that it shares with the other programs of one package:
+/// `/usr/lib/postfix/sbin/smtpd` is `postfix/smtpd`, and there are other programs called `smtpd`.
 fn in_own_folder(executable: &str, name: &str) -> String {
     let parts: Vec<&str> = executable.split('/').collect();
     let place = match parts.as_slice() {
@@ -83,7 +83,7 @@ fn in_own_folder(executable: &str, name: &str) -> String {
     }
 }
 
-/// Whether a folder of libraries is one package's and not one kind of machine's.
+/// Whether a folder of libraries belongs to one package and not to one kind of machine.
 fn is_own_folder(folder: &str) -> bool {
     !matches!(folder, "bin" | "sbin" | "libexec") && !folder.contains("-linux-")
 }
@@ -94,17 +94,17 @@ enum Interpreter {
     Script(InterpreterOptions),
 }
 
-/// What an interpreter's options mean, as far as needed to find the script behind them.
+/// Meaning of an interpreter's options, as far as needed to find the script after them.
 struct InterpreterOptions {
     /// Options that are followed by a program's text: there is no script.
     text: &'static [&'static str],
-    /// Options that are followed by a value of their own.
+    /// Options that are followed by a separate value.
     value: &'static [&'static str],
     /// Options that name the program themselves: a module, or a file.
     program: &'static [&'static str],
-    /// Words before the script that say what to do with it.
+    /// Words before the script that select an action.
     verbs: &'static [&'static str],
-    /// Whether several options of one letter may stand together: `-um`.
+    /// Whether several options of one letter may be combined: `-um`.
     joins: bool,
 }
 
@@ -139,13 +139,13 @@ fn find_interpreter(name: &str) -> Option<Interpreter> {
     }
 }
 
-/// The script that an interpreter was given, by its name and its file; `None` for a program given
-/// on the command line or typed in.
+/// The script of an interpreter, by its name and its file; `None` for a program given on the
+/// command line or typed in.
 fn find_script(arguments: &[String], options: &InterpreterOptions) -> Option<(String, String)> {
     let mut arguments = arguments.iter().map(String::as_str);
     let named = |script: &str| (base_name(script).to_owned(), script.to_owned());
     while let Some(argument) = arguments.next() {
-        // Of options that stand together, only the last one has something behind it.
+        // Of combined options, only the last one can have a value.
         let last = match argument.strip_prefix('-') {
             Some(letters)
                 if options.joins
@@ -175,7 +175,7 @@ fn find_script(arguments: &[String], options: &InterpreterOptions) -> Option<(St
     None
 }
 
-/// Names of classes that many programs begin with, and of the packages that such classes are in.
+/// Names of classes with which many programs begin, and of the packages that contain such classes.
 const COMMON: [&str; 16] = [
     "Main",
     "Bootstrap",
@@ -195,7 +195,7 @@ const COMMON: [&str; 16] = [
     "launcher",
 ];
 
-/// The main class or the archive that java was given.
+/// The main class or the archive in java's arguments.
 fn find_java_program(arguments: &[String]) -> Option<(String, String)> {
     let mut arguments = arguments.iter().map(String::as_str);
     while let Some(argument) = arguments.next() {
@@ -233,8 +233,8 @@ fn find_java_program(arguments: &[String]) -> Option<(String, String)> {
     None
 }
 
-/// A class as people call it: without its package or, where that says too little, with the part of
-/// the package that says more: `org.apache.catalina.startup.Bootstrap` is `catalina.Bootstrap`.
+/// The name of a class without its package or, if that is not distinctive, with a distinctive part
+/// of the package: `org.apache.catalina.startup.Bootstrap` is `catalina.Bootstrap`.
 fn class_name(class: &str) -> String {
     let mut parts = class.rsplit('.');
     let own = parts.next().unwrap_or(class);
@@ -247,8 +247,8 @@ fn class_name(class: &str) -> String {
     }
 }
 
-/// An archive without the version in its name: `shop-1.4.2-SNAPSHOT.jar` is `shop.jar`, today and
-/// after the next release.
+/// An archive without the version in its name: `shop-1.4.2-SNAPSHOT.jar` is `shop.jar`, in every
+/// release.
 fn without_version(archive: &str) -> String {
     let Some(stem) = archive.strip_suffix(".jar") else { return archive.to_owned() };
     let starts = stem.match_indices('-').map(|(at, _)| at);

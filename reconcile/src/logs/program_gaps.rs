@@ -1,5 +1,5 @@
-//! What could have been recorded and was not, by program and cause: so that whoever reads a result
-//! knows whose part of it is missing.
+//! Program gaps: data that could have been recorded and was not, by program and cause, so that a
+//! reader of a result knows which programs it is missing.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -9,37 +9,37 @@ use socket_log::layout::{source, unseen};
 use crate::logs::capture::Capture;
 use crate::reconciliation::ProgramGap;
 
-/// Why a process that used sockets has no log, where only its count is known.
+/// Cause for a process that used sockets and has no log, if only its count is known.
 const NO_ROOM: &str = "no room for its log";
 
-/// What one log says is missing.
+/// A gap in one log.
 pub(crate) enum LogGap {
     /// Records of its own process.
     Records { cause: &'static str, count: u64 },
-    /// Children that used sockets and found no room for a log.
+    /// Children that used sockets and had no room for a log.
     Children(u64),
-    /// A program that its process began, or became.
+    /// A program that its process started, or became.
     Program(UnloggedProgram),
 }
 
 /// A program without any recording.
 pub(crate) struct UnloggedProgram {
-    /// Its path; of a long one the end.
+    /// Its path; the end of a long one.
     pub(crate) path: String,
     pub(crate) pid: u32,
     pub(crate) cause: &'static str,
 }
 
-/// Why a program is not seen, from its record's number.
+/// Cause for which a program is not seen, from the number in its record.
 pub(crate) fn cause_of_unlogged(cause: u16) -> &'static str {
     unseen::NAMES.get(usize::from(cause)).copied().unwrap_or_default()
 }
 
-/// The holes by program and cause, from what is `missing` by the place of the process whose log
-/// says so. Whole processes come before records, and the largest number first.
+/// Groups the gaps by program and cause; `missing` has them by the index of the process with the
+/// log. Whole processes come before records, and the largest number first.
 pub(crate) fn group_gaps(capture: &Capture, missing: Vec<(u32, LogGap)>) -> Vec<ProgramGap> {
     let many = capture.hosts.len() > 1;
-    // What strace saw is no longer missing.
+    // Processes that strace saw are no longer missing.
     let seen_otherwise: HashSet<(u32, u32)> = capture
         .processes
         .iter()

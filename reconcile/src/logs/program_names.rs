@@ -1,4 +1,4 @@
-//! The names of all processes together: children are called as their parents, and two programs of
+//! Names of all processes together: children have the names of their parents, and two programs of
 //! one name on a host get different ones.
 //!
 //! ```text
@@ -12,11 +12,11 @@ use crate::logs::process::TracedProcess;
 use crate::logs::program::ProgramDescription;
 use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 
-/// Folders that tell nothing of what is in them: a program in one of these keeps its name.
+/// Folders whose names are not distinctive: a program in one of these keeps its name.
 const PLAIN: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "root"];
 
-/// Names the nodes of `processes`, which run these `programs`. Those that have a name, as of
-/// packets, keep it.
+/// Names the nodes of `processes`, which run these `programs`. Nodes with a name, as for packets,
+/// keep it.
 pub(crate) fn assign_names(processes: &mut [TracedProcess], mut programs: Vec<ProgramDescription>) {
     inherit_programs(processes, &mut programs);
     for (process, program) in processes.iter_mut().zip(&programs) {
@@ -28,7 +28,8 @@ pub(crate) fn assign_names(processes: &mut [TracedProcess], mut programs: Vec<Pr
     name_by_units(processes);
 }
 
-/// Gives those that changed their title the program of the process that they were forked from.
+/// Gives processes with a title of their own the program of the process from which they were
+/// forked.
 fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescription]) {
     if !programs.iter().any(|program| program.is_titled) {
         return;
@@ -43,7 +44,7 @@ fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescript
     let parent = |place: usize| {
         let child = processes.get(place)?;
         let of_number = by_number.get(&(child.kernel, child.host, child.node.parent_pid?))?;
-        // A number may come again, and a process may have become another program.
+        // An id may be reused, and a process may have become another program.
         let before = of_number.iter().filter(|place| {
             processes[**place].node.start <= child.node.start
                 && processes[**place].node.executable == child.node.executable
@@ -76,7 +77,7 @@ fn group_by_name(processes: &[TracedProcess]) -> Vec<Vec<usize>> {
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
-/// Tells programs of one name apart by the folders that their files are in.
+/// Distinguishes programs of one name by the folders of their files.
 fn name_by_folders(processes: &mut [TracedProcess], programs: &[ProgramDescription]) {
     for group in group_by_name(processes) {
         let files = whole_paths(group.iter().map(|place| programs[*place].file.as_str()));
@@ -92,8 +93,8 @@ fn name_by_folders(processes: &mut [TracedProcess], programs: &[ProgramDescripti
     }
 }
 
-/// The different files, without those that may be another one of them, named from a folder nearer
-/// to it.
+/// The different files, without those that may be another one of them with a path relative to a
+/// nearer folder.
 fn whole_paths<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut files: Vec<&str> = files.collect::<FxHashSet<_>>().into_iter().collect();
     files.sort_unstable_by_key(|file| (std::cmp::Reverse(file.len()), *file));
@@ -106,15 +107,15 @@ fn whole_paths<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     whole
 }
 
-/// Whether `file` is `whole`, or may be it as it has no folders that say otherwise.
+/// Whether `file` is `whole`, or may be it because its folders do not contradict.
 fn is_same(file: &str, whole: &str) -> bool {
     let own = file.trim_start_matches("./");
     let is_absolute = own.starts_with('/');
     own == whole || !is_absolute && whole.strip_suffix(own).is_some_and(|rest| rest.ends_with('/'))
 }
 
-/// What each file's folder is called, at the innermost level at which all are different. A folder
-/// that tells nothing is none.
+/// The name of each file's folder, at the innermost level at which all are different. A folder that
+/// is not distinctive counts as none.
 fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
     if files.len() < 2 {
         return None;
@@ -131,7 +132,7 @@ fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
     })
 }
 
-/// Tells programs of one name apart by the services, containers or pods that they run in.
+/// Distinguishes programs of one name by the services, containers or pods in which they run.
 fn name_by_units(processes: &mut [TracedProcess]) {
     for group in group_by_name(processes) {
         let units: FxHashSet<&str> =
@@ -156,8 +157,8 @@ mod tests {
 
     use super::*;
 
-    /// A process of host 0 that has the number of its place, and of the parent before it if it is
-    /// `forked`.
+    /// Names of processes of host 0 whose ids are their indices; the parent of each is the previous
+    /// one if they are `forked`.
     fn settled(started: &[(&str, &[&str], &str)], forked: bool) -> Vec<String> {
         let mut programs = Vec::new();
         let mut processes: Vec<TracedProcess> = (1..)
@@ -199,7 +200,7 @@ mod tests {
             &[(PYTHON, &celery, ""), (PYTHON, &title, ""), (PYTHON, &title, "")];
         assert_eq!(settled(started, true), ["celery", "celery", "celery"]);
         assert_eq!(settled(started, false), ["celery", "celeryd", "celeryd"]);
-        // What was executed is another program, whatever it is called.
+        // An executed program is another program, whatever its name.
         let other: &[(&str, &[&str], &str)] =
             &[(PYTHON, &celery, ""), ("/opt/tool", &["tool: x"], "")];
         assert_eq!(settled(other, true), ["celery", "tool"]);
@@ -220,7 +221,7 @@ mod tests {
                 &[&["python3", "/usr/bin/flask"], &["python3", "/opt/b/bin/flask"]],
                 &["flask", "b/flask"],
             ),
-            // These may be one file, and these are.
+            // The former may be one file, the latter are.
             (&[&["python3", "/srv/shop/app.py"], &["python3", "./app.py"]], &["app.py", "app.py"]),
             (&[&["python3", "app.py"], &["python3", "./app.py"]], &["app.py", "app.py"]),
         ];

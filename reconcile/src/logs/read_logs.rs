@@ -1,5 +1,5 @@
-//! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with
-//! the file's name, and passed over.
+//! The index pass over all logs, on all processors, into one [`Capture`]. Damage is counted, with
+//! the file's name, and skipped.
 
 use std::path::PathBuf;
 
@@ -73,15 +73,15 @@ struct CaptureBuilder {
     capture: Capture,
     machines: MachineTable,
     namespaces: Namespaces,
-    /// Where each process ran.
+    /// Location of each process.
     homes: Vec<ProcessHome>,
-    /// The processes that processes started: by whom, their numbers, and when.
+    /// Child processes: the parent, the child's id, and the time.
     children: Vec<(u32, u32, i64)>,
-    /// What each process runs.
+    /// Program of each process.
     programs: Vec<ProgramDescription>,
-    /// What each log says is missing, by the place of its process.
+    /// Gaps in each log, by the index of its process.
     missing: Vec<(u32, LogGap)>,
-    /// The processes that they come from, by their places.
+    /// Ancestors of processes, by their indices.
     ancestors: Vec<(u32, Vec<Ancestor>)>,
 }
 
@@ -108,8 +108,8 @@ impl CaptureBuilder {
         self.keep_log(path, survey, records)
     }
 
-    /// Counts what a log says of itself: losses, damage, and whether it has ended. Returns its
-    /// number of records.
+    /// Counts the losses and damage in a log, and whether it has ended. Returns its number of
+    /// records.
     fn count_damage(
         &mut self,
         path: &DataPath,
@@ -128,7 +128,7 @@ impl CaptureBuilder {
         }
         let unseen = std::mem::take(&mut survey.unseen);
         self.missing.extend(unseen.into_iter().map(|program| (place, LogGap::Program(program))));
-        // A process that became another program goes on in that one's log.
+        // A process that became another program continues in that program's log.
         outcome.processes += u64::from(header.state != state::REPLACED);
         if !survey.damage.is_empty() {
             outcome.damaged.push(describe_damage(path, std::mem::take(&mut survey.damage)));
@@ -146,7 +146,7 @@ impl CaptureBuilder {
         records
     }
 
-    /// Keeps a log's process, flows and names, numbered among those of all logs.
+    /// Stores a log's process, flows and names, numbered among those of all logs.
     fn keep_log(&mut self, path: &DataPath, survey: LogIndex, records: u64) -> Result<(), Error> {
         let LogIndex {
             header,
@@ -215,7 +215,7 @@ impl CaptureBuilder {
         Ok(())
     }
 
-    /// Puts each process where it ran, and each flow where its socket is.
+    /// Assigns each process and the socket of each flow to its machine.
     fn into_capture(self) -> Capture {
         let CaptureBuilder {
             mut capture,

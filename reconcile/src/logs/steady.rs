@@ -1,11 +1,11 @@
-//! One steady clock a host: all its logs as if its clock had never been set.
+//! Steady clocks, one per host: all its logs as if its clock had never been set.
 //!
-//! A log tells when the wall clock was set, because it holds the monotonic clock as well, and its
-//! own times already go on as if that had not been (`survey`). What is left are the logs that began
-//! later: their wall clock was set before they began, which only the logs that were there know of.
-//! Their times are put back by as much, if the difference between their two clocks is what it must
-//! be after that. So the times of a host are in order, and a time that the clock showed twice is
-//! told apart, which it could not be by the messages.
+//! A log shows when the wall clock was set, because it holds the monotonic clock as well, and its
+//! own times already continue as if that had not happened (`index_pass`). The remaining ones are
+//! the logs that began later: their wall clock was set before they began, which only earlier logs
+//! know. Their times are put back by as much, if the difference between their two clocks is the
+//! expected one after that setting. So the times of a host are in order, and a time that the clock
+//! showed twice is unambiguous, which the messages could not achieve.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) fn align_clocks(capture: &mut Capture) {
         }
         let begin = |log: &usize| capture.logs[*log].clock.log_start();
         let Some((_, first)) = logs.iter().filter_map(begin).min() else { continue };
-        // By how much the clock was set before each of the moments at which nothing was set.
+        // Sum of the settings before each period between two settings.
         let mut sums = vec![0_i64];
         sums.extend(settings.iter().scan(0_i64, |sum, setting| {
             *sum = sum.wrapping_add(setting.offset);
@@ -40,23 +40,23 @@ pub(crate) fn align_clocks(capture: &mut Capture) {
     }
 }
 
-/// A clock as if it had never been set, for times that it showed whenever, also long before or
-/// behind all logs.
+/// A clock as if it had never been set, for any time that it showed, also long before or after all
+/// logs.
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyClock {
-    /// The first and the last time that it can have shown between two settings, and by how much it
-    /// was set forward before.
+    /// The first and the last time that it can have shown between two settings, and the sum by
+    /// which it was set forward before.
     pieces: Vec<([i64; 2], i64)>,
 }
 
 impl SteadyClock {
-    /// That of a clock with these settings, in order of time.
+    /// The steady clock for these settings, sorted by time.
     pub(crate) fn new(settings: &[WallClockStep]) -> SteadyClock {
         let (mut begin, mut shift) = (i64::MIN, 0_i64);
         let mut pieces = Vec::with_capacity(settings.len() + 1);
         for setting in settings {
             pieces.push(([begin, setting.shown], shift));
-            // It was set between two looks, at the earliest right after the first.
+            // It was set between two checks, at the earliest right after the first.
             let unseen = setting.monotonic.saturating_sub(setting.since).max(0);
             begin = setting.shown.saturating_sub(unseen).saturating_add(setting.offset);
             shift = shift.saturating_add(setting.offset);
@@ -65,8 +65,8 @@ impl SteadyClock {
         SteadyClock { pieces }
     }
 
-    /// What it would have shown when it showed `time`; `None` where it may have shown that twice,
-    /// or never.
+    /// The time that it would have shown when it showed `time`; `None` if it may have shown that
+    /// twice, or never.
     pub(crate) fn steady_time(&self, time: i64) -> Option<i64> {
         let mut shown =
             self.pieces.iter().filter(|([begin, end], _)| (*begin..=*end).contains(&time));
@@ -75,7 +75,7 @@ impl SteadyClock {
     }
 }
 
-/// When the clock of each host was set, in order of time.
+/// The settings of each host's clock, sorted by time.
 pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<WallClockStep>> {
     let mut all = vec![Vec::new(); capture.hosts.len()];
     for ((host, _), settings) in settings_of_boots(capture) {
@@ -86,7 +86,7 @@ pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<WallClockStep>> {
     all
 }
 
-/// The same for each host and boot that there is a log of.
+/// The settings for each host and boot with a log.
 pub(crate) fn settings_of_boots(capture: &Capture) -> BTreeMap<(u32, u128), Vec<WallClockStep>> {
     let boots = group_by_boot(capture).into_iter();
     boots.map(|(boot, logs)| (boot, settings_of_logs(capture, &logs))).collect()
@@ -101,7 +101,7 @@ fn group_by_boot(capture: &Capture) -> BTreeMap<(u32, u128), Vec<usize>> {
     logs
 }
 
-/// When the clock was set, as all of `logs` saw, each time once.
+/// The settings seen by all of `logs`, each once.
 fn settings_of_logs(capture: &Capture, logs: &[usize]) -> Vec<WallClockStep> {
     let mut all: Vec<WallClockStep> =
         logs.iter().flat_map(|log| capture.logs[*log].settings.iter().copied()).collect();
@@ -113,7 +113,7 @@ fn settings_of_logs(capture: &Capture, logs: &[usize]) -> Vec<WallClockStep> {
                 && known.offset.abs_diff(setting.offset) < SETTING_READ_WITHIN_NS
         });
         match known {
-            // The log that looked last before says the most of when it was.
+            // The log with the latest check before the setting bounds its time best.
             Some(known) => known.since = known.since.max(setting.since.min(known.monotonic)),
             None => settings.push(setting),
         }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn times_that_were_shown_twice_are_not_told() {
-        // From 1000 to 400 within 50 of it, and from 700 to 2000 at once.
+        // From 1000 to 400 within 50 of it, and from 700 to 2000 immediately.
         let setting =
             |since, monotonic, shown, offset| WallClockStep { since, monotonic, shown, offset };
         let clock = SteadyClock::new(&[

@@ -1,12 +1,12 @@
-//! Whether a read of a file was answered from memory: it was where its thread never waited
-//! meanwhile, as the kernel tells.
+//! Cached reads: a read of a file was answered from memory if its thread never waited meanwhile, as
+//! recorded by the kernel.
 
 use rustc_hash::FxHashMap;
 
 use crate::resources::own_event::{OwnEvent, OwnEventKind};
 use crate::sentinels::NIL;
 
-/// What is known of threads, in the order of time.
+/// Facts about threads, sorted by time.
 #[derive(Debug, Default)]
 pub(crate) struct CachedReads {
     threads: FxHashMap<(u32, i32), ReadingThread>,
@@ -14,15 +14,15 @@ pub(crate) struct CachedReads {
 
 #[derive(Clone, Copy, Debug)]
 struct ReadingThread {
-    /// From when on everything is known of it.
+    /// Time from which everything is known of it.
     known: i64,
-    /// When it last gave a processor away by itself.
+    /// Time when it last gave up a processor voluntarily.
     waited: i64,
 }
 
 impl CachedReads {
-    /// Takes the next event, and says of a read whether it was cached: 1, 0, or [`NIL`] where that
-    /// cannot be told.
+    /// Takes the next event, and returns for a read whether it was cached: 1, 0, or [`NIL`] if
+    /// unknown.
     pub(crate) fn classify_event(&mut self, event: &OwnEvent) -> i64 {
         let key = (event.host, event.thread);
         let time = event.time;

@@ -1,5 +1,5 @@
-//! The calls of logs with resources: each becomes an event at once, but for waits that somebody
-//! else lets end. Those and what lets them end are kept by object, to be matched.
+//! Calls of logs with resources: each becomes an event immediately, except for waits that another
+//! thread ends. Such waits and their signals are stored by object, to be matched.
 
 use clocks::ClockModel;
 use message_trace::PathError;
@@ -16,19 +16,19 @@ use crate::resources::handoffs::{HandoffEvent, HandoffSignal, HandoffWait, Recor
 use crate::resources::own_event::{OwnEvent, OwnEventKind};
 use crate::sockets::socket::KernelSockets;
 
-/// A [`HandoffEvent`] on its way to the others of its object.
+/// A [`HandoffEvent`] to be sorted by its object.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct HandoffEventRow {
-    /// The process, by its place, or [`HandoffEventRow::OF_HOST`] and the host.
+    /// The process, by its index, or [`HandoffEventRow::OF_HOST`] and the host.
     pub(crate) owner: u64,
     pub(crate) object: u64,
-    /// By what the matching wants them in order.
+    /// Time by which matching needs them sorted.
     at: i64,
     begin: i64,
     end: i64,
     amount: u64,
-    /// The process, by its place.
+    /// The process, by its index.
     process: u32,
     thread: i32,
     /// A [`HandoffObject`], by its number.
@@ -51,10 +51,10 @@ impl KeyedRecord for HandoffEventRow {
 }
 
 impl HandoffEventRow {
-    /// In `HandoffEventRow::scope`: the object is one of the host's kernel.
+    /// In `HandoffEventRow::scope`: the object belongs to the host's kernel.
     const OF_HOST: u64 = 1 << 63;
 
-    /// What it is to the matching.
+    /// Converts it for matching.
     pub(crate) fn to_handoff_event(&self) -> HandoffEvent {
         let HandoffEventRow { begin, end, amount, process, thread, flags, .. } = *self;
         let who = RecordedThread { process, thread };
@@ -71,13 +71,13 @@ impl HandoffEventRow {
         }
     }
 
-    /// What it is about: rows with equal values of it are matched together.
+    /// The object: rows with equal keys are matched together.
     pub(crate) fn match_key(&self) -> (u64, u32, u64) {
         (self.owner, self.what, self.object)
     }
 }
 
-/// What the calls of all logs are read with.
+/// Inputs of reading the calls of all logs.
 pub(crate) struct ResourceCalls<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) sockets: &'a KernelSockets,
@@ -86,7 +86,7 @@ pub(crate) struct ResourceCalls<'a> {
     pub(crate) clocks: &'a ClockModel,
 }
 
-/// Where they go.
+/// Destinations of the calls.
 pub(crate) struct ResourceSorters<'a, 'b> {
     pub(crate) events: &'b mut ExternalSorter<'a, OwnEvent>,
     pub(crate) happenings: &'b mut ExternalSorter<'a, HandoffEventRow>,
@@ -96,7 +96,7 @@ impl ResourceCalls<'_> {
     /// Reads the log of process number `process`. One that cannot be opened any more has none.
     ///
     /// # Errors
-    /// When a temporary file cannot be written.
+    /// Fails if a temporary file cannot be written.
     pub(crate) fn read_log(
         &self,
         process: u32,
@@ -135,7 +135,7 @@ struct ResourceLogReader<'a> {
     host: u32,
     pid: u32,
     places: FlowPlaces,
-    /// Number of descriptors of each flow that is open.
+    /// Number of open descriptors of each flow.
     open: FxHashMap<u32, u32>,
 }
 
@@ -154,7 +154,7 @@ impl ResourceLogReader<'_> {
             LogRecord::Transfer { direction, flow, bytes, duration }
             | LogRecord::Datagram { direction, flow, bytes, duration, peeked: false, .. } => {
                 let Some(connection) = self.connection_of_flow(*flow) else { return Ok(()) };
-                // A send has the time of its call.
+                // The time of a send is that of its call.
                 let (kind, end) = match direction {
                     Direction::Send => (OwnEventKind::Send, ticks.saturating_add(*duration)),
                     Direction::Receive => (OwnEventKind::Receive, ticks),
@@ -243,7 +243,8 @@ impl ResourceLogReader<'_> {
         self.places.get(flow).map(|socket| (self.calls.connection)(socket))
     }
 
-    /// What happens at an object by the thread, at, from and until these times.
+    /// Row of a thread's action at an object; the times are the sort key, the beginning and the
+    /// end.
     fn make_row(
         &self,
         what: HandoffObject,

@@ -1,6 +1,6 @@
-//! Hand-offs between goroutines: which one let which other go on, or started it, as the log says
-//! of each. Nothing need be matched. Where the start itself is not in the log, what the goroutine's
-//! own records say of it counts.
+//! Hand-offs between goroutines: the log records for each which goroutine unblocked or started it.
+//! Nothing need be matched. If the start itself is not in the log, the creator in the goroutine's
+//! own records counts.
 
 use clocks::ClockModel;
 use message_trace::PathError;
@@ -16,14 +16,14 @@ use crate::tuning::STARTED_GOROUTINES;
 
 /// The object of hand-offs to goroutines that waited, or that were started at an unknown time.
 const WAITED: i64 = 0;
-/// The object of hand-offs to goroutines that were started then.
+/// The object of hand-offs to goroutines that were started at that time.
 const STARTED: i64 = 1;
 
-/// Puts the hand-offs of process number `process` into `rows`. A log that cannot be opened any more
+/// Writes the hand-offs of process number `process` to `rows`. A log that cannot be opened any more
 /// has none.
 ///
 /// # Errors
-/// When a temporary file cannot be written.
+/// Fails if a temporary file cannot be written.
 pub(crate) fn read_goroutine_handoffs(
     capture: &Capture,
     clocks: &ClockModel,
@@ -43,9 +43,9 @@ pub(crate) fn read_goroutine_handoffs(
         what: HandoffObject::Goroutine as u32,
     };
     let mut cursor = file.clock.cursor();
-    // The first record of each goroutine and who started it; `None` where the start is a record.
+    // The first record of each goroutine and its creator; `None` if the start is a record.
     let mut started: FxHashMap<u32, Option<(i64, u32)>> = FxHashMap::default();
-    // The goroutine that the next record is of, and who started it: that record has a time.
+    // The goroutine of the next record, and its creator: that record has a time.
     let mut next: Option<(u32, u32)> = None;
     let mut result = Ok(());
     log.for_each(|entry| {

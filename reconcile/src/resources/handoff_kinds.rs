@@ -1,4 +1,4 @@
-//! What is waited for: how the matching takes each kind of object.
+//! Kinds of hand-off objects, and how each is matched.
 
 use socket_log::encode::HandoffObject;
 
@@ -8,29 +8,30 @@ pub(crate) fn handoff_name(number: u32) -> &'static str {
     of.map_or("", HandoffObject::display_name)
 }
 
-/// Whether a wait for it is no hand-off: nobody means whoever comes next.
+/// Whether a wait for it is not a hand-off: the release is not addressed to a particular waiter.
 pub(crate) fn is_lock(what: HandoffObject) -> bool {
     use HandoffObject::{Barrier, Goroutine, Mutex, ReadWriteLock, Thread};
     matches!(what, Mutex | ReadWriteLock | Thread | Barrier | Goroutine)
 }
 
-/// Whether it keeps amounts in their order. It is of the kernel then, and so of all processes of
+/// Whether it stores amounts in order. It then belongs to the kernel, and so to all processes of
 /// the host.
 pub(crate) fn keeps_amounts(what: HandoffObject) -> bool {
     matches!(what, HandoffObject::Pipe | HandoffObject::Eventfd)
 }
 
-/// How many a signal reaches, or how much it gives or a wait takes, by the record's amount.
+/// Number of waiters that a signal reaches, or the amount that it gives or a wait takes, from the
+/// record's amount.
 pub(crate) fn signal_amount(what: HandoffObject, recorded: u32) -> u64 {
     match what {
-        // Of a futex the kernel says how many it woke.
+        // The kernel reports how many waiters a futex call woke.
         HandoffObject::Futex | HandoffObject::Pipe | HandoffObject::Eventfd => u64::from(recorded),
         _ => 1,
     }
 }
 
-/// Whether signals of that kind are told that woke nobody. Of a futex that is what most do, and
-/// nobody looked for anything there.
+/// Whether signals of that kind without a woken thread are reported. Most signals of a futex are
+/// such, and no thread was expected there.
 pub(crate) fn reports_unreceived(number: u32) -> bool {
     number != HandoffObject::Futex as u32
 }

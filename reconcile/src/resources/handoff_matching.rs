@@ -1,5 +1,5 @@
-//! All hand-offs: what happened at each object is matched, and rows for `handoffs.parquet` and
-//! events of waits come out.
+//! Matching of all hand-offs: the signals and waits at each object are matched, which yields rows
+//! for `handoffs.parquet` and events of waits.
 
 use message_trace::PathError;
 use out_of_core::{ExternalSorter, KeyedRecord, ReadFailure};
@@ -25,7 +25,7 @@ pub(crate) struct HandoffRow {
     pub(crate) object: i64,
     pub(crate) node: u32,
     pub(crate) from: i32,
-    /// 0 where the signal woke nobody.
+    /// 0 if the signal woke no thread.
     pub(crate) to: i32,
     /// A [`HandoffObject`], by its number.
     pub(crate) what: u32,
@@ -39,14 +39,14 @@ impl KeyedRecord for HandoffRow {
     }
 }
 
-/// The matching of one object.
+/// Matcher of one object.
 enum ObjectMatcher {
     Waiters(WaiterMatcher),
     Amounts(AmountMatcher),
 }
 
 impl ObjectMatcher {
-    /// That of an object of this kind; `None` where nothing is matched.
+    /// The matcher of an object of this kind; `None` if it is not matched.
     fn from_object_kind(number: u32) -> Option<ObjectMatcher> {
         match HandoffObject::from_number(u16::try_from(number).ok()?)? {
             HandoffObject::Condition | HandoffObject::Futex => {
@@ -88,10 +88,10 @@ impl ObjectMatcher {
     }
 }
 
-/// Matches everything that happened. Waits become events, and hand-offs go to `rows`.
+/// Matches all signals and waits. Waits become events, and hand-offs go to `rows`.
 ///
 /// # Errors
-/// When a temporary file cannot be written or read.
+/// Fails if a temporary file cannot be written or read.
 pub(crate) fn match_handoffs(
     happenings: ExternalSorter<HandoffEventRow>,
     capture: &Capture,
@@ -121,14 +121,14 @@ pub(crate) fn match_handoffs(
 
 /// An object whose signals and waits are matched.
 struct SynchronizationObject {
-    /// As [`HandoffEventRow::match_key`] says.
+    /// See [`HandoffEventRow::match_key`].
     about: (u64, u32, u64),
     matching: ObjectMatcher,
     only: OnlyWaiter,
 }
 
 impl SynchronizationObject {
-    /// The object of a row; `None` where nothing is matched.
+    /// The object of a row; `None` if it is not matched.
     fn from_row(row: &HandoffEventRow) -> Option<SynchronizationObject> {
         let matching = ObjectMatcher::from_object_kind(row.what)?;
         Some(SynchronizationObject {
@@ -153,7 +153,7 @@ impl SynchronizationObject {
     }
 }
 
-/// Where outcomes are told.
+/// Destinations of outcomes.
 struct OutcomeWriter<'t, 'a, 'b> {
     capture: &'t Capture,
     events: &'t mut ExternalSorter<'a, OwnEvent>,
@@ -162,7 +162,7 @@ struct OutcomeWriter<'t, 'a, 'b> {
 }
 
 impl OutcomeWriter<'_, '_, '_> {
-    /// Tells an outcome of an object. What a condition says and nobody hears goes to `only`, too.
+    /// Writes an outcome of an object. An unreceived signal of a condition also goes to `only`.
     fn write_outcome(
         &mut self,
         about: (u64, u32, u64),
@@ -180,14 +180,14 @@ impl OutcomeWriter<'_, '_, '_> {
         }
     }
 
-    /// Tells for whom a signal was that woke nobody.
+    /// Writes the intended receiver of a signal that woke no thread.
     fn write_unreceived(
         &mut self,
         (_, what, object): (u64, u32, u64),
         signal: HandoffSignal,
         who: RecordedThread,
     ) {
-        // A nanosecond behind the signal itself, so that it comes after it.
+        // A nanosecond after the signal itself, so that it is sorted after it.
         let time = signal.end.saturating_add(1);
         let values = [object as i64, i64::from(who.thread)];
         let event = self.write_event(OwnEventKind::Unreceived, what, time, signal.by, values);
@@ -206,8 +206,8 @@ impl OutcomeWriter<'_, '_, '_> {
     ) -> Result<(), PathError> {
         match outcome {
             HandoffOutcome::HandOff(signal, wait) => {
-                // What a thread leaves for itself is no hand-off, and what goes to another process
-                // is not within the node.
+                // A signal to the thread itself is not a hand-off, and one to another process is
+                // not within the node.
                 if signal.by.process != wait.of.process || signal.by.thread == wait.of.thread {
                     return Ok(());
                 }

@@ -1,9 +1,9 @@
-//! Hand-offs: which signal let which wait end, for one object of one process. A pure function of
-//! the object's signals and waits.
+//! Hand-offs: which signal ended which wait, for one object of one process. A pure function of the
+//! object's signals and waits.
 //!
-//! A condition or a futex keeps nothing: a signal reaches who waits at that moment, one or several,
-//! in the order in which they began to wait. What a semaphore, a pipe or an event counter is given
-//! stays there until somebody takes it.
+//! A condition or a futex stores nothing: a signal reaches the threads that wait at that moment,
+//! one or several, in the order in which they began to wait. An amount that is given to a
+//! semaphore, a pipe or an event counter stays there until a thread takes it.
 
 mod amounts;
 mod waiters;
@@ -14,52 +14,54 @@ mod cases;
 pub(crate) use amounts::AmountMatcher;
 pub(crate) use waiters::WaiterMatcher;
 
-/// A thread of a process that was recorded.
+/// A thread of a recorded process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RecordedThread {
-    /// The process, by its place.
+    /// The process, by its index.
     pub(crate) process: u32,
     pub(crate) thread: i32,
 }
 
-/// A call that lets others go on.
+/// A call that unblocks other threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandoffSignal {
-    /// When it was called.
+    /// Time when it was called.
     pub(crate) time: i64,
-    /// When it returned.
+    /// Time when it returned.
     pub(crate) end: i64,
     pub(crate) by: RecordedThread,
-    /// Of conditions and futexes, how many it can wake; of others, how much it gives.
+    /// For conditions and futexes, the number of threads that it can wake; for others, the amount
+    /// that it gives.
     pub(crate) amount: u64,
 }
 
-/// A call that waits until another lets it go on.
+/// A call that waits until another unblocks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandoffWait {
-    /// When it was called.
+    /// Time when it was called.
     pub(crate) begin: i64,
-    /// When it returned.
+    /// Time when it returned.
     pub(crate) end: i64,
     pub(crate) of: RecordedThread,
     /// Whether it ended for another reason than a signal.
     pub(crate) gave_up: bool,
-    /// How much it took, of what keeps what it is given.
+    /// Amount that it took from an object that stores amounts.
     pub(crate) amount: u64,
 }
 
-/// What was found.
+/// Outcome of the matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandoffOutcome {
-    /// The signal let the wait end. A wait has several of them where it took what several gave.
+    /// The signal ended the wait. A wait has several such outcomes if it took the amounts of
+    /// several signals.
     HandOff(HandoffSignal, HandoffWait),
-    /// Each wait once: by which signal it went on, as far as that is known.
+    /// Each wait once, with the signal that ended it, if known.
     Woken(HandoffWait, Option<HandoffSignal>),
-    /// A signal that woke nobody.
+    /// A signal that woke no thread.
     Unreceived(HandoffSignal),
 }
 
-/// What happens at an object, in the order of time.
+/// Signals and waits at an object, sorted by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandoffEvent {
     Signal(HandoffSignal),

@@ -1,15 +1,16 @@
-//! The only thread that ever waits at an object. A signal that finds nobody waiting is meant for
-//! that thread: it looks, before it waits, whether what it would wait for has come already.
+//! Sole waiter: the only thread that ever waits at an object. A signal without a waiting thread is
+//! meant for that thread: before it waits, it checks whether what it would wait for has happened
+//! already.
 
 use crate::resources::handoffs::{HandoffEvent, HandoffSignal, RecordedThread};
 use crate::tuning::{MAX_UNHEARD, MIN_ONLY_WAITS};
 
-/// What is known of who waits at an object.
+/// Facts about the threads that wait at an object.
 #[derive(Debug, Default)]
 pub(crate) struct OnlyWaiter {
     waiter: SoleWaiter,
     waits: usize,
-    /// Signals that found nobody waiting.
+    /// Signals without a waiting thread.
     unheard: Vec<HandoffSignal>,
 }
 
@@ -22,7 +23,7 @@ enum SoleWaiter {
 }
 
 impl OnlyWaiter {
-    /// Takes note of what happened at the object.
+    /// Records a signal or wait at the object.
     pub(crate) fn add_event(&mut self, happening: HandoffEvent) {
         let HandoffEvent::Wait(wait) = happening else { return };
         self.waits += 1;
@@ -36,14 +37,15 @@ impl OnlyWaiter {
         }
     }
 
-    /// Takes note of a signal that woke nobody.
+    /// Records a signal that woke no thread.
     pub(crate) fn unreceived(&mut self, signal: HandoffSignal) {
         if self.waiter != SoleWaiter::Several && self.unheard.len() < MAX_UNHEARD {
             self.unheard.push(signal);
         }
     }
 
-    /// The signals that woke nobody, each with whom it was for: another thread of the same process.
+    /// The signals that woke no thread, each with its intended receiver: another thread of the same
+    /// process.
     pub(crate) fn assign_unreceived(self) -> impl Iterator<Item = (HandoffSignal, RecordedThread)> {
         let only = match self.waiter {
             SoleWaiter::Only(who) if self.waits >= MIN_ONLY_WAITS => Some(who),
@@ -68,7 +70,7 @@ mod tests {
         HandoffSignal { time, end: time + 1, by: recorded_thread(thread), amount: 1 }
     }
 
-    /// For whom signals of thread 7 at these times are, where these threads wait.
+    /// Intended receivers of signals of thread 7 at these times, given the threads that wait.
     fn receivers_of_signals(unheard: &[i64], waits: &[i32]) -> Vec<(i64, i32)> {
         let mut only = OnlyWaiter::default();
         for time in unheard {
@@ -91,7 +93,7 @@ mod tests {
         assert_eq!(receivers_of_signals(&[5], &[]), []);
         // It may be chance that all waits are of one thread.
         assert_eq!(receivers_of_signals(&[5], &[3, 3]), []);
-        // What a thread tells itself is for nobody else.
+        // A thread's signal to itself is for no other thread.
         assert_eq!(receivers_of_signals(&[5], &[7, 7, 7]), []);
     }
 

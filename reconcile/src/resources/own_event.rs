@@ -1,5 +1,5 @@
-//! An event of our own on its way into the table, as a row that sorts in temporary files; and the
-//! names of its kind and attributes.
+//! Own event on its way into the table, as a row that sorts in temporary files; and the names of
+//! its kind and attributes.
 
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -10,21 +10,20 @@ use crate::sentinels::NIL;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct OwnEvent {
-    /// On the common clock.
+    /// Time on the common clock.
     pub(crate) time: i64,
-    /// Values of the attributes that [`OwnEventKind::attribute_names`] names; [`NIL`] where there
-    /// is none.
+    /// Values of the attributes in [`OwnEventKind::attribute_names`]; [`NIL`] for missing ones.
     pub(crate) values: [i64; 4],
     /// A [`OwnEventKind`], by its number.
     pub(crate) kind: u32,
-    /// The host, by its place.
+    /// The host, by its index.
     pub(crate) host: u32,
-    /// Ids as the kernel has them.
+    /// Ids of the kernel.
     pub(crate) process: i32,
     pub(crate) thread: i32,
-    /// Number of the processor; -1 where it is not known.
+    /// Number of the processor; -1 if unknown.
     pub(crate) processor: i32,
-    /// Of a connection, the socket; of locks and hand-offs, the number of a
+    /// The socket of a connection; for locks and hand-offs, the number of a
     /// `socket_log::encode_batch::HandoffObject`.
     pub(crate) word: u32,
 }
@@ -63,7 +62,7 @@ pub(crate) enum OwnEventKind {
 }
 
 impl OwnEventKind {
-    /// All kinds, each at the place of its number.
+    /// All kinds, each at the index of its number.
     pub(crate) const ALL: [OwnEventKind; 19] = [
         OwnEventKind::Connection,
         OwnEventKind::Send,
@@ -86,7 +85,7 @@ impl OwnEventKind {
         OwnEventKind::Unknown,
     ];
 
-    /// The kind as the table has it.
+    /// The name of the kind in the table.
     pub(crate) fn name(self) -> &'static str {
         match self {
             OwnEventKind::Connection => "sockcap/Connection",
@@ -111,7 +110,7 @@ impl OwnEventKind {
         }
     }
 
-    /// Names of its attributes that are whole numbers, in the order of `OwnEvent::values`.
+    /// Names of its attributes that are integers, in the order of `OwnEvent::values`.
     pub(crate) fn attribute_names(self) -> &'static [&'static str] {
         match self {
             OwnEventKind::Connection | OwnEventKind::Close => &["connection"],
@@ -155,7 +154,7 @@ impl OwnEvent {
         }
     }
 
-    /// The same with the first attributes.
+    /// Sets the first attributes.
     pub(crate) fn with_values<const COUNT: usize>(mut self, values: [i64; COUNT]) -> OwnEvent {
         self.values.iter_mut().zip(values).for_each(|(to, value)| *to = value);
         self

@@ -1,5 +1,5 @@
-//! One file of switches: its records in the order of time, with the gaps among them, and what each
-//! thread did. Memory is bounded: the records are sorted in temporary files.
+//! File of switches: its records sorted by time, with the gaps among them, and what each thread
+//! did. Memory is bounded: the records are sorted in temporary files.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::resources::threads::{ThreadEvent, ThreadInput, ThreadTracker};
 use crate::tuning::SORTED_AT_ONCE;
 
-/// A [`ThreadInput`] as it is sorted.
+/// A [`ThreadInput`] in the form in which it is sorted.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 struct ThreadInputRow {
@@ -104,17 +104,17 @@ impl ThreadInputRow {
     }
 }
 
-/// What is missing of a file, as far as it was read.
+/// Gaps in the part of a file that was read.
 struct SwitchGaps {
     /// The latest time of each processor.
     latest: FxHashMap<u16, i64>,
-    /// Up to when everything is there.
+    /// Time up to which the records are complete.
     mark: i64,
-    /// Whether records could not be read since.
+    /// Whether unreadable records have occurred since.
     is_damaged: bool,
 }
 
-/// Calls `each` with all steps of the file, each with its time, in the order of the file.
+/// Calls `each` with all inputs of the file, each with its time, in the order of the file.
 fn for_each_input(log: &SwitchLog, mut each: impl FnMut(i64, ThreadInput)) {
     let begin = log.header().start.monotonic;
     let mut gaps = SwitchGaps { latest: FxHashMap::default(), mark: begin, is_damaged: false };
@@ -147,14 +147,14 @@ fn for_each_input(log: &SwitchLog, mut each: impl FnMut(i64, ThreadInput)) {
             }
         }
     });
-    // From here on nobody recorded.
+    // Nothing was recorded from here on.
     each(gaps.mark, ThreadInput::GapBegin(gaps.mark, any));
 }
 
-/// Calls `each` with what the threads of a file did, by the machine's monotonic clock.
+/// Calls `each` with the events of the threads of a file, by the machine's monotonic clock.
 ///
 /// # Errors
-/// When a temporary file in `directory` cannot be written or read, or `each` fails.
+/// Fails if a temporary file in `directory` cannot be written or read, or `each` fails.
 pub(crate) fn for_each_thread_event(
     log: &SwitchLog,
     budget: &MemoryBudget,
@@ -199,8 +199,8 @@ mod tests {
         ThreadSwitch { time, processor, thread: 0, process: 0, event }
     }
 
-    /// Time, thread and change of what a file with these records tells; `damage` is the place of a
-    /// record that is damaged.
+    /// Time, thread and change of the events of a file with these records; `damage` is the index of
+    /// a damaged record.
     fn changes_in_file(
         switches: &[ThreadSwitch],
         damage: Option<usize>,
@@ -242,7 +242,7 @@ mod tests {
             (250, 12, ThreadChange::In),
             (300, 11, OUT),
             (400, 11, ThreadChange::In),
-            // Nobody recorded from here on.
+            // Nothing was recorded from here on.
             (500, 11, ThreadChange::Unknown),
             (500, 12, ThreadChange::Unknown),
         ];
@@ -267,7 +267,7 @@ mod tests {
             (500, 12, ThreadChange::Unknown),
         ];
         assert_eq!(changes_in_file(&switches, None), expected);
-        // Up to the mark it is known what they did.
+        // Up to the mark their activity is known.
         let marked = [switches[0], switches[1], mark(260), switches[2], switches[3], mark(500)];
         assert!(changes_in_file(&marked, None).contains(&(260, 11, ThreadChange::Unknown)));
     }

@@ -1,23 +1,23 @@
-//! What each thread of a file of switches did, in the order of time, and from where on that is not
-//! known. A pure function: it never takes a thread for running or for waiting where a record
+//! Thread tracker: what each thread of a file of switches did, sorted by time, and from when on
+//! that is unknown. A pure function: it never treats a thread as running or waiting if a record in
 //! between could be missing.
 
 use rustc_hash::FxHashMap;
 use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
-/// What comes in, in the order of time.
+/// Inputs, sorted by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadInput {
     /// A record of the file.
     Switch(ThreadSwitch),
-    /// From this time on records of the processor are missing ([`ThreadSwitch::ANY_PROCESSOR`]: of
+    /// From this time on records of the processor are missing ([`ThreadSwitch::ANY_PROCESSOR`] for
     /// any).
     GapBegin(i64, u16),
     /// From this time on they are no longer missing.
     GapEnd(u16),
 }
 
-/// What is known of a thread from a time on.
+/// A change of a thread's state at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadEvent {
     pub(crate) time: i64,
@@ -27,20 +27,20 @@ pub(crate) struct ThreadEvent {
     pub(crate) change: ThreadChange,
 }
 
-/// How a thread goes on.
+/// New state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadChange {
     /// It runs.
     In,
-    /// It does not run any more; whether it still could.
+    /// It no longer runs; `preempted` if it could still run.
     Out { preempted: bool },
     /// It was started and can run.
     Start { creator: u32 },
     /// It ended.
     Exit,
-    /// It has this name.
+    /// It got this name.
     Name([u8; 16]),
-    /// Nobody can tell.
+    /// Its state is unknown.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum ThreadChange {
 #[derive(Debug, Default)]
 pub(crate) struct ThreadTracker {
     all: FxHashMap<u32, TrackedThread>,
-    /// Processors whose records are missing now, each as often as it began to be so.
+    /// Processors with missing records, each as often as its gaps began.
     gaps: Vec<u16>,
 }
 
@@ -69,8 +69,8 @@ enum TrackedThreadState {
 }
 
 impl ThreadTracker {
-    /// Takes the next step, and calls `each` with what follows from it. Only
-    /// [`ThreadChange::Unknown`] can be of a time before that of the step.
+    /// Applies the next input, and calls `each` with the resulting events. Only
+    /// [`ThreadChange::Unknown`] can have a time before that of the input.
     pub(crate) fn apply_input(&mut self, step: ThreadInput, each: &mut impl FnMut(ThreadEvent)) {
         match step {
             ThreadInput::GapBegin(time, processor) => {
@@ -86,7 +86,7 @@ impl ThreadTracker {
         }
     }
 
-    /// From `time` on nothing is known of those that could be on `processor` then.
+    /// Marks the threads that could be on `processor` from `time` on as unknown.
     fn forget_processor(&mut self, time: i64, processor: u16, each: &mut impl FnMut(ThreadEvent)) {
         let mut found: Vec<(u32, &mut TrackedThread)> =
             self.all.iter_mut().map(|(id, thread)| (*id, thread)).collect();
@@ -155,7 +155,7 @@ impl ThreadTracker {
         self.all.insert(id, thread);
     }
 
-    /// A thread that comes into the state that it is in already has left it meanwhile.
+    /// A thread that enters the state that it is in already has left it meanwhile.
     fn check_state(
         &mut self,
         id: u32,
@@ -168,7 +168,7 @@ impl ThreadTracker {
         }
     }
 
-    /// A process becomes another program: it has one thread, which runs.
+    /// A process executes another program: it has one thread, which runs.
     fn apply_exec(&mut self, switch: &ThreadSwitch, each: &mut impl FnMut(ThreadEvent)) {
         let ThreadSwitch { time, processor, thread: id, process, .. } = *switch;
         let mut ended: Vec<u32> = Vec::new();
@@ -215,7 +215,7 @@ mod tests {
         ThreadInput::Switch(ThreadSwitch { time, processor, thread, process: 10, event })
     }
 
-    /// Time, thread and change of what follows.
+    /// Time, thread and change of the resulting events.
     fn changes_after(steps: &[ThreadInput]) -> Vec<(i64, u32, ThreadChange)> {
         let (mut threads, mut found) = (ThreadTracker::default(), Vec::new());
         for step in steps {

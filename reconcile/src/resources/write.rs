@@ -19,7 +19,7 @@ use crate::sockets::socket::KernelSockets;
 /// Numbers of the names in the table of events.
 struct EventNameIds {
     names: NameInterner,
-    /// Of each kind, and of its attributes.
+    /// Names of each kind, and of its attributes.
     kinds: Vec<(OwnEventKind, NameId, Vec<NameId>)>,
     hosts: Vec<NameId>,
     local: NameId,
@@ -44,10 +44,10 @@ impl EventNameIds {
     }
 }
 
-/// Writes all events to `path`, in the order of time.
+/// Writes all events to `path`, sorted by time.
 ///
 /// # Errors
-/// When a file cannot be written or read.
+/// Fails if a file cannot be written or read.
 pub(crate) fn write_events(
     path: &DataPath,
     sorted: &SortedRuns<OwnEvent>,
@@ -87,7 +87,7 @@ pub(crate) fn write_events(
     writer.finish(&vocabulary.names)
 }
 
-/// Attributes of an event that are texts.
+/// Text attributes of an event.
 #[derive(Default)]
 struct EventTexts([Option<(NameId, String)>; 3]);
 
@@ -131,10 +131,10 @@ impl EventTexts {
     }
 }
 
-/// Writes the hand-offs to `path`, in the order in which threads went on.
+/// Writes the hand-offs to `path`, in the order in which threads continued.
 ///
 /// # Errors
-/// When a file cannot be written or read.
+/// Fails if a file cannot be written or read.
 pub(crate) fn write_handoffs(
     path: &DataPath,
     sorted: &SortedRuns<HandoffRow>,

@@ -1,8 +1,8 @@
-//! Who goes with whom: the likeliest first, each half flow once.
+//! Assignment of half flows to pairs: the most probable pairs first, each half flow once.
 //!
-//! Flows that nobody can tell apart - of the same two processes, with the same bytes, under way at
-//! the same time - are as good as each other: such a pair is as sure as it is that its end is with
-//! one of them, and they go in order.
+//! Flows that are indistinguishable - of the same two processes, with the same bytes, at the same
+//! time - are interchangeable: the confidence of such a pair is the probability that its end
+//! belongs to any of them, and they are assigned in order.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use super::confidence::CandidateScore;
 use super::median::OrderedFloat;
 use super::pair::HalfFlowPair;
 
-/// The pairs whose confidence is at least `least`, in the order of their connecting ends.
+/// Returns the pairs with a confidence of at least `least`, in the order of their connecting ends.
 pub(super) fn assign_pairs(
     field: &HalfFlowField,
     edges: &SpillableVec<CandidateEdge>,
@@ -23,7 +23,7 @@ pub(super) fn assign_pairs(
 ) -> Result<SpillableVec<HalfFlowPair>, PathError> {
     let pool = &field.halves.pool;
     let confidence = share_among_equals(field, edges, judged)?;
-    // The likeliest first.
+    // The most probable first.
     let mut order = SpillableVec::new(pool);
     let enough = (0u32..).zip(confidence.iter()).filter(|(_, confidence)| **confidence >= least);
     for (place, _) in enough {
@@ -55,14 +55,15 @@ pub(super) fn assign_pairs(
     Ok(pairs)
 }
 
-/// How sure each candidate is, counting as right what could as well be taken for it.
+/// Confidence of each candidate, in which its indistinguishable alternatives count as correct.
 fn share_among_equals(
     field: &HalfFlowField,
     edges: &SpillableVec<CandidateEdge>,
     judged: &SpillableVec<CandidateScore>,
 ) -> Result<SpillableVec<f64>, PathError> {
     let half = |place| field.halves.half_at(place);
-    // The connecting end with what the other one is of, and the accepting end likewise.
+    // The connecting end with the process and name of the other one, and the accepting end
+    // likewise.
     let by_one = sum_by_group(edges, judged, |edge| {
         let other = half(edge.accepting);
         (edge.connecting, other.process, other.local_name)
@@ -75,7 +76,7 @@ fn share_among_equals(
     SpillableVec::collect(&field.halves.pool, both.map(|(one, other)| one.min(*other).min(1.0)))
 }
 
-/// The sum of what is believed of all edges of the same `group`, by edge.
+/// The sum of the beliefs of all edges of the same `group`, by edge.
 fn sum_by_group(
     edges: &SpillableVec<CandidateEdge>,
     judged: &SpillableVec<CandidateScore>,

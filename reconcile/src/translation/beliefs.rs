@@ -1,6 +1,6 @@
-//! From how likely each pair would be alone to how likely it is among its rivals, where each end
-//! can be in one pair only: belief propagation on the graph of candidates (exact where that has no
-//! circles, and near it otherwise).
+//! Beliefs: the probability of each pair among its rivals from its odds alone, given that each end
+//! can be in one pair only, by belief propagation on the graph of candidates (exact if the graph
+//! has no cycles, and approximate otherwise).
 
 use message_trace::PathError;
 use out_of_core::{MemoryPool, SpillableVec};
@@ -13,8 +13,9 @@ pub(super) struct CandidateRivals {
     /// For each candidate, its connecting and its accepting end, numbered from 0.
     ends: SpillableVec<[u32; 2]>,
     halves: usize,
-    /// What each candidate's connecting end tells its accepting one, and the other way round: how
-    /// good it looks from there, with what else that end could be in. Empty before the first round.
+    /// Messages of belief propagation, from each candidate's connecting end to its accepting one
+    /// and back: the weight of the candidate in view of that end's alternatives. Empty before the
+    /// first round.
     beliefs: SpillableVec<[f64; 2]>,
     pool: MemoryPool,
 }
@@ -26,7 +27,7 @@ impl CandidateRivals {
         CandidateRivals { ends, halves, beliefs: SpillableVec::new(&pool), pool }
     }
 
-    /// How likely each candidate is, given the logarithm of its odds against chance.
+    /// Estimates the probability of each candidate from its log-odds against chance.
     pub(super) fn estimate_beliefs(
         &mut self,
         odds: &SpillableVec<f64>,
@@ -44,13 +45,13 @@ impl CandidateRivals {
             self.beliefs.for_each_mut(0..weights.len(), |told| {
                 let Some((ends, weight)) = candidates.next() else { return };
                 let from = *told;
-                // The connecting end weighs against what its other candidates' accepting ends have
-                // told it.
+                // The connecting end weighs against the messages from the accepting ends of its
+                // other candidates.
                 let others =
                     [sums[0][ends[0] as usize] - from[1], sums[1][ends[1] as usize] - from[0]];
                 for (side, others) in others.into_iter().enumerate() {
                     let next = weight / (1.0 + others.max(0.0));
-                    // Damped, so that circles settle.
+                    // Damped, so that cycles converge.
                     told[side] = (next * from[side]).sqrt().max(f64::MIN_POSITIVE);
                 }
             });
@@ -64,13 +65,13 @@ impl CandidateRivals {
         SpillableVec::collect(&self.pool, self.ends.iter().zip(self.beliefs.iter()).map(belief))
     }
 
-    /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is
-    /// not.
+    /// Lead of each candidate if it is clearly ahead of the most probable of its rivals; 0
+    /// otherwise.
     pub(super) fn lead_over_rivals(
         &self,
         beliefs: &SpillableVec<f64>,
     ) -> Result<SpillableVec<f64>, PathError> {
-        // The two likeliest of each end.
+        // The two most probable candidates of each end.
         let none = || SpillableVec::filled(&self.pool, self.halves, [0.0f64; 2]);
         let mut best = [none()?, none()?];
         for (ends, belief) in self.ends.iter().zip(beliefs.iter()) {
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_another_surely_has_is_not_to_be_had() {
-        // 0 and 1 both look like 2; 1 has nothing else, 0 also looks like 3.
+        // 0 and 1 both look like 2; 1 has no alternative, 0 also looks like 3.
         let beliefs = settled(vec![[0, 2], [1, 2], [0, 3]], 4, &[8.0, 8.0, 8.0]);
         assert!(beliefs[1] > 0.95 && beliefs[2] > 0.95 && beliefs[0] < 0.05, "{beliefs:?}");
     }

@@ -1,5 +1,5 @@
-//! Who could go with whom: half flows that share a key, all of them where they are few, and only
-//! those near in time where they are many. No loop is over all pairs.
+//! Candidate pairs: half flows that share a key, all of them if they are few, and only those near
+//! in time if they are many. No loop is over all pairs.
 
 use std::ops::Range;
 
@@ -19,24 +19,24 @@ pub(super) struct CandidateEdge {
     pub(super) accepting: u32,
     pub(super) likeness: FlowLikeness,
     pub(super) window: OffsetWindow,
-    /// What the pauses between the turns say, in nats.
+    /// Evidence of the pauses between the turns, in nats.
     pub(super) pauses: f64,
 }
 
-/// Half flows with the same key, too many to compare one by one: those that connected, and those
-/// that accepted, by their places in the list of members.
+/// Crowd: half flows with the same key, too many to compare one by one; the connecting and the
+/// accepting ones, by their indices in the list of members.
 #[derive(Clone, Debug)]
 pub(super) struct HalfFlowCrowd {
     pub(super) connecting: Range<usize>,
     pub(super) accepting: Range<usize>,
 }
 
-/// What can be had without knowing clocks.
+/// Candidates that are found without knowing clocks.
 #[derive(Debug)]
 pub(super) struct RareKeyPairs {
-    /// Pairs that share a key that few have.
+    /// Pairs that share a rare key.
     pub(super) edges: SpillableVec<CandidateEdge>,
-    /// The half flows that share keys that many have.
+    /// The half flows that share common keys.
     pub(super) crowds: HalfFlowCrowds,
 }
 
@@ -44,13 +44,13 @@ pub(super) struct RareKeyPairs {
 #[derive(Debug)]
 pub(super) struct HalfFlowCrowds {
     pub(super) members: SpillableVec<u32>,
-    /// Where the members of each begin and where its accepting ones do. It ends where the next
+    /// Begin of the members of each crowd and of its accepting ones. A crowd ends where the next
     /// begins.
     begins: SpillableVec<[u64; 2]>,
 }
 
 impl HalfFlowCrowds {
-    /// Each of them.
+    /// Iterates over the crowds.
     pub(super) fn iter(&self) -> impl Iterator<Item = HalfFlowCrowd> {
         (0..self.begins.len()).map(|place| {
             let [begin, border] = self.begins[place].map(|at| at as usize);
@@ -61,14 +61,14 @@ impl HalfFlowCrowds {
     }
 }
 
-/// All half flows, and how common each kind of them is.
+/// All half flows, and the frequency of each kind of them.
 #[derive(Debug)]
 pub(super) struct HalfFlowField<'a> {
     pub(super) halves: &'a HalfFlowTable,
     pub(super) connecting: SpillableVec<u32>,
     pub(super) accepting: SpillableVec<u32>,
-    /// How many others on the same side look like it, by half flow; first as connecting, then as
-    /// accepting ends.
+    /// Number of others on the same side that look like it, by half flow; first as connecting, then
+    /// as accepting ends.
     alike: [SpillableVec<u32>; 2],
 }
 
@@ -99,13 +99,12 @@ impl<'a> HalfFlowField<'a> {
         self.halves.view_at(place)
     }
 
-    /// How many other connecting ends look like this one, and how many other accepting ends like
-    /// that one.
+    /// Numbers of other connecting ends that look like this edge's, and of other accepting ends.
     pub(super) fn count_alike(&self, edge: &CandidateEdge) -> [u32; 2] {
         [self.alike[0][edge.connecting as usize], self.alike[1][edge.accepting as usize]]
     }
 
-    /// All pairs that share a key that few have, and the crowds of the keys that many have.
+    /// Returns all pairs that share a rare key, and the crowds of the common keys.
     pub(super) fn pair_rare_keys(&self) -> Result<RareKeyPairs, PathError> {
         let pool = &self.halves.pool;
         // The key, and the half flow with its side above its number.
@@ -153,7 +152,7 @@ impl<'a> HalfFlowField<'a> {
         Ok(RareKeyPairs { edges: self.edges_between(pairs)?, crowds })
     }
 
-    /// The edges between `pairs`, in order and each once.
+    /// Returns the edges between `pairs`, sorted and each once.
     pub(super) fn edges_between(
         &self,
         mut pairs: SpillableVec<(u32, u32)>,
@@ -172,12 +171,11 @@ impl<'a> HalfFlowField<'a> {
             return None;
         }
         let (one, other) = (self.half_at(connecting), self.half_at(accepting));
-        // Whose names are mirrored has been paired by them, or not for a reason.
+        // Halves with mirrored names were paired by them, or not for a reason.
         if one.local == other.peer && one.peer == other.local {
             return None;
         }
-        // What went out by loopback was passed on by the same machine, and so was what came in by
-        // it.
+        // Loopback traffic is passed on by the same machine at both ends.
         if one.peer.ip().is_loopback()
             && other.peer.ip().is_loopback()
             && one.machine != other.machine
@@ -190,7 +188,7 @@ impl<'a> HalfFlowField<'a> {
         Some(CandidateEdge { connecting, accepting, likeness, window, pauses })
     }
 
-    /// Puts these members of the crowds into `list`: by host, and then by time.
+    /// Collects these members of the crowds into `list`, sorted by host and time.
     pub(super) fn members_by_host(
         &self,
         crowds: &HalfFlowCrowds,
@@ -207,10 +205,10 @@ impl<'a> HalfFlowField<'a> {
     }
 }
 
-/// A half flow: its host, when it began there, and its place.
+/// A half flow: its host, the time when it began there, and its index.
 pub(super) type TimedHalfFlow = (u32, i64, u32);
 
-/// The hosts of a list that is in their order, each with where its half flows are.
+/// The hosts of a sorted list, each with the range of its half flows.
 pub(super) fn ranges_by_host(list: &SpillableVec<TimedHalfFlow>) -> Vec<(u32, Range<usize>)> {
     let mut hosts = Vec::new();
     let mut start = 0;
@@ -222,7 +220,7 @@ pub(super) fn ranges_by_host(list: &SpillableVec<TimedHalfFlow>) -> Vec<(u32, Ra
     hosts
 }
 
-/// How many others of `places` look like each of them, by half flow.
+/// Number of others of `places` that look like each of them, by half flow.
 fn count_lookalikes(
     halves: &HalfFlowTable,
     places: &SpillableVec<u32>,
@@ -245,7 +243,7 @@ fn count_lookalikes(
     Ok(alike)
 }
 
-/// When the first bytes went forth (or, without any, the connection was made), at that side.
+/// Time of the first bytes forth (or, without any, of the setup of the connection), at that side.
 pub(super) fn first_forward_time(
     half: &super::half_flow_table::HalfFlowRow,
     side: HalfFlowSide,

@@ -1,8 +1,8 @@
-//! How sure a pair is. Each candidate has odds against chance: what its two ends share, measured by
-//! how common that is; whether its times fit the clocks; and what the translation that it would be
-//! part of has kept and has led to elsewhere. The last two are learned from the candidates
-//! themselves, in a few rounds: frequent matches make a translation likely, and a likely
-//! translation its matches.
+//! Confidence of pairs. Each candidate has odds against chance: the features that its two ends
+//! share, weighted by how common they are; whether its times fit the clocks; and what the
+//! translation that it would belong to has preserved and has led to elsewhere. The last two are
+//! learned from the candidates themselves, in a few rounds: frequent matches make a translation
+//! probable, and a probable translation its matches.
 
 use std::fmt;
 
@@ -21,24 +21,24 @@ use super::median::OrderedFloat;
 use super::offsets::{ClockDifferences, ClockVerdict};
 use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
 
-/// What speaks for a pair.
+/// Evidence for a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairEvidence {
-    /// How many of the first turns have the same size at both ends.
+    /// Number of the first turns with the same size at both ends.
     pub turns: u8,
     /// Whether the bytes of both directions are equal.
     pub totals: bool,
-    /// In how many directions the checksum of the beginning is equal.
+    /// Number of directions with equal checksums of the beginning.
     pub fingerprints: u8,
     /// Whether the client's port is the same at both ends.
     pub port: bool,
-    /// Whether the client's address is.
+    /// Whether the client's address is the same.
     pub client: bool,
-    /// Whether the server's name is.
+    /// Whether the server's name is the same.
     pub server: bool,
-    /// How many pairs of these two hosts agree on the difference of their clocks.
+    /// Number of pairs of these two hosts that agree on the difference of their clocks.
     pub agreeing: u32,
-    /// How many pairs (expected) have the same virtual and the same real name.
+    /// Expected number of pairs with the same virtual and the same real name.
     pub alike: f32,
 }
 
@@ -73,29 +73,29 @@ impl fmt::Display for PairEvidence {
     }
 }
 
-/// What was found out of a candidate.
+/// Score of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CandidateScore {
-    /// The logarithm of its odds against chance.
+    /// Its log-odds against chance.
     pub(super) odds: f64,
-    /// How likely it is.
+    /// Its probability.
     pub(super) belief: f64,
     pub(super) evidence: PairEvidence,
 }
 
-/// What is known of a candidate whatever is learned.
+/// Facts about a candidate that learning does not change.
 #[derive(Clone, Copy, Debug)]
 struct CandidateFacts {
     translated_name: TranslatedName,
     preserved: PreservedParts,
-    /// What its two ends share and its times say, in nats.
+    /// Evidence of its shared features and its times, in nats.
     likely: f64,
-    /// How likely its names have what they have in common by chance.
+    /// Probabilities that its names share the parts that they share by chance.
     chance: [f64; 3],
     agreeing: u32,
 }
 
-/// Judges all candidates.
+/// Scores all candidates.
 pub(super) fn score_candidates(
     field: &HalfFlowField,
     edges: &SpillableVec<CandidateEdge>,
@@ -138,7 +138,7 @@ pub(super) fn score_candidates(
         odds.for_each_mut(0..edges.len(), |odds| *odds = of_candidates.next().unwrap_or(*odds));
         drop(of_candidates);
         beliefs = rivals.estimate_beliefs(&odds)?;
-        // One that is as likely as a rival tells nothing of where translations lead.
+        // A candidate that is as probable as a rival is no evidence for a translation.
         counts = rivals.lead_over_rivals(&beliefs)?;
         let counted = candidates.iter().zip(counts.iter());
         learned
@@ -164,7 +164,8 @@ pub(super) fn score_candidates(
     SpillableVec::collect(pool, judged)
 }
 
-/// What the two ends share, against how common it is, and whether the times fit; in nats.
+/// Evidence of the features that the two ends share, given how common they are, and of the times;
+/// in nats.
 fn independent_log_odds(
     field: &HalfFlowField,
     edge: &CandidateEdge,
@@ -190,23 +191,23 @@ fn independent_log_odds(
     edge.pauses + times - chance.ln()
 }
 
-/// How much a window that is `wide` times as wide as usual is like one of a true pair, against
-/// one of a false pair. Much narrower it never is, as no byte goes faster than that. Much wider it
-/// is now and then; where the connection took as many times as `long` as usual that is no wonder,
-/// and would be so with any other as well.
+/// Likelihood ratio of a true pair over a false one for a window that is `wide` times as wide as
+/// usual. It is never much narrower, as no byte goes faster than that. It is much wider now and
+/// then; if the connection took `long` times as long as usual that is expected, and would be so
+/// with any other as well.
 fn likeness_of_width(wide: f64, long: f64) -> f64 {
     let usual = |times: f64| times.powi(3) / (1.0 + times * times).powi(2);
     let most = usual(1.0);
     if wide <= 1.0 { usual(wide) } else { (most * usual(wide) / usual(long.max(1.0))).min(most) }
 }
 
-/// How long a half flow lasted, in nanoseconds.
+/// Duration of a half flow, in nanoseconds.
 fn flow_duration(half: &HalfFlowRow) -> f64 {
     let last = half.sent.last.max(half.received.last);
     last.saturating_sub(half.made).max(1) as f64
 }
 
-/// How long the connections to each name usually last, by its number.
+/// Usual duration of the connections to each name, by its number.
 fn usual_durations(field: &HalfFlowField) -> Result<SpillableVec<f64>, PathError> {
     let pool = &field.halves.pool;
     let lasted = field.connecting.iter().map(|place| {
@@ -225,7 +226,7 @@ fn usual_durations(field: &HalfFlowField) -> Result<SpillableVec<f64>, PathError
     Ok(usual)
 }
 
-/// How long each host was seen to accept, in nanoseconds, and no less than a second.
+/// Period in which each host was seen to accept, in nanoseconds, at least a second.
 fn accepting_spans(field: &HalfFlowField) -> FxHashMap<u32, f64> {
     let mut ranges: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
     for place in field.accepting.iter() {

@@ -1,22 +1,22 @@
-//! What is known of the difference of two clocks, and what a candidate says of it: its vote.
+//! Difference of two clocks, and the vote of a candidate for it.
 
 use super::candidates::{CandidateEdge, HalfFlowField};
 
-/// What is known of the difference of two hosts' clocks, as a line over the time of the
-/// lower-numbered host's clock.
+/// Known difference of two hosts' clocks, as a line over the time of the lower-numbered host's
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDifference {
     pub(super) at: i64,
     pub(super) offset: f64,
     pub(super) skew: f64,
-    /// How far the line may be wrong at the time `at`, in nanoseconds.
+    /// Uncertainty of the line at the time `at`, in nanoseconds.
     pub(super) uncertainty: f64,
-    /// How far `skew` may be wrong: the line is less certain the farther a time is from `at`.
+    /// Uncertainty of `skew`: the line is less certain the farther a time is from `at`.
     pub(super) skew_uncertainty: f64,
     pub(super) trust: f64,
-    /// How wide a true pair's window is, usually.
+    /// Usual width of a true pair's window.
     pub(super) scale: f64,
-    /// How many pairs agree.
+    /// Number of agreeing pairs.
     pub(super) support: u32,
 }
 
@@ -38,7 +38,7 @@ impl ClockDifference {
         self.offset + self.skew * (time - self.at) as f64
     }
 
-    /// How far the line may be wrong at a time, in nanoseconds.
+    /// Uncertainty of the line at a time, in nanoseconds.
     pub(super) fn uncertainty_at(&self, time: i64) -> f64 {
         self.uncertainty + self.skew_uncertainty * time.abs_diff(self.at) as f64
     }
@@ -48,7 +48,7 @@ impl ClockDifference {
         vote.low - slack <= line && line <= vote.high + slack
     }
 
-    /// The same, seen from the other host.
+    /// The same difference from the other host's side.
     pub(super) fn to_reversed(&self) -> ClockDifference {
         ClockDifference {
             at: self.at + self.offset as i64,
@@ -58,7 +58,7 @@ impl ClockDifference {
         }
     }
 
-    /// This difference and, from the host that it leads to, another.
+    /// Chains this difference with another one that starts at its second host.
     pub(super) fn chain_with(&self, next: &ClockDifference) -> ClockDifference {
         let at = self.at + self.offset as i64;
         ClockDifference {
@@ -85,7 +85,8 @@ pub(super) fn hosts_of_edge(field: &HalfFlowField, edge: &CandidateEdge) -> (u32
     )
 }
 
-/// What an edge says about the two hosts' clocks: the higher-numbered host's minus the other's.
+/// The vote of an edge for the difference of the two hosts' clocks: the higher-numbered host's
+/// minus the other's.
 pub(super) fn vote_of_edge(field: &HalfFlowField, edge: &CandidateEdge) -> DifferenceVote {
     let (one, other) =
         (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));

@@ -9,24 +9,24 @@ pub struct HalfFlow {
     pub side: HalfFlowSide,
     /// Its own name.
     pub local: SocketAddr,
-    /// Its peer's name, as it sees it.
+    /// Its peer's name, in its own view.
     pub peer: SocketAddr,
-    /// The host whose clock its times are of.
+    /// The host with the clock of its times.
     pub host: u32,
-    /// The machine whose loopback addresses it has.
+    /// The machine with its loopback addresses.
     pub machine: u32,
     /// The process that used it.
     pub process: u32,
-    /// When it asked for the connection (at the latest) or had accepted it, in nanoseconds on its
-    /// host's clock, as all times are.
+    /// Time of the request for the connection (at the latest) or of its accept, in nanoseconds on
+    /// its host's clock, as all times are.
     pub made: i64,
-    /// What it sent.
+    /// Bytes that it sent.
     pub sent: FlowDirectionSummary,
-    /// What it received.
+    /// Bytes that it received.
     pub received: FlowDirectionSummary,
-    /// The first turns, in order, as seen at this end.
+    /// The first turns, in order, in the view of this end.
     pub turns: Vec<FlowTurn>,
-    /// Whether `turns` are all there were.
+    /// Whether `turns` are all of its turns.
     pub all_turns: bool,
     /// Whether the flow was seen to its end. A log that stops while the flow is open leaves out the
     /// rest of it.
@@ -44,23 +44,23 @@ pub enum HalfFlowSide {
     Unknown,
 }
 
-/// One direction of a flow as seen at one end.
+/// One direction of a flow in the view of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDirectionSummary {
     /// Bytes moved.
     pub bytes: u64,
-    /// When the first call moved some: sends when called, receives when returned.
+    /// Time of the first call that moved some: of the call for a send, of the return for a receive.
     pub first: i64,
-    /// When the last call did.
+    /// Time of the last such call.
     pub last: i64,
-    /// The checksum of what it began with, if captured.
+    /// The checksum of its first bytes, if captured.
     pub fingerprint: Option<PrefixChecksum>,
 }
 
 /// The checksum of the first bytes of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PrefixChecksum {
-    /// Of how many bytes.
+    /// Number of bytes covered.
     pub bytes: u32,
     /// Their CRC-32.
     pub crc: u32,
@@ -71,11 +71,11 @@ pub struct PrefixChecksum {
 pub struct FlowTurn {
     /// Whether this end sent them.
     pub sent: bool,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u64,
-    /// When the first call moved some.
+    /// Time of the first call that moved some.
     pub first: i64,
 }
 
-/// Number of a flow's first turns that are looked at.
+/// Number of a flow's first turns that are compared.
 pub const TURNS: usize = 16;

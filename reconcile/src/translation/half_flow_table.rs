@@ -1,5 +1,5 @@
-//! All half flows in columns: there may be as many as there are sockets, so nothing of them is in
-//! memory but what is looked at.
+//! Table of all half flows in columns: there may be as many as there are sockets, so only the ones
+//! in use are in memory.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -10,8 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::half_flow::{FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowSide};
 
-/// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have
-/// equal ones.
+/// A [`HalfFlow`] without its turns. Its names have numbers as well: equal names have equal ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HalfFlowRow {
     pub(crate) side: HalfFlowSide,
@@ -48,15 +47,15 @@ impl Deref for HalfFlowView<'_> {
 #[derive(Debug)]
 pub(crate) struct HalfFlowTable {
     pub(crate) pool: MemoryPool,
-    /// With where their turns end; they begin where those of the one before end.
+    /// Each row with the end of its turns; they begin at the end of the previous row's.
     rows: SpillableVec<(HalfFlowRow, u64)>,
     turns: SpillableVec<FlowTurn>,
-    /// The numbers of names are below this.
+    /// Upper bound of the numbers of names.
     pub(super) names: usize,
 }
 
 impl HalfFlowTable {
-    /// None yet, whose names have numbers below `names`.
+    /// An empty table, for names with numbers below `names`.
     pub(crate) fn new(pool: &MemoryPool, names: usize) -> HalfFlowTable {
         HalfFlowTable {
             pool: pool.clone(),
@@ -66,7 +65,7 @@ impl HalfFlowTable {
         }
     }
 
-    /// The halves of `flows`, in memory.
+    /// The half flows of `flows`, in memory.
     pub(super) fn from_flows(flows: &[HalfFlow]) -> Result<HalfFlowTable, PathError> {
         let mut this = HalfFlowTable::new(&MemoryPool::default(), 0);
         let mut numbers: FxHashMap<SocketAddr, u32> = FxHashMap::default();
@@ -113,18 +112,18 @@ impl HalfFlowTable {
         self.rows.len()
     }
 
-    /// All of them without their turns, in the order of their places.
+    /// All half flows without their turns, in the order of their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &HalfFlowRow> {
         self.rows.iter().map(|(half, _)| half)
     }
 
-    /// That of this place.
+    /// The half flow at this index.
     #[inline]
     pub(crate) fn half_at(&self, place: u32) -> &HalfFlowRow {
         &self.rows[place as usize].0
     }
 
-    /// The same with its turns.
+    /// The half flow at this index with its turns.
     pub(super) fn view_at(&self, place: u32) -> HalfFlowView<'_> {
         let place = place as usize;
         let begin = place.checked_sub(1).map_or(0, |before| self.rows[before].1);

@@ -1,10 +1,10 @@
-//! What translation wants to know of the TCP sockets whose other end was not found by name: their
-//! turns, their times and their fingerprints. The logs are read once more for it, and only where
-//! there are such sockets on both sides.
+//! Half flows of the TCP sockets whose other end was not found by name: their turns, their times
+//! and their fingerprints. The logs are read once more for them, and only if there are such sockets
+//! on both sides.
 //!
-//! There may be as many such sockets as there are connections, so what each log has of them is in
-//! tables (`column`): one of what its ways are like, and one of its first calls. Sorted by socket,
-//! they are gone through once.
+//! There may be as many such sockets as there are connections, so the facts from each log are in
+//! tables (`column`): one of summaries of the directions, and one of first calls. Sorted by socket,
+//! they are read once.
 
 use std::net::SocketAddr;
 
@@ -30,7 +30,7 @@ pub(crate) struct HalfFlows {
 }
 
 impl HalfFlows {
-    /// Reads the half flows of the sockets without a partner; `None` where one side has none.
+    /// Reads the half flows of the sockets without a partner; `None` if one side has none.
     pub(crate) fn read_half_flows(
         capture: &Capture,
         sockets: &KernelSockets,
@@ -65,7 +65,7 @@ impl HalfFlows {
             found.beginnings.extend(of_log.beginnings.iter().copied())?;
             found.calls.extend(of_log.calls.iter().copied())
         })?;
-        // Of one socket they stay in the order of logs.
+        // Rows of one socket stay in the order of logs.
         found.beginnings.sort_by_key(|row| row.0)?;
         found.calls.sort_by_key(|call| (call.number, call.time))?;
         let mut this = HalfFlows {
@@ -98,9 +98,9 @@ impl HalfFlows {
     }
 }
 
-/// What logs have of the chosen sockets.
+/// First calls of the chosen sockets in logs.
 struct FirstCallsOfLog {
-    /// By number.
+    /// By the socket's number.
     beginnings: SpillableVec<(u32, SocketStart)>,
     calls: SpillableVec<NumberedCall>,
 }
@@ -110,7 +110,7 @@ impl FirstCallsOfLog {
         FirstCallsOfLog { beginnings: SpillableVec::new(pool), calls: SpillableVec::new(pool) }
     }
 
-    /// What one log has.
+    /// Reads the first calls of one log.
     fn read_log(
         log: &EventPass,
         members: &ChosenMembers,
@@ -163,8 +163,8 @@ impl FirstCallsOfLog {
     }
 }
 
-/// The names of a socket that could be one end of a translated flow; `None`: it cannot. What was
-/// found in use has lost its beginning.
+/// The names of a socket that could be one end of a translated flow; `None` otherwise. The
+/// beginning of a socket found in use is unknown.
 fn translatable_names(capture: &Capture, socket: &KernelSocket) -> Option<[SocketAddr; 2]> {
     let fits = socket.protocol == TransportProtocol::Tcp
         && matches!(socket.role, FlowRole::Connect | FlowRole::Accept)
@@ -175,8 +175,8 @@ fn translatable_names(capture: &Capture, socket: &KernelSocket) -> Option<[Socke
     fits.then_some([local, peer])
 }
 
-/// The first turns of a socket, whose first calls come in order, up to when calls are missing; and
-/// whether they are all.
+/// The first turns of a socket, whose first calls come in order, up to the first missing call; and
+/// whether they are complete.
 fn first_turns(
     calls: impl Iterator<Item = impl std::ops::Deref<Target = NumberedCall>>,
     cut: Option<i64>,

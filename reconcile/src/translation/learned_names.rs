@@ -1,7 +1,7 @@
-//! What the names of a candidate say: what its translation keeps (the client's port and address,
-//! the server's name) against how often that is equal by chance, and where the same virtual name
-//! has led elsewhere. It is learned from the candidates that are clearly ahead of their rivals,
-//! leaving each one's own share out where it is judged itself.
+//! Evidence of a candidate's names: the parts that its translation preserves (the client's port and
+//! address, the server's name), compared with how often they are equal by chance, and where the
+//! same virtual name has led elsewhere. It is learned from the candidates that are clearly ahead of
+//! their rivals, without each one's own contribution when it is scored itself.
 
 use std::net::IpAddr;
 
@@ -12,12 +12,12 @@ use super::candidates::{CandidateEdge, HalfFlowField};
 use super::half_flow_table::HalfFlowRow;
 use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
 
-/// What a candidate's names have in common.
+/// Parts that a candidate's names share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PreservedParts(pub(super) [bool; 3]);
 
-/// Where a candidate's translation leads: numbers of the virtual name, the real one, and both with
-/// the address that the server saw.
+/// Translation of a candidate: numbers of the virtual name, the real one, and both with the address
+/// that the server saw.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TranslatedName {
     pub(super) virtual_name: u32,
@@ -33,7 +33,7 @@ pub(super) fn preserved(one: &HalfFlowRow, other: &HalfFlowRow) -> PreservedPart
     ])
 }
 
-/// The ways of all candidates, and how many there are.
+/// Returns the translations of all candidates, and their number.
 pub(super) fn find_translated_names(
     field: &HalfFlowField,
     edges: &SpillableVec<CandidateEdge>,
@@ -45,7 +45,7 @@ pub(super) fn find_translated_names(
         let (one, other) =
             (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));
         let (virtual_name, real) = (one.peer_name, other.local_name);
-        // An address that is kept is the client's, and there are many.
+        // A preserved address is the client's, and there are many.
         let seen = Some(other.peer.ip()).filter(|ip| *ip != one.local.ip());
         ways.push(TranslatedName { virtual_name, real, both: 0 })?;
         seen_as.push(([virtual_name, real], seen, place))?;
@@ -62,13 +62,12 @@ pub(super) fn find_translated_names(
     Ok((ways, count))
 }
 
-/// How likely parts of names are equal by chance.
+/// Probabilities that parts of names are equal by chance.
 #[derive(Debug)]
 pub(super) struct ChanceMatches {
-    /// How many accepting ends have a peer of that address, in the order of addresses.
+    /// Number of accepting ends with a peer of each address, sorted by address.
     addresses: SpillableVec<(IpAddr, u32)>,
-    /// How many connecting ends have a peer of that name, and how many accepting ends are of that
-    /// name.
+    /// Numbers of connecting ends with a peer of each name, and of accepting ends with each name.
     pub(super) totals: [SpillableVec<f64>; 2],
     all: f64,
 }
@@ -98,7 +97,7 @@ impl ChanceMatches {
         Ok(ChanceMatches { addresses, totals, all: field.accepting.len().max(1) as f64 })
     }
 
-    /// Of an equal port, an equal client's address, an equal server's name.
+    /// Probabilities of an equal port, an equal client's address, an equal server's name.
     pub(super) fn chances_of_edge(&self, one: &HalfFlowRow) -> [f64; 3] {
         let address = one.local.ip();
         let at = self.addresses.partition_point(0..self.addresses.len(), |row| row.0 < address);
@@ -110,21 +109,21 @@ impl ChanceMatches {
     }
 }
 
-/// What has been learned of the translations: expected numbers of matches.
+/// Learned facts about the translations: expected numbers of matches.
 #[derive(Debug)]
 pub(super) struct LearnedTranslations {
     /// Flows by virtual name and by real name.
     totals: [SpillableVec<f64>; 2],
-    /// Matches of them.
+    /// Matches by virtual name and by real name.
     matches: [SpillableVec<f64>; 2],
     pub(super) both: SpillableVec<f64>,
-    /// In how many of the matches of a virtual name the parts were kept.
+    /// Number of matches of a virtual name in which each part was preserved.
     kept: SpillableVec<[f64; 3]>,
     iterations: u32,
 }
 
 impl LearnedTranslations {
-    /// Nothing yet, with room for this number of `ways`.
+    /// Empty, with room for this number of `ways`.
     pub(super) fn new(
         pool: &MemoryPool,
         ways: usize,
@@ -136,8 +135,8 @@ impl LearnedTranslations {
         Ok(LearnedTranslations { matches, both, kept, totals, iterations: 0 })
     }
 
-    /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a
-    /// match as it counts).
+    /// Evidence of the candidate's names, in nats, without its own contribution `itself` (the
+    /// weight with which it counts as a match).
     pub(super) fn name_log_odds(
         &self,
         way: TranslatedName,
@@ -149,10 +148,10 @@ impl LearnedTranslations {
         let others = |sum: f64| (sum - itself).max(0.0);
         let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
         let way_taken = others(self.both[way.both as usize]);
-        // The share of the flows to the virtual name, or of those that came to the real one, that
-        // went this way.
+        // The share of this translation in the flows to the virtual name, or in those that came to
+        // the real one.
         let share = |side: usize, at: usize| {
-            // The more matches there are, the less is held against this one.
+            // The more matches there are, the weaker is the penalty for this one.
             let doubt = GIVEN_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
             let matched =
                 (matches[side] + GIVEN_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
@@ -165,7 +164,7 @@ impl LearnedTranslations {
         let translated = share(0, one).max(share(1, other)).min(0.999);
         let mut says = (translated / (1.0 - translated)).ln();
         for part in 0..3 {
-            // Before anything is known, each is kept as often as not, the server's name less often.
+            // The prior: each part is preserved as often as not, the server's name less often.
             let before = [1.0, 0.6, 0.4][part];
             let mine = if kept.0[part] { itself } else { 0.0 };
             let rate = ((self.kept[one][part] - mine).max(0.0) + before / 2.0)
@@ -180,7 +179,8 @@ impl LearnedTranslations {
         says
     }
 
-    /// Learns from all candidates: their ways, what they kept, and how much of a match each counts.
+    /// Learns from all candidates: their translations, their preserved parts, and their weights as
+    /// matches.
     pub(super) fn learn_from(
         &mut self,
         candidates: impl Iterator<Item = (TranslatedName, PreservedParts, f64)>,

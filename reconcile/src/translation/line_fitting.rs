@@ -1,5 +1,5 @@
-//! The line that most candidates agree on as the difference of two clocks, and how far it stands
-//! out from the second best.
+//! Fit of the difference of two clocks: the line on which most candidates agree, and how far it
+//! stands out from the second best.
 
 use rustc_hash::FxHashSet;
 
@@ -13,7 +13,7 @@ use crate::tuning::{
     SKEW_STEP, TIME_SLACK_NS, VOTE_NATS,
 };
 
-/// The line that most weight agrees on, with how far it stands out.
+/// Fits the line with the largest agreeing weight, with its confidence.
 pub(super) fn fit_difference(
     field: &HalfFlowField,
     votes: &[DifferenceVote],
@@ -23,7 +23,7 @@ pub(super) fn fit_difference(
     let (middle, half) = (first + (last - first) / 2, (last - first) as f64 / 2.0);
     let slack = TIME_SLACK_NS as f64;
     let mut ends = Vec::with_capacity(2 * votes.len());
-    // At first any skew is possible, which blurs what is far from the middle.
+    // At first any skew is possible, which blurs votes far from the middle.
     let blurred = votes.iter().map(|vote| {
         let blur = slack + MAX_HOST_SKEW * (vote.time - middle).unsigned_abs() as f64;
         WeightedInterval { low: vote.low - blur, high: vote.high + blur, weight: vote.weight }
@@ -56,7 +56,7 @@ pub(super) fn fit_difference(
                 ))
             })
             .collect();
-        // The middle one of those that are as good.
+        // The middle one of equally good ones.
         let most = tried.iter().map(|(_, found)| found.weight).fold(0.0, f64::max);
         let as_good: Vec<&(f64, WeightedInterval)> =
             tried.iter().filter(|(_, found)| found.weight >= most - 1e-6).collect();
@@ -106,8 +106,8 @@ pub(super) fn fit_difference(
     Some(found)
 }
 
-/// The stretch of differences at the time `middle` that a vote is for, if clocks drift apart by
-/// `skew`.
+/// The interval of differences at the time `middle` for which a vote stands, if clocks drift apart
+/// by `skew`.
 fn interval_at(vote: &DifferenceVote, middle: i64, skew: f64, slack: f64) -> WeightedInterval {
     let drift = skew * (vote.time - middle) as f64;
     WeightedInterval {
@@ -117,8 +117,8 @@ fn interval_at(vote: &DifferenceVote, middle: i64, skew: f64, slack: f64) -> Wei
     }
 }
 
-/// How far `skew` may be wrong: the largest change of it by which nearly as much weight agrees on a
-/// difference. A line through wide windows can be turned, and is then far off at both ends.
+/// Uncertainty of `skew`: its largest change by which nearly as much weight agrees on a difference.
+/// A line through wide windows can be tilted, and is then far off at both ends.
 fn skew_uncertainty(
     votes: &[DifferenceVote],
     middle: i64,
@@ -143,7 +143,7 @@ fn skew_uncertainty(
     farthest
 }
 
-/// How many pairs there can be among votes.
+/// Maximum number of disjoint pairs among votes.
 fn count_pairs(votes: &[DifferenceVote]) -> u32 {
     let distinct = |end: fn(&DifferenceVote) -> u32| {
         votes.iter().map(end).collect::<FxHashSet<u32>>().len() as u32
@@ -151,7 +151,7 @@ fn count_pairs(votes: &[DifferenceVote]) -> u32 {
     distinct(|vote| vote.connecting).min(distinct(|vote| vote.accepting))
 }
 
-/// How sure a difference is that `agreeing` of the `asked` votes are for, with `support` pairs,
+/// Confidence of a difference that `agreeing` of the `asked` votes support, with `support` pairs,
 /// while the second best has `rival` pairs.
 fn confidence_of_fit(
     field: &HalfFlowField,
@@ -163,7 +163,7 @@ fn confidence_of_fit(
     if support < 2 {
         return 0.0;
     }
-    // What is alike is no further evidence.
+    // Indistinguishable candidates are no further evidence.
     let mut seen = FxHashSet::default();
     let mut said = 0.0;
     for vote in agreeing {
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn a_line_through_narrow_windows_cannot_be_turned_and_one_through_wide_ones_can() {
-        // Ten windows over 9 s, each from -0.1 to 0.1 ms. A line that is in nine of them, but for
-        // 0.02 ms of slack, is in those of 8 s: it turns by 0.24 ms at most, which is 30 ppm.
+        // Ten windows over 9 s, each from -0.1 to 0.1 ms. A line within nine of them, with 0.02 ms
+        // of slack, is within those of 8 s: it tilts by 0.24 ms at most, which is 30 ppm.
         let narrow: Vec<DifferenceVote> = (0..10).map(|at| vote(1000 * at, -0.1, 0.1)).collect();
         let narrow = ppm(&narrow, 4500);
         assert!((30.0 / SKEW_STEP..=30.0).contains(&narrow), "{narrow} ppm");

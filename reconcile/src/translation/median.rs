@@ -1,9 +1,9 @@
-//! The middle one of many numbers.
+//! Median of many numbers.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
 
-/// A number that is in the order of its size, as `f64::total_cmp` has it.
+/// A number ordered as by `f64::total_cmp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OrderedFloat(i64);
 
@@ -18,7 +18,7 @@ impl OrderedFloat {
     }
 }
 
-/// The middle one of `values`, which are put in order; `None` of none.
+/// The median of `values`, which are sorted; `None` if there are none.
 pub(super) fn find_median(
     values: &mut SpillableVec<OrderedFloat>,
 ) -> Result<Option<f64>, PathError> {
@@ -26,7 +26,7 @@ pub(super) fn find_median(
     Ok(values.get(values.len() / 2).map(|middle| middle.to_f64()))
 }
 
-/// The middle one of the few `values`, which are put in another order; `None` of none.
+/// The median of the few `values`, which are reordered; `None` if there are none.
 pub(super) fn find_median_of_few(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     let (_, median, _) = values

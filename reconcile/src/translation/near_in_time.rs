@@ -1,4 +1,4 @@
-//! Candidates of crowds: half flows of a key that many have, those that are near in time.
+//! Candidates from crowds: half flows with a common key that are near in time.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
@@ -11,8 +11,8 @@ use super::offsets::ClockDifferences;
 use crate::tuning::{NEAREST_OF_A_CROWD, NEAREST_WITHIN_NS};
 
 impl HalfFlowField<'_> {
-    /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is
-    /// known. `edges` are put in order, each once.
+    /// Adds the pairs of the crowds that are near in time, if the difference of their clocks is
+    /// known. `edges` are sorted, each once.
     pub(super) fn add_near_in_time(
         &self,
         crowds: &HalfFlowCrowds,

@@ -1,7 +1,7 @@
-//! How far two hosts' clocks are apart, learned from the candidates themselves: each would be true
-//! for a short stretch of differences only, and the true ones agree on one. Others agree by chance,
-//! and what is periodic agrees on many: so the place where most agree counts as far as it stands
-//! out from the second best.
+//! Offsets between hosts' clocks, learned from the candidates themselves: each would be true for a
+//! short interval of differences only, and the true ones agree on one. Others agree by chance, and
+//! periodic ones agree on many: so the place where most agree counts by how far it stands out from
+//! the second best.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
@@ -22,50 +22,49 @@ use crate::tuning::{
     MIN_WIDTHS, TIME_SLACK_NS,
 };
 
-/// The difference of two hosts' clocks, known from elsewhere.
+/// A difference of two hosts' clocks that is known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KnownOffset {
-    /// The one host.
+    /// The first host.
     pub from: u32,
-    /// The other.
+    /// The second host.
     pub to: u32,
-    /// When, on the clock of `from`, in nanoseconds.
+    /// Time of the measurement, on the clock of `from`, in nanoseconds.
     pub at: i64,
-    /// The other's clock minus the one's at that time, in nanoseconds.
+    /// The second host's clock minus the first one's at that time, in nanoseconds.
     pub nanoseconds: i64,
-    /// By how many parts per million the other runs ahead.
+    /// Parts per million by which the second clock runs ahead.
     pub skew_ppm: f64,
-    /// How far `nanoseconds` may be wrong.
+    /// Uncertainty of `nanoseconds`.
     pub uncertainty: i64,
 }
 
-/// What the clocks say of a candidate.
+/// Verdict of the clocks on a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockVerdict {
-    /// How sure it is that the difference is known.
+    /// Probability that the difference is known.
     pub(super) trust: f64,
-    /// How many nanoseconds the candidate is outside of what is possible, beyond all uncertainty;
-    /// 0: it is possible.
+    /// Nanoseconds by which the candidate is outside of the possible range, beyond all uncertainty;
+    /// 0 if it is possible.
     pub(super) outside: f64,
-    /// How much likelier its window lies where it does if it is a true pair's, per nanosecond of
-    /// where it could lie: the share of the differences that are possible which it holds, by its
-    /// width.
+    /// Likelihood ratio of its window's position for a true pair, per nanosecond of its possible
+    /// positions: the share of the possible differences within it, by its width.
     pub(super) density: f64,
-    /// How many pairs of these hosts agree.
+    /// Number of agreeing pairs of these hosts.
     pub(super) support: u32,
 }
 
-/// What was tried of crowds.
+/// Trials of crowds.
 struct CrowdTrials {
     /// Number of pairs that may still be tried.
     left: usize,
-    /// How many votes there are, by hosts.
+    /// Number of votes, by hosts.
     counts: FxHashMap<(u32, u32), usize>,
     votes: SpillableVec<((u32, u32), DifferenceVote)>,
 }
 
-/// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of
-/// all times.
+/// Returns all of `votes`, or the weightiest of them if there are very many, and of equal ones some
+/// of all times.
 fn select_best_votes(votes: impl Iterator<Item = DifferenceVote>) -> Vec<DifferenceVote> {
     let most = 2 * MAX_TRIED_OF_A_CROWD;
     let cut = |kept: &mut Vec<DifferenceVote>| {
@@ -89,12 +88,12 @@ fn select_best_votes(votes: impl Iterator<Item = DifferenceVote>) -> Vec<Differe
     kept
 }
 
-/// The differences of all clocks, as far as they are known.
+/// The known differences of all clocks.
 #[derive(Debug, Default)]
 pub(super) struct ClockDifferences {
     differences: FxHashMap<(u32, u32), ClockDifference>,
-    /// How wide the windows of true pairs usually are, by the two hosts and the name that the
-    /// accepting end has.
+    /// Usual width of the windows of true pairs, by the two hosts and the name of the accepting
+    /// end.
     widths: FxHashMap<((u32, u32), u32), f64>,
 }
 
@@ -137,8 +136,8 @@ impl ClockDifferences {
         ClockDifferences { differences, widths: FxHashMap::default() }
     }
 
-    /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and how
-    /// far it may be wrong; `None`: it is not known.
+    /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and its
+    /// uncertainty; `None` if unknown.
     pub(super) fn difference_at(
         &self,
         connecting: u32,
@@ -149,15 +148,15 @@ impl ClockDifferences {
         if known.trust < KNOWN_TRUST {
             return None;
         }
-        // The line is over the lower-numbered host's time, which is not far from right by the
-        // other's offset.
+        // The line is over the lower-numbered host's time, which the other's offset converts well
+        // enough.
         let (time, sign) =
             if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
         let uncertainty = known.uncertainty_at(time) as i64 + TIME_SLACK_NS;
         Some(((sign * known.offset_at(time)) as i64, uncertainty))
     }
 
-    /// What is known of the clocks of an edge's hosts; `None`: nothing.
+    /// Verdict of the clocks of an edge's hosts; `None` if they are unknown.
     pub(super) fn verdict_on_edge(
         &self,
         field: &HalfFlowField,
@@ -181,8 +180,7 @@ impl ClockDifferences {
         })
     }
 
-    /// How wide the window of a true pair usually is that leads to the same name as the edge;
-    /// `None`: not known.
+    /// Usual width of a true pair's window with the same name as the edge; `None` if unknown.
     pub(super) fn usual_width(&self, field: &HalfFlowField, edge: &CandidateEdge) -> Option<f64> {
         let hosts = hosts_of_edge(field, edge);
         let of_name = self.widths.get(&(hosts, field.halves.half_at(edge.accepting).local_name));
@@ -192,14 +190,14 @@ impl ClockDifferences {
         of_name.copied().or_else(of_hosts)
     }
 
-    /// Learns how wide windows are, from those that agree with the differences that are known.
+    /// Learns the widths of windows from those that agree with the known differences.
     pub(super) fn learn_widths(
         &mut self,
         field: &HalfFlowField,
         edges: &SpillableVec<CandidateEdge>,
     ) -> Result<(), PathError> {
         let pool = &field.halves.pool;
-        // The narrowest of each accepting end.
+        // The narrowest window of each accepting end.
         let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(pool);
         for edge in edges.iter() {
             let agrees =
@@ -233,13 +231,13 @@ impl ClockDifferences {
         Ok(())
     }
 
-    /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
+    /// Whether the known clocks allow that the edge's ends are of one flow.
     pub(super) fn allows_edge(&self, field: &HalfFlowField, edge: &CandidateEdge) -> bool {
         self.verdict_on_edge(field, edge)
             .is_none_or(|verdict| verdict.trust < CERTAIN_TRUST || verdict.outside == 0.0)
     }
 
-    /// Learns the differences that are not known yet from the candidates.
+    /// Learns the unknown differences from the candidates.
     pub(super) fn learn_from_votes(
         &mut self,
         field: &HalfFlowField,
@@ -283,8 +281,7 @@ impl ClockDifferences {
         Ok(())
     }
 
-    /// Pairs some of a crowd, of hosts whose clocks are not known, with all that they could go
-    /// with.
+    /// Pairs some members of a crowd, of hosts with unknown clocks, with all possible counterparts.
     fn try_crowd(
         &self,
         field: &HalfFlowField,
@@ -316,7 +313,7 @@ impl ClockDifferences {
                     continue;
                 }
                 tried.left -= some * each;
-                // The first of those who connected are sought among the first who were accepted.
+                // The first connecting ones are sought among the first accepting ones.
                 let among = (of_other.len() * each / of_one.len()).max(some);
                 for step in 0..some {
                     let at = step * among / some;
@@ -334,7 +331,7 @@ impl ClockDifferences {
         Ok(())
     }
 
-    /// The difference of two hosts' clocks that most of `votes` agree on.
+    /// Learns the difference of two hosts' clocks on which most of `votes` agree.
     fn learn_difference(
         &mut self,
         field: &HalfFlowField,
@@ -344,7 +341,7 @@ impl ClockDifferences {
         if let Some(known) =
             self.differences.get_mut(&hosts).filter(|known| known.trust >= KNOWN_TRUST)
         {
-            // The difference is known; what is not is how wide the windows are.
+            // The difference is known; the width of the windows is not.
             let slack = TIME_SLACK_NS as f64;
             let agrees = |vote: &DifferenceVote| {
                 known.agrees_with(vote, known.uncertainty_at(vote.time) + slack)
@@ -358,7 +355,7 @@ impl ClockDifferences {
             return Ok(());
         }
         let mut votes = select_best_votes(votes);
-        // What is rare says more, but much of what is common can say it together.
+        // Rare candidates are stronger evidence, but many common ones together can be as strong.
         let by_rarity = fit_difference(field, &votes);
         votes.iter_mut().for_each(|vote| vote.weight = 1.0);
         let found = [by_rarity, fit_difference(field, &votes)].into_iter().flatten();
@@ -368,7 +365,7 @@ impl ClockDifferences {
         Ok(())
     }
 
-    /// Where the differences of two clocks to a third are known, so is theirs.
+    /// Derives the difference of two clocks from their known differences to a third.
     fn derive_differences(&mut self) {
         let mut near: FxHashMap<u32, Vec<(u32, ClockDifference)>> = FxHashMap::default();
         for ((one, other), known) in &self.differences {

@@ -5,12 +5,12 @@ use super::confidence::PairEvidence;
 /// Two half flows that are the ends of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HalfFlowPair {
-    /// The end that connected, by its place among the half flows.
+    /// The connecting end, by its index among the half flows.
     pub connecting: u32,
-    /// The end that accepted.
+    /// The accepting end.
     pub accepting: u32,
-    /// How likely it is that they are, up to 1.
+    /// Probability that the pair is correct, up to 1.
     pub confidence: f64,
-    /// Why they are taken for it.
+    /// Evidence for the pair.
     pub evidence: PairEvidence,
 }

@@ -1,4 +1,4 @@
-//! The pairs among all half flows, one step after the other.
+//! Search for the pairs among all half flows, step by step.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;
@@ -10,12 +10,12 @@ use super::offsets::{self, KnownOffset};
 use super::pair::HalfFlowPair;
 use super::{assignment, confidence};
 
-/// Finds the pairs among `halves` whose confidence is at least `least`, each half in one pair at
-/// most, in the order of the connecting ends. `known` says how clocks differ, where that is known
-/// from elsewhere.
+/// Finds the pairs among `halves` with a confidence of at least `least`, each half in one pair at
+/// most, in the order of the connecting ends. `known` has differences of clocks that are known from
+/// elsewhere.
 ///
 /// # Errors
-/// There are none, as all of it is in memory.
+/// Never fails, as all data is in memory.
 pub fn find_pairs(
     halves: &[HalfFlow],
     known: &[KnownOffset],
@@ -24,10 +24,10 @@ pub fn find_pairs(
     Ok(find_pairs_in(&HalfFlowTable::from_flows(halves)?, known, least)?.iter().copied().collect())
 }
 
-/// The same, with everything in columns that there is once for each half flow or candidate.
+/// The same, with a column for all data that exists once for each half flow or candidate.
 ///
 /// # Errors
-/// When there is no room for them.
+/// Fails if there is no room for the columns.
 pub(crate) fn find_pairs_in(
     halves: &HalfFlowTable,
     known: &[KnownOffset],

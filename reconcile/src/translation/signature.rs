@@ -1,5 +1,6 @@
-//! What two ends of one flow share whatever their names are: sizes and checksums. How much it says
-//! depends on how common it is; here is what it says by itself, in nats, were nothing else like it.
+//! Signature: features that the two ends of one flow share whatever their names are, sizes and
+//! checksums. Their evidence depends on how common they are; here it is in nats as if no other flow
+//! were like it.
 
 use std::hash::{Hash, Hasher};
 
@@ -12,21 +13,21 @@ use crate::tuning::{
     UNREAD_NATS,
 };
 
-/// What two ends have in common.
+/// Features that two ends share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FlowLikeness {
-    /// How unlikely it would be by chance, in nats.
+    /// Improbability of the agreement by chance, in nats.
     pub(super) information: f64,
-    /// How many of the first turns have the same size at both ends.
+    /// Number of the first turns with the same size at both ends.
     pub(super) turns: u8,
     /// Whether both totals are equal and final.
     pub(super) totals: bool,
-    /// How many directions have the same checksum.
+    /// Number of directions with the same checksum.
     pub(super) fingerprints: u8,
 }
 
-/// What `one`, which would have connected, has in common with `other`, which would have accepted;
-/// `None`: they cannot be two ends of one flow.
+/// Features that `one`, as the connecting end, shares with `other`, as the accepting one; `None` if
+/// they cannot be two ends of one flow.
 pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<FlowLikeness> {
     let ways = [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
     let (mut information, mut fingerprints, mut unread) = (0.0, 0, false);
@@ -52,7 +53,7 @@ pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<Fl
         && one.sent.bytes == other.received.bytes
         && one.received.bytes == other.sent.bytes;
     let (turns, differ) = count_equal_turns(one, other);
-    // Without all the bytes there is nothing but turns to go by, and bytes left unread are rare.
+    // Without all the bytes only the turns are evidence, and bytes left unread are rare.
     if !totals && (turns < 2 || differ) {
         return None;
     }
@@ -69,7 +70,7 @@ pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<Fl
         let rest =
             [one.received.bytes - covered[0].min(one.received.bytes), one.sent.bytes - covered[1]];
         let weight = if turns == 0 { 1.0 } else { 0.5 };
-        // Beyond equal turns the rest goes on in their way, mostly.
+        // After equal turns the rest mostly continues in the same way.
         let varied = turns < 2 || has_varying_turns(one);
         information += rest
             .into_iter()
@@ -91,7 +92,7 @@ pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<Fl
     })
 }
 
-/// What the equality of one size says.
+/// Evidence of one equal size.
 fn size_log_odds(bytes: u64) -> f64 {
     (1.0 + bytes as f64 / COMMON_SIZE_BYTES).ln().min(MAX_SIZE_NATS)
 }
@@ -100,8 +101,8 @@ fn has_varying_turns(flow: HalfFlowView) -> bool {
     flow.turns.iter().zip(flow.turns.iter().skip(2)).any(|(turn, next)| turn.bytes != next.bytes)
 }
 
-/// How many turns at the beginning are complete and the same at both ends, and whether the next one
-/// contradicts.
+/// Number of turns at the beginning that are complete and equal at both ends, and whether the next
+/// one contradicts.
 fn count_equal_turns(one: HalfFlowView, other: HalfFlowView) -> (usize, bool) {
     let mut equal = 0;
     for (turn, mirrored) in one.turns.iter().zip(other.turns) {
@@ -119,13 +120,13 @@ fn count_equal_turns(one: HalfFlowView, other: HalfFlowView) -> (usize, bool) {
     (equal, false)
 }
 
-/// Whether nothing can have come to that turn after what is known of it.
+/// Whether that turn is known to be complete.
 fn is_complete(flow: HalfFlowView, turn: usize) -> bool {
     turn + 1 < flow.turns.len() || (flow.whole && flow.all_turns)
 }
 
-/// The keys by which a half flow, seen as `side`, is sought: equal for the two ends of a flow, each
-/// for some kind of flow. The last is the most telling one.
+/// Calls `found` with the lookup keys of a half flow, seen as `side`: equal for the two ends of a
+/// flow, each for some kind of flow. The last is the most distinctive one.
 pub(super) fn for_each_key(flow: HalfFlowView, side: HalfFlowSide, mut found: impl FnMut(u64)) {
     let connects = side == HalfFlowSide::Connecting;
     let [forward, backward] =
@@ -154,7 +155,7 @@ pub(super) fn for_each_key(flow: HalfFlowView, side: HalfFlowSide, mut found: im
     }
 }
 
-/// A number that equal flows share: what a half flow looks like as far as it is known.
+/// A hash of the known appearance of a half flow, which is equal for flows that look alike.
 pub(super) fn appearance_hash(flow: HalfFlowView, side: HalfFlowSide) -> u64 {
     let connects = side == HalfFlowSide::Connecting;
     let [forward, backward] =

@@ -1,11 +1,10 @@
-//! What one log has of the beginning of a socket: its first calls, which go on to a table one by
-//! one, and what its two ways are like in all. What several logs have of one socket is put
-//! together.
+//! Beginning of a socket in one log: its first calls, which are passed on to a table one by one,
+//! and summaries of its two directions. The facts of several logs about one socket are combined.
 
 use crate::translation::half_flow::FlowDirectionSummary;
 use crate::tuning::{FIRST_CALLS_AS_THEY_ARE, MAX_BEGINNING_CALLS};
 
-/// A call: when, how many bytes, and whether it sent them.
+/// A call: its time, its number of bytes, and whether it sent them.
 pub(crate) type CallBytes = (i64, u64, bool);
 
 /// A call of the socket of that number.
@@ -27,23 +26,24 @@ impl NumberedCall {
     }
 }
 
-/// What one log has of the beginning of a socket.
+/// Beginning of a socket in one log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SocketStart {
-    /// How many calls are kept.
+    /// Number of calls that are kept.
     kept: u32,
-    /// The last of them, to which more may come; the others have gone on.
+    /// The last kept call, which may still grow; the others were passed on.
     pub(crate) last: Option<CallBytes>,
-    /// When the first call was that is not among them.
+    /// Time of the first call that was not kept.
     pub(crate) cut: Option<i64>,
     pub(crate) sent: FlowDirectionSummary,
     pub(crate) received: FlowDirectionSummary,
-    /// Whether the log has forgotten calls of it: then nothing that is left is its beginning.
+    /// Whether records of its calls were overwritten: then none of the remaining calls is its
+    /// beginning.
     pub(crate) forgotten: bool,
 }
 
 impl SocketStart {
-    /// Adds a call; the one before, if nothing comes to it any more.
+    /// Adds a call. Returns the previous one if it is complete.
     pub(crate) fn add_call(&mut self, call: CallBytes) -> Option<CallBytes> {
         let (time, bytes, sent) = call;
         let way = if sent { &mut self.sent } else { &mut self.received };
@@ -69,7 +69,7 @@ impl SocketStart {
         }
     }
 
-    /// Adds what another process did on the same socket, but for its calls.
+    /// Adds the facts of another process about the same socket, except for its calls.
     pub(crate) fn join_process(&mut self, other: &SocketStart) {
         self.forgotten |= other.forgotten;
         self.cut = self.cut.into_iter().chain(other.cut).min();
@@ -77,7 +77,7 @@ impl SocketStart {
             way.fingerprint = match (way.bytes, more.bytes) {
                 (0, _) => more.fingerprint,
                 (_, 0) => way.fingerprint,
-                // Each has the checksum of its own part.
+                // Each process has the checksum of its own part only.
                 _ => None,
             };
             if more.bytes > 0 {

@@ -1,6 +1,6 @@
-//! Voting on a line: the place that lies in the heaviest set of windows.
+//! Line stabbing: the place that is within the heaviest set of windows.
 
-/// A stretch of the line, both ends in it, with the weight of its vote.
+/// An interval of the line, including both ends, with the weight of its vote.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WeightedInterval {
     pub(super) low: f64,
@@ -8,7 +8,8 @@ pub(super) struct WeightedInterval {
     pub(super) weight: f64,
 }
 
-/// The stretch that most weight agrees on, with that weight; `None` of nothing.
+/// The interval with the largest agreeing weight, with that weight; `None` if there are no
+/// intervals.
 pub(super) fn deepest_interval(
     stretches: impl Iterator<Item = WeightedInterval>,
     ends: &mut Vec<(f64, f64)>,
@@ -32,20 +33,19 @@ pub(super) fn deepest_interval(
     best
 }
 
-/// Where stretches begin and end.
+/// Sorts the ends of the intervals.
 fn sort_ends(stretches: impl Iterator<Item = WeightedInterval>, ends: &mut Vec<(f64, f64)>) {
     ends.clear();
     for stretch in stretches {
         ends.push((stretch.low, stretch.weight));
         ends.push((stretch.high, -stretch.weight));
     }
-    // What begins where another ends overlaps it.
+    // An interval that begins where another ends overlaps it.
     ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)));
 }
 
-/// The stretch around the deepest place, which `best` is of the same stretches, where at least
-/// `share` of its weight agrees: where the true place is, also if a few that agree there do so by
-/// chance.
+/// The interval around the deepest place `best` of the same intervals in which at least `share` of
+/// its weight agrees: it contains the true place even if a few agree there by chance.
 pub(super) fn interval_around(
     best: WeightedInterval,
     share: f64,
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_few_by_chance_do_not_move_it() {
         let stretch = |low, high, weight| WeightedInterval { low, high, weight };
-        // Ten agree from 3 to 9, and two that do so by chance from 8 on.
+        // Ten agree from 3 to 9, and two agree by chance from 8 on.
         let all: Vec<WeightedInterval> = (0..10)
             .map(|at| stretch(f64::from(at) / 3.0, 9.0 + f64::from(at), 1.0))
             .chain([stretch(8.0, 20.0, 1.0), stretch(8.5, 30.0, 1.0), stretch(40.0, 50.0, 12.0)])

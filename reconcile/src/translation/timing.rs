@@ -1,13 +1,13 @@
-//! What the times of two ends say about their clocks, if the two are one flow: no byte arrives
-//! before it is sent. Each byte that went forth bounds the difference of the clocks from above,
-//! each that came back bounds it from below.
+//! Limits on the clocks of two ends from their times, if the two are one flow: no byte arrives
+//! before it is sent. Each byte forth bounds the difference of the clocks from above, each byte
+//! back from below.
 
 use super::half_flow::HalfFlowSide;
 use super::half_flow_table::HalfFlowView;
 use crate::tuning::{MAX_HOST_SKEW, MAX_PAUSE_NATS, MAX_TRAVEL_NS, TIME_SLACK_NS};
 
-/// The accepting host's clock minus the connecting host's lies between `low` and `high`
-/// nanoseconds.
+/// Window of clock differences: the accepting host's clock minus the connecting host's lies between
+/// `low` and `high` nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OffsetWindow {
     pub(super) low: i64,
@@ -20,8 +20,8 @@ impl OffsetWindow {
     }
 }
 
-/// The window of two ends whose first `turns` turns are the same; `None`: in no way can these be
-/// the times of one flow. With `totals` the last bytes are the same as well.
+/// The window of two ends whose first `turns` turns are the same; `None` if these cannot be the
+/// times of one flow. With `totals` the last bytes are the same as well.
 pub(super) fn offset_window(
     connecting: HalfFlowView,
     accepting: HalfFlowView,
@@ -66,7 +66,7 @@ pub(super) fn offset_window(
         .then_some(OffsetWindow { low: low.min(high), high: high.max(low) })
 }
 
-/// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where
+/// Evidence of the pauses between the turns, in nats, if they are the same at both ends: none if
 /// they are regular, as those of unrelated timers can be equal too.
 pub(super) fn pause_log_odds(connecting: HalfFlowView, turns: u8, window: OffsetWindow) -> f64 {
     let width = (window.width() + 2 * TIME_SLACK_NS) as f64;

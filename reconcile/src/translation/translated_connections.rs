@@ -1,6 +1,5 @@
-//! The connections that go through address translation: their ends are paired, and the names that
-//! were translated are counted, so that each server and client has the name that it has itself and
-//! no other.
+//! Connections through address translation: their ends are paired, and the translated names are
+//! counted, so that each server and client has only the name that it has itself.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +17,12 @@ use crate::translation::pair::HalfFlowPair;
 use crate::translation::pairs;
 use crate::tuning::MIN_SURE_FOR_CLOCKS;
 
-/// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
+/// The connecting sockets of pairs that are too uncertain for estimating clocks, in order.
 #[derive(Debug)]
 pub(crate) struct AmbiguousPairs(SpillableVec<u32>);
 
 impl AmbiguousPairs {
-    /// Notes it in the connections.
+    /// Marks these connections.
     pub(crate) fn mark_connections(&self, connections: &mut SpillableVec<Connection>) {
         if self.0.is_empty() {
             return;
@@ -36,8 +35,8 @@ impl AmbiguousPairs {
     }
 }
 
-/// Finds the other ends of sockets that have no `partner` yet, and counts in `outcome` what that
-/// says of names.
+/// Finds the other ends of sockets that have no `partner` yet, and counts the translated names in
+/// `outcome`.
 pub(crate) fn pair_up(
     capture: &Capture,
     sockets: &KernelSockets,
@@ -68,7 +67,7 @@ pub(crate) fn pair_up(
     Ok(doubtful)
 }
 
-/// Which names were translated into which.
+/// Lists the translations of names.
 fn list_translations(
     flows: &HalfFlows,
     pairs: &SpillableVec<HalfFlowPair>,
@@ -85,7 +84,7 @@ fn list_translations(
         }
     }
     let translation = |((end, from, to), (flows, sum)): (_, (u64, f64))| {
-        // A mean with three digits is as much as it is worth.
+        // A mean with three digits reflects its precision.
         let confidence = (1000.0 * sum / flows as f64).round() / 1000.0;
         NameTranslation { end, from, to, flows, confidence }
     };

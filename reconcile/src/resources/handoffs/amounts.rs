@@ -1,20 +1,20 @@
-//! Objects that keep amounts in their order: the bytes of a pipe, the sum of an event counter.
-//! Who takes the n-th byte has it from who gave the n-th byte.
+//! Objects that store amounts in order: the bytes of a pipe, the sum of an event counter. The
+//! thread that takes the n-th byte gets it from the one that gave the n-th byte.
 
 use std::collections::VecDeque;
 
 use super::{HandoffOutcome, HandoffSignal, HandoffWait};
 use crate::tuning::{BLOCKED_NS, MAX_DEPOSITS};
 
-/// What an object holds. Signals come in the order of their calls, waits in that of their returns,
-/// both mixed by these times.
+/// Stored amounts of an object. Signals come in the order of their calls, waits in that of their
+/// returns, both merged by these times.
 #[derive(Debug)]
 pub(crate) struct AmountMatcher {
-    /// Whether who takes takes everything, as of an event counter.
+    /// Whether a wait takes everything, as for an event counter.
     takes_all: bool,
     stored: VecDeque<StoredAmount>,
-    /// Whether everything that it holds is known. It is not where somebody took what nobody is
-    /// known to have given.
+    /// Whether everything that it stores is known. It is not if a wait took an amount without a
+    /// recorded signal.
     is_known: bool,
 }
 
@@ -25,12 +25,12 @@ struct StoredAmount {
 }
 
 impl AmountMatcher {
-    /// Of a pipe (`takes_all` is false), or of an event counter (true).
+    /// Matcher of a pipe (`takes_all` is false), or of an event counter (true).
     pub(crate) fn new(takes_all: bool) -> AmountMatcher {
         AmountMatcher { takes_all, stored: VecDeque::new(), is_known: true }
     }
 
-    /// The next signal.
+    /// Adds the next signal.
     pub(crate) fn add_signal(
         &mut self,
         signal: HandoffSignal,
@@ -40,7 +40,7 @@ impl AmountMatcher {
             return each(HandoffOutcome::Unreceived(signal));
         }
         if self.stored.len() >= MAX_DEPOSITS {
-            // Whoever takes it is not recorded.
+            // The thread that takes it is not attributed.
             self.emit_unreceived(each);
             self.is_known = false;
         }
@@ -52,12 +52,12 @@ impl AmountMatcher {
         untouched.for_each(|held| each(HandoffOutcome::Unreceived(held.signal)));
     }
 
-    /// The next wait.
+    /// Adds the next wait.
     pub(crate) fn add_wait(&mut self, wait: HandoffWait, each: &mut impl FnMut(HandoffOutcome)) {
         if wait.gave_up || wait.amount == 0 {
             return each(HandoffOutcome::Woken(wait, None));
         }
-        // Who had to wait for long found nothing there: what it got was given meanwhile.
+        // A thread that waited long found nothing there: the amount was given meanwhile.
         let waited = wait.end.saturating_sub(wait.begin) >= BLOCKED_NS;
         let first = self.stored.front().map(|held| held.signal);
         if waited && first.is_none_or(|first| first.end >= wait.begin) {
@@ -84,7 +84,7 @@ impl AmountMatcher {
         each(HandoffOutcome::Woken(wait, by));
     }
 
-    /// Nothing more comes.
+    /// Ends the matching.
     pub(crate) fn finish_matching(mut self, each: &mut impl FnMut(HandoffOutcome)) {
         self.emit_unreceived(each);
     }

@@ -1,4 +1,4 @@
-//! Cases worked by hand, and properties of any signals and waits.
+//! Cases worked by hand, and properties of arbitrary signals and waits.
 
 use proptest::prelude::*;
 
@@ -64,7 +64,7 @@ fn handed(found: &[HandoffOutcome]) -> Vec<(i64, i32)> {
     all
 }
 
-/// Threads that went on and nobody knows why, sorted.
+/// Threads that continued for an unknown reason, sorted.
 fn unknown(found: &[HandoffOutcome]) -> Vec<i32> {
     let one = |one: &HandoffOutcome| match one {
         HandoffOutcome::Woken(wait, None) => Some(wait.of.thread),
@@ -75,7 +75,7 @@ fn unknown(found: &[HandoffOutcome]) -> Vec<i32> {
     all
 }
 
-/// Times of signals that woke nobody, sorted.
+/// Times of signals that woke no thread, sorted.
 fn unheard(found: &[HandoffOutcome]) -> Vec<i64> {
     let one = |one: &HandoffOutcome| match one {
         HandoffOutcome::Unreceived(signal) => Some(signal.time),
@@ -105,11 +105,11 @@ fn a_signal_wakes_the_one_that_waited_longest() {
 
 #[test]
 fn where_another_went_on_the_signal_was_its() {
-    // Thread 6 came second and went on at 12, when only the first signal had been.
+    // Thread 6 came second and continued at 12, when only the first signal had been sent.
     let found =
         waiters(false, &[wait(1, 22, 5), wait(2, 12, 6), signal(10, 9, 1), signal(20, 9, 1)]);
     assert_eq!(handed(&found), [(10, 6), (20, 5)]);
-    // A row of three: 7 takes back what 5 had, which then has what 6 had.
+    // A chain of three: 7 takes the signal of 5, which then gets that of 6.
     let found = waiters(
         false,
         &[
@@ -150,7 +150,7 @@ fn a_signal_that_nobody_waits_for_is_lost_with_a_condition_and_kept_by_a_semapho
     let semaphore = waiters(true, &happenings);
     assert_eq!((handed(&semaphore), unknown(&semaphore)), (vec![(10, 5)], vec![]));
     assert_eq!(unheard(&semaphore), [] as [i64; 0]);
-    // In the order in which they were given, and one to each.
+    // In the order in which they were given, and one for each.
     let given = [signal(1, 8, 1), signal(2, 9, 1), wait(3, 4, 5), wait(5, 6, 6), wait(7, 8, 7)];
     let found = waiters(true, &given);
     assert_eq!((handed(&found), unknown(&found)), (vec![(1, 5), (2, 6)], vec![7]));
@@ -219,11 +219,12 @@ fn who_reads_an_event_counter_has_it_from_all_who_added() {
             taking(6, 7, 5, 8),
         ],
     );
-    // It had 7 at first, or by who is not recorded: who added is known all the same.
+    // The counter began at 7, or an unrecorded thread added 7: the recorded signals are attributed
+    // all the same.
     assert_eq!(handed(&found), [(1, 5), (2, 5), (5, 5)]);
 }
 
-/// Any happenings, in the order in which the matching takes them.
+/// Arbitrary signals and waits, in the order in which the matching takes them.
 fn happenings() -> impl Strategy<Value = Vec<HandoffEvent>> {
     let one = (any::<bool>(), 0..300i64, 0..40i64, 0..6i32, 0..4u64, any::<bool>());
     let happening = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
@@ -284,8 +285,8 @@ proptest! {
         }
     }
 
-    /// Threads of a pool wait and are woken in any order; the truth is in who woke whom. Waits that
-    /// are woken by the only signal within them are all found.
+    /// Threads of a pool wait and are woken in any order; the ground truth has which thread woke
+    /// which. Waits that only one signal can have ended are all found.
     #[test]
     fn what_can_be_only_one_is_found(
         starts in proptest::collection::vec((1..50i64, 1..9i64), 1..30),

@@ -1,46 +1,47 @@
-//! Objects whose signals wake who waits: conditions, futexes and semaphores.
+//! Objects whose signals wake waiting threads: conditions, futexes and semaphores.
 //!
-//! A signal goes to the one that has waited longest. That is the kernel's order, but not always
-//! libc's: where a wait ends without a signal, one is taken from a wait that goes on, as then that
-//! one must have been meant. So each wait that could have been woken is, if there is any way.
+//! A signal goes to the thread that has waited longest. That is the kernel's order, but not always
+//! libc's: if a wait ends without a signal, it gets the signal of a wait that continues, because
+//! the signal must have been for it. So every wait that could have been woken gets a signal if any
+//! assignment allows it.
 
 use std::collections::VecDeque;
 
 use super::{HandoffOutcome, HandoffSignal, HandoffWait};
 use crate::tuning::MAX_DEPOSITS;
 
-/// The waits and signals of an object that are not settled. Waits come in the order in which they
-/// begin, signals in that of their calls, both mixed by these times.
+/// The unsettled waits and signals of an object. Waits come in the order in which they begin,
+/// signals in that of their calls, both merged by these times.
 #[derive(Debug)]
 pub(crate) struct WaiterMatcher {
-    /// Whether a signal that nobody waits for is kept for the next.
+    /// Whether a signal without a waiting thread is stored for the next wait.
     keeps: bool,
-    /// Waits that go on, in the order in which they began, and their signals.
+    /// Waits in progress, in the order in which they began, and their signals.
     waiting: Vec<(HandoffWait, Option<AssignedSignal>)>,
-    /// Signals that can still reach somebody.
+    /// Signals that can still reach a wait.
     left: VecDeque<PendingSignal>,
 }
 
-/// A signal that a wait has.
+/// A signal assigned to a wait.
 #[derive(Clone, Copy, Debug)]
 struct AssignedSignal {
     signal: HandoffSignal,
-    /// Whether others have it as well, so that it can be left to them.
+    /// Whether other waits got it as well, so that it can be given up.
     of_all: bool,
 }
 
-/// A signal that can still reach somebody: one that is kept, or whose call has not returned.
+/// A signal that can still reach a wait: it is stored, or its call has not returned.
 #[derive(Clone, Copy, Debug)]
 struct PendingSignal {
     signal: HandoffSignal,
-    /// How many it can reach; `u64::MAX` where that is all.
+    /// Number of waits that it can still reach; `u64::MAX` for all.
     more: u64,
-    /// Whether it reached anybody.
+    /// Whether it reached any wait.
     is_received: bool,
 }
 
 impl PendingSignal {
-    /// Gives the signal to one more, if there is one left.
+    /// Assigns the signal to one more wait, if its number allows.
     fn assign_once(&mut self) -> Option<AssignedSignal> {
         let of_all = self.more == u64::MAX;
         self.more = self.more.checked_sub(u64::from(!of_all))?;
@@ -48,7 +49,7 @@ impl PendingSignal {
         Some(AssignedSignal { signal: self.signal, of_all })
     }
 
-    /// It can reach nobody more.
+    /// Ends the signal, which can reach no further wait.
     fn end_signal(self, each: &mut impl FnMut(HandoffOutcome)) {
         if !self.is_received {
             each(HandoffOutcome::Unreceived(self.signal));
@@ -57,12 +58,12 @@ impl PendingSignal {
 }
 
 impl WaiterMatcher {
-    /// Of a condition or a futex (`keeps` is false), or of a semaphore (true).
+    /// Matcher of a condition or a futex (`keeps` is false), or of a semaphore (true).
     pub(crate) fn new(keeps: bool) -> WaiterMatcher {
         WaiterMatcher { keeps, waiting: Vec::new(), left: VecDeque::new() }
     }
 
-    /// The next signal. An amount of `u64::MAX` wakes all.
+    /// Adds the next signal. An amount of `u64::MAX` wakes all.
     pub(crate) fn add_signal(
         &mut self,
         signal: HandoffSignal,
@@ -83,7 +84,7 @@ impl WaiterMatcher {
         }
     }
 
-    /// The next wait.
+    /// Adds the next wait.
     pub(crate) fn add_wait(&mut self, wait: HandoffWait, each: &mut impl FnMut(HandoffOutcome)) {
         self.commit_before(wait.begin, each);
         let keeps = self.keeps;
@@ -95,12 +96,12 @@ impl WaiterMatcher {
         self.waiting.push((wait, given));
     }
 
-    /// Nothing more comes.
+    /// Ends the matching.
     pub(crate) fn finish_matching(mut self, each: &mut impl FnMut(HandoffOutcome)) {
         self.commit_before(i64::MAX, each);
     }
 
-    /// Tells of everything that was over before `now`.
+    /// Reports everything that was over before `now`.
     fn commit_before(&mut self, now: i64, each: &mut impl FnMut(HandoffOutcome)) {
         loop {
             let over = self.waiting.iter().enumerate().filter(|(_, (wait, _))| wait.end < now);
@@ -128,8 +129,8 @@ impl WaiterMatcher {
         }
     }
 
-    /// A signal within this wait that another has which goes on. Of several the one that began to
-    /// wait last gives its own.
+    /// Takes a signal within this wait from a wait that continues. Of several, the one that began
+    /// last gives up its signal.
     fn reassign_signal(&mut self, wait: &HandoffWait) -> Option<AssignedSignal> {
         let reaches = |given: &AssignedSignal| {
             !given.of_all && given.signal.end >= wait.begin && given.signal.time <= wait.end
