@@ -169,7 +169,7 @@ pub fn run_collector(
     })
 }
 
-/// Ends the connections of hosts whose keys were revoked since the last call.
+/// Ends the connections of hosts with keys that were revoked since the last call.
 fn poll_revocations(shared: &SharedState<'_>) {
     let Some(revoked) = &shared.revoked else { return };
     match revoked.reload_if_changed() {
@@ -188,7 +188,7 @@ fn poll_revocations(shared: &SharedState<'_>) {
     }
 }
 
-/// Answers a stream of frames like those of an admitted host, for fuzzing.
+/// Answers a stream of frames like an admitted host's, for fuzzing.
 pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: HostLimits) {
     struct SilentListener;
     impl CollectListener for SilentListener {

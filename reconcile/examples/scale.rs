@@ -1,11 +1,11 @@
-//! Logs of many hosts, to see how fast reconciliation is. `scripts/bench reconcile` measures with
+//! Logs of many hosts, for measuring the speed of reconciliation; `scripts/bench reconcile` uses
 //! them. `cargo run --release -p reconcile --example scale -- make DIRECTORY MESSAGES` writes the
-//! logs, `... -- equal DIRECTORY DATAGRAMS` those of two processes between which equal datagrams
-//! go, and `... -- KIND DIRECTORY COUNT` those in which there is something once for each of many
-//! ends: `alone` (connections of proxies with others that were not recorded), `translated`
-//! (connections through a load balancer), `unix` (connections within a host), `udp` (flows of
-//! datagrams with unrecorded peers). `... -- run DIRECTORY [MEMORY]` reconciles them and prints the
-//! time of each step and the peak memory.
+//! logs, `... -- equal DIRECTORY DATAGRAMS` the logs of two processes that exchange equal
+//! datagrams, and `... -- KIND DIRECTORY COUNT` logs with one item for each of many ends: `alone`
+//! (connections of proxies with unrecorded peers), `translated` (connections through a load
+//! balancer), `unix` (connections within a host), `udp` (flows of datagrams with unrecorded peers).
+//! `... -- run DIRECTORY [MEMORY]` reconciles them and prints the time of each step and the peak
+//! memory.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -19,9 +19,9 @@ use socket_log::encode::{DatagramRecord, Direction, FlowOrigin, FlowRole};
 use socket_log::write::{self, LogWriter, TCP, UDP, UNIX_STREAM, inet_address};
 
 const HOSTS: u64 = 115;
-/// Messages of one connection, where nobody chose.
+/// Default number of messages of one connection.
 const EACH: u64 = 20;
-/// A connection begins this many nanoseconds after the one before.
+/// Nanoseconds between the beginnings of two connections.
 const APART: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -75,8 +75,8 @@ fn ends(connection: u64) -> (u64, u64) {
     (from, if from == to { (to + 1) % HOSTS } else { to })
 }
 
-/// Adds what one end of a connection does. `scripts/bench reconcile` makes the same records for its
-/// comparison.
+/// Adds the calls of one end of a connection. `scripts/bench reconcile` makes the same records for
+/// its comparison.
 fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
     let (from, to) = ends(connection);
     let port = 1024 + (connection / HOSTS) % 60_000;
@@ -101,7 +101,7 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
 }
 
 /// Writes the logs of two processes of one host: one sends datagrams that are all equal, the other
-/// receives all but one of a hundred, after up to two milliseconds, and one of a thousand twice.
+/// receives 99 of 100, after up to two milliseconds, and one in a thousand twice.
 fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     let names = [4000, 53].map(|port| inet_address(SocketAddr::from(([10, 0, 0, 1], port))));
@@ -143,7 +143,7 @@ fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An address of `10.SECOND.0.0` and a port, another one for each number up to 65536 times 60,000.
+/// An address of `10.SECOND.0.0` and a port, different for each number up to 65536 times 60,000.
 fn address(second: u8, number: u64) -> SocketAddr {
     let [.., one, other] = (number / 60_000).to_be_bytes();
     SocketAddr::from(([10, second, one, other], 1024 + (number % 60_000) as u16))
@@ -157,7 +157,7 @@ fn log(host: u64, pid: u32) -> LogWriter {
 }
 
 /// Writes the logs of two proxies. Half of the connections of each are to servers and half are from
-/// clients; neither were recorded. What comes in goes out 2 ms later.
+/// clients; neither were recorded. Data that comes in goes out 2 ms later.
 fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..2 {
@@ -188,9 +188,9 @@ fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the logs of a client and a server on another host, whose clock is an hour ahead.
-/// Connections are to a name that is neither one's, and the server sees another address of the
-/// client with the port that it has.
+/// Writes the logs of a client and of a server on another host with a clock that is an hour ahead.
+/// Connections are to a name that neither end has, and the server sees another address of the
+/// client with the client's port.
 fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..2 {
@@ -233,7 +233,7 @@ fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-/// Writes the logs of a client and a server on one host, and connections between them by a path.
+/// Writes the logs of a client and a server on one host, connected by a path.
 fn unix(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for (pid, connects) in [(100, true), (101, false)] {
@@ -314,7 +314,7 @@ fn run(directory: &Path, options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints when each step begins, and how much memory and processor time there was until then.
+/// Prints when each step begins, with the memory and processor time used until then.
 struct Steps(Instant);
 
 impl Progress for Steps {

@@ -1,6 +1,5 @@
-//! How well the ends of translated flows are found, on made-up systems whose truth is known,
-//! and how long it takes: `cargo run --release -p reconcile --example translation -- SYSTEMS
-//! [FIRST]`.
+//! Quality and duration of pairing the ends of translated flows, on synthetic systems with a known
+//! ground truth: `cargo run --release -p reconcile --example translation -- SYSTEMS [FIRST]`.
 
 #[path = "../tests/it/translated/mod.rs"]
 mod translated;

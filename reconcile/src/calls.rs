@@ -10,8 +10,7 @@ pub(crate) struct StreamTransfer {
     pub time: i64,
     /// Number of bytes that it moved.
     pub bytes: u64,
-    /// Index of the process; [`StreamTransfer::FORGOTTEN`] for bytes whose records were
-    /// overwritten.
+    /// Index of the process; [`StreamTransfer::FORGOTTEN`] for bytes with overwritten records.
     pub process: u32,
     /// The thread.
     pub tid: i32,
@@ -24,7 +23,7 @@ pub(crate) struct StreamTransfer {
 }
 
 impl StreamTransfer {
-    /// The process of bytes that moved, but whose records are no longer in the log.
+    /// The process of bytes that moved, but have no record in the log any more.
     pub(crate) const FORGOTTEN: u32 = u32::MAX;
     /// An unknown number of such bytes.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
@@ -111,8 +110,8 @@ const COUNT_BEGINS: u64 = 1 << 62;
 const NOT_COUNTED: u64 = 1 << 61;
 
 impl StreamCall {
-    /// Any number of bytes whose records were overwritten: the upper half of the number is in the
-    /// field for the thread.
+    /// Any number of bytes with overwritten records: the upper half of the number is in the field
+    /// for the thread.
     pub(crate) fn from_forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
         let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
         StreamCall { time, bytes, process: StreamTransfer::FORGOTTEN, tid, socket }

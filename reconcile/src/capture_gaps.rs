@@ -1,8 +1,8 @@
 //! Capture gaps: processes and connections that were not recorded, as far as the logs show them.
 //!
 //! A log names the unrecorded programs that its process started, its peers, and what the process
-//! did that is not captured. Such a program, and a connection to a traced machine whose other end
-//! is in no log, existed without being seen: this lists them, for `sockcap info`.
+//! did that is not captured. Such a program, and a connection to a traced machine with its other
+//! end in no log, existed without being seen: this lists them, for `sockcap info`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ use crate::uncaptured::{UncapturedKind, UncapturedThing};
 /// Gaps of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureGaps {
-    /// Processes that loaded the library and whose logs have no socket.
+    /// Processes that loaded the library and have no socket in their logs.
     pub silent: Vec<ProcessName>,
     /// Programs that a recorded process started, or became, and that load no library.
     pub unseen: Vec<UnrecordedProgram>,

@@ -13,7 +13,7 @@ use socket_log::layout::state;
 use crate::internal::{FlowsAndMessages, InternalMessages, InternalTraffic};
 use crate::options::Options;
 
-/// Counts by a name, which is that of a protocol or of a cause.
+/// Counts by the name of a protocol or of a cause.
 pub type NamedCounts = BTreeMap<String, u64>;
 
 /// The outcome of a reconciliation, `reconciliation.json`.
@@ -27,7 +27,7 @@ pub struct Reconciliation {
     pub logs: u64,
     /// Disk space of the logs, in bytes.
     pub log_bytes: u64,
-    /// Traced processes: readable logs, without those of programs that were replaced by `exec`.
+    /// Traced processes: readable logs, without programs that were replaced by `exec`.
     pub processes: u64,
     /// Hosts of these processes.
     pub hosts: u64,
@@ -45,12 +45,12 @@ pub struct Reconciliation {
     pub connects: u64,
     /// Multiplexed connections.
     pub multiplexed: u64,
-    /// Connections whose accepting side never answers.
+    /// Connections with an accepting side that never answers.
     pub unanswered: u64,
     /// Operations written: messages with a known operation, from a recording with `--protocols`.
     #[serde(skip_serializing_if = "is_none")]
     pub operations: u64,
-    /// Operations in logs whose messages are not in the trace, by cause.
+    /// Operations in logs without their messages in the trace, by cause.
     #[serde(skip_serializing_if = "NamedCounts::is_empty")]
     pub operations_without_message: NamedCounts,
     /// Messages written with a time at both ends.
@@ -59,12 +59,12 @@ pub struct Reconciliation {
     pub send_only: NamedCounts,
     /// Messages written with the receiver's times alone, by cause.
     pub receive_only: NamedCounts,
-    /// Streams (connections) whose other end was not found, by cause.
+    /// Streams (connections) without a known other end, by cause.
     pub unmatched_streams: NamedCounts,
     /// Streams that were left out because they were open before they were recorded and it is
     /// uncertain which of their calls belong together; by the name of the accepting end.
     pub unplaced_streams: NamedCounts,
-    /// Translated names, found by connections whose ends have different names.
+    /// Translated names, found by connections with ends that have different names.
     pub translations: Vec<NameTranslation>,
     /// The bytes of streams with both ends traced.
     pub stream_bytes: StreamBytes,
@@ -85,8 +85,8 @@ pub struct Reconciliation {
     pub lost_records: NamedCounts,
     /// Lost records by program and cause, the largest number first.
     pub holes: Vec<ProgramGap>,
-    /// Logs whose header names another host than the directory that contains them, by the host of
-    /// the directory, to which they are attributed.
+    /// Logs with a header that names another host than the directory that contains them, by the
+    /// host of the directory, to which they are attributed.
     pub misnamed: NamedCounts,
     /// Logs with damage; their undamaged parts were used.
     pub damaged: Vec<DamagedLog>,

@@ -232,7 +232,7 @@ impl SocketNameInterner {
         self.inet_address(id).is_none_or(|address| address.ip().is_loopback())
     }
 
-    /// Whether the name is that of a socket, so that it has an endpoint.
+    /// Whether the name belongs to a socket, so that it has an endpoint.
     pub(crate) fn is_endpoint(&self, id: SocketNameId) -> bool {
         let row = self.row_of_id(id);
         row.is_some_and(|row| row.kind != NameKind::Other)

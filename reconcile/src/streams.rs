@@ -3,7 +3,7 @@
 //! `stream_flows` drives it. `call_streams` gives the calls of each direction, `fragment_matching`
 //! finds which receive got which bytes, `merging` merges adjacent parts into messages, `inner_gap`
 //! learns how long messages pause within, `streaming`, `unanswered` and `multiplexed` handle sides
-//! that do not take turns, `greeting` connections whose accepting side speaks first, and
+//! that do not take turns, `greeting` connections on which the accepting side speaks first, and
 //! `counted_streams` finds the position of the first calls in a stream that was open before. For
 //! unix streams `aligned` finds it, from `looks` at queues between the `epochs` of recordings.
 

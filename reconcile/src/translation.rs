@@ -1,4 +1,4 @@
-//! Address translation: flows whose two ends have different names (WAP5 section 7.1). A load
+//! Address translation: flows with two ends that have different names (WAP5 section 7.1). A load
 //! balancer, a container network or a rewritten source address is between them, and each end knows
 //! the other by a name that the other does not have.
 //!

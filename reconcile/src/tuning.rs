@@ -295,7 +295,7 @@ pub(crate) const MAX_MESSAGES_OF_A_PIECE: usize = 6;
 pub(crate) const MIN_ALONE: f64 = 0.3;
 /// Minimum share of turns that are one or several messages of usual sizes.
 pub(crate) const MIN_TOGETHER: f64 = 0.7;
-/// Maximum number of turns in which a connection is set up, whose sizes are ignored.
+/// Maximum number of turns in which a connection is set up; their sizes are ignored.
 pub(crate) const MAX_SETUP_TURNS: usize = 32;
 /// Minimum number of other turns that must remain for that.
 pub(crate) const MIN_TURNS_AFTER_SETUP: usize = 32;
@@ -352,7 +352,7 @@ pub(crate) const MAX_UNHEARD: usize = 1 << 16;
 /// Number of events, or of their inputs, that one sorter has in memory in addition to the budget.
 pub(crate) const SORTED_AT_ONCE: usize = 1 << 16;
 
-/// Maximum number of goroutines of a process whose start is recorded, so that memory is bounded: 64
+/// Maximum number of goroutines of a process with a recorded start, so that memory is bounded: 64
 /// MB. Chosen, not measured.
 pub(crate) const STARTED_GOROUTINES: usize = 1 << 21;
 

@@ -12,7 +12,8 @@ use socket_log::layout::uncaptured::IS_GO;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UncapturedKind {
-    /// Sockets whose packets are not messages between sockets of two programs: raw, ICMP, packet.
+    /// Sockets with packets that are not messages between sockets of two programs: raw, ICMP,
+    /// packet.
     Socket,
     /// Sockets by which a program talks to its own kernel, as with netlink. Nearly every network
     /// tool has some, and nothing of a trace is missing.

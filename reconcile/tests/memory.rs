@@ -1,8 +1,7 @@
-//! The calls of one connection are matched at once, up to a number, and equal datagrams, whatever
-//! their number: this counts how many bytes that takes for each call, so that it stays what
-//! docs/reconciliation.md says, and that a connection with more calls, or a flow of datagrams,
-//! takes no more memory the more they are. Nor does it where there is something once for each of
-//! many ends.
+//! Memory of matching: the calls of one connection are matched together, up to a number, and equal
+//! datagrams, whatever their number. This counts the bytes for each call, so that
+//! docs/reconciliation.md stays correct, and checks that memory does not grow with the number of
+//! calls of a connection, or of datagrams of a flow, beyond that, nor with the number of ends.
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 #[path = "it/common/mod.rs"]
@@ -20,28 +19,28 @@ use reconcile::{Options, Reconciliation, reconcile};
 use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::write::{LogWriter, UNIX_STREAM, unix_address};
 
-/// The heap, and how much of it is in use, now and at most.
+/// The heap, with its current and maximum use.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
-/// How much was in use before what is measured.
+/// Use before the measurement.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
-/// The most that was in use up to the last step but writing, whose stretches are of some size
-/// however little there is.
+/// Maximum use up to the last step before writing, which has stretches of some size however little
+/// there is.
 static BEFORE_WRITING: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: it hands on to the system's own, and only counts.
+// SAFETY: it delegates to the system's own, and only counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         MOST.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { Heap.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { Heap.dealloc(place, layout) }
     }
 }
@@ -49,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static HEAP: Counting = Counting;
 
-/// Sees where writing begins.
+/// Detects the beginning of writing.
 struct Steps;
 
 impl Progress for Steps {
@@ -62,7 +61,7 @@ impl Progress for Steps {
     fn advance_step(&self, _: u64) {}
 }
 
-/// Reconciles with nothing in memory that need not be, on one thread, and counts from then on.
+/// Reconciles with as little as possible in memory, on one thread, and counts from then on.
 fn reconciled(system: &System, at_once: usize) -> Reconciliation {
     let options =
         Options { memory: 0, threads: NonZeroUsize::new(1), at_once, ..Options::default() };
@@ -71,8 +70,8 @@ fn reconciled(system: &System, at_once: usize) -> Reconciliation {
     reconcile(&system.data(), &options, &Steps).unwrap()
 }
 
-/// Peak memory while one connection of `turns` requests and responses is reconciled, and its
-/// calls. `both` ends of it were recorded, or one.
+/// Peak memory of reconciling one connection of `turns` requests and responses, and its calls.
+/// `both` ends of it were recorded, or one.
 fn most(turns: u64, both: bool, at_once: usize) -> (usize, usize) {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -112,7 +111,7 @@ fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) 
 }
 
 /// The same for `count` connections of a request and a response each between two processes. `make`
-/// makes each of them from the logs of both, its number, when it is made, and its flow.
+/// makes each of them from the logs of both, its number, its time, and its flow.
 fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u64, u32)) -> usize {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -192,7 +191,7 @@ fn most_of_unix(count: u64) -> usize {
     })
 }
 
-/// The same for `count` peers that were not recorded. A socket got a datagram from each.
+/// The same for `count` unrecorded peers. A socket got a datagram from each.
 fn most_of_peers(count: u64) -> usize {
     let system = System::new();
     let mut server = log(20, "server");
@@ -207,7 +206,7 @@ fn most_of_peers(count: u64) -> usize {
     BEFORE_WRITING.load(Relaxed)
 }
 
-/// An address of `10.NETWORK.0.0` and a port, another one for each number up to 2^24.
+/// An address of `10.NETWORK.0.0` and a port, different for each number up to 2^24.
 fn far(network: u8, number: u64) -> String {
     format!("10.{network}.{}.1:{}", number >> 16, number % (1 << 16))
 }
@@ -221,7 +220,7 @@ type Most = fn(u64) -> (usize, usize);
 /// One measurement at a time: all count on one heap.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Number of turns with which the rest is little beside them.
+/// Number of turns compared with which all other memory is small.
 const TURNS: u64 = 80_000;
 
 #[test]
@@ -237,7 +236,7 @@ fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
     }
 }
 
-/// Fails where calls take more than their share of a sample of the messages.
+/// Fails if calls take more than their share of a sample of the messages.
 fn is_in_files(what: &str, most: Most) {
     let [(few, calls), (many, more_calls)] = [TURNS / 2, TURNS].map(most);
     let each = many.saturating_sub(few) as f64 / (more_calls - calls) as f64;
@@ -245,7 +244,7 @@ fn is_in_files(what: &str, most: Most) {
     assert!(many < 10 << 20 && each < 4.0, "{what}: {each} bytes a call, which should be in files");
 }
 
-// Where fewer are matched in memory than there are.
+// If fewer are matched in memory than there are.
 
 #[test]
 fn calls_beyond_what_is_matched_at_once_are_in_files() {
@@ -261,8 +260,8 @@ fn calls_of_one_end_and_datagrams_beyond_what_is_matched_at_once_are_in_files() 
     is_in_files("equal datagrams", |turns| most_of_datagrams(2 * turns, true, 10_000));
 }
 
-/// What there is once for each of many is in tables that are not on the heap where there is no
-/// memory for them.
+/// Data that exists once for each of many items is in tables, which are not on the heap if there is
+/// no memory for them.
 #[test]
 #[ignore = "takes a minute: `scripts/test --all` runs it"]
 fn what_there_is_for_each_of_many_ends_is_in_files() {

@@ -11,7 +11,7 @@ use message_trace::DataPath;
 use crate::tuning::{MAX_HINTS_BYTES, NEW_FILE_MODE};
 use crate::wire::TimeExchange;
 
-/// Appends an exchange with a host whose kernel has this boot id to the file at `path`, which is
+/// Appends an exchange with a host with this boot id of its kernel to the file at `path`, which is
 /// created if needed.
 pub(super) fn append_hint(
     path: &DataPath,

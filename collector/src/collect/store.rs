@@ -101,7 +101,7 @@ impl HostStore {
     /// Selects the file that the next requests are about.
     ///
     /// # Errors
-    /// Fails if the name is not that of a log.
+    /// Fails if no log can have this name.
     pub(super) fn select_file(
         &mut self,
         name: &str,

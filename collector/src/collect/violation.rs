@@ -5,7 +5,7 @@ use socket_log::names;
 /// Violation of a rule that every shipper of this project follows.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Violation {
-    /// A name that leads elsewhere or is not that of a log.
+    /// A name that leads elsewhere or that no log can have.
     #[error(transparent)]
     Name(#[from] names::NameError),
     /// A request about a file before one was selected.

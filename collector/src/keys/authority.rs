@@ -148,8 +148,7 @@ impl Authority {
         self.issue_key(KeyRole::Host, names, KeyValidity::for_days(days))
     }
 
-    /// Issues a key for an exact validity; if the authority's ends earlier, so does that of the
-    /// key.
+    /// Issues a key for an exact validity; if the authority expires earlier, so does the key.
     ///
     /// # Errors
     /// Fails as `issue_collector` and `issue_host` do.

@@ -13,7 +13,7 @@ use crate::wire::StorageShortage;
 pub struct ShipOptions {
     /// Data directory of the logs.
     pub data: DataDir,
-    /// Host whose logs are sent.
+    /// Host that owns the sent logs.
     pub host: String,
     /// The collector, as `HOST:PORT`.
     pub to: String,

@@ -1,4 +1,4 @@
-//! Connections: pairs of sockets that exchanged bytes, and sockets whose other end was not found.
+//! Connections: pairs of sockets that exchanged bytes, and sockets without a known other end.
 
 use message_trace::{PathError, TransportProtocol};
 use out_of_core::SpillableVec;
@@ -105,7 +105,7 @@ fn is_first(
     }
 }
 
-/// Connection of a socket whose other end was not found.
+/// Connection of a socket without a known other end.
 fn single_end(
     socket: &KernelSocket,
     place: u32,

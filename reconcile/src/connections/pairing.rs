@@ -70,8 +70,8 @@ pub(crate) fn pair_in_order(
     let mut made = connecting;
     made.truncate(accepting.len());
     // Workers that accept at the same moment may be logged in another order: if the bytes do not
-    // fit, swap with a nearby socket whose bytes do, provided that it fits as well afterwards or
-    // did not fit before either.
+    // fit, swap with a nearby socket that does, provided that it fits as well afterwards or did not
+    // fit before either.
     let fits = |one: &PairingCandidate, other: &PairingCandidate| {
         are_equal(one, other) && possible(one.socket, other.socket)
     };

@@ -95,8 +95,8 @@ fn name_scope(socket: &KernelSocket, name: &SocketName) -> (bool, u32) {
     }
 }
 
-/// Finds the sockets whose partner names and order may not determine, so that their calls are
-/// needed.
+/// Finds the sockets for which names and order may not determine the partner, so that their calls
+/// are needed.
 pub(crate) fn find_ambiguous(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,

@@ -1,4 +1,4 @@
-//! Second copies: receives whose send was matched already.
+//! Second copies: receives of sends that were matched already.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;

@@ -21,7 +21,7 @@ pub(crate) enum DatagramEnd {
     },
 }
 
-/// A message of a datagram whose flow is not known yet.
+/// A message of a datagram before its flow is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct DatagramMessage {

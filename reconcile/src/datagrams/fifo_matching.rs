@@ -1,4 +1,4 @@
-//! FIFO matching of equal datagrams: those of one source, destination, size and checksum.
+//! FIFO matching of equal datagrams, which share source, destination, size and checksum.
 //!
 //! Mostly there is one of each. If there are more (a query sent again, a heartbeat), the network's
 //! order decides: datagrams mostly arrive in the order in which they were sent, none before it was
@@ -157,7 +157,7 @@ mod tests {
         // Hours apart.
         assert_eq!(match_in_order(&[1_000, 2_000], &[5, 6], None), [Some(0), Some(1)]);
         assert_eq!(match_in_order(&[], &[5], Some(0)), [None]);
-        // Read by two processes whose readings may be 3 ns apart.
+        // Read by two processes with readings that may be 3 ns apart.
         assert_eq!(match_in_order(&[10, 100], &[7, 102], Some(3)), [Some(0), Some(1)]);
         assert_eq!(match_in_order(&[10, 100], &[6, 102], Some(3)), [None, Some(1)]);
         // That tolerance must not replace a match that is possible without it.

@@ -34,7 +34,7 @@ pub(crate) struct DatagramFlow {
     pub(crate) ends: [DatagramEnd; 2],
 }
 
-/// Messages of one flow whose ends have the same names.
+/// Messages of one flow with the same names of their ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DatagramSlot {
     /// The flow, by its index in the partition.
@@ -43,7 +43,7 @@ pub(crate) struct DatagramSlot {
     pub(crate) names: [SocketNameId; 2],
 }
 
-/// The flows and slots of all partitions, and where those of each partition begin.
+/// The flows and slots of all partitions, and where each partition begins.
 #[derive(Debug)]
 pub(crate) struct AllFlows {
     /// Each flow with its partition and its index there, and the range of its slots.

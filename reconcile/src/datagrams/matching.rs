@@ -44,7 +44,7 @@ pub(crate) fn match_left(
     match_passes(reach, None, datagrams, matches, passes)
 }
 
-/// Matches `datagrams` whose names were translated.
+/// Matches `datagrams` with translated names.
 pub(crate) fn match_translated(
     reach: DatagramRouting,
     translations: &DatagramTranslations,
@@ -161,7 +161,7 @@ impl PassMatcher<'_> {
         Ok(())
     }
 
-    /// Matches the classes of sends and receives that can belong together: those of one machine
+    /// Matches the classes of sends and receives that can belong together: classes of one machine
     /// first, and then those with the fewest leftovers and the shortest average time. Sockets that
     /// have equal names one after another, or each in a container of its own, are distinguished by
     /// that alone.

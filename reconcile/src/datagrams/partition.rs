@@ -1,5 +1,5 @@
-//! Datagrams of one partition, which has those of some contents. Matched, lost and one-sided
-//! datagrams go on to their flows.
+//! Datagrams of one partition, which has all datagrams of some contents. Matched, lost and
+//! one-sided datagrams are passed on to their flows.
 
 use clocks::ClockSamples;
 use message_trace::PathError;
@@ -27,14 +27,15 @@ use crate::unmatched_cause::UnmatchedCause;
 pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) routing: DatagramRouting<'a>,
     pub(crate) receivers: DatagramReceivers<'a>,
-    /// Sockets whose names only their peers know.
+    /// Sockets with names that only their peers know.
     pub(crate) nameless: &'a FxHashMap<u32, FallbackNames>,
     /// Messages by flow.
     pub(crate) messages: &'a PartitionStore<'b, DatagramMessage>,
     /// Store for a later step if some datagrams were received in part, have no checksum or may be
     /// joined: remaining sends and such receives, by destination.
     pub(crate) late: Option<&'a PartitionStore<'b, DatagramCall>>,
-    /// Store for datagrams whose names may have been translated: the remaining ones, by content.
+    /// Store for datagrams with names that may have been translated: the remaining ones, by
+    /// content.
     pub(crate) astray: Option<&'a PartitionStore<'b, DatagramCall>>,
     /// Whether any remaining receive may be of any remaining send: some have no checksum, or may be
     /// joined.
@@ -232,7 +233,7 @@ impl DatagramMatcher<'_, '_> {
         let matches = match_translated(self.routing, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
         translations.note_matches(self.routing, &datagrams, &matches, &mut matched.translated);
-        // Translated names are not those of the other end, and equal contents may have been
+        // Translated names are not the names of the other end, and equal contents may have been
         // confused: neither names nor clocks are learned from them.
         self.write_messages(
             piece,

@@ -73,7 +73,7 @@ pub(super) fn all_done(sides: &SpillableVec<DatagramSide>, range: &Range<usize>)
     sides.range(range.clone()).all(|side| side.done)
 }
 
-/// First index, from `from` on, whose side does not satisfy `is`. Runs are mostly short, so the
+/// First index, from `from` on, of a side that does not satisfy `is`. Runs are mostly short, so the
 /// step doubles.
 pub(super) fn find_run_end(
     sides: &SpillableVec<DatagramSide>,

@@ -1,4 +1,4 @@
-//! Chosen sockets, whose calls are read before connections are known: they have numbers, which
+//! Chosen sockets, with calls that are read before connections are known: they have numbers, which
 //! index the tables of facts about them.
 
 use std::ops::Range;
@@ -16,8 +16,8 @@ pub(crate) struct ChosenSockets {
     pub(crate) sockets: SpillableVec<u32>,
     /// Numbers by socket; [`NONE`] for sockets that were not chosen.
     numbers: SpillableVec<u32>,
-    /// By log, the numbers of the sockets whose first flow is in it: sockets, and so their numbers,
-    /// are in the order of their first flows.
+    /// By log, the numbers of the sockets with their first flow in it: sockets, and so their
+    /// numbers, are in the order of their first flows.
     own: Vec<Range<u32>>,
 }
 

@@ -22,8 +22,8 @@ use crate::tuning::{LONGEST_LOOK_NS, SAME_CLOCK_NS};
 pub(crate) enum SocketCall {
     /// Bytes of a stream.
     Transfer(SocketTransfer),
-    /// Gap: bytes of the stream before the following transfer whose records were overwritten
-    /// (flight recorder).
+    /// Gap: bytes of the stream before the following transfer with overwritten records (flight
+    /// recorder).
     Forgotten {
         /// The socket.
         socket: u32,
@@ -123,7 +123,7 @@ impl<'a> EventPass<'a> {
         EventPass { capture, sockets, log, process: process as u32, places, log_operations: None }
     }
 
-    /// The same reading, in which each operation of the log in `told` begins a transfer of its own:
+    /// The same reading, in which each recorded operation of the log begins a transfer of its own:
     /// a transfer with several operations becomes several, all with its time.
     pub(crate) fn divide_by_operations(self, told: &'a RecordedOperations) -> EventPass<'a> {
         EventPass { log_operations: told.operations_of_log(self.process as usize), ..self }

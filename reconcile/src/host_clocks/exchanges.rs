@@ -1,8 +1,8 @@
 //! Reader of the collector's measurements of the hosts' clocks: `hosts/NAME/clock-hints.csv`, on
 //! all processors.
 //!
-//! A file belongs to the host whose logs are in the same directory. Its times are as the host's
-//! clock showed them, so the settings of that clock, as recorded by the logs of the same boot, are
+//! A file belongs to the host with logs in the same directory. Its times are as the host's clock
+//! showed them, so the settings of that clock, as recorded by the logs of the same boot, are
 //! subtracted, as for all times of the host (`steady`). Exchanges of a boot without logs are left
 //! out: after a reboot a clock continues from an arbitrary setting, so they reveal nothing about
 //! the times in the logs.
@@ -53,7 +53,7 @@ pub(crate) fn read_hints(
     Ok(hints)
 }
 
-/// The hosts whose logs are in each directory.
+/// The hosts with logs in each directory.
 fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> {
     let mut hosts: BTreeMap<DataPath, BTreeSet<u32>> = BTreeMap::new();
     for (log, process) in capture.logs.iter().zip(&capture.processes) {

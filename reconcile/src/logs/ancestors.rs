@@ -9,7 +9,7 @@ use socket_log::Ancestor;
 use crate::logs::process::TracedProcess;
 
 /// Adds the ancestors named in the logs of others to the processes that have logs: `known` has them
-/// by the index of the process whose log names them, the nearest last.
+/// by the index of the process with the log that names them, the nearest last.
 pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, Vec<Ancestor>)]) {
     // A process that was replaced by another program shares its id with that program.
     let of = |process: &TracedProcess| (process.kernel, process.host, process.pid);

@@ -23,7 +23,7 @@ pub(crate) struct Capture {
     /// that only other logs name.
     pub(crate) processes: Vec<TracedProcess>,
     pub(crate) logs: Vec<LogFile>,
-    /// The flows of all logs, those of one log in sequence.
+    /// The flows of all logs, log by log.
     pub(crate) flows: SpillableVec<LogFlow>,
     /// Namings of flows' ends, flow by flow sorted by time.
     pub(crate) namings: SpillableVec<FlowNaming>,

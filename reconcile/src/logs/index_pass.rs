@@ -181,7 +181,7 @@ impl IndexReader {
                 let flow = self.flow_mut(flow, ticks)?;
                 flow.transfers = flow.transfers.saturating_add(1);
                 let total = &mut flow.totals[usize::from(direction != Direction::Send)];
-                // Includes bytes whose records were overwritten, if their number is known.
+                // Includes bytes with overwritten records, if their number is known.
                 let end = begin.unwrap_or(*total).saturating_add(bytes);
                 *total = end.max(*total);
                 flow.last_call = flow.last_call.max(time);
@@ -278,8 +278,7 @@ impl IndexReader {
         Ok(())
     }
 
-    /// The index of a network namespace among those of this log, which are few; [`NONE`] if
-    /// unknown.
+    /// The index of a network namespace in this log, which has few; [`NONE`] if unknown.
     fn namespace_place(&mut self, namespace: u64) -> u32 {
         if namespace == 0 {
             return NONE;

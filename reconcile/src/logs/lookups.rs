@@ -1,4 +1,4 @@
-//! Name lookups (`getaddrinfo` and similar), whose datagrams libc sends without calling any
+//! Name lookups (`getaddrinfo` and similar). Libc sends their datagrams without calling any
 //! interposed function. The log records which thread was blocked there and how long, so each
 //! becomes a request to the host's *name lookup* and an answer from it. If the name server was
 //! recorded, it saw the datagrams come from an address of the host and from no socket in a log:

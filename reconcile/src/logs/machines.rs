@@ -83,8 +83,8 @@ impl MachineTable {
     }
 }
 
-/// Assigns processes whose log does not state where they ran (packets and strace have no facts
-/// about the machine) to the machine of the other processes of their host, with its loopback
+/// Assigns processes with a log that does not state where they ran (packets and strace have no
+/// facts about the machine) to the machine of the other processes of their host, with its loopback
 /// addresses, if there is only one.
 pub(crate) fn resolve_homes(homes: &mut [ProcessHome]) {
     let mut known: FxHashMap<u32, Option<ProcessHome>> = FxHashMap::default();

@@ -12,7 +12,7 @@ use crate::logs::machines::ProcessHome;
 pub(crate) struct Namespaces {
     /// By kernel and id.
     numbers: FxHashMap<(u32, u64), u32>,
-    /// Number of sockets of each namespace that were made by processes whose logs began on a
+    /// Number of sockets of each namespace that were made by processes with logs that began on a
     /// machine.
     made: FxHashMap<(u32, u32), u64>,
 }

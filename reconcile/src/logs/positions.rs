@@ -1,4 +1,4 @@
-//! Stream positions of transfers in a flight-recorder log, whose oldest records were overwritten.
+//! Stream positions of transfers in a flight-recorder log with its oldest records overwritten.
 //!
 //! Such a log has a position before the first transfer of each direction of a flow in a chunk, and
 //! again after another chunk came in between; a transfer without one begins where the previous one
@@ -54,7 +54,7 @@ pub(crate) struct PositionGaps(FxHashMap<(FlowDirection, u64), u64>);
 const LARGEST: u64 = 1 << 48;
 
 impl PositionGaps {
-    /// Reads the gaps. A log whose transfers have no positions has none.
+    /// Reads the gaps. A log without positions has none.
     pub(crate) fn from_log(log: &SocketLog) -> PositionGaps {
         if !log.header().has_positions {
             return PositionGaps::default();

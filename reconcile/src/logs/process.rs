@@ -28,8 +28,8 @@ pub(crate) struct TracedProcess {
     pub(crate) node: Node,
 }
 
-/// The node of the process whose log begins with `header`. It has a name only if the log specifies
-/// it; the others get theirs when all processes are known (`program_names`).
+/// The node of the process with a log that begins with `header`. It has a name only if the log
+/// specifies it; the others get theirs when all processes are known (`program_names`).
 pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
     // Packets do not identify processes: their log specifies the node's name, and belongs to no
     // process.

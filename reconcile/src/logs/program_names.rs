@@ -12,7 +12,7 @@ use crate::logs::process::TracedProcess;
 use crate::logs::program::ProgramDescription;
 use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 
-/// Folders whose names are not distinctive: a program in one of these keeps its name.
+/// Folders with names that are not distinctive: a program in one of these keeps its name.
 const PLAIN: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "root"];
 
 /// Names the nodes of `processes`, which run these `programs`. Nodes with a name, as for packets,
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// Names of processes of host 0 whose ids are their indices; the parent of each is the previous
+    /// Names of processes of host 0 with their indices as ids; the parent of each is the previous
     /// one if they are `forked`.
     fn settled(started: &[(&str, &[&str], &str)], forked: bool) -> Vec<String> {
         let mut programs = Vec::new();

@@ -146,7 +146,7 @@ impl CaptureBuilder {
         records
     }
 
-    /// Stores a log's process, flows and names, numbered among those of all logs.
+    /// Stores a log's process, flows and names, numbered across all logs.
     fn keep_log(&mut self, path: &DataPath, survey: LogIndex, records: u64) -> Result<(), Error> {
         let LogIndex {
             header,

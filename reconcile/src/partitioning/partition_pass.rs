@@ -107,7 +107,7 @@ impl<'a> CallStores<'a> {
     }
 }
 
-/// Reads all logs again and distributes their calls, divided where the operations in `told` begin.
+/// Reads all logs again and distributes their calls, divided where recorded operations begin.
 pub(crate) fn partition_logs(
     sockets: &KernelSockets,
     told: &RecordedOperations,

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 
-/// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by
-/// chunk; when another thread's chunk begins the state is cleared, so a boundary may be missed
+/// The flows of the thread of the calls that are being read. A log has them thread by thread, chunk
+/// by chunk; when another thread's chunk begins the state is cleared, so a boundary may be missed
 /// there.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadActivity {

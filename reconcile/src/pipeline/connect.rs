@@ -27,7 +27,7 @@ pub(crate) struct ConnectedCapture {
     pub(crate) sockets: KernelSockets,
     /// Operations of messages.
     pub(crate) recorded_operations: RecordedOperations,
-    /// The addresses of all machines, including those of sockets that two sources saw.
+    /// The addresses of all machines, including addresses of duplicate sockets.
     pub(crate) addresses: MachineAddresses,
     pub(crate) listening: ListeningNames,
     /// Names of datagram sockets that have none of their own.

@@ -96,7 +96,7 @@ impl MatchedSoFar<'_> {
     }
 }
 
-/// Step 1: datagrams whose names agree at both ends.
+/// Step 1: datagrams with names that agree at both ends.
 fn match_by_name(
     matching: &MatchingContext,
     matcher: &DatagramMatcher,

@@ -14,7 +14,7 @@ pub(crate) fn call_budget(run: &PipelineRun) -> MemoryBudget {
     budget
 }
 
-/// Partitions all calls: those of streams by connection, datagrams by content.
+/// Partitions all calls: stream calls by connection, datagrams by content.
 pub(crate) fn partition_calls<'a>(
     run: &PipelineRun,
     connected: &ConnectedCapture,

@@ -44,8 +44,8 @@ impl<'a> LogOperations<'a> {
     /// Calls `piece` for each piece of a transfer of `bytes` bytes, with its size and whether an
     /// operation begins with its first byte. An operation begins a piece if it is the first of the
     /// transfer or has an id, or if its connection is shared by several causes. Otherwise, the data
-    /// of one call has one cause: a pipeline, whose operations all belong to one message. On flows
-    /// with incomplete operations, a turn begins a piece as well.
+    /// of one call has one cause: a pipeline, with operations that all belong to one message. On
+    /// flows with incomplete operations, a turn begins a piece as well.
     pub(crate) fn divide_transfer(
         &mut self,
         call: CallKey,

@@ -1,4 +1,4 @@
-//! Table of all recorded operations: those of one log are in sequence, by flow, direction and time.
+//! Table of all recorded operations, log by log, sorted by flow, direction and time.
 
 use std::ops::Range;
 

@@ -154,7 +154,7 @@ impl ResourceLogReader<'_> {
             LogRecord::Transfer { direction, flow, bytes, duration }
             | LogRecord::Datagram { direction, flow, bytes, duration, peeked: false, .. } => {
                 let Some(connection) = self.connection_of_flow(*flow) else { return Ok(()) };
-                // The time of a send is that of its call.
+                // A send is recorded with the time of its call.
                 let (kind, end) = match direction {
                     Direction::Send => (OwnEventKind::Send, ticks.saturating_add(*duration)),
                     Direction::Receive => (OwnEventKind::Receive, ticks),

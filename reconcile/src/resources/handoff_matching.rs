@@ -119,7 +119,7 @@ pub(crate) fn match_handoffs(
     failed.check_failure()
 }
 
-/// An object whose signals and waits are matched.
+/// An object with signals and waits that are matched.
 struct SynchronizationObject {
     /// See [`HandoffEventRow::match_key`].
     about: (u64, u32, u64),

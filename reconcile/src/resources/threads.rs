@@ -70,7 +70,7 @@ enum TrackedThreadState {
 
 impl ThreadTracker {
     /// Applies the next input, and calls `each` with the resulting events. Only
-    /// [`ThreadChange::Unknown`] can have a time before that of the input.
+    /// [`ThreadChange::Unknown`] can have a time before the input's.
     pub(crate) fn apply_input(&mut self, step: ThreadInput, each: &mut impl FnMut(ThreadEvent)) {
         match step {
             ThreadInput::GapBegin(time, processor) => {

@@ -24,8 +24,7 @@ impl ImportedRow {
         let (time, rest) = self.row.row_key(slot, common);
         match self.common {
             [NIL, NIL] => (time, rest),
-            // A missing time is that of the host's own clock, and precedes the known time of the
-            // other end.
+            // A missing time is the host's own, and precedes the known time of the other end.
             [NIL, _] if self.row.times[0] != NIL => (time, rest),
             [NIL, received] => (received, rest),
             [sent, _] => (sent, rest),

@@ -48,7 +48,7 @@ impl OperationStart {
         }
     }
 
-    /// The side whose log recorded it.
+    /// The side that recorded it.
     pub(crate) fn reporting_side(&self) -> u64 {
         self.side
     }

@@ -1,5 +1,5 @@
-//! Duplicate sockets that two sources saw, such as those of a program under the library whose
-//! packets were captured as well. Only the one from the most informative source is kept: the
+//! Duplicate sockets that two sources saw, such as the sockets of a program under the library with
+//! its packets captured as well. Only the one from the most informative source is kept: the
 //! library, then strace, then packets.
 
 use std::net::SocketAddr;

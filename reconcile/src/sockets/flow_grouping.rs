@@ -41,7 +41,7 @@ pub(crate) fn build_sockets(
         KernelSockets { all: SpillableVec::new(&pool), of_flow, peers: FxHashMap::default() };
     let mut names: Vec<(FlowNaming, u32, u32)> = Vec::new();
     let mut members: Vec<u32> = Vec::new();
-    // The names of a flow mostly follow those of the previous flow.
+    // The names of a flow mostly follow the names of the previous flow.
     let mut next = 0;
     for place in 0..flows.len() as u32 {
         if groups.first[place as usize] != place {
@@ -104,7 +104,8 @@ struct FlowGroups {
     first: SpillableVec<u32>,
     /// The next flow of the same socket.
     next: SpillableVec<u32>,
-    /// Flows whose sockets are the two ends of one connection, as reported by the kernel.
+    /// Pairs of flows with sockets that are the two ends of one connection, as reported by the
+    /// kernel.
     other_ends: Vec<(u32, u32)>,
 }
 

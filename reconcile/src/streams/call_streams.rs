@@ -1,7 +1,7 @@
 //! Call streams of connections: the sends and the receives of each direction, each sorted by time.
-//! Those of most connections are in memory, many connections together; those of a connection with
-//! very many calls are sorted separately, in files (`out_of_core::ExternalSorter`). Matching uses
-//! one interface for both.
+//! The streams of most connections are in memory, many connections together; the streams of a
+//! connection with very many calls are sorted separately, in files (`out_of_core::ExternalSorter`).
+//! Matching uses one interface for both.
 
 use std::ops::Range;
 use std::path::Path;

@@ -6,8 +6,8 @@
 //! and its last byte, however the bytes were cut on the way. This is a pure function of the two
 //! sides' calls in order: the step by key of reconciliation for streams.
 //!
-//! Bytes whose records were overwritten have entries among the calls, so that the bytes after them
-//! keep their positions.
+//! Bytes with overwritten records have entries among the calls, so that the bytes after them keep
+//! their positions.
 //!
 //! If the receiver's log has an operation that begins within the bytes of one send, these are two
 //! messages, as they are if the sender's log has it.

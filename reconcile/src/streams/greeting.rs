@@ -1,6 +1,6 @@
-//! Server greetings on connections whose accepting side speaks first: a greeting answers nothing
-//! that was sent. Its cause is the setup of the connection, which is therefore a message of its
-//! own, without any bytes.
+//! Server greetings on connections on which the accepting side speaks first: a greeting answers
+//! nothing that was sent. Its cause is the setup of the connection, which is therefore a message of
+//! its own, without any bytes.
 
 use socket_log::encode::FlowRole;
 

@@ -47,8 +47,8 @@ pub(crate) struct StreamMatcher<'a> {
     pub(crate) directory: &'a Path,
 }
 
-/// Results of the connections of one partition in addition to its rows, whose slots are the indices
-/// of their connections.
+/// Results of the connections of one partition in addition to its rows, with the indices of their
+/// connections as slots.
 #[derive(Default)]
 pub(crate) struct MatchedStreams {
     /// Which of the connections have messages.

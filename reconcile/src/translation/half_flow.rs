@@ -1,8 +1,8 @@
-//! Half flows: TCP sockets whose other end was not found by its names.
+//! Half flows: TCP sockets that could not be paired with their other ends by name.
 
 use std::net::SocketAddr;
 
-/// A TCP socket whose other end was not found by its names.
+/// A TCP socket that could not be paired with its other end by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HalfFlow {
     /// Which end of the connection it is.

@@ -1,6 +1,6 @@
-//! Half flows of the TCP sockets whose other end was not found by name: their turns, their times
-//! and their fingerprints. The logs are read once more for them, and only if there are such sockets
-//! on both sides.
+//! Half flows, of the TCP sockets that could not be paired by name: their turns, their times and
+//! their fingerprints. The logs are read once more for them, and only if there are such sockets on
+//! both sides.
 //!
 //! There may be as many such sockets as there are connections, so the facts from each log are in
 //! tables (`column`): one of summaries of the directions, and one of first calls. Sorted by socket,
@@ -175,7 +175,7 @@ fn translatable_names(capture: &Capture, socket: &KernelSocket) -> Option<[Socke
     fits.then_some([local, peer])
 }
 
-/// The first turns of a socket, whose first calls come in order, up to the first missing call; and
+/// The first turns of a socket from its first calls in order, up to the first missing call; and
 /// whether they are complete.
 fn first_turns(
     calls: impl Iterator<Item = impl std::ops::Deref<Target = NumberedCall>>,

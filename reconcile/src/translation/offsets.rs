@@ -136,8 +136,8 @@ impl ClockDifferences {
         ClockDifferences { differences, widths: FxHashMap::default() }
     }
 
-    /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and its
-    /// uncertainty; `None` if unknown.
+    /// The clock of `accepting` minus the clock of `connecting` when the latter shows `time`, and
+    /// its uncertainty; `None` if unknown.
     pub(super) fn difference_at(
         &self,
         connecting: u32,

@@ -20,8 +20,8 @@ impl OffsetWindow {
     }
 }
 
-/// The window of two ends whose first `turns` turns are the same; `None` if these cannot be the
-/// times of one flow. With `totals` the last bytes are the same as well.
+/// The window of two ends with the same first `turns` turns; `None` if these cannot be the times of
+/// one flow. With `totals` the last bytes are the same as well.
 pub(super) fn offset_window(
     connecting: HalfFlowView,
     accepting: HalfFlowView,
@@ -32,7 +32,7 @@ pub(super) fn offset_window(
     if connecting.side == HalfFlowSide::Connecting && accepting.side == HalfFlowSide::Accepting {
         high = accepting.made - connecting.made;
     }
-    // Clocks drift while the flow goes on.
+    // Clocks drift while the flow continues.
     let drift = |time: i64| ((time - connecting.made).max(0) as f64 * MAX_HOST_SKEW) as i64;
     let (sent, got) = (connecting.sent, accepting.received);
     if sent.bytes > 0 && got.bytes > 0 {

@@ -27,7 +27,8 @@ const OTHERS: EndpointId = 1 << 31;
 pub(crate) struct EntityTables<'a> {
     capture: &'a Capture,
     sockets: &'a SpillableVec<KernelSocket>,
-    /// Untraced peers, whose nodes follow those of the processes, and how each was seen first.
+    /// Untraced peers, with nodes that follow the nodes of the processes, and how each was seen
+    /// first.
     untraced: Interner<UntracedPeer>,
     seen: SpillableVec<PeerView>,
     /// The nodes that follow these.
@@ -177,7 +178,7 @@ impl<'a> EntityTables<'a> {
         Ok(())
     }
 
-    /// The setup of the connection whose first message is `row`; `None` for all other rows.
+    /// The setup of the connection with `row` as its first message; `None` for all other rows.
     pub(crate) fn connection_setup(&self, row: &MessageRow) -> Option<&ConnectionSetup> {
         self.connecting.get(row.slot as usize).filter(|_| row.is_opening())
     }
@@ -242,7 +243,7 @@ impl<'a> EntityTables<'a> {
         Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())
     }
 
-    /// The host whose name lookup a flow of datagrams comes from, if it is one.
+    /// The host that made the name lookup of a flow of datagrams, if it is one.
     fn lookup_host(
         &self,
         flow: &DatagramFlow,
@@ -288,7 +289,7 @@ impl<'a> EntityTables<'a> {
         Ok(SlotEnd { node: socket.owner as NodeId, endpoint })
     }
 
-    /// The untraced end of a flow whose traced end is the socket number `place`, under the name
+    /// The untraced end of a flow with the socket number `place` as its traced end, under the name
     /// `name` that this end sees. A `client` is the connecting side.
     fn untraced_end(
         &mut self,

@@ -104,7 +104,7 @@ fn for_each_message(
 /// State of the imports' nodes while their messages join the others.
 pub(crate) struct ImportJoiner<'a, 'b> {
     pub(crate) output: &'a mut EntityTables<'b>,
-    /// The host of each node; [`NONE`] for nodes whose times are already on the common clock.
+    /// The host of each node; [`NONE`] for nodes with times that are already on the common clock.
     pub(crate) hosts: &'a mut Vec<u32>,
     pub(crate) host_names: &'a [HostFacts],
     pub(crate) calls: &'a mut CallIdFile,

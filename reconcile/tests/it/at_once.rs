@@ -1,5 +1,5 @@
-//! What has more calls than are matched in memory is sorted in files and matched from there:
-//! whatever the system, the same must come out, to the byte.
+//! Connections with more calls than are matched in memory are sorted in files and matched from
+//! there: for any system, the result must be the same, to the byte.
 
 use std::mem::offset_of;
 use std::num::NonZeroUsize;
@@ -16,24 +16,24 @@ use crate::common::{System, accept, bind, connect, datagram, log};
 /// One call on a connection.
 #[derive(Clone, Debug)]
 struct Call {
-    /// At the end that was connected or the one that was accepted.
+    /// Whether it is at the accepting end.
     accepted: bool,
-    /// By a second process that holds the socket.
+    /// Whether a second process that holds the socket made it.
     other: bool,
     thread: u32,
     sent: bool,
     time: u64,
     bytes: u64,
-    /// Number of bytes before it that were forgotten; `None`: nobody knows how many.
+    /// Number of bytes before it with overwritten records; `None` if the number is unknown.
     forgotten: Option<u64>,
 }
 
 /// One connection.
 #[derive(Clone, Debug)]
 struct Connection {
-    /// Which ends were recorded.
+    /// Whether each end was recorded.
     recorded: [bool; 2],
-    /// One process has both ends.
+    /// Whether one process has both ends.
     internal: bool,
     calls: Vec<Call>,
 }
@@ -139,8 +139,8 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
     system
 }
 
-/// A datagram: whether it goes back, its content, when it was sent and, if it was, received; and by
-/// which of two processes that hold the socket, at each end.
+/// A datagram: whether it goes back, its content, the times when it was sent and, if it was,
+/// received; and at each end which of two processes that hold the socket made the call.
 type Sent = (bool, u32, u64, Option<u64>, [bool; 2]);
 
 fn any_sent() -> impl Strategy<Value = Sent> {
@@ -148,7 +148,7 @@ fn any_sent() -> impl Strategy<Value = Sent> {
     (any::<bool>(), 0u32..30, 0u64..300, received, any::<[bool; 2]>())
 }
 
-/// Two sockets. The second may be one of a process that also has the first, and may not have been
+/// Two sockets. The second may belong to the process that also has the first, and may not have been
 /// recorded.
 fn datagrams(sent: &[Sent], [internal, recorded]: [bool; 2]) -> System {
     let mut logs = [log(10, "a"), log(11, "b"), log(20, "c"), log(21, "d")];
@@ -194,7 +194,7 @@ fn datagrams(sent: &[Sent], [internal, recorded]: [bool; 2]) -> System {
     system
 }
 
-/// All that is written.
+/// All files of the result.
 fn files(system: &System, options: &Options) -> [Vec<u8>; 4] {
     let data = system.data();
     reconcile(&data, options, &()).unwrap();

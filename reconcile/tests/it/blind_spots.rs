@@ -1,5 +1,6 @@
-//! What the logs tell of ends and processes that were not recorded: a loopback address is its
-//! machine's, which is a network namespace of a kernel, and a process id its kernel's.
+//! Capture gaps: ends and processes that were not recorded, according to the logs. A loopback
+//! address is local to its machine, which is a network namespace of a kernel, and a process id to
+//! its kernel.
 
 use reconcile::capture_gaps::{CaptureGaps, find_capture_gaps};
 use socket_log::layout::source;
@@ -40,7 +41,7 @@ fn loopback_ends_are_looked_for_in_their_own_network_namespace() {
 
 #[test]
 fn what_tells_nothing_of_its_machine_is_where_the_others_of_its_host_are() {
-    // What packets and strace saw has no boot id: hosts without one are not all the same machine.
+    // Logs of packets and strace have no boot id: hosts without one are not all the same machine.
     for (host, expected) in [("one", vec![]), ("two", vec![(HERE, 20), (THERE, 10)])] {
         let system = System::new();
         let mut server = LogWriter::new(host, 20, "/usr/bin/server");

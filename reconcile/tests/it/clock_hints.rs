@@ -1,4 +1,4 @@
-//! What the collector wrote of hosts' clocks, from its files to `clocks.json`.
+//! Clock hints of the collector, from its files to `clocks.json`.
 
 use std::fs;
 
@@ -14,8 +14,8 @@ use crate::common::{System, connect};
 const SECOND: i64 = 1_000_000_000;
 const MS: i64 = 1_000_000;
 
-/// A process of a host that was seen from a true time to another, on a clock that is ahead by so
-/// much. It talks to somebody who is not traced.
+/// A process of a host that was seen between two true times, on a clock that is ahead by that much.
+/// It talks to an untraced peer.
 fn process(host: &str, boot: u8, ahead: i64, between: [i64; 2]) -> LogWriter {
     let mut log = LogWriter::new(host, 10, "/usr/bin/p");
     log.set_boot(boot).set_epoch(EPOCH + ahead).set_start(between[0] as u64);
@@ -30,7 +30,7 @@ fn goes_on(log: &mut LogWriter, between: [i64; 2]) {
     }
 }
 
-/// An exchange at a true time with a collector whose clock is right; question and answer take a
+/// An exchange at a true time with a collector that has a correct clock; request and answer take a
 /// millisecond each.
 fn exchange(boot: u8, ahead: i64, at: i64) -> ClockExchange {
     ClockExchange {
@@ -42,7 +42,7 @@ fn exchange(boot: u8, ahead: i64, at: i64) -> ClockExchange {
     }
 }
 
-/// Writes the hints of a directory, and how many there are.
+/// Writes the hints of a directory, and returns their path.
 fn write(system: &System, directory: &str, all: &[ClockExchange]) -> DataPath {
     let path = system.data().clock_hints_path(directory);
     let lines = all.iter().map(|exchange| format!("{exchange}\n"));
@@ -55,7 +55,7 @@ fn clock(system: &System, host: &str) -> HostClock {
     clocks.hosts.into_iter().find(|clock| clock.host == host).unwrap()
 }
 
-/// Every second of twenty.
+/// One exchange every second for twenty seconds.
 fn all_along(boot: u8, ahead: i64) -> Vec<ClockExchange> {
     (0..=20).map(|second| exchange(boot, ahead, second * SECOND)).collect()
 }
@@ -69,7 +69,7 @@ fn hosts_without_messages_are_related() {
     system.reconcile();
     let without = fs::read(system.data().clocks_path()).unwrap();
     assert_eq!((clock(&system, "b").source, clock(&system, "b").offset_ns), (ClockSource::None, 0));
-    // Of a host that is in no log: nobody asks for it.
+    // Hints of a host that is in no log are not used.
     fs::create_dir_all(system.data().hosts_dir().join("nobody")).unwrap();
     write(&system, "nobody", &all_along(3, 5));
     system.reconcile();
@@ -98,8 +98,8 @@ fn times_are_as_the_clock_showed_them() {
     write(&system, "b", &(0..=20).map(shown).collect::<Vec<_>>());
     system.reconcile();
     let b = clock(&system, "b");
-    // From 7 s to 13 s it showed each time twice, and is taken to be set up to a second before its
-    // log saw that.
+    // From 7 s to 13 s it showed each time twice, and the setting is assumed up to a second before
+    // its log saw it.
     let hinted = b.hints.clone().unwrap();
     assert!(
         (6..=8).contains(&hinted.left_out) && hinted.exchanges + hinted.left_out == 21,
@@ -130,7 +130,7 @@ fn another_boot_is_another_clock() {
     assert!((b.offset_ns - 60 * SECOND).abs() < MS, "{b:?}");
     let hinted = b.hints.unwrap();
     assert_eq!((hinted.exchanges, hinted.left_out, hinted.damaged), (21, 21, 0));
-    // That of the first is not told by the exchanges, and is the only one that there is.
+    // The exchanges do not name the first host's boot, but there is only one.
     assert_eq!(clock(&system, "a").hints.unwrap().exchanges, 21);
 }
 
@@ -153,7 +153,7 @@ fn what_cannot_be_read_ends_nothing() {
     let system = System::new();
     system.add("a", "1", &process("a", 1, 0, [0, 20 * SECOND]));
     system.add("b", "1", &process("b", 2, 60 * SECOND, [0, 20 * SECOND]));
-    // No file, and one full of what is none.
+    // No file, and one full of garbage.
     fs::create_dir(system.data().clock_hints_path("a")).unwrap();
     fs::write(system.data().clock_hints_path("b"), [0xff; 100_000]).unwrap();
     system.reconcile();
@@ -163,8 +163,8 @@ fn what_cannot_be_read_ends_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Whatever is done to a file, reconcile ends, and the truth is within what is stated as long
-    /// as the lines of the file that are whole are the only ones.
+    /// However a file is damaged, reconcile ends, and the truth is within the stated uncertainty as
+    /// long as the complete lines of the file are the only ones.
     #[test]
     fn damaged_files(
         at in any::<prop::sample::Index>(),
@@ -187,7 +187,7 @@ proptest! {
         let b = clock(&system, "b");
         if b.source == ClockSource::Hints {
             let off = (b.common_time(EPOCH + 60 * SECOND) - EPOCH).abs();
-            // A number that lost digits may be off by a round trip without being found out.
+            // A number that lost digits may be off by a round trip without being detected.
             prop_assert!(off <= b.uncertainty_ns.unwrap() + 2 * MS, "{} {:?}", off, b);
         }
     }

@@ -10,7 +10,7 @@ use crate::common::{Outcome, System, accept, connect};
 const SECOND: u64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND as i64;
 
-/// A host's clock: ahead by `offset` ns when all begins, faster by `ppm`.
+/// A host's clock: ahead by `offset` ns at the beginning, and faster by `ppm`.
 #[derive(Clone, Copy)]
 struct Host {
     name: &'static str,
@@ -41,8 +41,8 @@ impl Host {
     }
 }
 
-/// A connection over which one asks and the other answers, twenty times a second. Each message
-/// takes 40 us and a little more.
+/// A connection with requests in one direction and answers in the other, twenty times a second.
+/// Each message takes 40 us and a little more.
 fn talk(
     client: (&mut LogWriter, Host),
     server: (&mut LogWriter, Host),
@@ -68,8 +68,8 @@ fn talk(
     }
 }
 
-/// Each message's corrected times are those that were, to `most` ns, and none arrives before it was
-/// sent by more than is stated.
+/// Checks that each message's corrected times are the true ones, to `most` ns, and that none
+/// arrives before it was sent by more than is stated.
 fn hold(outcome: &Outcome, clocks: &ClockModel, most: i64) {
     let host = |m: &Message, src: bool| {
         let name = &outcome.trace.nodes.get(if src { m.src } else { m.dst }).unwrap().host;
@@ -98,7 +98,7 @@ fn hosts_have_clocks_of_their_own() {
     let (mut a, mut b, mut c) = (A.log(10), B.log(20), C.log(30));
     let mut b2 = B.log(21);
     talk((&mut a, A), (&mut b, B), 1, [0, 20 * SECOND]);
-    // The third is known by the second alone.
+    // Only the second knows the third.
     talk((&mut c, C), (&mut b2, B), 2, [2 * SECOND, 20 * SECOND]);
     system.add("a", "10", &a).add("b", "20", &b).add("b", "21", &b2).add("c", "30", &c);
     let outcome = system.reconcile();
@@ -120,7 +120,7 @@ fn a_clock_that_is_set_back_loses_no_order() {
     let (mut a, mut b) = (A.log(10), B.log(20));
     talk((&mut a, A), (&mut b, B), 1, [0, 10 * SECOND]);
     // At 10 s it is set back by 5 s, so 5 s are shown twice. One process saw it, another one began
-    // behind it.
+    // after it.
     b.set_epoch(EPOCH + B.offset - 5 * SECOND as i64);
     let mut b2 = B.log(21);
     b2.set_epoch(EPOCH + B.offset - 5 * SECOND as i64).set_start(B.tick(11 * SECOND));
@@ -139,12 +139,12 @@ fn a_clock_that_is_set_back_loses_no_order() {
     assert_eq!(step.offset_ns, -5 * SECOND as i64);
     let reference = if clocks.reference == "a" { A } else { B };
     let at = reference.truth(step.at);
-    // The log has an anchor a second, so it was set in the middle between two or half a second
-    // around that.
+    // The log has one anchor per second, so the setting was in the middle between two or half a
+    // second around that.
     assert!((at - 10 * SECOND as i64).abs() <= step.within_ns + 100_000, "{at} {step:?}");
     assert!((1..SECOND as i64).contains(&step.within_ns), "{step:?}");
-    // Who has a time that it showed gets the common one: after 15 s it showed what it should have
-    // at 10 s.
+    // A time that it showed converts to the common one: after 15 s it showed the correct time of 10
+    // s.
     let shown = |at: u64, set: i64| EPOCH + B.offset + B.tick(at) as i64 + set;
     for (at, set) in [(3 * SECOND, 0), (18 * SECOND, -5 * SECOND as i64)] {
         let off = reference.truth(b.common_time(shown(at, set))) - at as i64;

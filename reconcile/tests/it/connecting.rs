@@ -1,5 +1,5 @@
-//! How long a connection took to be made on which the client speaks first: its first message tells.
-//! No other does.
+//! Setup times of connections on which the client speaks first: only the first message carries
+//! them.
 
 use socket_log::encode::FlowOrigin;
 use socket_log::write::{EPOCH, LogWriter, TCP};
@@ -9,8 +9,8 @@ use crate::common::{Outcome, System, accept, address, found, log};
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
 
-/// A client whose call to `connect` at 60 returned at 100, with the connection or `under_way`. It
-/// asks twice.
+/// A client that called `connect` at 60; the call returned at 100, with the connection or
+/// `under_way`. It sends two requests.
 fn client(under_way: bool) -> LogWriter {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
@@ -23,7 +23,7 @@ fn client(under_way: bool) -> LogWriter {
     client
 }
 
-/// A server that accepted then, on the host of that name, whose clock is so far ahead.
+/// A server that accepted then, on the host of that name, with a clock that is that far ahead.
 fn server(host: &str, ahead: u64, accepted: u64) -> LogWriter {
     let mut server = LogWriter::new(host, 20, "/usr/bin/nginx");
     accept(&mut server, ahead + accepted, 7, 12, SERVER, CLIENT);
@@ -32,7 +32,7 @@ fn server(host: &str, ahead: u64, accepted: u64) -> LogWriter {
     server
 }
 
-/// Begin and end of the making that each message tells.
+/// Begin and end of the setup in each message.
 fn setups_of_messages(outcome: &Outcome) -> Vec<Option<(i64, i64)>> {
     outcome.trace.messages().map(|m| m.connect.map(|c| (c.begin - EPOCH, c.end - EPOCH))).collect()
 }
@@ -43,9 +43,9 @@ fn the_first_message_tells_from_the_call_to_its_return() {
     system.add("one", "a", &client(false)).add("one", "b", &server("one", 0, 200));
     let outcome = system.reconcile();
     assert_eq!(setups_of_messages(&outcome), [Some((60, 100)), None, None, None]);
-    // There is no message more for it.
+    // There is no further message for it.
     assert_eq!((outcome.trace.len(), outcome.counts.connects), (4, 0));
-    // What the client's end alone saw is enough, and what the server's alone saw tells nothing.
+    // The client's end alone is enough, and the server's alone carries nothing.
     let alone = System::new().add("one", "a", &client(false)).reconcile();
     assert_eq!(setups_of_messages(&alone), [Some((60, 100)), None, None, None]);
     let alone = System::new().add("one", "b", &server("one", 0, 200)).reconcile();
@@ -84,7 +84,7 @@ fn clocks_that_differ_are_put_on_the_senders() {
     let system = System::new();
     system.add("one", "a", &client(true)).add("two", "b", &server("two", HOUR, 200));
     let (begin, end) = setups_of_messages(&system.reconcile())[0].unwrap();
-    // As exactly as the messages tell: they took 300 and 200.
+    // As exactly as the messages allow: they took 300 and 200.
     assert!(begin == 60 && (100..=300).contains(&end), "{begin} {end}");
 }
 

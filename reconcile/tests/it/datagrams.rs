@@ -54,7 +54,7 @@ fn lost_doubled_and_overtaken_ones_are_told_apart() {
     for content in 1..=4 {
         send_to(&mut client, 1, 1_000 + u64::from(content), content, SERVER);
     }
-    // 2 is lost, 4 overtakes 3, 1 comes twice.
+    // 2 is lost, 4 overtakes 3, 1 arrives twice.
     for (at, content) in [1, 1, 4, 3].into_iter().enumerate() {
         receive_from(&mut server, 1, 1_100 + at as u64, content, CLIENT);
     }
@@ -92,7 +92,7 @@ fn wildcard_sockets_get_the_names_their_peers_see() {
     bind(&mut server, 50, 1, 12, "0.0.0.0:53");
     send_to(&mut client, 1, 1_000, 1, SERVER);
     receive_from(&mut server, 1, 1_100, 1, CLIENT);
-    // Lost, but between the same two; and one from somewhere else.
+    // A lost one between the same two, and one from somewhere else.
     send_to(&mut server, 1, 1_200, 2, CLIENT);
     receive_from(&mut server, 1, 1_300, 7, "10.0.0.7:99");
     let outcome = reconcile(&client, &server);
@@ -233,7 +233,7 @@ fn unix_datagrams_go_by_path() {
     assert_eq!((outcome.counts.datagrams.lost, outcome.flows()), (1, vec![0, 0]));
 }
 
-/// A client and a server whose names and datagrams are those of all others.
+/// A client and a server with the same names and datagrams as all others.
 fn alike(place: u32, namespace: u64, start: u64) -> [LogWriter; 2] {
     let (mut client, mut server) =
         (log(10 + place, &format!("client{place}")), log(20 + place, &format!("server{place}")));
@@ -256,7 +256,7 @@ fn alike(place: u32, namespace: u64, start: u64) -> [LogWriter; 2] {
     [client, server]
 }
 
-/// Two pairs, whose logs are read in either order.
+/// Two pairs with logs that are read in either order.
 fn two_alike(pairs: [[LogWriter; 2]; 2]) {
     for swapped in [false, true] {
         let system = System::new();
@@ -291,7 +291,7 @@ fn sockets_of_equal_names_one_after_another_are_told_apart_by_time() {
 
 #[test]
 fn so_many_sockets_of_one_name_are_matched_without_being_compared() {
-    // More than 2^20 pairs that could be.
+    // More than 2^20 possible pairs.
     const SOCKETS: [u32; 2] = [1_100, 1_000];
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     for at in 0..SOCKETS[0] {
@@ -315,8 +315,8 @@ fn sockets_of_equal_paths_in_two_containers_are_told_apart_by_their_namespaces()
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Datagrams of different content on a network that delays, loses and doubles them as it likes:
-    /// every arrival is matched with its own send, and the counts are those of the network.
+    /// Datagrams of different content on a network that arbitrarily delays, loses and duplicates
+    /// them: every arrival is matched with its own send, and the counts are the network's.
     #[test]
     fn any_permutation_loss_and_duplication_is_told_apart(
         fates in prop::collection::vec(prop::collection::vec(1u64..100_000, 0..3), 1..40),
@@ -351,7 +351,7 @@ proptest! {
     }
 }
 
-/// A datagram of `bytes` bytes, whose checksum is not known where it is `None`.
+/// A datagram of `bytes` bytes; `None` is an unknown checksum.
 fn sized<'a>(
     direction: Direction,
     flow: u32,
@@ -385,11 +385,11 @@ fn without_checksums_ends_size_and_order_tell() {
         for (ticks, bytes) in [(10, 100), (20, 200), (30, 100), (40, 300)] {
             client.datagram(&sized(Direction::Send, 1, ticks, (bytes, at_sender), &to));
         }
-        // The third is lost; another of a size that nobody sent comes out of the blue.
+        // The third is lost; another with a size that was never sent arrives.
         for (ticks, bytes) in [(15, 100), (25, 200), (45, 300), (50, 400)] {
             server.datagram(&sized(Direction::Receive, 1, ticks, (bytes, at_receiver), &from));
         }
-        // Checksums that are known on both sides go before.
+        // Checksums that are known on both sides take precedence.
         client.datagram(&sized(Direction::Send, 1, 60, (100, Some(1)), &to));
         client.datagram(&sized(Direction::Send, 1, 70, (100, Some(2)), &to));
         server.datagram(&sized(Direction::Receive, 1, 80, (100, Some(2)), &from));

@@ -1,5 +1,5 @@
-//! Connections on which the accepting side speaks first, as databases, mail and file servers do:
-//! their making is a message. On all others it is none.
+//! Connections on which the accepting side speaks first, as with databases, mail and file servers:
+//! their setup is a message. On all others it is not.
 
 use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix_address};
@@ -9,7 +9,7 @@ use crate::common::{System, accept, address, found, log};
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:3306";
 
-/// A client whose call to `connect` at 60 returned at 100.
+/// A client that called `connect` at 60; the call returned at 100.
 fn client() -> LogWriter {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
@@ -17,12 +17,12 @@ fn client() -> LogWriter {
     client
 }
 
-/// What a client does that is greeted.
+/// Calls of a client that is greeted.
 fn greeted(client: &mut LogWriter) {
     client.receive(400, 1, 70).send(500, 1, 30).receive(900, 1, 10);
 }
 
-/// What a server does that greets.
+/// Calls of a server that greets.
 fn greets(server: &mut LogWriter) {
     server.send(300, 7, 70).receive(600, 7, 30).send(700, 7, 10);
 }
@@ -49,7 +49,7 @@ fn it_goes_from_the_call_to_connect_to_the_return_of_accept() {
     assert_eq!(outcome.endpoints()[0], format!("{CLIENT} > {SERVER}"));
     let making = outcome.trace.message(0);
     assert_eq!((making.src_tid, making.dst_tid), (Some(10), Some(21)));
-    // It is counted apart from what carries data.
+    // It is counted apart from messages with data.
     let counts = &outcome.counts;
     assert_eq!((counts.connects, counts.total_messages(), counts.both_ends), (1, 3, 3));
 }
@@ -95,8 +95,8 @@ fn a_client_that_speaks_first_connects_without_a_message() {
 
 #[test]
 fn both_sides_may_speak_at_once() {
-    // The client need not wait: what the server says is a greeting nonetheless, as it had heard
-    // nothing.
+    // The client need not wait: the server's first message is a greeting nonetheless, as it had
+    // received nothing.
     let system = System::new();
     let (mut client, mut server) = (client(), log(20, "sshd"));
     client.send(250, 1, 21).receive(400, 1, 22);
@@ -112,8 +112,8 @@ fn both_sides_may_speak_at_once() {
 #[test]
 fn a_log_without_the_time_of_the_call_has_that_of_the_socket() {
     for (opened, begin) in [(50, 50), (200_000_000, 190)] {
-        // Opened long before it is used, the socket tells nothing, and the connection is made when
-        // it is accepted.
+        // If it was opened long before it is used, the socket does not bound the setup, and the
+        // connection is made when it is accepted.
         let system = System::new();
         let (mut client, mut server) = (log(10, "client"), log(20, "mysqld"));
         let at = opened.max(100) + 200_000_000 * u64::from(opened > 50);
@@ -131,7 +131,7 @@ fn a_log_without_the_time_of_the_call_has_that_of_the_socket() {
 
 #[test]
 fn who_greets_is_who_was_connected_to() {
-    // A master accepts, and a child that it makes for the connection does the rest.
+    // A master accepts, and a child that it starts for the connection does the rest.
     let system = System::new();
     let (mut client, mut master, mut child) = (client(), log(20, "master"), log(21, "ftpd"));
     greeted(&mut client);
@@ -177,7 +177,8 @@ fn what_was_found_in_use_was_not_seen_being_made() {
 
 #[test]
 fn hosts_whose_clocks_differ_keep_their_own_times() {
-    // The server's clock is an hour ahead: the making is put on the common clock like any message.
+    // The server's clock is an hour ahead: the setup is converted to the common clock like any
+    // message.
     const HOUR: u64 = 3_600_000_000_000;
     let system = System::new();
     let (mut client, mut server) = (client(), LogWriter::new("two", 20, "/usr/bin/mysqld"));

@@ -23,7 +23,7 @@ impl Progress for Silent {
     fn advance_step(&self, _: u64) {}
 }
 
-/// A data directory and files to import beside it.
+/// A data directory and files to import next to it.
 struct Fixture {
     directory: TempDir,
 }
@@ -49,7 +49,7 @@ impl Fixture {
 
     fn trace(&self) -> MessageTrace {
         let default = reconcile::Options::default();
-        // Nothing in memory: the same must come out.
+        // Nothing in memory: the result must be the same.
         reconcile::reconcile(
             &self.data(),
             &reconcile::Options { memory: 0, ..default.clone() },
@@ -65,7 +65,7 @@ impl Fixture {
         MessageTrace::read(self.data().messages_path(), self.data().nodes_path()).unwrap()
     }
 
-    /// The messages in words: who, the own times, the common times, flow, direction, call.
+    /// Describes the messages: nodes, own times, common times, flow, direction, call.
     fn describe_messages(&self) -> Vec<String> {
         let trace = self.trace();
         let name = |id| trace.nodes.get(id).map(|node| node.command.as_str()).unwrap();
@@ -312,7 +312,7 @@ fn exported(table: impl Into<DataPath>, name: &str) -> Vec<u8> {
     output
 }
 
-/// A text that is no number and keeps its shape in a table.
+/// A text that is not a number and keeps its form in a table.
 fn text() -> impl Strategy<Value = String> {
     "[a-c]([a-z0-9/:@#\", é\n]{0,6}[a-c])?"
 }
@@ -348,7 +348,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
         |(nodes, endpoints, rows)| {
             let mut trace = MessageTrace::default();
             for (number, (host, pid, command, traced)) in nodes.into_iter().enumerate() {
-                // The number makes each of them another node, and a node that is read from was
+                // The number makes each of them a different node, and a node with own times was
                 // traced.
                 let start = Some(number as i64);
                 trace.add_node(Node { host, pid, start, command, traced, ..Node::default() });

@@ -1,5 +1,5 @@
-//! Datagrams that one side saw joined, of a size that it could not see, and the other side not:
-//! segmentation offload, as strace and packets tell of it.
+//! Joined datagrams: one side saw them joined, with a size that it could not see, and the other
+//! side did not. Segmentation offload in the records of strace and packets.
 
 use socket_log::encode::{DatagramRecord, Direction, datagram_flag};
 use socket_log::write::LogWriter;
@@ -189,7 +189,7 @@ fn what_is_not_joined_is_not_cut() {
         .receives(2020, (700, 800), 0)
         .reconcile();
     assert_eq!(outcome.counts.datagrams.matched, 2, "{:?}", outcome.lines());
-    // Other bytes, of the same sizes, and received before they were sent: by more than what strace
+    // Other bytes, of the same sizes, and received before they were sent, by more time than strace
     // needs to write a line.
     let outcome = Pair::new()
         .sends(5_000_000, (0, 200), JOINED)
@@ -197,7 +197,7 @@ fn what_is_not_joined_is_not_cut() {
         .receives(910, (400, 500), 0)
         .reconcile();
     assert_eq!(outcome.counts.datagrams.matched, 0, "{:?}", outcome.lines());
-    // One that is left of others is no sign of what this one was.
+    // A remaining one of others is no evidence for this one.
     let outcome =
         Pair::new().sends(1000, (0, 900), JOINED).receives(1010, (900, 1000), 0).reconcile();
     assert_eq!(outcome.lines().len(), 2, "{:?}", outcome.lines());

@@ -1,4 +1,4 @@
-//! What is wrong with logs is told, with the file's name, and what is whole is used.
+//! Damage in logs is reported, with the file's name, and undamaged parts are used.
 
 use ::clocks::ClockModel;
 use ::clocks::ClockSource;
@@ -59,7 +59,7 @@ fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
             encode::unseen_record(1_000, cause, pid, program.as_bytes()).as_slice(),
         );
     }
-    // What strace saw is seen.
+    // A program that strace saw is not missing.
     let mut traced = LogWriter::new("one", 13, "/bin/traced");
     traced.set_source(source::STRACE);
     system.add("one", "a", shell.set_without_log(5)).add("one", "b", &traced);
@@ -116,8 +116,7 @@ fn the_clocks_file_names_the_reference() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever is wrong with the records, reconciliation comes to an end, and what it writes can
-    /// be read.
+    /// However the records are damaged, reconciliation comes to an end, and its output is readable.
     #[test]
     fn damaged_records_are_survived(
         spots in prop::collection::vec((any::<prop::sample::Index>(), any::<[u8; 8]>(), 1..9usize), 0..12),
@@ -152,8 +151,8 @@ proptest! {
     }
 }
 
-/// An imported log does not tell the boot: it is of the machine that its host's others are on, and
-/// loopback is one.
+/// An imported log does not contain the boot: it is of the machine of its host's other logs, and
+/// they share loopback addresses.
 #[test]
 fn logs_without_boot_are_of_their_host_s_machine() {
     use socket_log::write::LogWriter;

@@ -1,5 +1,4 @@
-//! Which machine a socket is on: machines and network namespaces have loopback addresses of their
-//! own.
+//! Machines of sockets: machines and network namespaces have loopback addresses of their own.
 
 use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::write::{LogWriter, TCP};
@@ -87,7 +86,7 @@ fn network_namespaces_of_one_kernel_have_loopback_addresses_of_their_own() {
 }
 
 /// A server that accepts a connection and has it served by a process in a network namespace of its
-/// own, which only found it. The kernel tells the sockets' namespace, if at all.
+/// own, which only found it. The kernel reports the sockets' namespace, or not.
 fn served_elsewhere(namespace: u64) -> Vec<LogWriter> {
     let (here, there) = ("127.0.0.1:40000", "127.0.0.1:21");
     let mut client = log(10, "client");
@@ -104,7 +103,7 @@ fn served_elsewhere(namespace: u64) -> Vec<LogWriter> {
 
 #[test]
 fn a_socket_stays_where_it_was_made_wherever_its_users_are() {
-    // The kernel tells the namespace of sockets, or is too old to.
+    // The kernel reports the namespace of sockets, or is too old to do so.
     for namespace in [900, 0] {
         let system = System::new();
         for (log, name) in served_elsewhere(namespace).iter().zip(["a", "b", "c"]) {
@@ -134,8 +133,8 @@ fn a_socket_is_known_to_be_elsewhere_though_its_maker_was_not_seen() {
 
 #[test]
 fn numbers_that_each_namespace_counts_by_itself_are_of_different_sockets() {
-    // Of an older kernel: two namespaces have given the same number to a socket that was made
-    // there.
+    // On an older kernel: two namespaces have given the same number to a socket that was made in
+    // each.
     let system = System::new();
     for (log, name) in served_elsewhere(0).iter().zip(["a", "b", "c"]) {
         system.add("one", name, log);

@@ -1,14 +1,14 @@
-//! Many calls on one connection, from a front that has callers on connections of their own: each is
-//! a request and an answer, and what takes turns stays as it is.
+//! Many calls on one connection, from a front server with callers on connections of their own: each
+//! is a request and an answer, and connections that take turns are unaffected.
 
 use crate::common::{Outcome, System, accept, connect, log};
 
 const BACK: &str = "10.0.0.2:50051";
 const MS: u64 = 1_000_000;
 
-/// A front whose `callers` each ask again 1 ms after they were answered, and what becomes of its
-/// one connection to a back. The head of each request is followed by its body, of each answer by
-/// its trailer.
+/// A front server with `callers` that each send again 1 ms after their answer, and the messages on
+/// its one connection to a back server. The head of each request is followed by its body, of each
+/// answer by its trailer.
 fn front(callers: u32, count: usize) -> Outcome {
     let system = System::new();
     let (mut front, mut back) = (log(10, "front"), log(20, "back"));
@@ -20,7 +20,7 @@ fn front(callers: u32, count: usize) -> Outcome {
         accept(&mut front, 300, 2 + caller, 20 + u64::from(caller), "10.0.0.1:80", &peer);
         events.push((MS + 100_000 * u64::from(caller), caller, false));
     }
-    // How long the calls take, up to 8 ms, looks random.
+    // The calls take up to 8 ms, pseudo-randomly.
     let mut state = 7_u64;
     for _ in 0..2 * count {
         let next = (0..events.len()).min_by_key(|place| events[*place]).unwrap();
@@ -39,7 +39,7 @@ fn front(callers: u32, count: usize) -> Outcome {
     system.add("one", "a", &front).add("one", "b", &back).reconcile()
 }
 
-/// How many messages went from the front to the back, and back, in how many parts each.
+/// Number of messages from the front to the back, and back, with their numbers of parts.
 fn messages(outcome: &Outcome) -> [(usize, i32); 2] {
     [("front", "back"), ("back", "front")].map(|(from, to)| {
         let name = |node| outcome.trace.nodes.get(node).unwrap().command.as_str();
@@ -53,8 +53,8 @@ fn calls_that_are_open_together_are_told_apart() {
     let outcome = front(8, 800);
     assert_eq!(outcome.counts.multiplexed, 1);
     let [(requests, request_parts), (answers, answer_parts)] = messages(&outcome);
-    // Heads and bodies stay together, answers and trailers too. What another caller asks in the 10
-    // us between head and body is a border that is none.
+    // Heads and bodies stay together, answers and trailers too. A request of another caller in the
+    // 10 us between head and body makes a false boundary.
     assert!(
         (800..=820).contains(&requests) && (795..=800).contains(&answers),
         "{requests} {answers}"

@@ -1,5 +1,5 @@
-//! Logs that tell what their messages do: where they tell it, messages begin, and each has what was
-//! told of it.
+//! Logs with operations: messages begin where operations begin, and each message has its recorded
+//! operation.
 
 use message_trace::table::operations::OperationReader;
 use proptest::prelude::*;
@@ -16,9 +16,9 @@ const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
 const MS: u64 = 1_000_000;
 
-/// What a log tells: direction, ticks and offset of where a message begins, and its name. One that
-/// begins with a digit is a status, and the message a response. The number behind a `#` is the
-/// call's.
+/// An operation in a log: direction, ticks and offset of the beginning of its message, and its
+/// name. A name that begins with a digit is a status, and the message a response. The number after
+/// a `#` is the call's.
 pub(crate) type ScenarioOperation<'a> = (Direction, u64, u32, &'a str);
 
 fn entry(flow: u32, (direction, ticks, at, text): &ScenarioOperation) -> OperationEntry {
@@ -42,7 +42,7 @@ fn entry(flow: u32, (direction, ticks, at, text): &ScenarioOperation) -> Operati
 }
 
 impl System {
-    /// Adds the log of a process of the host `one`, which tells `told` of its flow 1.
+    /// Adds the log of a process of the host `one`, with the operations `told` of its flow 1.
     pub(crate) fn telling(
         &self,
         name: &str,
@@ -71,8 +71,8 @@ impl System {
         self
     }
 
-    /// What is known of messages: `row name status`, with `!` behind an error and `#` before the
-    /// number of a call.
+    /// Operations of messages: `row name status`, with `!` after an error and `#` before the number
+    /// of a call.
     fn operations(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut reader = OperationReader::open(self.data().operations_path()).unwrap().unwrap();
@@ -98,7 +98,7 @@ pub(crate) fn ends() -> (LogWriter, LogWriter) {
     (client, server)
 }
 
-/// What comes of two logs that tell this.
+/// Reconciles two logs with these operations.
 fn reconcile_operations(
     (client, server): &(LogWriter, LogWriter),
     by_client: &[ScenarioOperation],
@@ -151,14 +151,14 @@ fn requests_in_one_transfer_are_messages_whichever_end_tells_it() {
 #[test]
 fn a_message_goes_on_until_the_next_begins() {
     let (mut client, mut server) = ends();
-    // A head, what the other side says meanwhile, and a body half a second later.
+    // A head, an interjection of the other side, and a body half a second later.
     client.send(1_000, 1, 80).receive(2_000, 1, 25);
     client.send(500 * MS, 1, 400).send(700 * MS, 1, 100).send(701 * MS, 1, 90);
     server.receive(1_100, 1, 80).send(1_200, 1, 25).receive(500 * MS + 50, 1, 400);
     server.receive(700 * MS + 50, 1, 100).receive(701 * MS + 50, 1, 90);
     server.send(702 * MS, 1, 60);
     client.receive(702 * MS + 50, 1, 60);
-    // Both answers go in one send.
+    // One send has both answers.
     let asked = [
         (Send, 1_000, 0, "POST /up"),
         (Send, 701 * MS, 0, "GET /"),
@@ -184,7 +184,7 @@ fn a_message_goes_on_until_the_next_begins() {
 
 #[test]
 fn behind_the_last_operation_turns_part_messages() {
-    // A WebSocket after its upgrade: nothing is told of its frames.
+    // A WebSocket after its upgrade: its frames have no operations.
     let (mut client, mut server) = ends();
     client.send(1_000, 1, 90).send(1_010, 1, 10);
     server.receive(1_100, 1, 100).send(1_200, 1, 60);
@@ -213,7 +213,7 @@ fn behind_the_last_operation_turns_part_messages() {
 
 #[test]
 fn streams_of_one_connection_are_messages_each() {
-    // Three calls by one connection: heads of two in one transfer, bodies between others, and
+    // Three calls on one connection: heads of two in one transfer, bodies between others, and
     // answers in another order.
     let (mut client, mut server) = ends();
     client.send(1_000, 1, 24 + 40 + 30).send(1_010, 1, 200).send(1_020, 1, 50 + 100);
@@ -289,7 +289,7 @@ fn what_has_no_message_is_counted_by_cause() {
     let (mut client, server) = ends();
     client.send(1_000, 1, 100);
     let system = System::new();
-    // At no call, behind the end of one, on no flow.
+    // At no call, past the end of one, on no flow.
     let asked = [(Send, 999, 0, "a"), (Send, 1_000, 0, "b"), (Send, 1_000, 100, "c#3")];
     system.telling("a", &client, &asked).telling_of("b", &server, 9, &[(Send, 5, 0, "d")]);
     // A process that talks to itself.
@@ -322,7 +322,7 @@ fn damage_is_counted_and_the_rest_is_used() {
     assert_eq!(system.operations(), ["0 a"]);
     let [damaged] = outcome.counts.damaged.as_slice() else { panic!("one file") };
     assert!(damaged.file.ends_with("a.operations") && damaged.places == 1, "{damaged:?}");
-    // What is no such file at all tells nothing.
+    // A file of another format has no operations.
     std::fs::write(&path, b"nothing").unwrap();
     let outcome = system.reconcile();
     assert_eq!((outcome.counts.damaged.len(), outcome.counts.operations), (1, 0));
@@ -352,7 +352,7 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
     assert_eq!(outcome.lines(), expected);
     let names = ["0 GET /user/{}/cart", "0 DELETE /user/{}", "1 503!"];
     assert_eq!(system.operations(), names);
-    // What is left when the heads are gone.
+    // The remainder without the snippets.
     protocols::operations::replace_snippets(system.path("one", "a"), |_| false).unwrap();
     let outcome = system.reconcile();
     assert_eq!(
@@ -361,7 +361,7 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
     );
 }
 
-/// The head of what a call at `ticks` moved.
+/// The snippet of a call at `ticks`.
 fn head(direction: Direction, ticks: u64) -> SnippetHeader {
     SnippetHeader {
         direction,
@@ -426,8 +426,8 @@ fn cut(total: u64, mut sizes: Vec<u64>) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// However bytes are cut into calls, each operation has a message of its own, and that one has
-    /// the times of the calls that moved its first and its last byte; whoever tells it.
+    /// However bytes are cut into calls, each operation has a message of its own, with the times of
+    /// the calls that moved its first and its last byte; whichever side recorded it.
     #[test]
     fn each_operation_has_its_message_however_bytes_are_cut(
         begins in prop::collection::btree_set(0_u64..400, 1..12),
@@ -438,7 +438,7 @@ proptest! {
         let total = 400;
         let (mut client, mut server) = ends();
         let (writes, reads) = (cut(total, writes), cut(total, reads));
-        // Of each byte the call that moved it: its time, and the byte's place there.
+        // For each byte the call that moved it: its time, and the byte's offset in it.
         let calls = |sizes: &[u64], first: u64| -> Vec<(u64, u32)> {
             (0_u64..)
                 .zip(sizes)
@@ -467,7 +467,7 @@ proptest! {
         let by_client = if tells[0] { of(Send, &sent) } else { Vec::new() };
         let by_server = if tells[1] { of(Receive, &read) } else { Vec::new() };
         let (outcome, operations) = reconcile_operations(&(client, server), &by_client, &by_server);
-        // What comes before the first operation is a message as well.
+        // Bytes before the first operation are a message as well.
         let borders: Vec<u64> =
             std::iter::once(0).chain(begins.iter().copied()).chain([total]).collect();
         let expected: Vec<_> = borders

@@ -1,12 +1,12 @@
-//! Pauses within messages and between them, as each connection has them.
+//! Pauses within messages and between them, learned for each connection.
 
 use crate::common::{System, accept, connect, log};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
 
-/// Two peers that ask each other over one connection, each on behalf of clients of its own: `parts`
-/// says in how many pieces an answer is sent, `stall` nanoseconds apart.
+/// Two peers that send requests to each other over one connection, each on behalf of clients of its
+/// own; an answer is sent in `parts` pieces, `stall` nanoseconds apart.
 fn peers(parts: u64, stall: u64) -> Vec<String> {
     const MS: u64 = 1_000_000;
     let system = System::new();
@@ -45,7 +45,7 @@ fn an_answer_is_apart_from_the_next_question_of_its_sender() {
     let lines = peers(1, 0);
     assert_eq!(lines.len(), 120, "{lines:#?}");
     assert!(lines.iter().all(|line| !line.contains('/')), "{lines:#?}");
-    // Answers in three pieces with stalls between them are one message each all the same.
+    // Answers in three pieces with stalls between them are still one message each.
     let lines = peers(3, 8_000_000);
     assert_eq!(lines.len(), 120, "{lines:#?}");
     assert_eq!(lines.iter().filter(|line| line.contains(" 141/3 ")).count(), 60);

@@ -1,13 +1,13 @@
-//! Several operations in one call: one message where one request asks them all, and a message each
-//! where a client puts many requests together.
+//! Several operations in one call: one message if one request caused them all, and a message each
+//! if a client coalesces many requests.
 
 use socket_log::encode::Direction::{Receive, Send};
 
 use crate::common::System;
 use crate::operations::ends;
 
-/// First messages of a client whose log tells that it asks by two commands in one call and by a
-/// third in the next, before it has heard of any answer if it is `again`.
+/// First messages of a client with a log of two commands in one call and a third in the next,
+/// before any answer was received if it is `again`.
 fn asks_in_rounds(again: bool) -> Vec<String> {
     let (mut client, mut server) = ends();
     let mut told = Vec::new();

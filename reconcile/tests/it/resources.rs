@@ -1,5 +1,4 @@
-//! Logs with resources, and switches beside them, against the events and hand-offs that they must
-//! give.
+//! Logs with resources, and files of switches, against the expected events and hand-offs.
 
 use std::num::NonZeroUsize;
 
@@ -31,7 +30,7 @@ fn wake(log: &mut LogWriter, ticks: u64, duration: u64) {
     log.raw_record(ticks, encode::wake_record(ticks, &wake).as_slice());
 }
 
-/// A server whose thread 71 reads a file and wakes 72, which answers.
+/// A server: its thread 71 reads a file and wakes 72, which answers.
 fn server() -> LogWriter {
     let mut server = log(70, "server");
     server.set_resources();
@@ -66,7 +65,7 @@ fn switches(system: &System) {
     switches_of(system, "one");
 }
 
-/// The same, by a recorder that calls the host `host`.
+/// The same, by a recorder with the host name `host`.
 fn switches_of(system: &System, host: &str) {
     let path = system.path(host, "x").with_file_name("99-1.switches");
     let host = host.to_owned();
@@ -175,8 +174,8 @@ fn switches_are_of_the_host_that_the_logs_name() {
     assert!(lines("one").iter().any(|line| line.contains("sched/In")));
 }
 
-/// A hand-off: when it was signalled and woken, its node and object, the two threads, and what it
-/// is.
+/// A hand-off: times of the signal and the wake-up, its node and object, the two threads, and its
+/// kind.
 type Row = ([i64; 2], [i64; 2], [i32; 2], String);
 
 /// The hand-offs, in their order.
@@ -255,15 +254,15 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     goroutine(server.set_thread(71), 17, 1);
     server.receive(2_000, 1, 100);
     ready(&mut server, 2_100, 18);
-    // The runtime itself lets nobody go on that anything is known of.
+    // The runtime itself unblocks no recorded goroutine.
     goroutine(&mut server, 0, 0);
     ready(&mut server, 2_200, 17);
-    // A goroutine comes back on another thread, and there its first record lies earlier.
+    // A goroutine continues on another thread, where its first record is earlier.
     goroutine(server.set_thread(72), 18, 17);
     ready(&mut server, 3_000, 17);
     goroutine(server.set_thread(73), 18, 17);
     server.send(2_500, 1, 200);
-    // Where the start is recorded, the first record of who was started says no more.
+    // If the start is recorded, the first record of the started goroutine adds nothing.
     start(&mut server, 3_100, 19);
     goroutine(&mut server, 19, 18);
     ready(&mut server, 3_200, 17);

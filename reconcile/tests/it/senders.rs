@@ -1,5 +1,5 @@
-//! What a host sends to a collector is that host's only, whatever the bytes say: logs that name
-//! another host, logs of another's machine, and timestamps of another's clock.
+//! Logs and times that a host sends to a collector count for that host only, whatever they contain:
+//! logs that name another host, logs of another's machine, and timestamps of another's clock.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::common::{Outcome, System, accept, connect};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The log of a process that says that it is of this host and this boot.
+/// The log of a process that claims this host and this boot.
 fn process(host: &str, boot: u8, pid: u32) -> LogWriter {
     let mut log = LogWriter::new(host, pid, &format!("/bin/p{pid}"));
     log.set_boot(boot);
     log
 }
 
-/// The names that the key of a host's sender is for.
+/// Writes the names for which the key of a host's sender is.
 fn sender(system: &System, host: &str, names: &str) {
     let path = system.data().sender_path(host);
     fs::create_dir_all(path.parent()).unwrap();
@@ -38,7 +38,7 @@ fn clock(system: &System, host: &str) -> HostClock {
     clocks.hosts.into_iter().find(|clock| clock.host == host).unwrap()
 }
 
-/// Exchanges of a boot every second of ten, of a clock that is ahead by so much.
+/// Exchanges of a boot every second for ten seconds, of a clock that is ahead by that much.
 fn hints(system: &System, host: &str, boot: u8, ahead: i64) {
     let lines = (0..10).map(|second| {
         let at = EPOCH + second * SECOND as i64;
@@ -55,7 +55,7 @@ fn hints(system: &System, host: &str, boot: u8, ahead: i64) {
     fs::write(system.data().clock_hints_path(host), text).unwrap();
 }
 
-/// A process that talks for ten seconds to somebody who is not traced.
+/// A process that talks to an untraced peer for ten seconds.
 fn talker(host: &str, boot: u8) -> LogWriter {
     let mut log = process(host, boot, 10);
     connect(&mut log, 1, 1, 11, "10.0.0.1:4000", "10.9.9.9:80");
@@ -68,7 +68,7 @@ fn talker(host: &str, boot: u8) -> LogWriter {
 #[test]
 fn a_log_that_names_another_host_is_its_senders() {
     let system = System::new();
-    // The very process of the victim, as if it had gone on to talk to somebody.
+    // The victim's own process, as if it had continued with another connection.
     let mut forged = process("victim", 1, 10);
     connect(&mut forged, 100, 1, 11, "10.0.0.1:4000", "10.0.0.9:80");
     forged.send(1_000, 1, 666);
@@ -99,10 +99,10 @@ fn timestamps_beside_a_log_that_names_another_host_are_not_that_ones() {
     hints(&system, "other", 2, 0);
     hints(&system, "victim", 1, 7 * SECOND as i64);
     system.reconcile();
-    // Which of them the others are compared with is another matter.
+    // The reference with which the others are compared is another matter.
     let apart = || clock(&system, "victim").offset_ns - clock(&system, "other").offset_ns;
     assert_eq!(apart(), 7 * SECOND as i64);
-    // Who sends nothing but logs of the victim, and exchanges of the victim's boot.
+    // A sender with nothing but logs of the victim, and exchanges of the victim's boot.
     system.add("evil", "1", &talker("victim", 1)).add("evil", "2", &talker("victim", 1));
     hints(&system, "evil", 1, -3600 * SECOND as i64);
     sender(&system, "evil", "evil");
@@ -110,7 +110,7 @@ fn timestamps_beside_a_log_that_names_another_host_are_not_that_ones() {
     assert_eq!(apart(), 7 * SECOND as i64);
 }
 
-/// A client of `victim` that talks over loopback, and whoever says that it was the other end.
+/// A client of `victim` that talks over loopback, and a sender that claims to be the other end.
 fn over_loopback(senders: [&str; 2]) -> Vec<String> {
     let system = System::new();
     let (here, there) = ("127.0.0.1:40000", "127.0.0.1:80");
@@ -137,8 +137,8 @@ fn a_machine_is_shared_by_the_hosts_of_one_key_only() {
 
 #[test]
 fn who_says_that_it_has_anothers_clock_does_not_move_it() {
-    // A third host talks to the victim, whose clock is right, and to one that says it has the same
-    // clock and lies.
+    // A third host talks to the victim, which has a correct clock, and to one that claims to have
+    // the same clock and lies.
     let system = System::new();
     let talk = |host: &str, boot: u8, pid: u32, flow: [&str; 2], ahead: u64| {
         let [client, server] = flow;
@@ -171,7 +171,7 @@ fn who_says_that_it_has_anothers_clock_does_not_move_it() {
     assert_eq!((before.offset_ns, before.skew_ppm), (after.offset_ns, after.skew_ppm));
 }
 
-/// The victim's processes, what they sent and received in all, and its clock.
+/// The victim's processes, its totals of sent and received bytes, and its clock.
 fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
     reconcile(&system.data(), &Options::default(), &()).unwrap();
     let trace =
@@ -199,8 +199,8 @@ fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A log that begins as the victim's own process, with any bytes changed, beside exchanges of
-    /// the victim's boot.
+    /// A log that begins as the victim's own process, with arbitrary bytes changed, and exchanges
+    /// of the victim's boot.
     #[test]
     fn whatever_a_host_sends_the_victim_is_who_it_was(
         changes in prop::collection::vec((0..12_288_usize, any::<u8>()), 0..40),

@@ -1,4 +1,4 @@
-//! Captures of different kinds of one system: what two of them saw is one message.
+//! Captures of different kinds of one system: a message that two of them saw is one message.
 
 use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::layout::source;
@@ -9,7 +9,7 @@ use crate::common::{System, accept, address, bind, connect, log, receive_from, s
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
 
-/// A client under the library, and what packets tell of both ends.
+/// A client under the library, and packets of both ends.
 fn system(host: &str, epoch: i64) -> System {
     let system = System::new();
     let mut client = log(10, "client");
@@ -94,7 +94,7 @@ fn datagrams_of_a_socket_bound_to_all_addresses_are_not_taken_twice() {
     );
 }
 
-/// A log that is not recorded, of host `one`, without the kernel's id.
+/// A log of an unrecorded program of host `one`, without the kernel's id.
 fn traced(pid: u32, name: &str) -> LogWriter {
     let mut log = LogWriter::new("one", pid, &format!("/{name}"));
     log.set_source(source::STRACE).set_boot(0);
@@ -115,7 +115,8 @@ fn a_recorded_program_and_a_traced_one_are_on_one_machine() {
     system.add("one", "a", &client).add("one", "b", &server);
     assert_eq!(system.reconcile().lines(), ["client => server 10 1000 1100"]);
 
-    // With another recorded program in another namespace nobody knows where the traced one is.
+    // With another recorded program in another namespace, the location of the traced one is
+    // unknown.
     let mut other = log(30, "other");
     other.set_namespace(78);
     let outcome = system.add("one", "c", &other).reconcile();

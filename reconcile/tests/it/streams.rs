@@ -400,7 +400,7 @@ proptest! {
         clock in -1_000_000_000i64..1_000_000_000,
     ) {
         let (mut client, mut server) = (log(10, "client"), LogWriter::new("two", 20, "/bin/server"));
-        // The server is another machine, whose clock is off by up to a second.
+        // The server is on another machine with a clock that is off by up to a second.
         server.set_boot(9).set_epoch(EPOCH + clock);
         connect(&mut client, 100, 1, 11, CLIENT, SERVER);
         accept(&mut server, 200, 1, 12, SERVER, CLIENT);

@@ -1,5 +1,5 @@
-//! Tables give the same trace whatever the order of their rows and files, and the side that
-//! connected is known by ports and times.
+//! Tables give the same trace in any order of their rows and files, and the connecting side is
+//! known by ports and times.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl TableImportCase {
         DataDir::new(self.directory.path().join("data"))
     }
 
-    /// Messages, nodes and clocks, as they are written.
+    /// Messages, nodes and clocks as written.
     fn tables(&self) -> [String; 3] {
         let data = self.data();
         let table = |path: DataPath| {
@@ -48,7 +48,7 @@ impl TableImportCase {
         [table(data.messages_path()), table(data.nodes_path()), clocks]
     }
 
-    /// Who asked whom, by the directions of the messages, with the flow; each once.
+    /// Callers and callees, by the directions of the messages, with the flow; each once.
     fn call_directions(&self) -> Vec<(String, String, i64)> {
         let data = self.data();
         let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
@@ -78,8 +78,8 @@ fn project5() -> Project5Importer {
 
 const WITH_ENDPOINTS: &str = "src,dst,src_endpoint,dst_endpoint,send_ts,recv_ts\n";
 
-/// Requests on connections of their own from web to a service of db, which is another one each
-/// third time, and their answers.
+/// Requests on separate connections from web to a service of db, every third time another one, and
+/// their answers.
 fn requests(count: u64) -> Vec<String> {
     let request = |number: u64| {
         let at = 1_000 * number;
@@ -147,10 +147,10 @@ fn without_ports_the_earliest_message_tells_who_connected_whichever_row_it_is() 
     for header in ["src,dst,send_ts,recv_ts\n", "src,dst,send_first,recv_first\n"] {
         assert_eq!(asked(header, &rows), expected, "{header}");
     }
-    // Of clocks that are far apart, one by itself has both messages.
+    // With clocks that are far apart, each end by itself has both messages.
     let apart = ["b,a,900030,40".to_owned(), "a,b,10,900020".to_owned()];
     assert_eq!(asked("src,dst,send_first,recv_first\n", &apart), expected);
-    // A flow that the table names, without a direction.
+    // A flow named by the table, without a direction.
     let flows = ["b,a,40,5".to_owned(), "b,a,10,6".to_owned(), "a,b,30,5".to_owned()];
     let expected = [("a".to_owned(), "b".to_owned(), 5), ("b".to_owned(), "a".to_owned(), 6)];
     assert_eq!(asked("src,dst,send_ts,flow\n", &flows), expected);
@@ -158,7 +158,7 @@ fn without_ports_the_earliest_message_tells_who_connected_whichever_row_it_is() 
 
 #[test]
 fn one_file_for_each_node_of_project_5_is_one_trace() {
-    // As each node's file has what it sent, the answers of c come in the first file.
+    // As each node's file has the messages that it sent, the answers of c come in the first file.
     let mut files = vec![Vec::new(); 3];
     for call in 0..20 {
         let at = 1_000 * call;
@@ -174,8 +174,8 @@ fn one_file_for_each_node_of_project_5_is_one_trace() {
     assert_eq!(asked, expected);
 }
 
-/// What two sniffers write of the same calls of a to b: the one near a, and one near b whose clock
-/// is 50 ms ahead. `both` says whether a row has the times of both ends.
+/// Rows of two sniffers for the same calls of a to b: the one near a, and one near b with a clock
+/// that is 50 ms ahead. With `both`, a row has the times of both ends.
 fn sniffed(both: bool) -> [Vec<String>; 2] {
     let mut files = [Vec::new(), Vec::new()];
     for call in 0..20_u64 {
@@ -252,7 +252,7 @@ fn calls_that_two_files_have_by_their_ids_are_one_and_others_are_named() {
 #[test]
 fn files_of_which_each_has_other_messages_lose_none() {
     let [rows, _] = sniffed(true);
-    // Before and behind a moment; every other row; and with other sizes.
+    // Before and after a moment; every other row; and with other sizes.
     let halves: Vec<Vec<String>> = rows.chunks(20).map(<[String]>::to_vec).collect();
     let turns = [0, 1].map(|turn| rows.chunks(4).map(|of| of[2 * turn..][..2].to_vec()).collect());
     let turns: [Vec<Vec<String>>; 2] = turns;
@@ -275,7 +275,7 @@ fn files_of_which_each_has_other_messages_lose_none() {
     }
 }
 
-/// Rows of a table, each of some values.
+/// Rows of a table with these values.
 fn rows_of(columns: Vec<BoxedStrategy<String>>) -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(columns.prop_map(|fields| fields.join(",")), 1..20)
 }
@@ -293,7 +293,7 @@ fn time() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Rows, and the same in another order and dealt into three files.
+/// Rows, and the same in another order, distributed over three files.
 fn shuffled(
     rows: impl Strategy<Value = Vec<String>>,
 ) -> impl Strategy<Value = (Vec<String>, Vec<Vec<String>>)> {

@@ -1,5 +1,5 @@
-//! Datagrams whose two ends have different names: the destination is rewritten on the way, or the
-//! source, or both.
+//! Datagrams through address translation: the destination is rewritten on the way, or the source,
+//! or both.
 
 use reconcile::{Options, TranslatedEnd};
 use socket_log::encode::{DatagramRecord, Direction};
@@ -8,10 +8,10 @@ use socket_log::write::LogWriter;
 use crate::common::{Outcome, System, bind, datagram, log, receive_from, send_to};
 
 const CLIENT: &str = "10.0.0.1:40000";
-/// What the client knows the server as.
+/// Name of the server in the client's view.
 const SERVICE: &str = "172.20.0.10:53";
 const SERVER: &str = "10.1.0.2:5353";
-/// What the server knows the client as, where the source is rewritten.
+/// Name of the client in the server's view, if the source is rewritten.
 const GATEWAY: &str = "172.20.0.1:61000";
 
 /// A client and a server, each bound to its address.
@@ -22,12 +22,12 @@ fn pair(server: &str) -> (LogWriter, LogWriter) {
     (one, other)
 }
 
-/// Both on hosts of their own.
+/// Each on a host of its own.
 fn reconcile(client: &LogWriter, server: &LogWriter) -> Outcome {
     System::new().add("one", "a", client).add("two", "b", server).reconcile()
 }
 
-/// Question and answer number `content`, where the server knows the client by the name `from`.
+/// Request and answer number `content`; `from` is the client's name in the server's view.
 fn exchange(client: &mut LogWriter, server: &mut LogWriter, content: u32, from: &str) {
     let at = 1_000 * u64::from(content);
     send_to(client, 1, at, content, SERVICE);
@@ -66,7 +66,7 @@ fn both_ends_are_rewritten() {
         .chain(["client => 172.20.0.10:53 100 9000 -".to_owned()])
         .collect();
     assert_eq!(outcome.lines(), expected);
-    // Each has the name that it has itself.
+    // Each has its own name.
     let (forth, back) = (format!("{CLIENT} > {SERVER}"), format!("{SERVER} > {CLIENT}"));
     assert_eq!(outcome.endpoints()[..2], [forth, back]);
     assert_eq!(
@@ -91,7 +91,7 @@ fn only_the_destination_is_rewritten() {
     assert_eq!(translations(&outcome), ["172.20.0.10:53 leads to 10.1.0.2:5353, 1"]);
 }
 
-/// Each question by a socket of its own, to a server that is bound to all addresses.
+/// Each request from a socket of its own, to a server that is bound to all addresses.
 #[test]
 fn each_question_by_another_socket() {
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -119,7 +119,7 @@ fn each_question_by_another_socket() {
     assert_eq!(translations(&outcome)[1..], ["10.0.0.1 is seen as 172.20.0.1, 3"]);
 }
 
-/// Once two contents have told where the name leads, equal ones are matched in order.
+/// Once two contents have shown where the name leads, equal ones are matched in order.
 #[test]
 fn equal_contents_go_the_way_of_others() {
     let (mut client, mut server) = pair(SERVER);
@@ -132,8 +132,8 @@ fn equal_contents_go_the_way_of_others() {
     assert_eq!(reconcile(&client, &server).lines(), expected);
 }
 
-/// Two clients say the same by one name of the server: which is whose is told by the names that the
-/// server sees.
+/// Two clients send equal contents to one name of the server: the names that the server sees
+/// distinguish them.
 #[test]
 fn equal_contents_of_two_clients_are_told_apart() {
     let (mut first, mut second, mut server) =
@@ -141,7 +141,7 @@ fn equal_contents_of_two_clients_are_told_apart() {
     bind(&mut first, 100, 1, 11, "10.0.0.1:40000");
     bind(&mut second, 100, 1, 13, "10.0.0.2:40000");
     bind(&mut server, 50, 1, 12, SERVER);
-    // The second is heard first, so that its name comes first.
+    // The second is received first, so that its name comes first.
     let seen = ["172.20.0.1:61002", "172.20.0.1:61001"];
     for (at, content) in [(1_000, 1), (2_000, 2), (3_000, 7), (4_000, 7)] {
         for (who, client) in [(0, &mut second), (1, &mut first)] {
@@ -164,7 +164,8 @@ fn equal_contents_of_two_clients_are_told_apart() {
     assert_eq!(lines, expected);
 }
 
-/// One content is not enough: what is sent to somebody and what comes from somebody may look alike.
+/// One content is not enough: a datagram to an untraced peer and one from an untraced peer may look
+/// alike.
 #[test]
 fn what_is_alike_by_chance_is_not_taken_for_one() {
     let (mut client, mut server) = pair(SERVER);

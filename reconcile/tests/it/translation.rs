@@ -1,5 +1,5 @@
-//! Pairs across address translation: single cases by hand, and made-up systems by the hundred, of
-//! which the truth is known.
+//! Pairs across address translation: single handmade cases, and hundreds of synthetic systems with
+//! a known ground truth.
 
 use std::net::SocketAddr;
 
@@ -16,8 +16,8 @@ fn name(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-/// One exchange, `request` bytes for `response` bytes, as one end saw it: it began at `at` ms and
-/// took `took` ms there.
+/// One exchange of `request` bytes for `response` bytes in the view of one end: it began at `at` ms
+/// and took `took` ms there.
 fn half(
     side: HalfFlowSide,
     host: u32,
@@ -62,8 +62,8 @@ fn ends(pairs: &[HalfFlowPair]) -> Vec<(u32, u32)> {
 }
 
 /// `count` exchanges of a client on host 0, at irregular times, through a name that leads to host
-/// 1, whose clock is an hour ahead. `port` is the port that the server sees. Even places connect,
-/// odd ones accept.
+/// 1, which has a clock that is an hour ahead. `port` is the port that the server sees. Even
+/// indices connect, odd ones accept.
 fn translated(
     count: u64,
     sizes: impl Fn(u64) -> (u64, u64),
@@ -128,7 +128,7 @@ fn one_flow_whose_client_keeps_its_name_is_enough() {
 
 #[test]
 fn one_flow_that_keeps_nothing_is_not() {
-    // A ping of the same size somewhere else is no wonder.
+    // A ping of the same size somewhere else is expected.
     let halves = [
         half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 14, 7),
         half(HalfFlowSide::Accepting, 1, ["10.1.0.1:8080", "10.8.8.8:51000"], 77_000, 5, 14, 7),
@@ -157,13 +157,13 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
     };
     // More arrived than was sent.
     refused(|halves| halves[1].received.bytes += 1);
-    // The answer was on its way before the question came.
+    // The answer was sent before the request arrived.
     refused(|halves| {
         halves[1].sent.first += 30 * MS;
         halves[1].sent.last += 30 * MS;
         halves[1].turns[1].first += 30 * MS;
     });
-    // What it began with is something else.
+    // Its first bytes are different.
     refused(|halves| {
         halves[0].sent.fingerprint = Some(PrefixChecksum { bytes: 64, crc: 1 });
         halves[1].received.fingerprint = Some(PrefixChecksum { bytes: 64, crc: 2 });
@@ -173,7 +173,7 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
         halves[0].peer = name("127.0.0.1:80");
         halves[1].peer = name("127.0.0.1:40000");
     });
-    // The clocks are known to differ by something else.
+    // The known difference of the clocks contradicts.
     let known = KnownOffset {
         from: 1,
         to: 0,
@@ -210,7 +210,7 @@ fn sizes_tell_flows_apart_that_nothing_else_does() {
 
 #[test]
 fn periodic_checks_of_others_are_not_paired() {
-    // Two monitors that do not know of each other, each once a second, with the same bytes.
+    // Two independent monitors, each once a second, with the same bytes.
     let mut halves = Vec::new();
     for number in 0..60 {
         let (mine, other) =
@@ -239,7 +239,7 @@ fn periodic_checks_of_others_are_not_paired() {
 
 #[test]
 fn flows_to_untraced_peers_stay_alone() {
-    // Among forty flows through the translation, as many of the same kind to somebody else, on the
+    // Among forty flows through the translation, as many of the same kind to another peer, on the
     // same hosts.
     let mut halves = translated(40, |_| (200, 900), |port| port);
     let mut random = Random::new(11);
@@ -267,8 +267,8 @@ fn each_end_is_in_one_pair_at_most_and_equal_input_gives_equal_pairs() {
     }
 }
 
-/// Three in four systems of `systems` are behind translation, one is not; see `translated` for what
-/// is in them.
+/// Three in four systems of `systems` are behind translation, one is not; see `translated` for
+/// their content.
 fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
     let mut all = Judgement::default();
     for seed in systems {
@@ -278,8 +278,8 @@ fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
     all
 }
 
-/// What is said to be sure with some confidence is right at least as often, and what is taken is
-/// right in 99 of 100 cases.
+/// Pairs with some confidence are correct at least as often, and accepted pairs are correct in 99
+/// of 100 cases.
 #[test]
 fn confidence_keeps_its_word_and_most_is_found() {
     for fingerprints in [false, true] {

@@ -1,4 +1,4 @@
-//! Unix streams, pairs and what a process sends to itself.
+//! Unix streams, socket pairs, and messages of a process to itself.
 
 use reconcile::{InternalMessages, Options};
 use socket_log::encode::{self, Direction, FlowOrigin, FlowRole};
@@ -70,7 +70,7 @@ fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
         let at = u64::from(flow);
         connect(&mut client, 100 * at, flow, at, "/run/x", 20);
         client.send(1_000_000 * at, flow, 5);
-        // Two workers; the second was quicker to tell.
+        // Two workers; the second was logged earlier.
         accept(&mut server, 500 - at, flow, 10 + at, "/run/x", 10);
         server.receive(1_000_000 * at + 10, flow, 5);
     }
@@ -98,7 +98,7 @@ fn a_path_is_the_kernel_s_and_an_abstract_name_is_a_namespace_s() {
 fn many_connections_that_look_alike_are_told_apart_by_their_first_calls() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
-    // More calls than are looked at.
+    // More calls than are compared.
     const EACH: u64 = 5_000;
     for flow in 1..3u32 {
         let at = u64::from(flow);
@@ -215,7 +215,7 @@ fn of_a_pair_the_end_that_speaks_first_asks() {
     assert_eq!(outcome.lines(), ["child => parent 5 1000 1100", "parent -> child 6 1200 1300"]);
 }
 
-/// A socket that was found in use, whose other end has the id `other`; 0 where nobody knows.
+/// A socket that was found in use, with the id `other` at its other end; 0 if unknown.
 fn found(log: &mut LogWriter, flow: u32, cookie: u64, [local, peer]: [&str; 2], other: u64) {
     let at = u64::from(flow);
     log.flow(at, flow, UNIX_STREAM, FlowOrigin::Found, cookie);
@@ -230,7 +230,7 @@ fn look(log: &mut LogWriter, at: u64, flow: u32, bytes: u32) {
 }
 
 /// Two connections between two processes that were open before these were recorded, the server
-/// first. `bytes` lie in the queue of the first as it is looked at first.
+/// first. `bytes` are in the queue of the first at the first look.
 fn open_before(is_told: bool, bytes: u32) -> Outcome {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -289,7 +289,7 @@ fn unix_streams_that_were_open_are_placed_by_looks_at_their_queues() {
     let outcome = open_before(true, 6);
     assert_eq!(outcome.lines(), of_second);
     assert_eq!(outcome.counts.unplaced_streams["unix:/run/x"], 1);
-    // Nobody knows which socket is at the other end, as in older logs: each is shown by itself.
+    // The socket at the other end is unknown, as in older logs: each is shown by itself.
     let outcome = open_before(false, 5);
     let has_one_end = |line: &String| line.contains(" - ") || line.ends_with(" -");
     assert!(outcome.lines().iter().all(has_one_end), "{:?}", outcome.lines());

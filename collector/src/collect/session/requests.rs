@@ -201,7 +201,7 @@ impl<'a> RequestHandler<'a> {
     }
 }
 
-/// Answers a stream of frames like those of an admitted host, up to the first that is refused.
+/// Answers a stream of frames like an admitted host's, up to the first that is refused.
 pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &SharedState<'_>, host: &str) {
     let Ok(mut store) = HostStore::open(shared.data.hosts_dir().join(host), shared.limits, None)
     else {

@@ -109,7 +109,7 @@ fn where_another_went_on_the_signal_was_its() {
     let found =
         waiters(false, &[wait(1, 22, 5), wait(2, 12, 6), signal(10, 9, 1), signal(20, 9, 1)]);
     assert_eq!(handed(&found), [(10, 6), (20, 5)]);
-    // A chain of three: 7 takes the signal of 5, which then gets that of 6.
+    // A chain of three: 7 takes the signal of 5, which then gets the signal of 6.
     let found = waiters(
         false,
         &[

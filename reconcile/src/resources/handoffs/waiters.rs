@@ -1,4 +1,4 @@
-//! Objects whose signals wake waiting threads: conditions, futexes and semaphores.
+//! Objects with signals that wake waiting threads: conditions, futexes and semaphores.
 //!
 //! A signal goes to the thread that has waited longest. That is the kernel's order, but not always
 //! libc's: if a wait ends without a signal, it gets the signal of a wait that continues, because

@@ -83,7 +83,7 @@ mod tests {
         is_pipelined(&sides, &units)
     }
 
-    /// A hundred turns of one call, and those of `others`.
+    /// A hundred turns of one call, followed by `others`.
     fn with<'a>(others: &[(&'a [u64], &'a [u64], usize)]) -> Vec<(&'a [u64], &'a [u64])> {
         let others = others.iter().flat_map(|(there, back, count)| vec![(*there, *back); *count]);
         vec![(&[64_u64] as &[u64], &[5_u64] as &[u64]); 100].into_iter().chain(others).collect()

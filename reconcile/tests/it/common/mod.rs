@@ -1,4 +1,4 @@
-//! A small traced system for tests: logs by hand, reconciled, and the messages as short lines of
+//! A small traced system for tests: handmade logs, reconciled, and the messages as short lines of
 //! text.
 #![allow(dead_code, unreachable_pub, reason = "a test helper, of which each test file uses a part")]
 
@@ -9,12 +9,12 @@ use reconcile::{Options, Reconciliation, reconcile};
 use socket_log::encode::{DatagramRecord, Direction, FlowOrigin, FlowRole};
 use socket_log::write::{EPOCH, LogWriter, SocketParameters, TCP, UDP, inet_address};
 
-/// Logs in the making, one a process.
+/// Logs of a system, one per process.
 pub struct System {
     directory: tempfile::TempDir,
 }
 
-/// What came of them.
+/// Result of a reconciliation.
 pub struct Outcome {
     pub trace: MessageTrace,
     pub counts: Reconciliation,
@@ -33,7 +33,7 @@ impl System {
         self.data().hosts_dir().join(host).join(format!("{name}.sclog"))
     }
 
-    /// Adds the log of a process; `name` is also its file's.
+    /// Adds the log of a process; `name` is also the name of its file.
     pub fn add(&self, host: &str, name: &str, log: &LogWriter) -> &System {
         log.write_file(self.path(host, name)).unwrap();
         self
@@ -52,13 +52,13 @@ impl System {
                 data.clocks_path(),
                 data.reconciliation_path(),
             ];
-            // Damage can make a record one of those that these tables are made of.
+            // Damage can turn a record into one of the kinds in these tables.
             let others = [data.operations_path(), data.handoffs_path(), data.own_events_path()];
             let all = tables.into_iter().chain(others.into_iter().filter(|path| path.exists()));
             all.map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
         };
-        // Nothing in memory, on several threads: the same must come out as with all in memory, on
-        // one.
+        // Nothing in memory, on several threads: the result must be the same as with everything in
+        // memory, on one.
         let spilled = Options { memory: 0, threads: NonZeroUsize::new(3), ..options.clone() };
         reconcile(&data, &spilled, &()).unwrap();
         let from_files = files();
@@ -78,7 +78,7 @@ impl System {
 
 impl Outcome {
     /// The messages as lines: `command -> command, bytes, parts, send_first..send_last
-    /// recv_first..recv_last`, times from the beginning and `-` where there is none.
+    /// recv_first..recv_last`, times from the beginning and `-` for a missing one.
     pub fn lines(&self) -> Vec<String> {
         self.trace.messages().map(|message| self.line(&message)).collect()
     }
@@ -142,7 +142,7 @@ pub fn bind(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str) {
     log.endpoints(at, flow, FlowRole::Bind, &address(local), &[], 0);
 }
 
-/// A datagram whose content is as its number.
+/// A datagram with its number as content.
 pub fn datagram<'a>(
     direction: Direction,
     flow: u32,

@@ -1,5 +1,5 @@
-//! What all tests of captures need: captures in a directory, imported and reconciled, and what came
-//! out in lines that can be compared; and two exchanges that many of them look at.
+//! Test bench of captures: captures in a directory, imported and reconciled, and the result as
+//! comparable lines; and two exchanges that many tests use.
 
 use std::path::PathBuf;
 
@@ -72,7 +72,7 @@ impl Bench {
 
 impl Outcome {
     /// The messages as `host/command => host/command bytes sent received`, times in microseconds
-    /// from the beginning and `-` where there is none.
+    /// from the beginning and `-` for a missing one.
     pub fn lines(&self) -> Vec<String> {
         let node = |id| {
             let node = self.trace.nodes.get(id).unwrap();
@@ -132,8 +132,8 @@ pub const EXCHANGE: [&str; 2] = [
     "10.0.0.1/10.0.0.1:80 -> 10.0.0.9/10.0.0.9 3000 40 42",
 ];
 
-/// A host that asks, one that asks on, and one that answers; each with a sniffer, of different
-/// clocks.
+/// Three hosts: one sends requests, one sends further ones for them, and one answers; each with a
+/// sniffer, of different clocks.
 pub fn three_hosts(links: [Link; 3]) -> [Sniffer; 3] {
     let own = ["10.0.0.9", "10.0.0.1", "10.0.0.2"];
     let mut sniffers = [0, 1, 2].map(|at| Sniffer::new(links[at]).on(&[own[at]]));

@@ -1,13 +1,12 @@
-//! One packet that was seen several times: by several sniffers under other names, on both
-//! interfaces of a router, or by one sniffer twice; and equal packets that are several.
+//! Copies of one packet: seen by several sniffers under other names, on both interfaces of a
+//! router, or by one sniffer twice; and equal packets that are different ones.
 
 use super::bench::*;
 use super::wire::*;
 
 #[test]
 fn translated_addresses_are_found_by_equal_packets() {
-    // A load balancer sends what is for the virtual address on to a server, under a name of its
-    // own.
+    // A load balancer passes data for the virtual address on to a server, under a name of its own.
     const VIRTUAL: &str = "10.0.0.1:80";
     const GATEWAY: &str = "10.1.0.1:61000";
     const BEHIND: &str = "10.1.0.2:8080";
@@ -18,7 +17,7 @@ fn translated_addresses_are_found_by_equal_packets() {
         let near = connection.packet(from, flags, payload);
         let mut far = near.clone();
         let (gateway, behind) = (end(GATEWAY), end(BEHIND));
-        // The server sees other ends, and everything that went on has a hop less to go.
+        // The server sees other ends, and everything that was passed on has a hop less to go.
         (far.source, far.destination) =
             if from == 0 { (gateway, behind) } else { (behind, gateway) };
         let [to, back] = [far.source.port().to_be_bytes(), far.destination.port().to_be_bytes()];
@@ -96,8 +95,7 @@ fn a_router_sees_each_packet_twice() {
 fn copies_of_a_datagram_are_one_and_equal_datagrams_are_several() {
     let question = |id| Packet { id, ..udp("10.0.0.9:4000", "10.0.0.1:53", b"question") };
     let mut sniffer = Sniffer { format: FORMATS[5], ..Sniffer::new(Link::Ethernet) };
-    // Seen on two interfaces; asked again; and asked again by a system that does not number
-    // packets.
+    // Seen on two interfaces; sent again; and sent again by a system that does not number packets.
     sniffer.see_on(0, 0, &question(7));
     sniffer.see_on(1, 1000, &question(7));
     sniffer.see_on(0, 20 * MS, &question(8));

@@ -1,5 +1,5 @@
 //! The files: compressed, damaged, of several sections, several of one host, none at all; and the
-//! logs that an import writes in pieces and replaces when it is done again.
+//! logs that an import writes in pieces and replaces when it is repeated.
 
 use super::bench::*;
 use super::wire::*;
@@ -9,7 +9,7 @@ fn compressed_files_are_read_as_they_are() {
     use std::io::Write;
     let mut sniffer = Sniffer::new(Link::Ethernet);
     exchange(&mut sniffer, CLIENT, SERVER);
-    // Much that cannot be made smaller, so that a part of the file says something.
+    // Much incompressible data, so that a part of the file contains some packets.
     let mut noise = 1u64;
     for number in 0..1000 {
         let mut byte = || {
@@ -27,7 +27,7 @@ fn compressed_files_are_read_as_they_are() {
         bench.add("x.pcap.packed", &packed);
         let outcome = bench.run();
         assert_eq!((outcome.trace.len(), outcome.summary.skipped.total()), (1002, 0));
-        // What is cut off ends with what there is.
+        // A truncated file ends with its available data.
         let mut bench = Bench::new();
         bench.add("x.pcap.packed", &packed[..packed.len() / 4 * 3]);
         let summary = bench.import().unwrap();
@@ -46,7 +46,7 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
             sniffer.frames.iter().map(|frame| format.record(frame)).collect();
         let header = format.header(1);
         let before: usize = header.len() + records[..8].iter().map(Vec::len).sum::<usize>();
-        // Cut off inside the record behind the answer.
+        // Cut off inside the record after the answer.
         let mut bench = Bench::new();
         bench.add("cut.pcap", &[header.clone(), records[..9].concat()].concat()[..before + 9]);
         let outcome = bench.run();
@@ -56,7 +56,7 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
             told.ends_with(&format!("cut.pcap, byte {before}: the file ends inside a record")),
             "{told}"
         );
-        // A length that cannot be.
+        // An impossible length.
         let mut wrong = records[8].clone();
         let at = if format.new { 4 } else { 8 };
         wrong[at..at + 4].copy_from_slice(&[0x7f; 4]);
@@ -70,7 +70,7 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
         let told = outcome.summary.skipped.first[0].to_string();
         assert!(told.contains(&format!("wrong.pcap, byte {before}: ")), "{told}");
         assert_eq!(outcome.summary.skipped.causes["impossible length"], 1);
-        // A damaged block is stepped over.
+        // A damaged block is skipped.
         if format.new {
             let mut wrong = records[8].clone();
             wrong[20..24].copy_from_slice(&[0xff; 4]);
@@ -139,7 +139,7 @@ fn logs_that_are_written_piece_by_piece_are_whole() {
     }
     let bench = Bench::from_sniffers(&[("client.pcap", &client), ("server.pcap", &server)]);
     let outcome = bench.run();
-    // More than is held at once, so that it was written in several pieces.
+    // More than is held in memory, so that it was written in several pieces.
     assert!(
         bench.data().log_paths().unwrap().iter().all(|log| log.metadata().unwrap().len() > 150_000)
     );
@@ -184,7 +184,7 @@ fn importing_again_replaces_what_was_there() {
     let again: Vec<Vec<u8>> =
         bench.data().log_paths().unwrap().iter().map(|log| std::fs::read(log).unwrap()).collect();
     assert!(logs == again && logs.len() == 3);
-    // Nodes that are others now leave nothing behind; other logs stay.
+    // Nodes that have changed leave nothing; other logs stay.
     let other = bench.data().hosts_dir().join("web/1-2.sclog");
     std::fs::write(&other, b"").unwrap();
     exchange(&mut sniffer, "10.0.0.1:40000", "10.0.0.2:5432");

@@ -1,5 +1,5 @@
-//! What becomes of the packets of a flow: datagrams lost and overtaken, connections joined in their
-//! middle, and several connections of the same names.
+//! Flows of packets: datagrams lost and overtaken, connections joined in their middle, and several
+//! connections of the same names.
 
 use super::bench::*;
 use super::wire::*;
@@ -37,7 +37,7 @@ fn a_connection_joined_in_its_middle_by_one_sniffer_has_the_bytes_of_both() {
     let outcome =
         Bench::from_sniffers(&[("client.pcap", client), ("web.pcap", web), ("db.pcap", db)]).run();
     let hour = 3_600_000_000i64;
-    // From then on everything is matched as it is when all is seen.
+    // From then on everything is matched as if all had been seen.
     for turn in 2..5 {
         let at = (10 + 20 * turn) * 1000;
         let expected = format!("client/client => web/web:80 100 {at} {}", hour + at + 1000);
@@ -64,7 +64,7 @@ fn connections_that_use_a_port_again_are_several() {
         let at = turn * 1_000 * MS;
         connection.open(at, &mut [&mut sniffer, &mut other]);
         connection.exchange(at + 10 * MS, 100, 2000, &mut [&mut sniffer, &mut other]);
-        // The second is broken off without a word.
+        // The second breaks off without a close.
         if turn != 1 {
             connection.close(at + 20 * MS, &mut [&mut sniffer, &mut other]);
         }

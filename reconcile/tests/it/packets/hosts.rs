@@ -1,5 +1,5 @@
-//! Whose the packets are: which host a sniffer was on, by whose clock each host is timed, and which
-//! nodes there are.
+//! Hosts of packets: which host a sniffer was on, which clock times each host, and which nodes
+//! there are.
 
 use super::bench::*;
 use super::wire::*;
@@ -58,20 +58,21 @@ fn hosts_and_addresses_are_called_as_the_user_says() {
     bench.packets.hosts = vec![named("one", 0), named("two", 1), named("two", 2)];
     bench.packets.addresses = vec![("four".into(), "10.0.0.2".parse().unwrap())];
     bench.run();
-    // Of the second sniffer's two files nothing says which of the addresses is the host's.
+    // Nothing in the second sniffer's two files shows which of the addresses is the host's.
     assert!(bench.logs().contains(&"one/packets-one-all.sclog".to_owned()), "{:?}", bench.logs());
     assert!(bench.logs().iter().any(|log| log.starts_with("four/")), "{:?}", bench.logs());
 }
 
 #[test]
 fn a_node_that_nobody_sniffed_is_timed_by_who_saw_most_of_it() {
-    // The database has no sniffer of its own: the web server's, which speaks to it, stands in.
+    // The database has no sniffer of its own: the sniffer of the web server, which talks to it, is
+    // used.
     let [client, web, _] = three_hosts([Link::Ethernet; 3]);
     let bench = Bench::from_sniffers(&[("client.pcap", &client), ("web.pcap", &web)]);
     let outcome = bench.run();
     assert_eq!(outcome.counts.both_ends, 20);
     let hour = 3_600_000_000i64;
-    // Where the web server's sniffer sees it, it has both been sent and arrived.
+    // At the web server's sniffer, it has both been sent and arrived.
     let at = hour + 12_000;
     let expected = format!("web/web:80 => 10.0.0.2/10.0.0.2:5432 50 {at} {at}");
     assert!(outcome.lines().contains(&expected), "{:#?}", outcome.lines());
@@ -109,7 +110,7 @@ fn a_host_that_only_answers_has_a_node_for_each_service() {
     let logs =
         ["10.0.0.9/packets-web-all.sclog", "web/packets-web-443.sclog", "web/packets-web-80.sclog"];
     assert_eq!(bench.logs(), logs);
-    // Once it asks others itself, nobody knows which of them it was.
+    // Once it sends requests itself, it is unknown which of them it was.
     exchange(&mut sniffer, "10.0.0.1:40000", "10.0.0.2:5432");
     let bench = Bench::from_sniffers(&[("web.pcap", &sniffer)]);
     let outcome = bench.run();

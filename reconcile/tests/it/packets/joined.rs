@@ -1,10 +1,10 @@
-//! Connections that are older than the capture: which end is the service, told without the packets
-//! that made the connection. What comes out is held against a capture of the same with them.
+//! Connections that are older than the capture: the service end is found without the packets of the
+//! setup. The result is compared with a capture that has them.
 
 use super::bench::*;
 use super::wire::*;
 
-/// Calls on each of these connections, in turn: the first to speak, 12 bytes, and 60 bytes back.
+/// Calls on each of these connections, in turn: 12 bytes from the first speaker, and 60 bytes back.
 /// Without `whole`, the capture begins when all are open.
 fn pool(link: Link, own: &[&str], ends: &[(&str, &str)], whole: bool) -> Sniffer {
     let mut sniffer = Sniffer::new(link).on(own);
@@ -56,7 +56,7 @@ fn a_pool_on_loopback_that_is_older_than_the_capture_has_a_service() {
     for (address, client) in
         [("127.0.0.1", "127.0.0.1"), ("127.0.0.53", "127.0.0.1"), ("[::1]", "[::1]")]
     {
-        // One of systems' own ports for who connects, too: several lead to it.
+        // Also with one of the system's own ports for clients: several connections lead to it.
         for port in [19900, 45_000] {
             let server = format!("{address}:{port}");
             let clients: Vec<String> =
@@ -78,7 +78,7 @@ fn a_pool_on_loopback_that_is_older_than_the_capture_has_a_service() {
     }
 }
 
-/// Either of its own addresses is the machine's, and what runs there one host.
+/// Both addresses are the machine's own, and its programs are one host.
 #[test]
 fn a_service_that_the_machine_reaches_by_any_of_its_addresses_is_a_node() {
     let own = ["10.0.0.1", "10.0.0.2"];
@@ -105,7 +105,7 @@ fn a_service_that_the_machine_reaches_by_any_of_its_addresses_is_a_node() {
 fn between_hosts_it_is_as_if_the_beginning_had_been_seen() {
     for server in ["10.0.0.1:80", "10.0.0.1:5432", "10.0.0.1:50000"] {
         let pairs = [(CLIENT, server), ("10.0.0.9:40001", server), ("10.0.0.8:45000", server)];
-        // One connection has only its ports, and who speaks first.
+        // One connection has only its ports, and the first speaker.
         for pairs in [&pairs[..], &pairs[..1]] {
             let [joined, whole] =
                 [false, true].map(|whole| pool(Link::Ethernet, &[], pairs, whole));
@@ -126,14 +126,14 @@ fn a_service_is_known_by_its_port_though_it_is_seen_speaking_first() {
     }
 }
 
-/// Members of a cluster that connect from the port that they listen on: each is a node, and who
-/// speaks first asks.
+/// Members of a cluster that connect from the port on which they listen: each is a node, and the
+/// first speaker is the client.
 #[test]
 fn peers_with_fixed_ports_are_nodes_each() {
     let pairs = [("127.0.0.1:7002", "127.0.0.1:7001")];
     let found = ends(&pool(Link::Ethernet, &[], &pairs, false));
     assert_eq!(found, ["web/web:7001 -> web/web:7002", "web/web:7002 => web/web:7001"]);
-    // Whatever the numbers, who speaks to several has a port of its own.
+    // Whatever the numbers, an end that talks to several others has a port of its own.
     let ports: Vec<String> = (0..4).map(|port| format!("127.0.0.1:{}", 50_000 + port)).collect();
     let mut pairs = Vec::new();
     for (place, one) in ports.iter().enumerate() {
@@ -144,8 +144,8 @@ fn peers_with_fixed_ports_are_nodes_each() {
     assert!(found.iter().all(|line| line.matches("web/web:500").count() == 2), "{found:#?}");
 }
 
-/// Packets do not tell processes: one that connects to itself is a client and a service, as where
-/// the beginning was seen.
+/// Packets do not identify processes: one that connects to itself is a client and a service, as if
+/// the beginning had been seen.
 #[test]
 fn who_talks_to_itself_is_as_if_the_beginning_had_been_seen() {
     let pairs = [("127.0.0.1:41000", "127.0.0.1:5000"), ("127.0.0.1:41001", "127.0.0.1:5001")];

@@ -1,5 +1,5 @@
-//! From the bytes of a link to what IP carries: every link in every format, extension headers,
-//! fragments, packets that were cut off, and those that carry no messages.
+//! From the bytes of a link to the payload of IP: every link in every format, extension headers,
+//! fragments, packets that were cut off, and packets that carry no messages.
 
 use std::net::IpAddr;
 
@@ -29,8 +29,8 @@ fn every_link_in_every_format_gives_the_messages() {
             exchange(&mut sniffer, CLIENT, SERVER);
             let outcome = Bench::from_sniffers(&[("switch.pcap", &sniffer)]).run();
             let found: Vec<String> = outcome.lines();
-            // A cooked capture says whose each packet is: as no address is its own here, all come
-            // in.
+            // A cooked capture marks the direction of each packet: as no address is its own here,
+            // all come in.
             assert_eq!(found, EXCHANGE, "{link:?} {format:?}");
             assert_eq!(outcome.summary.read, 10);
             assert_eq!(outcome.summary.skipped.total(), 0, "{link:?} {:?}", outcome.summary);
@@ -134,7 +134,7 @@ fn fragments_are_put_together() {
         for (time, place) in order.into_iter().enumerate() {
             sniffer.see(time as i64 * 1000, &pieces[place]);
         }
-        // It has the checksum of the whole, as the other sniffer has it that saw the whole.
+        // It has the checksum of the whole, like the other sniffer's, which saw the whole.
         at_once.own = vec!["10.0.0.1".parse::<IpAddr>().unwrap()];
         let other = Sniffer { link: Link::Sll2, frames: Vec::new(), ..at_once.clone() };
         let mut other = other;

@@ -1,5 +1,5 @@
-//! Segmentation offload of UDP: one sniffer sees a send whole, and another one what a network card
-//! has made of it.
+//! Segmentation offload of UDP: one sniffer sees a send whole, and another one the pieces that a
+//! network card has made of it.
 
 use super::bench::*;
 use super::wire::*;
@@ -7,13 +7,13 @@ use super::wire::*;
 const FROM: &str = "10.0.0.9:40000";
 const TO: &str = "10.0.0.1:443";
 
-/// What the turn sends at once, and what the wire has of it: pieces of 500 bytes.
+/// The payload of a turn's send, which is in pieces of 500 bytes on the wire.
 fn payload(turn: u8) -> Vec<u8> {
     (0..1700u32).map(|at| (at * at / 5 + at + u32::from(turn) * 77) as u8).collect()
 }
 
-/// One host sends several datagrams at once and is answered, in turns; each has a sniffer, of
-/// different clocks, that does not say the way of packets.
+/// One host sends several datagrams in one call and is answered, in turns; each has a sniffer, of
+/// different clocks, without the direction of packets.
 fn captures(snap: usize) -> [Sniffer; 2] {
     let mut sender = Sniffer::new(Link::Ethernet).cut(snap);
     let mut receiver = Sniffer::new(Link::Ethernet).ahead(3_600_000 * MS).cut(snap);
@@ -33,7 +33,7 @@ fn captures(snap: usize) -> [Sniffer; 2] {
 
 #[test]
 fn a_send_is_as_many_datagrams_as_the_receiver_saw() {
-    // As a whole, and cut off, so that sizes alone tell.
+    // As a whole, and cut off, so that only sizes are known.
     for snap in [usize::MAX, 200] {
         let [sender, receiver] = captures(snap);
         for order in [false, true] {
@@ -71,7 +71,7 @@ fn a_send_is_as_many_datagrams_as_the_receiver_saw() {
     }
 }
 
-/// What nobody has cut is a message, as it passed.
+/// Data that was not cut anywhere is a single message.
 #[test]
 fn one_sniffer_alone_sees_one_message() {
     let [sender, _] = captures(usize::MAX);
@@ -80,11 +80,11 @@ fn one_sniffer_alone_sees_one_message() {
     assert_eq!((of_sender, outcome.trace.len()), (4, 8), "{:#?}", outcome.lines());
 }
 
-/// Cut off by the sniffers, so that only sizes are known: what is whole at both ends stays so,
-/// whatever others come to.
+/// Cut off by the sniffers, so that only sizes are known: a datagram that is whole at both ends
+/// stays whole, whatever the sizes of others add up to.
 #[test]
 fn datagrams_of_a_short_snap_length_are_not_cut() {
-    // They say the way of packets, so that each end is timed by its own.
+    // They have the direction of packets, so that each end is timed by its own.
     let mut sender = Sniffer::new(Link::Sll).on(&["10.0.0.9"]).cut(100);
     let mut receiver = Sniffer::new(Link::Sll).on(&["10.0.0.1"]).cut(120);
     for (number, size) in [1000, 500, 500, 1500, 300].into_iter().enumerate() {

@@ -1,5 +1,5 @@
 //! The files: whole ones of every kind of call, one for each thread, compressed, imported again, of
-//! the terminal, and those that are something else.
+//! the terminal, and files of another kind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn every_kind_of_call() {
     let imported = import(&[traces().join("every_call.strace")]);
     assert_eq!((imported.summary.skipped.total(), imported.summary.notes.as_slice()), (0, &[][..]));
     golden("every_call.golden", &imported.dump());
-    // The connection that is refused carries nothing; of all others both ends are here.
+    // The connection that is refused carries nothing; all others have both ends here.
     let messages = imported.messages();
     assert_eq!(messages.len(), 16, "{messages:?}");
     assert!(messages.iter().all(|(.., both)| *both), "{messages:?}");
@@ -48,7 +48,7 @@ fn a_file_for_each_thread() {
     assert_eq!((imported.summary.skipped.total(), imported.summary.notes.as_slice()), (0, &[][..]));
     golden("files.golden", &imported.dump());
     files.reverse();
-    // The order of the files changes nothing but what sets their sockets apart.
+    // The order of the files changes only the ids that distinguish their sockets.
     assert_eq!(import(&files).dump(), imported.dump());
     assert_eq!(imported.messages(), [(0, 0, 50, true), (0, 1, 50, true)]);
 }

@@ -1,5 +1,4 @@
-//! What all tests of the importer need: files imported, the logs as text, and the messages that
-//! come of them.
+//! Test bench of the importer: imported files, the logs as text, and the resulting messages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -21,7 +20,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// All logs, a record a line: thread, microseconds since the first log's beginning, record.
+    /// All logs, one record per line: thread, microseconds since the first log's beginning, record.
     pub fn dump(&self) -> String {
         let data = DataDir::new(self.directory.path());
         let logs: Vec<SocketLog> =
@@ -86,7 +85,7 @@ pub fn lines(text: &str) -> Imported {
     import(&[file])
 }
 
-/// The message of the error that importing lines leads to.
+/// The error message of importing lines.
 pub fn refused(text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace");
@@ -98,7 +97,7 @@ pub fn refused(text: &str) -> String {
     error.to_string().replace(&directory.path().display().to_string(), "")
 }
 
-/// Compares with the file `name`, which `UPDATE_GOLDEN=1` writes anew.
+/// Compares with the file `name`, which `UPDATE_GOLDEN=1` rewrites.
 pub fn golden(name: &str, found: &str) {
     let path = traces().join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -1,5 +1,5 @@
-//! The importer of strace's output, on what strace has printed: every kind of call, in all the
-//! forms that files come in. What was recorded lies beside; [`imported`] imports it.
+//! The importer of strace's output, on recorded output: every kind of call, in all the forms of its
+//! files. The recordings are in `tests/strace`; [`imported`] imports them.
 #![allow(unreachable_pub, reason = "helpers of tests")]
 
 mod files;

@@ -1,9 +1,9 @@
-//! Threads, children and programs: whose call it is, and what they have of each other's
-//! descriptors.
+//! Threads, children and programs: the process of each call, and the descriptors that processes
+//! share.
 
 use super::imported::lines;
 
-/// A thread becomes another program: the process goes on under its first thread's number.
+/// A thread becomes another program: the process continues under the id of its first thread.
 #[test]
 fn a_thread_that_runs_a_program() {
     let text = r#"5 1700000000.000001 socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[1->2]>, 4<UNIX-STREAM:[2->1]>]) = 0
@@ -26,7 +26,7 @@ fn a_thread_that_runs_a_program() {
     );
 }
 
-/// Threads begin while the calls that make them are under way, several at once.
+/// Threads begin while the calls that create them are in progress, several at the same time.
 #[test]
 fn threads_whose_maker_is_not_known_yet() {
     let text = r#"5 1700000000.000001 socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[1->2]>, 4<UNIX-STREAM:[2->1]>]) = 0
@@ -57,8 +57,8 @@ fn threads_whose_maker_is_not_known_yet() {
     assert_eq!([6, 7, 8].map(process), ["(5", "(5", "(8"]);
 }
 
-/// A child has its parent's descriptors, also where strace does not say what they are; one that was
-/// closed before is none.
+/// A child has its parent's descriptors, also if strace does not describe them; a descriptor that
+/// was closed before is not inherited.
 #[test]
 fn a_child_inherits_descriptors() {
     let text = r#"5 1700000000.000001 socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0 <0.000001>

@@ -15,7 +15,7 @@ fn with(more: &str) -> Vec<(i64, i8, i64, bool)> {
     let imported = lines(&text);
     assert_eq!(imported.summary.skipped.total(), 0, "{:?}", imported.summary.skipped.first);
     let mut messages = imported.messages();
-    // Those of one time are in an order that is no matter here.
+    // The order of messages of equal time does not matter here.
     messages.sort_by_key(|(.., bytes, _)| std::cmp::Reverse(*bytes));
     messages
 }
@@ -40,7 +40,7 @@ fn the_option_says_how_large_datagrams_are() {
         "setsockopt(3, 0x11, 0x67, \"\\4\\0\\0\\0\", 4)",
         "getsockopt(3, SOL_UDP, UDP_SEGMENT, [4], [4])",
     ] {
-        // Nobody receives: by itself it is three.
+        // Without a receiver: it is three by itself.
         let send = format!(
             "5 1700000000.000500 {option} = 0 <0.000001>\n\
              5 1700000000.001000 sendto(3, \"aaaabbbbcc\", 10, 0, {TO}, 16) = 10 <0.000001>\n"
@@ -49,7 +49,7 @@ fn the_option_says_how_large_datagrams_are() {
         assert_eq!(sent, [4, 4, 2], "{option}");
         assert_eq!(with(&(send + PARTS)), BOTH_ENDS, "{option}");
     }
-    // One that failed, or was taken back, says nothing.
+    // A call that failed, or was reverted, has no effect.
     for options in [
         "5 1700000000.000500 setsockopt(3, SOL_UDP, UDP_SEGMENT, [4], 4) = -1 EINVAL (Invalid argument)\n",
         "5 1700000000.000500 setsockopt(3, SOL_UDP, UDP_SEGMENT, [4], 4) = 0 <0.000001>\n\
@@ -92,7 +92,7 @@ fn the_sender_says_what_a_receive_has_joined() {
     );
     let message = "{msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base=\"aaaabbbbcc\", \
                    iov_len=100}], msg_iovlen=1, CONTROLmsg_flags=0}";
-    // With the size that came with it, without, and where the program asked for neither.
+    // With the size that came with it, without, and without an option set by the program.
     for (control, option) in [
         ("msg_control=[{cmsg_len=20, cmsg_level=SOL_UDP, cmsg_type=0x68}], ", ""),
         (

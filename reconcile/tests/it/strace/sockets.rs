@@ -1,12 +1,12 @@
-//! Which socket a call is on, by its descriptor, its names and its inode; and what calls on it
-//! move.
+//! Sockets of calls, by descriptor, names and inode; and the bytes that calls on them move.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::imported::{import, lines};
 
-/// Descriptors without decorations, or with inodes alone, lead where the calls have put them.
+/// Descriptors without decorations, or with inodes alone, lead to the sockets that earlier calls
+/// have assigned.
 #[test]
 fn without_the_names_of_sockets() {
     for decorate in ["", "<socket:[7]>"] {
@@ -33,12 +33,12 @@ fn without_the_names_of_sockets() {
         assert!(dump.contains("peer: Some(Inet(10.0.0.2:5000))"), "{dump}");
         let notes = &imported.summary.notes;
         assert!(notes[0].starts_with("1 calls") && notes[0].contains("-yy"), "{notes:?}");
-        // And the command that tells all.
+        // Also the command that would show everything.
         assert_eq!(notes.len(), 5, "{notes:?}");
     }
 }
 
-/// A socket that was closed out of sight, and its number given to another and to a file.
+/// A socket that was closed unseen, with its number reused for another and for a file.
 #[test]
 fn numbers_that_come_again() {
     let text = r#"5 1700000000.000001 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[7]>
@@ -89,7 +89,7 @@ fn a_socket_that_is_connected_anew() {
         "{dump}"
     );
     assert!(dump.contains("Close { flow: 1, fd: 3 }"), "{dump}");
-    // The dump numbers kernel's ids in the order of their appearance: the second flow's is none.
+    // The dump numbers kernel's ids in the order of their appearance: the second flow has none.
     assert!(
         dump.contains(
             "flow: 2, fd: 3, domain: 2, kind: 2, protocol: 17, origin: Socket, cookie: 2"
@@ -98,7 +98,7 @@ fn a_socket_that_is_connected_anew() {
     );
 }
 
-/// Batches of nothing, as programs send to see whether they can.
+/// Empty batches, as programs send to probe for support.
 #[test]
 fn batches_of_nothing() {
     for socket in ["SOCK_DGRAM, IPPROTO_IP) = 3<UDP:[7]>", "SOCK_STREAM, IPPROTO_IP) = 3<TCP:[7]>"]
@@ -118,8 +118,8 @@ fn batches_of_nothing() {
     }
 }
 
-/// The ends of a pair that was made before strace came, in two processes with a file each: their
-/// inodes tell that they are one.
+/// The ends of a pair that was made before strace attached, in two processes with a file each:
+/// their inodes show that they are one.
 #[test]
 fn pairs_are_told_by_their_inodes() {
     // A second pair does the same at the same time.

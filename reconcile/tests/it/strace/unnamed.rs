@@ -1,5 +1,5 @@
-//! Connections whose names strace does not show, as it was run without `-yy`: both ends find each
-//! other by the order in which connections are made and accepted, and by what arrives when.
+//! Connections without names, because strace was run without `-yy`: both ends are paired by the
+//! order in which connections are made and accepted, and by the times of their bytes.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use proptest::prelude::*;
 
 use super::imported::{Imported, lines};
 
-/// What strace writes of a server and its client, a call a line, 10 us apart.
+/// Output of strace for a server and its client, one line per call, 10 us apart.
 struct Trace {
     text: String,
     time: i64,
-    /// Digits behind the point of a time.
+    /// Number of decimals of a time.
     digits: usize,
     /// Whether names are shown, as with `-yy`.
     named: bool,
@@ -76,7 +76,7 @@ impl Trace {
         self.call(CLIENT, &format!("recvfrom({client}, \"\"..., 1000, 0, NULL, NULL) = 70"));
     }
 
-    /// Another client, which is not traced, asks on connection `number`.
+    /// Another client, which is not traced, sends a request on connection `number`.
     fn other_asks(&mut self, number: usize, bytes: usize) {
         let server = self.end(number, true);
         self.call(SERVER, &format!("recvfrom({server}, \"\"..., 1000, 0, NULL, NULL) = {bytes}"));
@@ -84,8 +84,8 @@ impl Trace {
     }
 }
 
-/// The port that the client's connections are found to have, in the order in which they were made;
-/// `None` where it was not found.
+/// The ports found for the client's connections, in the order in which they were made; `None` if
+/// not found.
 fn ports(imported: &Imported, connections: usize) -> Vec<Option<usize>> {
     let dump = imported.dump();
     let client = dump.split("# (").find(|log| log.starts_with("11,")).unwrap_or_default();
@@ -130,8 +130,8 @@ fn connections_one_after_the_other_and_a_pool_have_both_ends() {
     }
 }
 
-/// Of who else connects strace saw nothing: the order does not hold, and what can be is taken only
-/// where nothing else can.
+/// strace saw nothing of other clients: the order does not hold, and a pairing is used only if it
+/// is the only possible one.
 #[test]
 fn what_could_be_another_clients_is_left_and_named() {
     let mut trace = Trace::new(false);
@@ -142,7 +142,7 @@ fn what_could_be_another_clients_is_left_and_named() {
     for number in [0, 7, 1] {
         trace.accept(number);
     }
-    // They are told apart by their times: nothing can have come from who had not sent.
+    // They are distinguished by their times: nothing can have come from an end that had not sent.
     trace.ask(0, 100);
     trace.time += 5_000;
     trace.other_asks(7, 100);
@@ -151,7 +151,7 @@ fn what_could_be_another_clients_is_left_and_named() {
     let imported = lines(&trace.text);
     assert_eq!(ports(&imported, 2), [Some(40_000), Some(40_001)]);
 
-    // Nobody traced connected to the port that the server is at.
+    // No traced process connected to the server's port.
     let mut trace = Trace::new(false);
     trace.connect(0);
     trace.call(CLIENT, "sendto(4, \"\"..., 9, 0, NULL, 0) = 9");
@@ -163,7 +163,7 @@ fn what_could_be_another_clients_is_left_and_named() {
     assert!(notes[4].starts_with("strace -f -ttt -T -yy -s 65535 -e trace=$CALLS"), "{notes:?}");
 }
 
-/// Whoever traces a running server without `-yy` sees at least who came.
+/// A trace of a running server without `-yy` at least shows its clients.
 #[test]
 fn connections_accepted_on_a_socket_that_is_older_than_the_file_are_taken() {
     let mut trace = Trace::new(false);
@@ -197,7 +197,7 @@ fn times_of_whole_seconds_lose_no_message_and_are_named() {
     }
 }
 
-/// What happens on the connections of a client, and of another that is not traced.
+/// Events on the connections of a client, and of another that is not traced.
 #[derive(Clone, Debug)]
 enum Event {
     Opens { traced: bool },
@@ -207,8 +207,8 @@ enum Event {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever happens, a name that is found is the right one; and all are found where every
-    /// client is traced.
+    /// For any events, a name that is found is the right one; and all are found if every client is
+    /// traced.
     #[test]
     fn no_connection_gets_another_ones_name(
         events in prop::collection::vec(

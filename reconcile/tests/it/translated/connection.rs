@@ -1,5 +1,5 @@
-//! One connection through a translation: its messages, and what each end that is traced saw of them
-//! by its own clock.
+//! One connection through a translation: its messages, and the view of each traced end by its own
+//! clock.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,9 +12,8 @@ use super::system::{Kind, Maker, Service, Sizes};
 
 const BASE: f64 = 1.7e18;
 
-/// What is asked for: a connection to `service` from `local`, and from what host and process where
-/// that is traced. It is the `number`-th, which says to which backend it goes, and has the sizes
-/// that `sizes` seeds.
+/// Request for a connection: to `service` from `local`, and the client's host and process if
+/// traced. It is the `number`-th, which selects the backend, and its sizes are seeded by `sizes`.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub service: &'a Service,
@@ -25,18 +24,18 @@ pub struct Asked<'a> {
     pub sizes: u64,
 }
 
-/// A message: whether it is from the client, its bytes, when it was sent and when received.
+/// A message: whether it is from the client, its bytes, the times when it was sent and received.
 type Sent = (bool, u64, f64, f64);
 
-/// What happened on a connection: its messages, when it was over, and what its directions'
-/// beginnings hold.
+/// Events of a connection: its messages, its end, and the contents at the beginning of its
+/// directions.
 struct Happened {
     messages: Vec<Sent>,
     over: f64,
     contents: [u64; 2],
 }
 
-/// One end of a connection, with the names that it knows, and when it was made there.
+/// One end of a connection, with the names that it knows, and the time when it was made there.
 struct End {
     side: HalfFlowSide,
     local: SocketAddr,
@@ -45,7 +44,7 @@ struct End {
 }
 
 impl Maker {
-    /// One connection; returns when it was over.
+    /// Makes one connection; returns the time when it was over.
     pub fn connection(&mut self, asked: Asked) -> f64 {
         let Asked { service, local, traced, time, number, sizes } = asked;
         let mut sized = Random::new(sizes);
@@ -121,7 +120,7 @@ impl Maker {
         over
     }
 
-    /// What one end saw.
+    /// The half flow of one end.
     fn half(&mut self, (host, process): (u32, u32), end: End, what: &Happened) -> Option<u32> {
         let End { side, local, peer, made } = end;
         let Happened { messages, over, contents } = what;

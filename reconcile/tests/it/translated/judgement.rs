@@ -1,21 +1,21 @@
-//! How good pairs that were found are, by the truth.
+//! Quality of the pairs that were found, by the ground truth.
 
 use reconcile::translation::{HalfFlowPair, HalfFlowSide};
 
 use super::system::{Kind, System};
 
-/// The confidence that pairs need by default.
+/// The default minimum confidence of pairs.
 pub const MIN_CONFIDENCE: f64 = 0.8;
 /// Lower bounds of the confidences that are counted together.
 pub const BOUNDS: [f64; 9] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, f64::INFINITY];
 
-/// How good what was found is.
+/// Quality of the result.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// Pairs by confidence: all, those that are right, and those that are right or with one that is
-    /// equal to the right one (of the same process and name).
+    /// Pairs by confidence: all, the correct ones, and those that are correct or equal to the
+    /// correct one (of the same process and name).
     pub buckets: [[u64; 3]; BOUNDS.len() - 1],
-    /// True pairs and those of them that were found with enough confidence, by kind.
+    /// True pairs by kind, and those found with enough confidence.
     pub kinds: [(u64, u64); 4],
 }
 
@@ -45,7 +45,7 @@ impl Judgement {
         }
     }
 
-    /// The share of the pairs with at least `least` confidence that are right.
+    /// The share of correct pairs among those with at least `least` confidence.
     pub fn precision(&self, least: f64) -> f64 {
         let counted = self.buckets.iter().zip(BOUNDS).filter(|(_, bound)| *bound >= least);
         let [all, right] =

@@ -1,6 +1,5 @@
-//! Made-up systems behind address translation: who talks to whom through what, and what each traced
-//! end saw of it, with clocks that nobody knows. The truth is known, so that what is found can be
-//! judged.
+//! Synthetic systems with address translation: their connections, and the view of each traced end,
+//! with unknown clocks. The ground truth is known, so that the result can be judged.
 #![allow(
     dead_code,
     missing_docs,

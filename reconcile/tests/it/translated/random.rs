@@ -1,6 +1,6 @@
-//! Numbers that are as good as random, and the same everywhere.
+//! Pseudo-random numbers that are the same everywhere.
 
-/// Small, seeded, and the same everywhere.
+/// Small and seeded.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -34,7 +34,7 @@ impl Random {
         -mean * (1.0 - self.unit()).ln()
     }
 
-    /// Between the two, equally likely in the logarithm.
+    /// Between the two, uniform in the logarithm.
     pub fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.unit())
     }

@@ -1,6 +1,5 @@
-//! Who talks to whom through what, how often, and what of it is traced: the services, their
-//! clients, and flows that have nothing to do with them. What happens on each connection is
-//! [`connection_of_call`](super::connection)'s.
+//! The services of a synthetic system, their clients, unrelated flows, and what of these is traced.
+//! [`connection_of_call`](super::connection) has the events of each connection.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -9,14 +8,14 @@ use reconcile::translation::HalfFlow;
 use super::connection::Asked;
 use super::random::Random;
 
-/// What stands between the ends.
+/// Translation between the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The server's address is rewritten.
     Destination,
-    /// The client's is.
+    /// The client's address is rewritten.
     Source,
-    /// Both are.
+    /// Both addresses are rewritten.
     Both,
     /// An untraced process passes the bytes on.
     Proxy,
@@ -41,7 +40,7 @@ pub struct Service {
     pub kind: Kind,
     pub name: SocketAddr,
     pub gateway: IpAddr,
-    /// Name, host, process; `None`: the backend is not traced.
+    /// Name, host and process; `None` if the backend is not traced.
     pub backends: Vec<(SocketAddr, Option<(u32, u32)>)>,
     pub sizes: Sizes,
     pub way: f64,
@@ -50,22 +49,22 @@ pub struct Service {
     pub unique: f64,
 }
 
-/// A system's half flows, and the truth.
+/// A system's half flows, and the ground truth.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     pub halves: Vec<HalfFlow>,
-    /// The other end of each, and by what kind of translation.
+    /// The other end of each, and the kind of translation.
     pub truth: Vec<Option<(u32, Kind)>>,
 }
 
-/// What is wanted of a system.
+/// Parameters of a system.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     pub seed: u64,
     pub fingerprints: bool,
-    /// About as many connections of each client, at most.
+    /// Approximate maximum number of connections of each client.
     pub connections: u64,
-    /// As many clients at most.
+    /// Maximum number of clients.
     pub clients: u64,
 }
 
@@ -74,7 +73,7 @@ pub struct Maker {
     pub wanted: Wanted,
     /// Offset and skew of each host's clock.
     pub clocks: Vec<(f64, f64)>,
-    /// When each host's logs end, in seconds.
+    /// End of each host's logs, in seconds.
     pub ends: Vec<f64>,
     pub next_port: u16,
     pub system: System,
@@ -149,18 +148,19 @@ impl Maker {
         let unrelated = self.random.chance(0.15);
         for client in 0..clients {
             let host = self.random.below(hosts) as u32;
-            // Some clients are not traced: their flows are there, without their ends.
+            // Some clients are not traced: their flows exist, without their ends.
             let traced = (!self.random.chance(0.25)).then_some((host, client as u32));
             let local = address(10, 0, host as u8, client as u8, 0).ip();
             let number = self.random.below(services.len() as u64) as usize;
             let mut service = services[number].clone();
             if self.random.chance(0.15) {
-                // The same protocol, spoken to somebody else.
+                // The same protocol, spoken to an unrelated peer.
                 service.name = address(172, 16, 0, client as u8, 80);
                 service.backends = vec![(address(172, 16, 0, client as u8, 80), None)];
             }
             if unrelated {
-                // Nothing is translated: the clients' servers and the servers' clients are others.
+                // Nothing is translated: the clients have other servers and the servers other
+                // clients.
                 let served = service.clone();
                 service.name = address(172, 18, 0, client as u8, 80);
                 service.backends.iter_mut().for_each(|backend| backend.1 = None);
@@ -172,8 +172,8 @@ impl Maker {
             }
             self.client(&service, local, traced, length);
         }
-        // Flows to and from hosts that are not traced: some of other protocols, some of the same,
-        // some periodic.
+        // Flows to and from untraced hosts: some of other protocols, some of the same, some
+        // periodic.
         for noise in 0..self.random.below(4) {
             let host = self.random.below(hosts) as u32;
             let alike = self.random.below(services.len() as u64) as usize;
@@ -189,7 +189,7 @@ impl Maker {
                 self.client(&service, local, Some((host, process)), length);
             } else {
                 if self.random.chance(0.5) {
-                    // They come to a real server, perhaps by the same way.
+                    // They come to a real server, perhaps through the same translation.
                     service.backends = services[alike].backends.clone();
                     service.gateway = services[alike].gateway;
                 }

@@ -1,23 +1,22 @@
-//! A TCP connection that keeps its sequence numbers, so that tests say only who sends what and
-//! when.
+//! A TCP connection that keeps its sequence numbers, so that tests only state senders and times.
 
 use super::{ACK, FIN, MS, PUSH, Packet, SYN, Sniffer, tcp};
 
-/// A TCP connection, whose packets are shown to sniffers on their way: the client's first, the
+/// A TCP connection with packets that are shown to sniffers on their way: the client's first, the
 /// server's last.
 pub struct Connection {
     pub client: String,
     pub server: String,
     /// The next sequence number of each.
     pub next: [u32; 2],
-    /// How long a packet takes from one end to the other.
+    /// Travel time of a packet from one end to the other.
     pub delay: i64,
     pub id: u16,
 }
 
 impl Connection {
     pub fn new(client: &str, server: &str) -> Connection {
-        // As good as random, and of the server soon to wrap around.
+        // Pseudo-random, and the server's is about to wrap around.
         let number = |text: &str| {
             text.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
         };

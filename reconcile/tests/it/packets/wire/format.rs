@@ -1,6 +1,7 @@
-//! The files of tcpdump and its like in both formats, either byte order and either unit of time.
+//! Capture files of tcpdump and similar tools in both formats, either byte order and either unit of
+//! time.
 
-/// A frame as a sniffer has it.
+/// A captured frame.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub time: i64,

@@ -1,5 +1,5 @@
-//! The frames of links: what stands before IP on an Ethernet, in a cooked capture, on the loopback
-//! of BSD.
+//! Frames of links: the bytes before IP on an Ethernet, in a cooked capture, on the loopback of
+//! BSD.
 
 use super::Packet;
 
@@ -41,7 +41,7 @@ impl Link {
         }
     }
 
-    /// The frame of `packet`; `out` says which way it goes, for the links that do.
+    /// The frame of `packet`; `out` is its direction, for links that have it.
     pub fn frame(self, packet: &Packet, out: bool) -> Vec<u8> {
         let kind = if out { 4 } else { 0 };
         let family: u32 = if packet.is_v6() { 30 } else { 2 };
@@ -71,7 +71,7 @@ impl Link {
             _ => {}
         }
         frame.extend(packet.ip());
-        // Short frames are filled up.
+        // Short frames are padded.
         if matches!(self, Link::Ethernet | Link::Vlan(_)) && frame.len() < 60 {
             frame.resize(60, 0);
         }

@@ -1,6 +1,5 @@
-//! Packets made by hand, captured by sniffers made by hand: the bytes of links, IP, TCP and UDP,
-//! and the files of tcpdump and its like in both formats. Each has a file of its own here; tests
-//! use them all by this name.
+//! Handmade packets and sniffers: the bytes of links, IP, TCP and UDP, and the files of tcpdump and
+//! similar tools in both formats. Each has a file of its own here; tests use them all by this name.
 
 mod connection;
 mod format;
@@ -14,6 +13,6 @@ pub use link::Link;
 pub use packet::{ACK, FIN, PUSH, Packet, SYN, end, tcp, udp};
 pub use sniffer::{Sniffer, write};
 
-/// When the captures begin, in nanoseconds since the Unix epoch.
+/// Time when the captures begin, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
 pub const MS: i64 = 1_000_000;

@@ -1,5 +1,4 @@
-//! A packet of IP with what it carries: TCP segments and datagrams, as the bytes that go over the
-//! wire.
+//! An IP packet with its payload: TCP segments and datagrams, as bytes on the wire.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,12 +15,12 @@ pub struct Packet {
     pub ttl: u8,
     pub id: u16,
     pub protocol: u8,
-    /// What IP carries.
+    /// Payload of IP.
     pub body: Vec<u8>,
-    /// Extension headers of IPv6: the first one's number, and their bytes. The last one says that
-    /// the transport follows.
+    /// Extension headers of IPv6: the first one's number, and their bytes. The last one is followed
+    /// by the transport.
     pub extensions: Option<(u8, Vec<u8>)>,
-    /// The 16 bits of IPv4 that tell of fragments.
+    /// The 16 bits of IPv4 for fragments.
     pub fragment: u16,
 }
 

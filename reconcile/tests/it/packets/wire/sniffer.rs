@@ -1,20 +1,20 @@
-//! A sniffer: what it captured by a clock of its own, and the file that it writes of it.
+//! A sniffer: its capture by a clock of its own, and the file that it writes.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use super::{EPOCH, Format, Frame, Link, PLAIN, Packet};
 
-/// A sniffer: what it captured, by its own clock.
+/// A sniffer: its capture, by its own clock.
 #[derive(Clone, Debug)]
 pub struct Sniffer {
     pub link: Link,
     pub format: Format,
-    /// How far its clock is ahead.
+    /// Nanoseconds by which its clock is ahead.
     pub offset: i64,
-    /// As much of each frame is captured.
+    /// Captured length of each frame.
     pub snap: usize,
-    /// The addresses of the host it is on, for links that tell the way.
+    /// The addresses of its host, for links that have the direction.
     pub own: Vec<IpAddr>,
     pub frames: Vec<Frame>,
     pub v6: bool,
@@ -49,7 +49,7 @@ impl Sniffer {
         self
     }
 
-    /// It sees `packet` at `time`, from the beginning on.
+    /// Captures `packet` at `time` from its beginning.
     pub fn see(&mut self, time: i64, packet: &Packet) {
         self.see_on(0, time, packet);
     }
