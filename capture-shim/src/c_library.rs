@@ -1,5 +1,5 @@
-//! Floor 1, the C library: interposed functions of libc, their types, and `errno`; and those of TLS
-//! libraries.
+//! Layer 1, the C library: interposed functions of libc and of TLS libraries, their types, and
+//! `errno`.
 
 mod c_name;
 pub(crate) mod errno;

@@ -1,4 +1,4 @@
-//! Floor 4, descriptors: kind and flow of each descriptor of the process, and facts about sockets.
+//! Layer 4, descriptors: kind and flow of each descriptor of the process, and facts about sockets.
 
 mod nature;
 pub(crate) mod non_sockets;

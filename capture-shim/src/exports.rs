@@ -1,4 +1,4 @@
-//! Floor 8, exports: symbols that the program finds in place of libc's, and the constructor.
+//! Layer 8, exports: symbols that the program finds in place of libc's, and the constructor.
 
 #[cfg(not(feature = "injected"))]
 mod buffered;

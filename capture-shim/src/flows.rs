@@ -1,4 +1,4 @@
-//! Floor 6, flows: what is logged of a socket, from its first use to its last descriptor.
+//! Layer 6, flows: what is logged about a socket, from its first use to its last descriptor.
 
 pub(crate) mod adopt;
 pub(crate) mod between_descriptors;

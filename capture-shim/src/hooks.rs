@@ -1,7 +1,7 @@
-//! Floor 7, hooks: meaning of each interposed call, one file a family of calls.
+//! Layer 7, hooks: the effect of each interposed call, one file for each family of calls.
 //!
-//! A hook gets libc's own function first and then the program's arguments, or the program's whole
-//! call as a closure. It makes that call and logs what it did.
+//! A hook receives libc's own function first and then the program's arguments, or the program's
+//! whole call as a closure. It makes that call and logs its effect.
 
 mod announce;
 pub(crate) mod close;

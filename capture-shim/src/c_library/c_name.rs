@@ -1,8 +1,8 @@
-//! Names of functions as the C library takes them, made when this is compiled.
+//! Function names as C strings, made at compile time.
 
 use core::ffi::CStr;
 
-/// Name with the zero byte that ends it.
+/// Returns a name with its terminating zero byte.
 pub(super) const fn c_name(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
         Ok(name) => name,

@@ -4,12 +4,12 @@ use core::ffi::c_int;
 
 /// The value of `errno`.
 pub(crate) fn get_errno() -> c_int {
-    // SAFETY: libc gives the address of the calling thread's variable.
+    // SAFETY: libc returns the address of the calling thread's variable.
     unsafe { *libc::__errno_location() }
 }
 
 /// Sets `errno`.
 pub(crate) fn set_errno(value: c_int) {
-    // SAFETY: libc gives the address of the calling thread's variable.
+    // SAFETY: libc returns the address of the calling thread's variable.
     unsafe { *libc::__errno_location() = value }
 }

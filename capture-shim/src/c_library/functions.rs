@@ -1,8 +1,8 @@
 //! Interposed functions of libc, each under its name.
 //!
-//! They are found when the library is loaded, before the program runs: a search later could land in
-//! a signal handler, or in an allocator that is not yet ready. A function that libc does not have
-//! (but a library loaded later may) is looked for at each call.
+//! They are resolved when the library is loaded, before the program runs: a later search could
+//! happen in a signal handler, or in an allocator that is not yet ready. A function that libc lacks
+//! (but that a library loaded later may have) is searched for at each call.
 
 #![allow(non_upper_case_globals, reason = "called as the functions are")]
 
@@ -15,7 +15,7 @@ use super::c_name::c_name;
 use super::interposed::interposed;
 use super::{errno, linker, objects};
 
-/// Whether all functions were looked for as the library was loaded.
+/// Whether all functions were searched for when the library was loaded.
 static IS_LOADED: AtomicBool = AtomicBool::new(false);
 
 /// A function of libc, by name.
@@ -36,14 +36,14 @@ impl Function {
         if address.is_null() { self.resolve() } else { address }
     }
 
-    /// The same, as far as it was looked for already; null otherwise.
+    /// Address of the function if it was already searched for, otherwise null.
     #[cfg(not(feature = "injected"))]
     pub(crate) fn known_address(&self) -> *mut c_void {
         self.address.load(Relaxed)
     }
 
-    /// Finds the function. Called by a hook only before this library's constructor ran (another
-    /// library's did first), and where libc lacks the function.
+    /// Finds the function. A hook calls this only before this library's constructor has run (the
+    /// constructor of another library ran first), and for functions that libc lacks.
     #[cold]
     fn resolve(&self) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
@@ -53,11 +53,12 @@ impl Function {
     }
 }
 
-/// Finds the function of this name in the libraries behind this one: by the list of all libraries
-/// as this one is loaded, and later by the dynamic linker, since libraries come and go then.
+/// Finds the function of this name in the libraries after this one. While this library is loaded,
+/// the list of all libraries is searched; later the dynamic linker is asked, since libraries come
+/// and go then.
 ///
 /// # Safety
-/// As `dlsym`.
+/// As for `dlsym`.
 unsafe fn find_after_this(name: &CStr) -> *mut c_void {
     if cfg!(feature = "injected") {
         stand_in_address(name)
@@ -69,7 +70,7 @@ unsafe fn find_after_this(name: &CStr) -> *mut c_void {
     }
 }
 
-/// Finds the function of this name where there is no libc.
+/// Finds the stand-in for the function of this name if there is no libc.
 fn stand_in_address(name: &CStr) -> *mut c_void {
     #[cfg(feature = "injected")]
     return super::stand_ins::stand_in_function(name);

@@ -1,12 +1,12 @@
-//! List of all interposed functions. It drives the exports, the addresses of libc's own functions
-//! and the types of both.
+//! List of all interposed functions. The exports, the addresses of libc's own functions and the
+//! types of both are generated from it.
 //!
-//! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first
-//! part gets libc's own function of the name that was called, and then the program's arguments. A
-//! handler of the second part gets the program's call as a closure, since it needs to know nothing
-//! of the arguments. Handlers are only words here: `exports` gives them their meaning.
+//! Each line is `name | its other names: (arguments) -> result => handler`. A handler in the first
+//! part receives libc's own function of the called name, then the program's arguments. A handler in
+//! the second part receives the program's call as a closure, since it does not depend on the
+//! arguments. Handlers are only words here: `exports` gives them their meaning.
 
-/// Hands the whole list to the macro `$then`.
+/// Passes the whole list to the macro `$then`.
 macro_rules! interposed {
     ($then:ident) => {
         $then! {
@@ -84,7 +84,7 @@ macro_rules! interposed {
                 vmsplice: (fd: c_int, first: *const iovec, count: size_t, flags: c_uint) -> ssize_t
                     => send::vmsplice;
 
-                // Life of a flow.
+                // Lifecycle of a flow.
                 socket: (domain: c_int, kind: c_int, protocol: c_int) -> c_int => lifecycle::socket;
                 socketpair: (domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int
                     => lifecycle::socketpair;
@@ -108,7 +108,7 @@ macro_rules! interposed {
                     => close::close_range;
                 closefrom: (first: c_int) -> () => close::closefrom;
 
-                // Further descriptors of a flow.
+                // Duplicates of a flow's descriptor.
                 dup: (fd: c_int) -> c_int => dup::dup;
                 dup2 | __dup2: (old: c_int, new: c_int) -> c_int => dup::dup2;
                 dup3: (old: c_int, new: c_int, flags: c_int) -> c_int => dup::dup3;
@@ -142,7 +142,7 @@ macro_rules! interposed {
                 epoll_pwait2:
                     (epoll: c_int, events: *mut epoll_event, most: c_int, timeout: *const timespec,
                      mask: *const sigset_t) -> c_int => waits::epoll_pwait2;
-                // Descriptors that come in pairs, and files of libc's over descriptors.
+                // Descriptors that come in pairs, and libc's `FILE`s over descriptors.
                 pipe: (fds: *mut c_int) -> c_int => new_descriptors::pipe;
                 pipe2: (fds: *mut c_int, flags: c_int) -> c_int => new_descriptors::pipe2;
                 openpty:
@@ -162,8 +162,8 @@ macro_rules! interposed {
                     (fd: c_int, flag: c_int, format: *const c_char, arguments: VaList) -> c_int
                     => stdio::vdprintf_chk;
 
-                // Libc's resolver, whose sends and receives never leave it; its other functions are
-                // below.
+                // Libc's resolver, whose sends and receives never leave libc; its other functions
+                // are below.
                 getaddrinfo:
                     (host: *const c_char, service: *const c_char, hints: *const c_void,
                      found: *mut *mut c_void) -> c_int => hidden::getaddrinfo;
@@ -209,7 +209,7 @@ macro_rules! interposed {
                      argument: *mut c_void) -> c_int => threads::pthread_create;
                 _exit | _Exit | quick_exit: (status: c_int) -> c_int => processes::exit;
 
-                // Rights that a process gives up.
+                // Rights that a process drops.
                 chroot: (path: *const c_char) -> c_int => rights::chroot;
                 pivot_root: (path: *const c_char, old: *const c_char) -> c_int
                     => rights::pivot_root;
@@ -235,7 +235,7 @@ macro_rules! interposed {
                     (number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,
                      f: c_long) -> c_long => syscall::syscall;
 
-                // Actions on signals, and masks: the log's guard keeps what the program says of
+                // Signal actions and masks: the log's guard keeps the program's settings for
                 // SIGBUS.
                 sigaction | __sigaction:
                     (signal: c_int, new: *const c_void, old: *mut c_void) -> c_int
@@ -247,8 +247,8 @@ macro_rules! interposed {
             }
 
             wrapped {
-                // Calls that give a descriptor: the table may still have the entry of another one,
-                // long closed out of sight.
+                // Calls that return a new descriptor: the table may still have the entry of an
+                // earlier one with the same number, which was closed unseen.
                 open | open64 | __open | __open64:
                     (path: *const c_char, flags: c_int, mode: c_uint) -> c_int
                     => new_descriptors::made();
@@ -282,7 +282,7 @@ macro_rules! interposed {
                 fopen | fopen64: (path: *const c_char, mode: *const c_char) -> *mut FILE
                     => stdio::opened();
 
-                // Libc's resolver, whose sends and receives never leave it.
+                // Libc's resolver, whose sends and receives never leave libc.
                 getnameinfo:
                     (address: *const sockaddr, length: socklen_t, host: *mut c_char,
                      host_size: socklen_t, service: *mut c_char, service_size: socklen_t,
@@ -333,7 +333,7 @@ macro_rules! interposed {
                     (state: *mut c_void, query: *const c_uchar, length: c_int, answer: *mut c_uchar,
                      size: c_int) -> c_int => hidden::timed(Api::ResSend);
 
-                // The system's log, which libc writes to over a socket of its own.
+                // The system log, which libc writes to over a socket of its own.
                 vsyslog: (priority: c_int, format: *const c_char, arguments: VaList) -> ()
                     => hidden::timed(Api::Syslog);
                 __vsyslog_chk:
@@ -341,7 +341,7 @@ macro_rules! interposed {
                     => hidden::timed(Api::Syslog);
             }
 
-            // Exports that are written by hand end in a jump to these.
+            // Functions with a hand-written export that ends in a jump to them.
             jumped { vfork dlopen }
         }
     };

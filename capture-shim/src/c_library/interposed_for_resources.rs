@@ -1,8 +1,8 @@
-//! List of the functions that are interposed for the sake of resources, in the form of
-//! [`super::interposed`]. `libsockcap.so` knows nothing of them, so that they cost a program
+//! List of the functions that are interposed to record resources, in the form of
+//! [`super::interposed`]. `libsockcap.so` does not contain them, so that they cost a program
 //! nothing there (`docs/decisions/0111`).
 
-/// Hands the whole list to the macro `$then`.
+/// Passes the whole list to the macro `$then`.
 macro_rules! interposed_for_resources {
     ($then:ident) => {
         $then! {
@@ -15,7 +15,7 @@ macro_rules! interposed_for_resources {
                 msync: (address: *mut c_void, length: size_t, flags: c_int) -> c_int
                     => files::msync;
 
-                // Eventfds, which libc reads and writes from within.
+                // Eventfds, which libc reads and writes internally.
                 eventfd_read: (fd: c_int, number: *mut u64) -> c_int => eventfds::read;
                 eventfd_write: (fd: c_int, number: u64) -> c_int => eventfds::write;
 
@@ -88,7 +88,7 @@ macro_rules! interposed_for_resources {
 
             wrapped {}
 
-            // What is tried before a lock is waited for. A program's own try is not looked at.
+            // Tries that precede waiting for a lock. A program's own try is not hooked.
             jumped { pthread_mutex_trylock pthread_rwlock_tryrdlock pthread_rwlock_trywrlock }
         }
     };

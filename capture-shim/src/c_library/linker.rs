@@ -1,8 +1,8 @@
-//! Functions that the library calls for itself: those of the dynamic linker, and some of libc's.
+//! Functions that the library itself calls: those of the dynamic linker, and some of libc's.
 //!
-//! They are libc's own, found as the library is loaded: another preloaded library that has put its
-//! own before them (to count locks, say, or to look symbols up) must neither be called by this one
-//! nor change what it finds.
+//! They are libc's own, found as the library is loaded: if another preloaded library has interposed
+//! them (to count locks or to look up symbols, for example), this library must neither call that
+//! one nor be affected by it.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
@@ -14,7 +14,7 @@ use libc::{Dl_info, pthread_mutex_t, pthread_mutexattr_t, sigset_t};
 use super::c_name::c_name;
 use super::objects;
 
-/// Whether all functions were looked for. From then on the linker's list changes, in any thread.
+/// Whether all functions were searched for. From then on any thread may change the linker's list.
 static ARE_FOUND: AtomicBool = AtomicBool::new(false);
 
 /// Function of libc or of the dynamic linker, by name.
@@ -28,18 +28,19 @@ impl OwnFunction {
         OwnFunction { name, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Address of the function; null where libc has none.
+    /// Address of the function; null if libc has none.
     ///
-    /// It is looked for while the library is loaded alone, maybe by a hook that is called before
-    /// (another library's constructor ran first). Before glibc 2.34, a program without threads or
-    /// without plug-ins lacks some; it does without them, even if it loads what has them later:
-    /// another thread may be closing a library, and with it a part of the list, at that time.
+    /// It is searched for only while the library is loaded, possibly by a hook that is called
+    /// before that (the constructor of another library ran first). Before glibc 2.34, a program
+    /// without threads or plug-ins lacks some of the functions. The library then does without them,
+    /// even if the program loads them later: another thread may be closing a library at that time,
+    /// which removes a part of the list.
     fn address(&self) -> *mut c_void {
         let address = self.address.load(Relaxed);
         if address.is_null() && !ARE_FOUND.load(Relaxed) { self.find() } else { address }
     }
 
-    /// Finds the function. Without libc, none of these is there.
+    /// Finds the function. Without libc, none of these exists.
     #[cold]
     fn find(&self) -> *mut c_void {
         #[cfg(not(feature = "injected"))]
@@ -51,7 +52,7 @@ impl OwnFunction {
     }
 }
 
-/// Defines functions, each as one that gives it, and one that finds all.
+/// Defines each function as one that returns it, and one function that finds all.
 macro_rules! own {
     ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
         $(
@@ -91,11 +92,11 @@ own! {
     pthread_mutex_unlock(*mut pthread_mutex_t) -> c_int;
 }
 
-/// Address of the symbol `name` for the code that holds `handle`, or behind this library
-/// (`RTLD_NEXT`); null for none. The program finds no error message.
+/// Address of the symbol `name` by `handle`, or after this library (`RTLD_NEXT`); null if there is
+/// none. The error message is cleared so that the program does not find it.
 ///
 /// # Safety
-/// As `dlsym`.
+/// As for `dlsym`.
 pub(crate) unsafe fn find_symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     let Some(look_up) = dlsym() else { return ptr::null_mut() };
     // SAFETY: as the caller says.
@@ -110,10 +111,11 @@ pub(crate) unsafe fn find_symbol(handle: *mut c_void, name: &CStr) -> *mut c_voi
     }
 }
 
-/// Handle of a library that is loaded already; null for none. The program finds no error message.
+/// Handle of a library that is already loaded; null if it is not. The error message is cleared so
+/// that the program does not find it.
 ///
 /// # Safety
-/// As `dlopen`.
+/// As for `dlopen`.
 pub(crate) unsafe fn find_loaded(file: &CStr) -> *mut c_void {
     let Some(open) = dlopen() else { return ptr::null_mut() };
     // SAFETY: as the caller says; nothing is loaded, so nothing is run.
@@ -128,10 +130,10 @@ pub(crate) unsafe fn find_loaded(file: &CStr) -> *mut c_void {
     }
 }
 
-/// Gives a handle back. The library stays as long as without.
+/// Releases a handle. The library stays loaded for as long as it would without it.
 ///
 /// # Safety
-/// As `dlclose`.
+/// As for `dlclose`.
 pub(crate) unsafe fn release_library(handle: *mut c_void) {
     if let Some(close) = dlclose() {
         // SAFETY: as the caller says.
@@ -139,15 +141,15 @@ pub(crate) unsafe fn release_library(handle: *mut c_void) {
     }
 }
 
-/// Libraries that have some of libc's functions before glibc 2.34.
+/// Libraries that contain some of libc's functions before glibc 2.34.
 const PARTS_OF_LIBC: [&CStr; 4] =
     [c"libpthread.so.0", c"libutil.so.1", c"libresolv.so.2", c"librt.so.1"];
 
-/// Address of a function of libc that was not there when the program began: of a part of libc that
-/// a library has brought since, which then stays. Null for none.
+/// Address of a libc function that was not present when the program began: it is in a part of libc
+/// that another library has loaded since, and that then stays. Null if there is none.
 ///
 /// # Safety
-/// As `dlopen`.
+/// As for `dlopen`.
 pub(crate) unsafe fn search_libraries(name: &CStr) -> *mut c_void {
     // SAFETY: as the caller says.
     unsafe {

@@ -1,14 +1,14 @@
 //! Objects that the dynamic linker has loaded (the program, its libraries), and the symbols that
-//! they define, read where they lie in memory.
+//! they define, read from memory.
 //!
-//! The linker's own functions (`dlsym` and its kin) cannot be what the library begins with: before
-//! glibc 2.34 they are in a library of their own, which a program need not have; since then they
-//! have another version; other preloaded libraries put theirs before them; and glibc's search
-//! behind a library finds versions that no program gets
-//! ([decision 0127](../../../docs/decisions/0127-the-library-finds-symbols-itself.md)).
+//! The library cannot start with the linker's own functions (`dlsym` and its kin): before glibc
+//! 2.34 they are in a separate library that a program need not have; since then they have another
+//! version; other preloaded libraries interpose them; and glibc's search after a library finds
+//! versions that no program gets ([decision
+//! 0127](../../../docs/decisions/0127-the-library-finds-symbols-itself.md)).
 //!
 //! The list of objects is read as debuggers read it. It changes while a library is opened or
-//! closed, so it is for the time in which the process has one thread.
+//! closed, so it is used only while the process has one thread.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -19,7 +19,7 @@ mod symbols;
 
 pub(crate) use symbols::LoadedObject;
 
-/// Beginning of what the linker says of an object (`struct link_map`), in all libcs.
+/// Beginning of the linker's description of an object (`struct link_map`), in all libcs.
 #[repr(C)]
 struct LinkMap {
     base: usize,
@@ -29,7 +29,7 @@ struct LinkMap {
     next: *const LinkMap,
 }
 
-/// Beginning of what the linker says to debuggers (`struct r_debug`), in all libcs.
+/// Beginning of the linker's structure for debuggers (`struct r_debug`), in all libcs.
 #[repr(C)]
 struct LinkerDebug {
     version: c_int,
@@ -37,7 +37,7 @@ struct LinkerDebug {
 }
 
 impl LoadedObject {
-    /// File of the object, as the linker knows it.
+    /// File of the object, as the linker lists it.
     pub(crate) fn file_path(&self) -> &'static CStr {
         // SAFETY: null, or the linker's own text, which lives as long as the object.
         if self.file.is_null() { c"" } else { unsafe { CStr::from_ptr(self.file) } }
@@ -49,10 +49,10 @@ impl LoadedObject {
     }
 }
 
-/// First address of this library, and the one behind its last.
+/// First address of this library, and the address after its last.
 pub(crate) fn own_range() -> [usize; 2] {
     let (start, end): (usize, usize);
-    // SAFETY: takes two addresses that the linker knows.
+    // SAFETY: only takes two addresses that the linker defines.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::asm!(
@@ -86,7 +86,7 @@ pub(crate) fn is_own(address: *const c_void) -> bool {
     (start..end).contains(&address.addr())
 }
 
-/// All objects, in the order in which symbols are sought.
+/// All objects, in symbol search order.
 pub(crate) fn loaded_objects() -> impl Iterator<Item = LoadedObject> {
     let mut next = first_link();
     core::iter::from_fn(move || {
@@ -103,8 +103,8 @@ pub(crate) fn own_object() -> Option<LoadedObject> {
     loaded_objects().find(LoadedObject::is_own)
 }
 
-/// Address of the symbol `name` in the first object behind this library that defines it: what the
-/// program would get without the library. Null for none.
+/// Address of the symbol `name` in the first object after this library that defines it: what the
+/// program would get without the library. Null if there is none.
 pub(crate) fn next_definition(name: &CStr) -> *mut c_void {
     loaded_objects()
         .skip_while(|object| !object.is_own())
@@ -114,8 +114,8 @@ pub(crate) fn next_definition(name: &CStr) -> *mut c_void {
         .unwrap_or(ptr::null_mut())
 }
 
-/// Address of the symbol `name` in the last object that defines it: libc's own, whatever stands
-/// before it. Null for none.
+/// Address of the symbol `name` in the last object that defines it: libc's own, whatever precedes
+/// it. Null if there is none.
 pub(crate) fn last_definition(name: &CStr) -> *mut c_void {
     loaded_objects()
         .filter(|object| !object.is_own())
@@ -138,18 +138,18 @@ pub(crate) fn is_first_with(name: &CStr) -> bool {
         .is_none_or(|first| first.is_own())
 }
 
-/// First entry of the linker's list, which is the program; null where it is not found.
+/// First entry of the linker's list, which is the program; null if it is not found.
 fn first_link() -> *const LinkMap {
-    // SAFETY: null, or what the linker says to debuggers, which stays as long as the process.
+    // SAFETY: null, or the linker's structure for debuggers, which lives as long as the process.
     let of = |debug: *const LinkerDebug| unsafe { debug.as_ref() }.map(|debug| debug.first);
     of(debug_from_program()).or_else(|| of(debug_from_symbol())).unwrap_or(ptr::null())
 }
 
-/// Code of the program itself: the first address and the one behind the last of its first segment
-/// that can be read and executed.
+/// Code of the program itself: the start of its first segment that can be read and executed, and
+/// the address after its end.
 #[cfg(not(feature = "injected"))]
 pub(crate) fn program_code() -> Option<[usize; 2]> {
-    // SAFETY: take numbers only.
+    // SAFETY: takes only numbers.
     let [table, count] =
         [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
     // SAFETY: the program's table, which the kernel has mapped.
@@ -163,10 +163,10 @@ pub(crate) fn program_code() -> Option<[usize; 2]> {
     Some([start, start.wrapping_add(code.p_filesz as usize)])
 }
 
-/// The dynamic linker's structure for debuggers, by the program's own dynamic section; null where
-/// that has none.
+/// The dynamic linker's structure for debuggers, found by the program's own dynamic section; null
+/// if the section does not name it.
 fn debug_from_program() -> *const LinkerDebug {
-    // SAFETY: take numbers only.
+    // SAFETY: takes only numbers.
     let [table, count] =
         [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
     let (mut dynamic, mut base) = (None, None);
@@ -184,11 +184,11 @@ fn debug_from_program() -> *const LinkerDebug {
     ptr::with_exposed_provenance(program.dynamic_value(kind::DEBUG))
 }
 
-/// The same, by its symbol in glibc and in musl; null where neither is there. The symbols are weak,
-/// so that no libc needs to have them.
+/// The dynamic linker's structure for debuggers, found by its symbol in glibc and in musl; null if
+/// neither exists. The symbols are weak, so that no libc needs to have them.
 fn debug_from_symbol() -> *const LinkerDebug {
     let (glibc, musl): (*const LinkerDebug, *const *const LinkerDebug);
-    // SAFETY: takes two addresses that the dynamic linker has filled in.
+    // SAFETY: only takes two addresses that the dynamic linker has filled in.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::asm!(

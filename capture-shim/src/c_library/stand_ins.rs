@@ -1,8 +1,9 @@
-//! Stand-ins for the functions of libc that the library itself uses, where there is no libc: in an
-//! image that the library is injected into, see `exports/injected.rs`.
+//! Stand-ins for the libc functions that the library itself uses, for images without libc that the
+//! library is injected into, see `exports/injected.rs`.
 //!
-//! The rest of the library calls them by libc's names. What only a dynamic linker could answer,
-//! such as the address of a function of another library, they answer as if there were none.
+//! The rest of the library calls them by libc's names. Questions that only a dynamic linker could
+//! answer, such as the address of a function of another library, are answered as if there were
+//! none.
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use core::ptr;
@@ -11,25 +12,26 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
 mod memory;
 
-/// Address of the function that makes the program's own system call; null before it is known.
+/// Address of the function that makes the program's own system call; null until it is known.
 static OWN_CALL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Address of the auxiliary vector that the kernel gave to the program, or 0.
+/// Address of the auxiliary vector of the program, or 0.
 static AUXILIARY: AtomicUsize = AtomicUsize::new(0);
 
-/// Environment of the program, where libc's own variable would be.
+/// Environment of the program, in place of libc's own variable.
 #[unsafe(no_mangle)]
 static mut environ: *mut *const c_char = ptr::null_mut();
 
-/// Takes over what the kernel gave to the program, before anything else of the library runs.
+/// Takes over the environment and auxiliary vector of the program, before anything else of the
+/// library runs.
 ///
 /// # Safety
 /// To be called once, before the program runs. `environment` is an array of strings that ends with
-/// a null pointer, and the auxiliary vector lies behind it, as at the entry of a program.
-/// `own_call` has the type of libc's `syscall` with six arguments.
+/// a null pointer, and the auxiliary vector follows it, as at the entry of a program. `own_call`
+/// has the type of libc's `syscall` with six arguments.
 pub(crate) unsafe fn begin_without_libc(environment: *mut *const c_char, own_call: *mut c_void) {
     OWN_CALL.store(own_call, Relaxed);
-    // SAFETY: the program has not begun, so nobody else reads it.
+    // SAFETY: the program has not begun, so nothing else reads it.
     unsafe { (&raw mut environ).write(environment) };
     let mut end = environment;
     // SAFETY: as the caller says.
@@ -60,8 +62,8 @@ extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
     0
 }
 
-/// Address of a function that stands in for one of libc's: a system call by its number. Null for
-/// functions without a stand-in.
+/// Address of the stand-in for a libc function: a system call by its number. Null for functions
+/// without a stand-in.
 pub(super) fn stand_in_function(name: &CStr) -> *mut c_void {
     match name.to_bytes() {
         b"syscall" => OWN_CALL.load(Relaxed),
@@ -70,7 +72,7 @@ pub(super) fn stand_in_function(name: &CStr) -> *mut c_void {
     }
 }
 
-/// The program's own `dup2`, by its number.
+/// The program's own `dup2`, by its system call number.
 unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
     type Dup2Function = unsafe extern "C" fn(i64, i64, i64, i64, i64, i64, i64) -> i64;
     let call = OWN_CALL.load(Relaxed);

@@ -1,10 +1,10 @@
-//! Functions of TLS libraries that are interposed: where the libraries' own ones are.
+//! Interposed functions of TLS libraries: finds the libraries' own ones.
 //!
-//! Such a library need not be there, may be opened later, and may be there in two versions (that of
-//! the program, and one that a module brings). So its function is looked for when it is called, as
-//! the dynamic linker looked for it on behalf of the caller: in what the caller's library needs,
-//! and else behind this library. It is found once for each place that calls it, until a library is
-//! closed: then another one may come to be at the same place.
+//! Such a library may be absent, may be opened later, and may be loaded in two versions (that of
+//! the program, and one that a module brings). So its function is searched for when it is called,
+//! in the way in which the dynamic linker did for the caller: first in the dependencies of the
+//! caller's library, then after this library. The result is cached for each call site until a
+//! library is closed, since another library may then be loaded at the same address.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
@@ -21,29 +21,29 @@ use crate::tuning::{MAX_TLS_CALLERS, TLS_CALLERS_TRIED};
 /// Function of a TLS library, by name.
 pub(crate) struct TlsFunction {
     name: &'static CStr,
-    /// Number among all, which tells them apart where one place calls several.
+    /// Number of the function, which tells several functions of one call site apart.
     number: usize,
-    /// Files that have it, where it is found in no other way.
+    /// Files that contain it, for when it is found in no other way.
     files: &'static [&'static CStr],
-    /// What is called where it is not to be found.
+    /// Function that is called if it cannot be found.
     stand_in: extern "C" fn() -> isize,
 }
 
-/// Files of OpenSSL, the newest first.
+/// Files of OpenSSL, newest first.
 const OPENSSL: &[&CStr] = &[c"libssl.so.3", c"libssl.so.1.1", c"libssl.so.10", c"libssl.so.1.0.0"];
 
 /// Files of GnuTLS.
 const GNUTLS: &[&CStr] = &[c"libgnutls.so.30"];
 
-/// Files of NSPR, whose functions NSS puts its layers below.
+/// Files of NSPR, which NSS puts its own layers under.
 const NSPR: &[&CStr] = &[c"libnspr4.so"];
 
-/// Stand-in that fails by a negative number.
+/// Stand-in that reports failure by a negative number.
 extern "C" fn negative() -> isize {
     -1
 }
 
-/// Stand-in that fails by zero.
+/// Stand-in that reports failure by zero.
 extern "C" fn zero() -> isize {
     0
 }
@@ -89,16 +89,16 @@ define! {
     PR_GET_NAME_FOR_IDENTITY(c"PR_GetNameForIdentity", NSPR, zero);
 }
 
-/// Function as one place calls it.
+/// Function as resolved for one call site.
 struct CallerFunction {
-    /// Place and function; 0 for none, [`BUSY`] while it is being noted.
+    /// Call site and function; 0 for none, [`BUSY`] while it is being written.
     key: AtomicUsize,
-    /// Value of [`CLOSED`] when it was looked for.
+    /// Value of [`CLOSED`] when it was searched for.
     closed: AtomicUsize,
     address: AtomicPtr<c_void>,
 }
 
-/// In the place of a key: it is being noted.
+/// Value of a key while the entry is being written.
 const BUSY: usize = 1;
 
 /// Functions that were found.
@@ -110,32 +110,32 @@ static FOUND: [CallerFunction; MAX_TLS_CALLERS] = [const {
     }
 }; MAX_TLS_CALLERS];
 
-/// Number of times that a library was about to be closed, or was.
+/// Number of library closings, counted both before and after each.
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
 
-/// Forgets all that was found: a library is about to be closed, or was.
+/// Forgets all functions that were found, since a library is about to be closed or was closed.
 pub(crate) fn forget_functions() {
     CLOSED.fetch_add(1, AcqRel);
 }
 
-/// Places in [`FOUND`] where `key` may be.
+/// Places in [`FOUND`] at which `key` may be.
 fn cache_places(key: usize) -> impl Iterator<Item = &'static CallerFunction> {
-    // The lowest bits of neighbouring callers differ least evenly.
+    // The lowest bits of neighbouring callers are the least evenly distributed.
     let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 40;
     (0..TLS_CALLERS_TRIED).filter_map(move |step| FOUND.get((first + step) % MAX_TLS_CALLERS))
 }
 
 impl TlsFunction {
-    /// Address of the library's own function for the place `caller`, to which it will return.
+    /// Address of the library's own function for the call site `caller`, to which it will return.
     #[inline]
     pub(crate) fn for_caller(&self, caller: *const c_void) -> *mut c_void {
-        // Addresses of programs have zeros there.
+        // Program addresses have zeros in these bits.
         let key = caller.addr() ^ (self.number + 1) << 56;
         let closed = CLOSED.load(Acquire);
         for found in cache_places(key) {
             if found.key.load(Acquire) == key && found.closed.load(Acquire) == closed {
                 let address = found.address.load(Acquire);
-                // Nobody noted another one meanwhile.
+                // No other entry was written meanwhile.
                 if found.key.load(Relaxed) == key {
                     return address;
                 }
@@ -144,7 +144,7 @@ impl TlsFunction {
         self.find_function(caller, key, closed)
     }
 
-    /// Finds the function and notes it under `key`, as of `closed`.
+    /// Finds the function and stores it under `key`, as of `closed`.
     #[cold]
     #[inline(never)]
     fn find_function(&self, caller: *const c_void, key: usize, closed: usize) -> *mut c_void {
@@ -173,16 +173,17 @@ impl TlsFunction {
         address
     }
 
-    /// The function in the library that has the place `caller` and in those that it needs; null for
-    /// none, and where the caller is the program itself, since that one needs this library.
+    /// The function in the library that contains the call site `caller` and in its dependencies;
+    /// null if there is none, and if the caller is the program itself, since the program depends on
+    /// this library.
     ///
     /// # Safety
-    /// As `dlsym`.
+    /// As for `dlsym`.
     unsafe fn in_library_of(&self, caller: *const c_void) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
         unsafe {
             let Some(file) = library_of_caller(caller) else { return ptr::null_mut() };
-            // What is known of a library without a handle is not enough for a search in it.
+            // The `link_map` of a library is not enough for a search in it; that takes a handle.
             let handle = linker::find_loaded(file);
             if handle.is_null() {
                 return handle;
@@ -193,10 +194,10 @@ impl TlsFunction {
         }
     }
 
-    /// The function in the files that have it, where one of them is loaded; null for none.
+    /// The function in the files that contain it, if one of them is loaded; otherwise null.
     ///
     /// # Safety
-    /// As `dlopen`.
+    /// As for `dlopen`.
     unsafe fn in_files(&self) -> *mut c_void {
         self.files.iter().fold(ptr::null_mut(), |address, file| {
             // SAFETY: nothing is loaded, so nothing is run.
@@ -208,25 +209,25 @@ impl TlsFunction {
     }
 }
 
-/// `address`, or `other` where that is null.
+/// `address`, or `other` if that is null.
 fn or_else_find(address: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void {
     if address.is_null() { other() } else { address }
 }
 
-/// File of the library that has the place `caller`; `None` where that is the program itself, or it
-/// cannot be told (musl has no `dladdr1`).
+/// File of the library that contains the call site `caller`; `None` if that is the program itself,
+/// or if it cannot be determined (musl has no `dladdr1`).
 ///
 /// # Safety
-/// As `dlsym`. The name stays as long as the library.
+/// As for `dlsym`. The name lives as long as the library.
 unsafe fn library_of_caller<'library>(caller: *const c_void) -> Option<&'library CStr> {
-    /// Beginning of what glibc knows of a library (`struct link_map`).
+    /// Beginning of glibc's description of a library (`struct link_map`).
     #[repr(C)]
     struct LinkMapPrefix {
         address: usize,
-        /// Its file, empty for the program.
+        /// File of the library, empty for the program.
         file: *const c_char,
     }
-    /// The last argument of `dladdr1`: the library is wanted.
+    /// Last argument of `dladdr1`: request the `link_map`.
     const LINK_MAP: c_int = 2;
     // SAFETY: the function's type as documented; it fills in both where it succeeds.
     unsafe {

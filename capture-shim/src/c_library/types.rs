@@ -15,8 +15,8 @@ use super::interposed::interposed;
 #[cfg(feature = "resources")]
 use super::interposed_for_resources::interposed_for_resources;
 
-/// `va_list` as an argument: an address, on all architectures that Linux knows and that pass one by
-/// reference or as an array.
+/// `va_list` as an argument: an address, on all Linux architectures that pass one by reference or
+/// as an array.
 pub(crate) type VaList = *mut c_void;
 
 /// Type of a function with these arguments.

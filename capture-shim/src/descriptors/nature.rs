@@ -1,17 +1,18 @@
-//! Nature of a socket: its family, type and protocol, and the kernel's ids of it.
+//! Nature of a socket: its family, type and protocol, and the kernel's ids for it.
 
 use core::ffi::c_int;
 
 use super::table::{DescriptorKind, DescriptorWord};
 
-/// Nature of a socket, as far as its maker says. It is needed where the kernel may not be asked.
+/// Nature of a socket, as far as the call that made it determines it. It is needed if the kernel
+/// may not be asked.
 #[derive(Clone, Copy)]
 pub(crate) struct SocketNature {
     /// Address family: `AF_INET` and the like.
     pub(crate) domain: c_int,
     /// Type: `SOCK_STREAM` and the like.
     pub(crate) kind: c_int,
-    /// Protocol: `IPPROTO_TCP` and the like, 0 for the family's own.
+    /// Protocol: `IPPROTO_TCP` and the like, 0 for the family's default.
     pub(crate) protocol: c_int,
     /// The kernel's id of the socket, 0 if unknown.
     pub(crate) cookie: u64,
@@ -36,15 +37,15 @@ impl SocketNature {
         SocketNature { domain, kind, protocol, ..SocketNature::UNKNOWN }
     }
 
-    /// Whether family and type are those that the kernel would tell. It changes the type of some
-    /// others that it makes.
+    /// Whether family and type are those that the kernel would report. It changes the type of some
+    /// other sockets that it makes.
     pub(crate) fn has_type(&self) -> bool {
         matches!(self.domain, libc::AF_UNIX | libc::AF_INET | libc::AF_INET6)
             && matches!(self.kind, libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_SEQPACKET)
     }
 
-    /// Whether the protocol is the one that the kernel would tell. It may make another in the place
-    /// of TCP (MPTCP), and accept TCP on a socket of that.
+    /// Whether the protocol is the one that the kernel would report. It may substitute another one
+    /// for TCP (MPTCP), and accept TCP connections on such a socket.
     pub(crate) fn has_protocol(&self) -> bool {
         self.has_type() && self.domain == libc::AF_UNIX && self.protocol == 0
     }

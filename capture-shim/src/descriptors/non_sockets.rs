@@ -1,5 +1,4 @@
-//! Descriptors that are no sockets: which of them are files, pipes and eventfds, where that
-//! matters.
+//! Descriptors other than sockets: finds files, pipes and eventfds if resources are recorded.
 
 use core::ffi::c_int;
 
@@ -7,11 +6,10 @@ use super::table::DescriptorWord;
 use crate::platform::raw::{self, OwnDescriptor};
 use crate::platform::text::BoundedText;
 
-/// Bit that stands in the place of the kernel's id of an eventfd where only its descriptor is
-/// known.
+/// Bit that marks an id made from the descriptor of an eventfd, if the kernel's id is unknown.
 const BY_DESCRIPTOR: u32 = 1 << 31;
 
-/// Entry of `fd`; `None` where it is a socket, or nobody may ask.
+/// Entry of `fd`; `None` if it is a socket, or if the kernel may not be asked.
 pub(crate) fn classify_descriptor(fd: c_int) -> Option<DescriptorWord> {
     let status = OwnDescriptor::never_closed(fd).status()?;
     Some(match status.st_mode & libc::S_IFMT {
@@ -21,13 +19,14 @@ pub(crate) fn classify_descriptor(fd: c_int) -> Option<DescriptorWord> {
             let number = status.st_ino ^ status.st_dev.rotate_left(32);
             DescriptorWord::for_pipe((number ^ number >> 32) as u32)
         }
-        // A file of no type: one of the kernel's own makings.
+        // A file without a type: an anonymous inode of the kernel.
         0 => eventfd_id(fd).map_or(DescriptorWord::OTHER, DescriptorWord::for_eventfd),
         _ => DescriptorWord::OTHER,
     })
 }
 
-/// The kernel's id of the eventfd `fd`, or one of its descriptor; `None` where it is no eventfd.
+/// The kernel's id of the eventfd `fd`, or one made from its descriptor; `None` if it is not an
+/// eventfd.
 fn eventfd_id(fd: c_int) -> Option<u32> {
     const COUNT: &[u8] = b"eventfd-count:";
     const ID: &[u8] = b"eventfd-id:";
@@ -39,7 +38,7 @@ fn eventfd_id(fd: c_int) -> Option<u32> {
     let lines = || text.get(..length).unwrap_or(&[]).split(|byte| *byte == b'\n');
     let value = |name: &[u8]| lines().find_map(|line| line.strip_prefix(name));
     value(COUNT)?;
-    // Before Linux 5.2 there is no id.
+    // Linux before 5.2 reports no id.
     let id = value(ID).and_then(|id| {
         let digits = id.iter().filter_map(|byte| (*byte as char).to_digit(10));
         digits.reduce(|number, digit| number.wrapping_mul(10).wrapping_add(digit))

@@ -1,7 +1,7 @@
-//! Sockets remembered for the children of a program that gives up asking the kernel.
+//! Sockets remembered for the children of a program that gives up the right to ask the kernel.
 //!
-//! A child has to describe the sockets that it inherits in its own log. Where `seccomp` forbids to
-//! ask what they are, the child reads here what its parent knew: a child has a copy of this memory,
+//! A child has to describe the sockets that it inherits in its own log. If `seccomp` forbids asking
+//! what they are, the child reads here what its parent knew: a child gets a copy of this memory,
 //! unlike the table of descriptors.
 
 use core::ffi::c_int;
@@ -13,10 +13,10 @@ use super::{RawSocketName, SocketNature};
 use crate::platform::raw;
 use crate::tuning::REMEMBERED_DESCRIPTORS;
 
-/// Facts about a socket. All zeros stand for no socket.
+/// Facts about a socket. All zeros mean no socket.
 #[repr(C)]
 struct RememberedSocket {
-    /// Nature of the socket; its type is 0 where there is no socket.
+    /// Nature of the socket; its type is 0 if there is no socket.
     nature: SocketNature,
     /// Name of this end.
     local: RawSocketName,
@@ -26,8 +26,8 @@ struct RememberedSocket {
     listens: bool,
 }
 
-/// Facts by descriptor; null until they are needed. Two threads rarely change one descriptor at
-/// once. Facts torn between them reach only a child made at that moment.
+/// Facts by descriptor; null until they are needed. Two threads rarely change one descriptor at the
+/// same time. Facts torn between them reach only a child made at that moment.
 static SOCKETS: AtomicPtr<RememberedSocket> = AtomicPtr::new(ptr::null_mut());
 
 /// Begins to remember sockets.
@@ -45,14 +45,14 @@ pub(crate) fn start_remembering() {
     }
 }
 
-/// Place of `fd`, where sockets are remembered and it is one of the descriptors that are.
+/// Place of `fd`, if sockets are remembered and its number is within the range.
 fn place_of(fd: c_int) -> Option<*mut RememberedSocket> {
     let sockets = SOCKETS.load(Acquire);
     ((fd as u32 as usize) < REMEMBERED_DESCRIPTORS && !sockets.is_null())
         .then(|| sockets.wrapping_add(fd as usize))
 }
 
-/// Nature of `fd`, where it is remembered as a socket.
+/// Nature of `fd`, if it is remembered as a socket.
 pub(crate) fn nature_of(fd: c_int) -> Option<SocketNature> {
     // SAFETY: within the mapping, which is never removed; any bytes that were stored there are
     // valid.
@@ -60,7 +60,7 @@ pub(crate) fn nature_of(fd: c_int) -> Option<SocketNature> {
     (nature.kind != 0).then_some(nature)
 }
 
-/// Copies the remembered names of the socket `fd`, and tells whether it listens.
+/// Copies the remembered names of the socket `fd`, and returns whether it listens.
 pub(crate) fn fill_names(fd: c_int, local: &mut RawSocketName, peer: &mut RawSocketName) -> bool {
     let Some(place) = place_of(fd) else { return false };
     // SAFETY: as above.
@@ -103,7 +103,7 @@ pub(crate) fn remember_names(
     }
 }
 
-/// Copies the facts about `old` to `new`, or forgets `new` where there is no `old`.
+/// Copies the facts about `old` to `new`, or forgets `new` if there is no `old`.
 pub(crate) fn copy_socket(old: Option<c_int>, new: c_int) {
     if let Some(to) = place_of(new) {
         match old.and_then(place_of) {

@@ -22,7 +22,7 @@ impl RawSocketName {
         name
     }
 
-    /// Name of the other end, where the socket is connected.
+    /// Name of the other end, if the socket is connected.
     pub(crate) fn peer_name(fd: c_int) -> RawSocketName {
         let mut name = RawSocketName::NONE;
         name.ask_peer(fd);
@@ -34,7 +34,7 @@ impl RawSocketName {
         self.ask_kernel(libc::SYS_getpeername, fd);
     }
 
-    // Written in place: names returned through several functions would lie on the stack several
+    // Written in place: a name returned through several functions would be on the stack several
     // times.
     #[inline(never)]
     fn ask_kernel(&mut self, number: core::ffi::c_long, fd: c_int) {
@@ -42,7 +42,7 @@ impl RawSocketName {
         self.length = length.min(self.bytes.len());
     }
 
-    /// Copy of the name that a caller gave or got.
+    /// Copy of a name that the program passed or received.
     ///
     /// # Safety
     /// `address` is null or points to `length` bytes.
@@ -53,7 +53,7 @@ impl RawSocketName {
         name
     }
 
-    /// Copies the name that a caller gave or got; leaves the old one where `address` is null.
+    /// Copies a name that the program passed or received; keeps the old one if `address` is null.
     ///
     /// # Safety
     /// As [`Name::copy`].
@@ -77,7 +77,7 @@ impl RawSocketName {
         self.length >= 2
     }
 
-    /// Whether the name is `AF_UNSPEC`: the wish to have no name.
+    /// Whether the name is `AF_UNSPEC`, which requests to have no name.
     pub(crate) fn is_unspecified(&self) -> bool {
         self.family() == libc::AF_UNSPEC
     }

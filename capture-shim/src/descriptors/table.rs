@@ -1,9 +1,8 @@
 //! Table of descriptors: kind and flow of each, in one word that is read without a lock.
 //!
-//! That a descriptor is no socket is an answer like any other, so a plain file costs one load and
-//! one compare. Zero means that nobody has looked yet: the table begins as zeros, is zeroed again
-//! in a child, and a closed descriptor's word is zeroed before the kernel can give its number to
-//! something else.
+//! "Not a socket" is an entry like any other, so a plain file costs one load and one compare. Zero
+//! means not looked at yet: the table begins as zeros, is zeroed again in a child, and the word of
+//! a closed descriptor is zeroed before the kernel can reuse its number.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -28,11 +27,11 @@ pub(crate) enum DescriptorKind {
     Other = 1,
     /// A stream socket.
     Stream = 2,
-    /// A socket that keeps the bounds of messages: datagrams and `SOCK_SEQPACKET`.
+    /// A socket that preserves message boundaries: datagrams and `SOCK_SEQPACKET`.
     Datagram = 3,
 }
 
-/// What a descriptor is that is not captured, where resources are recorded.
+/// Kind of a descriptor that is not captured, if resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OtherDescriptor {
     /// Something else, of no interest.
@@ -55,7 +54,7 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 
 /// Entry of a descriptor: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
 /// the socket in the next 14, two more flags, flow in the high 32. The kinds from 4 on are not
-/// captured, and have the kernel's number of the object in the place of a flow.
+/// captured, and have the kernel's number of the object in place of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DescriptorWord(u64);
 
@@ -63,8 +62,8 @@ pub(crate) struct DescriptorWord(u64);
 #[cfg(feature = "injected")]
 pub(crate) const OTHER: u64 = DescriptorWord::OTHER.0;
 
-/// Bits that tell a plain stream: nothing is recorded but its messages, and its entry is beyond
-/// doubt. In the word of one they are [`PLAIN_STREAM`].
+/// Bits by which a plain stream is recognised: nothing is recorded but its messages, and its entry
+/// is certain. In the word of a plain stream they are [`PLAIN_STREAM`].
 #[cfg(feature = "injected")]
 pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
     | DescriptorWord::WATCHED
@@ -72,7 +71,7 @@ pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
     | DescriptorWord::UNCOUNTED_SEND
     | DescriptorWord::UNCOUNTED_RECEIVE;
 
-/// What these bits are for a plain stream.
+/// Value of these bits for a plain stream.
 #[cfg(feature = "injected")]
 pub(crate) const PLAIN_STREAM: u64 = DescriptorKind::Stream as u64;
 
@@ -83,39 +82,39 @@ impl DescriptorWord {
         DescriptorWord(word)
     }
 
-    /// Entry of a descriptor that nobody has looked at.
+    /// Entry of a descriptor that was not looked at.
     pub(crate) const UNKNOWN: DescriptorWord = DescriptorWord(DescriptorKind::Unknown as u64);
     /// Entry of a descriptor that is not captured.
     pub(crate) const OTHER: DescriptorWord = DescriptorWord(DescriptorKind::Other as u64);
-    /// Entry of a file, where resources are recorded.
+    /// Entry of a file, if resources are recorded.
     pub(crate) const FILE: DescriptorWord = DescriptorWord(4);
-    /// Kind of a pipe, likewise.
+    /// Kind of a pipe, if resources are recorded.
     const PIPE: u64 = 5;
-    /// Kind of an eventfd, likewise.
+    /// Kind of an eventfd, if resources are recorded.
     const EVENTFD: u64 = 6;
-    /// Flag: the socket's own name is in the log, or it needs none.
+    /// Flag: the socket's own name is in the log, or not needed there.
     const NAMED: u64 = 1 << 8;
     /// Flag: more is recorded of the socket than its messages.
     const WATCHED: u64 = 1 << 9;
-    /// Flag: the stream has ended, so more bytes from this number mean that it names another socket
-    /// now.
+    /// Flag: the stream has ended, so further bytes from this descriptor number mean that it now
+    /// names another socket.
     const ENDED: u64 = 1 << 10;
-    /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty
+    /// Flag: an empty receive is the end of the connection (`SOCK_SEQPACKET`), not an empty
     /// datagram.
     const ENDS: u64 = 1 << 11;
-    /// Flags: the stream was found in use, and nothing has been sent on it yet, or received, in
-    /// sight of the library.
+    /// Flags: the stream was found already in use, and the library has not seen a send or a receive
+    /// on it yet.
     const UNCOUNTED_SEND: u64 = 1 << 30;
     const UNCOUNTED_RECEIVE: u64 = 1 << 15;
-    /// Place of two bits: the index of the socket's family in [`DOMAINS`].
+    /// Shift of two bits: the index of the socket's family in [`DOMAINS`].
     const DOMAIN: u32 = 12;
-    /// Flag: the kernel cuts what is sent into datagrams of a size that is an option of the socket.
+    /// Flag: the kernel splits sent data into datagrams of a size that is a socket option.
     const CUT: u64 = 1 << 14;
-    /// Place of the low 14 bits of the kernel's id of the socket.
+    /// Shift of the low 14 bits of the kernel's id of the socket.
     const COOKIE: u32 = 16;
-    /// Number of values of these bits, less one.
+    /// Mask of these bits.
     const COOKIES: u16 = (1 << 14) - 1;
-    /// Flag: the stream was found in use.
+    /// Flag: the stream was found already in use.
     const FOUND: u64 = 1 << 31;
 
     /// Entry of a captured socket.
@@ -133,7 +132,7 @@ impl DescriptorWord {
         DescriptorWord(DescriptorWord::EVENTFD | u64::from(object) << 32)
     }
 
-    /// What a descriptor is that is not captured.
+    /// Kind of a descriptor that is not captured.
     #[inline(always)]
     pub(crate) fn other_kind(self) -> OtherDescriptor {
         match self.0 & 0xff {
@@ -188,8 +187,8 @@ impl DescriptorWord {
         DescriptorWord(self.0 | DescriptorWord::WATCHED)
     }
 
-    /// Whether a receive of nothing ends the socket's connection, though it keeps the bounds of
-    /// messages.
+    /// Whether an empty receive ends the socket's connection although it preserves message
+    /// boundaries.
     #[inline(always)]
     pub(crate) fn has_end(self) -> bool {
         self.0 & DescriptorWord::ENDS != 0
@@ -200,25 +199,25 @@ impl DescriptorWord {
         DescriptorWord(self.0 | DescriptorWord::ENDS)
     }
 
-    /// Whether the kernel cuts what is sent into datagrams, by an option of the socket.
+    /// Whether the kernel splits sent data into datagrams, by a socket option.
     #[inline(always)]
     pub(crate) fn is_cut(self) -> bool {
         self.0 & DescriptorWord::CUT != 0
     }
 
-    /// The entry, marked as one whose sends are cut, or not.
+    /// The entry, marked as one whose sends are split, or not.
     pub(crate) fn with_cut(self, is_cut: bool) -> DescriptorWord {
         DescriptorWord(self.0 & !DescriptorWord::CUT | if is_cut { DescriptorWord::CUT } else { 0 })
     }
 
-    /// Whether the kernel should be asked before the entry is believed: nobody has looked yet, or
-    /// the stream has ended.
+    /// Whether the kernel should be asked before the entry is trusted: it was not looked at, or the
+    /// stream has ended.
     #[inline(always)]
     pub(crate) fn is_ambiguous(self) -> bool {
         self.0 == DescriptorWord::UNKNOWN.0 || self.0 & DescriptorWord::ENDED != 0
     }
 
-    /// Whether the entry is doubtful, or the kernel should be asked for its count of a stream's
+    /// Whether the entry is ambiguous, or the kernel should be asked for its count of a stream's
     /// bytes before the next transfer.
     #[inline(always)]
     pub(crate) fn is_ambiguous_or_uncounted(self) -> bool {
@@ -241,7 +240,7 @@ impl DescriptorWord {
         )
     }
 
-    /// The entry, marked as that of a stream that was found in use.
+    /// The entry, marked as a stream that was found already in use.
     pub(crate) fn as_found(self) -> DescriptorWord {
         DescriptorWord(
             self.0
@@ -251,12 +250,12 @@ impl DescriptorWord {
         )
     }
 
-    /// Whether the stream was found in use.
+    /// Whether the stream was found already in use.
     pub(crate) fn is_found(self) -> bool {
         self.0 & DescriptorWord::FOUND != 0
     }
 
-    /// The entry once bytes have been counted in this direction; `None` where they were.
+    /// The entry after bytes have been counted in this direction; `None` if they already were.
     pub(crate) fn as_counted(self, direction: Direction) -> Option<DescriptorWord> {
         let flag = match direction {
             Direction::Send => DescriptorWord::UNCOUNTED_SEND,
@@ -291,7 +290,7 @@ impl DescriptorWord {
 #[unsafe(link_section = ".data.often_read")]
 pub(crate) static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the table. False without memory.
+/// Maps the table. Returns false if memory is lacking.
 pub(crate) fn create_table() -> bool {
     let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else {
         return false;
@@ -300,7 +299,7 @@ pub(crate) fn create_table() -> bool {
     true
 }
 
-/// Makes every descriptor one that is not captured, for good: the process has no log.
+/// Marks every descriptor as not captured, for good: the process has no log.
 pub(crate) fn disable_table() {
     TABLE.store(ptr::null_mut(), Relaxed);
 }
@@ -323,7 +322,7 @@ pub(crate) fn get_entry(fd: c_int) -> DescriptorWord {
     table_word(fd).map_or(DescriptorWord::OTHER, |word| DescriptorWord(word.load(Relaxed)))
 }
 
-/// Sets the entry of `fd`. False where `fd` is beyond the table.
+/// Sets the entry of `fd`. Returns false if `fd` is beyond the table.
 pub(crate) fn set_entry(state: &ProcessState, fd: c_int, entry: DescriptorWord) -> bool {
     let Some(word) = table_word(fd) else { return false };
     word.store(entry.0, Relaxed);
@@ -331,7 +330,7 @@ pub(crate) fn set_entry(state: &ProcessState, fd: c_int, entry: DescriptorWord) 
     true
 }
 
-/// Sets the entry of `fd` to `new` if it still is `old`; else returns the entry that it has become.
+/// Sets the entry of `fd` to `new` if it still is `old`; otherwise returns the current entry.
 pub(crate) fn replace_entry(
     state: &ProcessState,
     fd: c_int,
@@ -352,11 +351,11 @@ pub(crate) fn take_entry(fd: c_int) -> DescriptorWord {
     }
 }
 
-/// Set of the flows that live on, of those that were asked about.
+/// Set of the flows that are still open, out of those that were queried.
 pub(crate) struct LiveFlows([u64; 8]);
 
 impl LiveFlows {
-    /// Whether `flow` lives on. It is one of the sorted `flows` that were asked about.
+    /// Whether `flow` is still open. It is one of the sorted `flows` that were queried.
     pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
         let index = flows.partition_point(|other| *other < flow);
         flow != 0
@@ -365,8 +364,8 @@ impl LiveFlows {
     }
 }
 
-/// Set of those of `flows` that have a descriptor. `flows` are sorted; of more than 512, the others
-/// are taken for dead.
+/// Set of those `flows` that have a descriptor. `flows` are sorted; those after the first 512 are
+/// treated as closed.
 pub(crate) fn live_flows(flows: &[u32]) -> LiveFlows {
     let mut alive = LiveFlows([0; 8]);
     let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
@@ -385,7 +384,7 @@ pub(crate) fn live_flows(flows: &[u32]) -> LiveFlows {
     alive
 }
 
-/// Clears all entries: for a child whose memory the kernel does not wipe.
+/// Clears all entries, for a child whose memory the kernel does not wipe.
 pub(crate) fn forget_all(known: u32) {
     for fd in 0..known {
         take_entry(fd as c_int);

@@ -1,11 +1,11 @@
-//! Buffered files of libc: the functions by which these read, write and close are replaced, in the
-//! two tables of functions that all of them have.
+//! Buffered files of libc: replaces the functions by which they read, write and close, in the two
+//! function tables (vtables) that all of them share.
 //!
 //! A `printf` or `fgets` calls the kernel from within libc, past every symbol. But glibc's files
-//! reach their own `read` through a table, which it exports (`_IO_file_jumps`), as it does the
-//! functions in it. Words of the tables are replaced only where they are these functions, and while
-//! the process has one thread. Where anything is not as it is known, nothing is changed, and what
-//! files move is not seen, as under musl.
+//! reach their own `read` through a table, which it exports (`_IO_file_jumps`) together with the
+//! functions in it. Words of the tables are replaced only if they are these functions, and while
+//! the process has one thread. If anything differs from the known layout, nothing is changed, and
+//! the transfers of buffered files are not seen, as under musl.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
@@ -21,7 +21,7 @@ const WORD: usize = size_of::<usize>();
 /// Number of entries of a table.
 const ENTRIES: usize = 21;
 
-/// A function of files: its place in a table, its name, and what replaces it.
+/// Replaced function of files: its index in a table, its name, and its replacement.
 struct ReplacedFunction {
     place: usize,
     name: &'static CStr,
@@ -29,7 +29,7 @@ struct ReplacedFunction {
     entry: *const c_void,
 }
 
-/// What is replaced.
+/// Functions that are replaced.
 fn replaced_functions() -> [ReplacedFunction; 3] {
     [
         ReplacedFunction {
@@ -53,28 +53,31 @@ fn replaced_functions() -> [ReplacedFunction; 3] {
     ]
 }
 
+///
 /// # Safety
-/// As libc's function of files.
+/// As for libc's function of files.
 unsafe extern "C" fn read(file: *mut FILE, buffer: *mut c_void, size: ssize_t) -> ssize_t {
-    // SAFETY: libc's own call is handed on as it is.
+    // SAFETY: libc's own call is passed on unchanged.
     unsafe { stdio::file_read(file, buffer, size) }
 }
 
+///
 /// # Safety
-/// As libc's function of files.
+/// As for libc's function of files.
 unsafe extern "C" fn write(file: *mut FILE, buffer: *const c_void, size: ssize_t) -> ssize_t {
-    // SAFETY: libc's own call is handed on as it is.
+    // SAFETY: libc's own call is passed on unchanged.
     unsafe { stdio::file_write(file, buffer, size) }
 }
 
+///
 /// # Safety
-/// As libc's function of files.
+/// As for libc's function of files.
 unsafe extern "C" fn close(file: *mut FILE) -> c_int {
-    // SAFETY: libc's own call is handed on as it is.
+    // SAFETY: libc's own call is passed on unchanged.
     unsafe { stdio::file_close(file) }
 }
 
-/// Replaces the functions, if libc is one whose files are known.
+/// Replaces the functions if the layout of this libc's files is known.
 pub(super) fn follow_files() {
     let tables =
         [c"_IO_file_jumps", c"_IO_wfile_jumps"].map(|name| objects::last_definition(name).addr());
@@ -91,7 +94,7 @@ pub(super) fn follow_files() {
         let is_whole = table.is_multiple_of(WORD)
             && table >= constants[0]
             && table.saturating_add(ENTRIES * WORD) <= constants[1];
-        // SAFETY: within what the dynamic linker has written and made read-only.
+        // SAFETY: within the range that the dynamic linker has written and made read-only.
         let word = |place: usize| unsafe {
             ptr::with_exposed_provenance::<usize>(table + place * WORD).read()
         };
@@ -101,7 +104,7 @@ pub(super) fn follow_files() {
                 .zip(functions)
                 .all(|(a, own)| word(a.place) == own.addr())
     };
-    // SAFETY: a file of libc's, which is as large in every version.
+    // SAFETY: a file of libc's, which has the same size in every version.
     let has_table = unsafe { stdio::table_of(output.cast()) } == tables[0];
     if !has_table || !tables.into_iter().all(is_known) {
         return;
@@ -117,13 +120,13 @@ pub(super) fn follow_files() {
 /// Range of the pages of an object that the dynamic linker has written and then made read-only.
 fn constants_of(object: objects::LoadedObject) -> Option<[usize; 2]> {
     let header = object.elf_header();
-    // SAFETY: just found readable; what begins with this is the object's header.
+    // SAFETY: just found readable; an ELF magic number means the object's header.
     let is_header =
         raw::is_readable(header) && unsafe { (*header).e_ident.starts_with(b"\x7fELF") };
     if !is_header {
         return None;
     }
-    // SAFETY: the table lies behind the header, in the same segment.
+    // SAFETY: the table follows the header in the same segment.
     let [start, end] = unsafe { object.constants_range() }?;
     Some([start & !(PAGE - 1), end & !(PAGE - 1)])
 }
@@ -132,12 +135,12 @@ fn constants_of(object: objects::LoadedObject) -> Option<[usize; 2]> {
 fn replace_entries(tables: [usize; 2]) -> bool {
     let first = tables[0].min(tables[1]) & !(PAGE - 1);
     let end = (tables[0].max(tables[1]) + ENTRIES * WORD).next_multiple_of(PAGE);
-    // The tables are neighbours in every version.
+    // The tables are adjacent in every version.
     if end - first > 4 * PAGE {
         return false;
     }
-    // SAFETY: pages of libc's constants. Other threads, if there were any, would find each word as
-    // it was or as it is.
+    // SAFETY: pages of libc's constants. Other threads, if there were any, would find each word
+    // either old or new.
     unsafe {
         if !raw::protect_pages(first, end - first, libc::PROT_READ | libc::PROT_WRITE) {
             return false;

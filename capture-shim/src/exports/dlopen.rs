@@ -1,8 +1,8 @@
-//! `dlopen`: libraries that would pass the hooks by.
+//! `dlopen`: prevents libraries from bypassing the hooks.
 //!
-//! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and nothing that it
-//! does would be seen. The flag is taken away, and the log says so. The export ends in a jump,
-//! because libc looks at who calls: a library is sought along the path of its caller.
+//! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and none of its calls
+//! would be seen. The flag is removed, and the log records that. The export ends in a jump, because
+//! libc looks at the return address: a library is searched for along the path of its caller.
 
 use core::ffi::{c_int, c_void};
 
@@ -11,7 +11,7 @@ use socket_log::api::Api;
 use crate::c_library::functions;
 use crate::hooks::hidden;
 
-/// Logs that the flag is taken away, and returns the address of libc's own `dlopen`.
+/// Logs that the flag is removed, and returns the address of libc's own `dlopen`.
 extern "C" fn before_dlopen(flags: c_int) -> *const c_void {
     if flags & libc::RTLD_DEEPBIND != 0 {
         hidden::timed(Api::DlOpenDeepBind, || flags);
@@ -19,7 +19,7 @@ extern "C" fn before_dlopen(flags: c_int) -> *const c_void {
     functions::dlopen.address().cast()
 }
 
-/// Opens a library, whose symbols are looked up like those of all others.
+/// Opens a library without `RTLD_DEEPBIND`, so that its symbols are resolved like all others.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -40,7 +40,7 @@ unsafe extern "C" fn dlopen() -> *mut c_void {
     )
 }
 
-/// Opens a library, whose symbols are looked up like those of all others.
+/// Opens a library without `RTLD_DEEPBIND`, so that its symbols are resolved like all others.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

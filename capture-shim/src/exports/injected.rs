@@ -1,10 +1,10 @@
-//! Entries of the library in an image that it is injected into: static programs, and those whose
+//! Entries of the library in an image that it is injected into: static programs, and programs whose
 //! runtime makes its system calls itself, as Go's does.
 //!
 //! Nothing there can be interposed. Instead, the instructions around each system call are replaced
-//! by jumps to stubs (the crate `patching`), and these jump to the entries here: one before the
-//! system call, one behind it. A hook is written as a function around the program's call, so it
-//! runs as a coroutine on a stack of the thread's own:
+//! by jumps to stubs (the crate `patching`), which jump to the entries here: one before the system
+//! call, one after it. A hook is written as a function around the program's call, so it runs as a
+//! coroutine on a stack of the thread's own:
 //!
 //! ```text
 //!    program             stub                 stack of the slot
@@ -20,11 +20,11 @@
 //! ```
 //!
 //! The program waits at its own place, with its own stack pointer: profilers, debuggers,
-//! cancellation and restarts see what they always saw. No byte of the program's stack is used, as a
-//! goroutine's may have none left.
+//! cancellation and restarts see what they always saw. No byte of the program's stack is used,
+//! since a goroutine may have none left.
 //!
-//! A signal that arrives while the hook itself runs has its handler on the slot's stack, unless it
-//! has a stack of its own. The handler's own system calls are then made without a hook, and
+//! A signal that arrives while the hook itself runs has its handler on the slot's stack, unless the
+//! handler has an alternate stack. The handler's own system calls are then made without a hook, and
 //! counted.
 
 mod coroutine;

@@ -1,4 +1,4 @@
-//! Constructor of the library: reads the user's choices and maps the memory of the process's state.
+//! Constructor of the library: reads the user's options and maps the memory of the process's state.
 
 use core::ffi::{c_char, c_int};
 
@@ -19,20 +19,20 @@ use crate::state::{self, inherit, lineage, options, settings};
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 
-/// Mark by which copies of the library in one process know each other, whichever they are: another
-/// file, or the one that records resources too.
+/// Symbol by which copies of the library in one process recognise each other, whichever they are:
+/// another file, or the variant that also records resources.
 #[cfg(not(feature = "injected"))]
 #[unsafe(no_mangle)]
 static sockcap_library: u8 = 0;
 
-/// Whether a copy of the library stands before this one and records the process. It is found by the
-/// order in which symbols are sought, so all copies agree, whichever is prepared first.
+/// Whether a copy of the library precedes this one and records the process. It is found by the
+/// symbol search order, so all copies agree, whichever is prepared first.
 fn is_second_copy() -> bool {
     !cfg!(feature = "injected") && !objects::is_first_with(c"sockcap_library")
 }
 
-/// Takes the filters for system calls that the program begins with, if the environment has them and
-/// they were not taken before.
+/// Reads the seccomp filters that the program begins with, if the environment has them and they
+/// were not read before.
 ///
 /// # Safety
 /// To be called by the constructor alone, before the library's first system call.
@@ -47,13 +47,13 @@ pub(super) unsafe fn take_filters() {
 
 /// Prepares the library before the program runs.
 pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
-    // SAFETY: this is the constructor, and glibc hands it the program's arguments.
+    // SAFETY: this is the constructor, to which glibc passes the program's arguments.
     unsafe { arguments::keep_arguments(count, arguments) };
     // SAFETY: this is the constructor.
     unsafe { take_filters() };
     functions::resolve_functions();
     if is_second_copy() {
-        // Each call goes on to where it would without this one.
+        // Each call continues to where it would go without this copy.
         table::disable_table();
         return;
     }
@@ -69,11 +69,11 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     let birth = clock::read_anchor();
     lineage::read_lineage();
     lineage::enter_process(birth.realtime);
-    // Without libc, nobody else would ask for it.
+    // Without libc, nothing else would trigger this.
     if !cfg!(feature = "injected") {
         inherit::complete_own();
     }
-    // Who executed it has said that nothing is recorded.
+    // The program that executed this one has stated that nothing is recorded.
     let is_fenced = permitted_syscalls::is_active() && !unseen::can_make_log();
     if !usable
         || is_fenced

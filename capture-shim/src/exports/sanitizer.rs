@@ -1,17 +1,17 @@
 //! Default options of AddressSanitizer's runtime library.
 //!
-//! A program that was compiled with `-fsanitize=address` loads the runtime as a library, and the
-//! runtime ends the program where it does not come first among all libraries. Preloaded ones come
-//! before it. It does not have to: its functions stand before libc's as ever, and those here before
-//! both. The runtime asks for this function before it looks at the environment, so a program's own
-//! options count, and none of its children is given others.
+//! A program compiled with `-fsanitize=address` loads the runtime as a library, and the runtime
+//! ends the program if it is not the first of all libraries. Preloaded ones precede it. The check
+//! is needless here: the runtime's functions still precede libc's, and the hooks precede both. The
+//! runtime calls this function before it reads the environment, so a program's own options take
+//! precedence, and its children are given no others.
 
 use core::ffi::{CStr, c_char};
 
-/// Options by which the runtime does not look at its place among the libraries.
+/// Options by which the runtime does not check its place among the libraries.
 const OPTIONS: &CStr = c"verify_asan_link_order=0";
 
-/// Gives the options. A program that has a function of this name is asked itself.
+/// Returns the options. A program that defines this function itself takes precedence.
 #[unsafe(no_mangle)]
 extern "C" fn __asan_default_options() -> *const c_char {
     OPTIONS.as_ptr()

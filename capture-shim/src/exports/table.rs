@@ -1,4 +1,4 @@
-//! Exported symbols that are plain functions. Each hands the program's call to its hook.
+//! Exported symbols that are plain functions. Each passes the program's call to its hook.
 
 use core::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 
@@ -22,7 +22,7 @@ use crate::hooks::{
 #[cfg(feature = "resources")]
 use crate::hooks::{conditions, epolls, eventfds, files, locks, meetings, semaphores, sleeps};
 
-/// Exports one function that gets the program's call as a closure.
+/// Exports one function, with a hook that receives the program's call as a closure.
 macro_rules! export_wrapped {
     ($name:ident ($($argument:ident: $type:ty),*) -> $result:ty
         => $module:ident::$around:ident($($about:expr)?)) => {
@@ -34,18 +34,18 @@ macro_rules! export_wrapped {
     };
 }
 
-/// Exports one function that gets the program's arguments.
+/// Exports one function, with a hook that receives the program's arguments.
 macro_rules! export_handled {
     ($name:ident ($($argument:ident: $type:ty),*) -> $result:ty => $handler:path) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            // SAFETY: the program's own call is handed on as it is.
+            // SAFETY: the program's own call is passed on unchanged.
             unsafe { $handler(real!($name), $($argument),*) }
         }
     };
 }
 
-/// Exports each function in the list. Those that are jumped to are written by hand.
+/// Exports each function in the list. The jumped ones are written by hand.
 macro_rules! export {
     (
         handled { $($($name:ident)|+: $arguments:tt -> $result:ty => $handler:path;)* }

@@ -1,5 +1,6 @@
-//! Functions of TLS libraries: each hands the place that it is called from to its hook, behind the
-//! program's arguments. The hook returns there, so nothing of this stays on the stack.
+//! Functions of TLS libraries: each passes its return address to its hook, after the program's
+//! arguments. The hook returns to the program directly, so no frame of this function stays on the
+//! stack.
 
 use core::ffi::c_int;
 
@@ -7,7 +8,7 @@ use libc::ssize_t;
 
 use crate::hooks::{nss, tls};
 
-/// Exports functions: `name => file::hook, register of the argument behind the last one` on x86-64
+/// Exports functions: `name => file::hook, register of the argument after the last one` on x86-64
 /// and on AArch64.
 macro_rules! called_from {
     ($(

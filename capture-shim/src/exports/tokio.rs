@@ -1,24 +1,24 @@
-//! Tasks of Tokio, the runtime of most servers in Rust: a few threads run whichever task can go on,
-//! so a thread's records tell nothing of a request. Where the program's file names its functions,
-//! each record says which task it is of, and who lets a task go on or starts it has a record.
+//! Tasks of Tokio, the runtime of most servers in Rust: a few threads run whichever task is ready,
+//! so a thread's records do not identify a request. If the program's file names its functions, each
+//! record states its task, and each task that wakes or starts another one is recorded.
 //!
-//! Three places are changed before the program's `main`, when it has one thread:
+//! Three places are changed before the program's `main`, while it has one thread:
 //!
 //! ```text
 //!   table of each kind of task         tables.rs, entries.rs
 //!     poll ----------------------->  note the task; its poll; note the one before
 //!
 //!   table of wakers                    tables.rs, entries.rs
-//!     wake, wake_by_ref ---------->  record who lets it go on; its wake
+//!     wake, wake_by_ref ---------->  record the waking task; its wake
 //!
 //!   function that takes up a task      start.rs, entries.rs
 //!   which is started
-//!     jmp ------------------------>  record who starts it; what the jump replaced; go on there
+//!     jmp ------------------------>  record the starting task; what the jump replaced; go on there
 //! ```
 //!
-//! All are found by the names that Rust gives to them. Where a name is missing, a table has other
-//! fields or the function begins with other instructions than are known, nothing is changed. Where
-//! the function hands over something else than a task, it is never looked at again.
+//! All are found by the names that Rust gives to them. If a name is missing, a table has other
+//! fields, or the function begins with unknown instructions, nothing is changed. If the function
+//! passes something other than a task, it is ignored from then on.
 
 mod entries;
 mod instructions;

@@ -1,10 +1,10 @@
-//! Functions with any number of arguments: `execl`, `execlp`, `execle`; `dprintf`, `syslog`.
+//! Variadic functions: `execl`, `execlp`, `execle`; `dprintf`, `syslog`.
 //!
-//! Stable Rust cannot define such functions. The strings of an `execl` lie almost as an array
-//! already: the first ones in registers, the others in order on the stack. Pushing the registers
-//! below the others makes the array, of any length and without a copy. Those of a `dprintf` are of
-//! any type, so their registers are stored and described to the function that takes a `va_list` in
-//! their place.
+//! Stable Rust cannot define such functions. The strings of an `execl` already are almost an array:
+//! the first ones in registers, the others in order on the stack. Pushing the registers below the
+//! others makes the array, of any length and without a copy. The arguments of a `dprintf` are of
+//! any type, so their registers are stored and described to the function that takes a `va_list`
+//! instead.
 
 use core::ffi::{c_char, c_int};
 
@@ -21,7 +21,7 @@ type Strings = *const *const c_char;
 /// Defines an exported function that calls `$with(first argument, array of the others)`.
 macro_rules! listed {
     ($name:ident => $with:ident) => {
-        // On entry the return address lies below the arguments on the stack. It is taken away, the
+        // On entry the return address lies below the arguments on the stack. It is popped, the
         // registers are pushed in its place, and it is put back below them, where it aligns the
         // stack for the call.
         #[cfg(target_arch = "x86_64")]
@@ -89,7 +89,7 @@ unsafe extern "C" fn execlp_with(file: *const c_char, arguments: Strings) -> c_i
     }
 }
 
-/// `execle` with its arguments as an array, which the environment follows.
+/// `execle` with its arguments as an array, followed by the environment.
 unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_int {
     let mut end = arguments;
     // SAFETY: a null pointer ends the list, and the environment follows it.
@@ -105,9 +105,9 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
 /// arguments, the others as a va_list)`.
 macro_rules! printing {
     ($name:ident($named:literal) => $with:ident, $list_x86_64:literal, $list_aarch64:literal) => {
-        // The stored registers are the general ones, then those of floating-point arguments (as
-        // `al` says). The list tells how far the fixed arguments have used up each of the two,
-        // where the others lie on the stack, and where the stored registers are.
+        // The stored registers are the general ones, then those of floating-point arguments (if
+        // `al` is not 0). The list states how much of each of the two the fixed arguments have used
+        // up, where the other arguments are on the stack, and where the stored registers are.
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]

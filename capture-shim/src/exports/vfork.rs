@@ -10,17 +10,17 @@ use crate::log;
 use crate::state::inherit;
 
 /// Prepares the thread, and returns the address of libc's own `vfork` for the tail jump: the thread
-/// will look at who it is before it logs.
+/// will check its identity before it logs.
 extern "C" fn before_vfork() -> *const c_void {
     unseen::collect_notes();
     log::set_aside();
-    // Gives back the mapping of the last child: this one may need the place.
+    // Releases the mapping of the last child: this one may need the place.
     inherit::reclaim_mapping();
     functions::vfork.address().cast()
 }
 
-/// `vfork` as a tail jump: it returns twice into the frame of its caller, which no function of ours
-/// may stand in between.
+/// `vfork` as a tail jump: it returns twice into the frame of its caller, so no frame of ours may
+/// be in between.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -28,8 +28,8 @@ unsafe extern "C" fn vfork() -> pid_t {
     core::arch::naked_asm!("sub rsp, 8", "call {before}", "add rsp, 8", "jmp rax", before = sym before_vfork)
 }
 
-/// `vfork` as a tail jump: it returns twice into the frame of its caller, which no function of ours
-/// may stand in between.
+/// `vfork` as a tail jump: it returns twice into the frame of its caller, so no frame of ours may
+/// be in between.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -44,7 +44,7 @@ unsafe extern "C" fn vfork() -> pid_t {
     )
 }
 
-/// Other name of `vfork`.
+/// Alias of `vfork`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -52,7 +52,7 @@ unsafe extern "C" fn __vfork() -> pid_t {
     core::arch::naked_asm!("jmp {vfork}", vfork = sym vfork)
 }
 
-/// Other name of `vfork`.
+/// Alias of `vfork`.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

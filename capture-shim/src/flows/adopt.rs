@@ -1,8 +1,8 @@
-//! Adoption of sockets: the kernel is asked what a descriptor is, its flow is numbered, and both
-//! are logged.
+//! Adoption of sockets: asks the kernel what a descriptor is, numbers its flow, and logs both.
 //!
-//! Descriptors arrive from everywhere (inherited, passed by another process, made out of our
-//! sight), so this runs for each at its first use, besides at the calls that make sockets.
+//! Descriptors come from many sources (inherited, passed by another process, made out of the
+//! library's sight), so this runs for each at its first use, in addition to the calls that make
+//! sockets.
 
 use core::ffi::c_int;
 
@@ -18,8 +18,8 @@ use crate::state::options::recording_options;
 #[cfg(feature = "injected")]
 use crate::state::unix_peers;
 
-/// Socket option that tells the kernel's id of a socket's network namespace, of Linux 5.14 on;
-/// before, it is an error without effect.
+/// Socket option for the kernel's id of a socket's network namespace, since Linux 5.14; older
+/// kernels return an error without effect.
 pub(super) const SO_NETNS_COOKIE: c_int = 71;
 
 /// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
@@ -33,8 +33,8 @@ pub(crate) fn adopt_socket(
     number_flow(writer, fd, origin, listener, true, nature)
 }
 
-/// Numbers another flow of a socket that had one, whose connection has ended. The new flow goes
-/// without the kernel's id, by which both would pass for the same.
+/// Numbers another flow of a socket with an ended connection. The new flow is logged without the
+/// kernel's id, by which both would be treated as the same.
 pub(crate) fn adopt_again(writer: RecordWriter, fd: c_int) -> DescriptorWord {
     number_flow(writer, fd, FlowOrigin::Socket, 0, false, &SocketNature::UNKNOWN)
 }
@@ -49,8 +49,8 @@ fn number_flow(
     is_first: bool,
     nature: &SocketNature,
 ) -> DescriptorWord {
-    // What the call that made the socket says for sure is not asked for: a socket takes nine such
-    // calls otherwise.
+    // Options that are certain from the call that made the socket are not queried: a socket takes
+    // nine such calls otherwise.
     let ask = |option, is_known: bool, known| match is_known {
         true => known,
         false => raw::socket_option::<c_int>(fd, option).unwrap_or(known),
@@ -85,7 +85,7 @@ fn number_flow(
         _ => DescriptorWord::OTHER,
     };
     let entry = if entry.is_other() { entry } else { entry.with_cookie(cookie).in_domain(domain) };
-    // Of a socket that was made just now, no option is set.
+    // A socket that was just made has no options set.
     let may_be_cut =
         entry.kind() == DescriptorKind::Datagram && (origin == FlowOrigin::Found || !is_first);
     let entry = if may_be_cut { segments::mark_segmented(fd, entry) } else { entry };
@@ -133,15 +133,15 @@ fn number_flow(
     entry
 }
 
-/// Whether bytes on a socket like that may have gone unseen, and the kernel counts them or tells
-/// how many are on their way.
+/// Whether bytes on such a socket may have gone unseen, and the kernel counts them or reports how
+/// many are in transit.
 fn is_to_be_counted(origin: FlowOrigin, domain: c_int, protocol: c_int) -> bool {
     let is_inet = matches!(domain, libc::AF_INET | libc::AF_INET6);
     let is_counted = domain == libc::AF_UNIX || is_inet && protocol == libc::IPPROTO_TCP;
     origin == FlowOrigin::Found && is_counted
 }
 
-/// The entry, marked as watched where the user wants more of it than its messages.
+/// The entry, marked as watched if the user wants more of it than its messages.
 fn mark_watched(entry: DescriptorWord) -> DescriptorWord {
     let is_watched = match entry.kind() {
         DescriptorKind::Stream => recording_options().watches_streams(),
@@ -150,7 +150,7 @@ fn mark_watched(entry: DescriptorWord) -> DescriptorWord {
     if is_watched { entry.as_watched() } else { entry }
 }
 
-/// Whether a socket that is new here may be one that the user wants. Where its ends are not known
+/// Whether the user's selection may include a socket that is new here. If its ends are not known
 /// yet, it may.
 fn is_selected(fd: c_int, domain: c_int, origin: FlowOrigin) -> bool {
     if !recording_options().filters_ports() {
@@ -165,7 +165,7 @@ fn is_selected(fd: c_int, domain: c_int, origin: FlowOrigin) -> bool {
         || has_selected_port(&RawSocketName::local_name(fd), &peer)
 }
 
-/// Whether a flow of these ends has one of the ports that the user wants.
+/// Whether a flow with these ends has one of the selected ports.
 fn has_selected_port(local: &RawSocketName, peer: &RawSocketName) -> bool {
     [local, peer]
         .into_iter()
@@ -173,8 +173,8 @@ fn has_selected_port(local: &RawSocketName, peer: &RawSocketName) -> bool {
         .any(|port| recording_options().selects_port(port))
 }
 
-/// Whether a flow of these ends is one that the user wants. One that is not becomes a plain file to
-/// the hooks.
+/// Whether a flow with these ends is selected by the user. The hooks treat others as plain files
+/// from then on.
 pub(crate) fn keep_if_selected(
     writer: RecordWriter,
     fd: c_int,
@@ -184,7 +184,7 @@ pub(crate) fn keep_if_selected(
 ) -> bool {
     let stays = !recording_options().filters_ports() || has_selected_port(local, peer);
     if !stays {
-        // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+        // This fails if the descriptor was closed meanwhile, and then there is nothing to do.
         let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::OTHER);
     }
     stays

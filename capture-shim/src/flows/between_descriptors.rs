@@ -1,4 +1,4 @@
-//! Bytes that a call moves between a stream and another descriptor, without showing them.
+//! Transfers between a stream and another descriptor, in which the bytes are not visible.
 
 use core::ffi::c_int;
 

@@ -4,8 +4,7 @@ use core::ptr;
 
 use libc::{cmsghdr, iovec, msghdr, sockaddr};
 
-/// Buffers of the caller, which are read for checksums, for heads where these are wanted, and for
-/// nothing else.
+/// Buffers of the caller, which are read only for checksums, and for snippets if these are wanted.
 #[derive(Clone, Copy)]
 pub(crate) struct CallBuffers {
     /// First of the buffers.
@@ -53,7 +52,7 @@ impl CallBuffers {
         })
     }
 
-    /// Beginning of the first `bytes` bytes, as far as it lies in the first buffer.
+    /// Beginning of the first `bytes` bytes, up to the end of the first buffer.
     ///
     /// # Safety
     /// They are readable for as long as they are used.
@@ -62,7 +61,7 @@ impl CallBuffers {
         if self.count == 0 || bytes == 0 {
             return &[];
         }
-        // SAFETY: the caller's array has one.
+        // SAFETY: the caller's array is not empty.
         let buffer = unsafe { *self.first };
         let length = buffer.iov_len.min(bytes);
         if length == 0 {
@@ -72,7 +71,7 @@ impl CallBuffers {
         unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) }
     }
 
-    /// What lies behind the first `skipped` bytes, as far as it lies in one buffer.
+    /// Bytes after the first `skipped` ones, up to the end of their buffer.
     ///
     /// # Safety
     /// The buffers' descriptions are readable.
@@ -90,7 +89,7 @@ impl CallBuffers {
         iovec { iov_base: ptr::null_mut(), iov_len: 0 }
     }
 
-    /// Number of bytes that the buffers have room for.
+    /// Total size of the buffers.
     ///
     /// # Safety
     /// The buffers' descriptions are readable.
@@ -104,25 +103,25 @@ impl CallBuffers {
     }
 }
 
-/// Bytes that a call sends, and their destination.
+/// Outgoing bytes of a call, and their destination.
 #[derive(Clone, Copy)]
 pub(crate) struct OutgoingMessage {
     /// Bytes that are sent.
     pub(crate) buffers: CallBuffers,
-    /// Destination, where the call names one.
+    /// Destination, if the call names one.
     pub(crate) to: CallerAddress,
     /// Control data of the message.
     pub(crate) control: ControlData,
 }
 
 impl OutgoingMessage {
-    /// What a call sends that takes no control data.
+    /// Outgoing bytes of a call without control data.
     #[inline(always)]
     pub(crate) fn new(buffers: CallBuffers, to: CallerAddress) -> OutgoingMessage {
         OutgoingMessage { buffers, to, control: ControlData::NONE }
     }
 
-    /// What a message sends.
+    /// Outgoing bytes of a message.
     ///
     /// # Safety
     /// The header is readable.
@@ -195,7 +194,7 @@ impl ControlData {
     }
 }
 
-/// Address that the caller gave or got: null, or as long as told.
+/// Address that the caller passed or received: null, or of the stated length.
 #[derive(Clone, Copy)]
 pub(crate) struct CallerAddress {
     /// Where the address is.

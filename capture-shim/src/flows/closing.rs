@@ -1,4 +1,4 @@
-//! Closing: descriptors that are closed, or were closed out of sight.
+//! Closing: descriptors that are closed, or were closed unseen.
 
 use core::ffi::c_int;
 
@@ -19,7 +19,7 @@ pub(crate) fn forget_descriptor(fd: c_int) {
     }
 }
 
-/// Logs that a descriptor was closed whose entry was `entry`.
+/// Logs that a descriptor with this `entry` was closed.
 pub(crate) fn log_closed(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
     if matches!(entry.kind(), DescriptorKind::Stream | DescriptorKind::Datagram) {
         remembered_sockets::copy_socket(None, fd);
@@ -31,7 +31,7 @@ pub(crate) fn log_closed(writer: RecordWriter, fd: c_int, entry: DescriptorWord)
     }
 }
 
-/// Clears what the table says of `fd`, which the kernel gave out just now; negative for none.
+/// Clears the table entry of `fd`, which the kernel just allocated; negative for none.
 #[inline(always)]
 pub(crate) fn clear_reused(fd: c_int) {
     if fd >= 0 && table::get_entry(fd) != DescriptorWord::UNKNOWN {

@@ -1,9 +1,9 @@
-//! The kernel's counts of bytes on streams that were found in use: a reader of logs finds the other
-//! end of a message by counting bytes from the stream's first on, and how many went before the
-//! library came only the kernel knows.
+//! The kernel's byte counts of streams that were found in use. A reader of logs finds the other end
+//! of a message by counting bytes from the stream's first one, and only the kernel knows how many
+//! preceded the library.
 //!
-//! They are asked for before the first transfer of each direction, as until then a call that had
-//! begun before the library came may still move bytes, and once more as the descriptor is closed:
+//! They are queried before the first transfer of each direction, since until then a call that began
+//! before the library was loaded may still move bytes, and once more when the descriptor is closed:
 //! there the two counts agree if no byte went unseen.
 
 use core::ffi::c_int;
@@ -16,8 +16,8 @@ use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log::{self, RecordWriter, positions};
 use crate::platform::{clock, raw};
 
-/// Entry of `fd` for a transfer in this direction, as [`find::resolve`] finds it. Where it is the
-/// first on a stream that was found in use, the kernel's count is logged before.
+/// Entry of `fd` for a transfer in this direction, as [`find::resolve`] finds it. Before the first
+/// transfer on a stream that was found in use, the kernel's count is logged.
 #[inline(always)]
 pub(crate) fn resolve_counted(
     fd: c_int,
@@ -35,7 +35,7 @@ pub(crate) fn resolve_counted(
 #[inline(never)]
 fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) -> DescriptorWord {
     let mut entry = resolve::resolve_entry(fd, entry);
-    // What is no socket must not begin a log.
+    // A descriptor that is not a socket must not begin a log.
     let is_unix = queues::are_looked_at(entry);
     if !is_unix && entry.as_counted(direction).is_none() {
         return entry;
@@ -44,12 +44,12 @@ fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) 
     if is_unix {
         return queues::look(writer, fd, entry, direction);
     }
-    // The entry may change in between, as it is named or counted by another thread. What it may
-    // become is soon exhausted.
+    // The entry may change in between, when another thread names or counts it. It has only few
+    // possible successors.
     const CHANGES: usize = 8;
     for _ in 0..CHANGES {
         let Some(counted) = entry.as_counted(direction) else { break };
-        // Before another thread goes on with a transfer of its own.
+        // Before another thread continues with a transfer of its own.
         let now = clock::current_ticks();
         let before = kernel_count(fd, direction);
         match table::replace_entry(writer.state(), fd, entry, counted) {
@@ -64,7 +64,7 @@ fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) 
     entry
 }
 
-/// Clears the entry of a descriptor that is about to be closed, and logs that, behind the counts of
+/// Clears the entry of a descriptor that is about to be closed, and logs that, after the counts of
 /// a stream that was found in use; negative for none.
 #[inline(always)]
 pub(crate) fn log_final_and_forget(fd: c_int) {
@@ -91,7 +91,7 @@ fn log_final_slow(fd: c_int, entry: DescriptorWord) {
         return queues::look_finally(writer, fd, entry);
     }
     for direction in [Direction::Send, Direction::Receive] {
-        // Where nothing was moved there is nothing to compare.
+        // If nothing was moved, there is nothing to compare.
         if entry.as_counted(direction).is_none()
             && let Some(count) = kernel_count(fd, direction)
         {

@@ -1,7 +1,8 @@
 //! Datagrams: size, checksum and peer of each, whichever call moved it.
 //!
-//! The checksum finds a datagram at the other end, where order and number prove nothing. It is made
-//! of the caller's own buffers behind the call, so it delays nothing that others wait for.
+//! The checksum identifies a datagram at the other end, where order and number prove nothing. It is
+//! computed from the caller's own buffers after the call, so it delays nothing that others wait
+//! for.
 
 use core::ffi::c_int;
 
@@ -15,7 +16,7 @@ use crate::descriptors::table::DescriptorWord;
 use crate::log::{self, RecordWriter, StreamTransfer};
 use crate::platform::checksum;
 
-/// Facts that a receive told of its datagram.
+/// Facts about a received datagram, as the receiving call reports them.
 pub(crate) struct ReceivedDatagram {
     /// Whole size of the datagram, as far as it is known, in bytes.
     pub(crate) bytes: usize,
@@ -25,20 +26,20 @@ pub(crate) struct ReceivedDatagram {
     pub(crate) peeked: bool,
     /// Sender's address.
     pub(crate) from: CallerAddress,
-    /// Size of the datagrams that the kernel has joined, in bytes; 0 where it is one datagram.
+    /// Size of the datagrams that the kernel has joined, in bytes; 0 if it is one datagram.
     pub(crate) size: usize,
 }
 
 impl ReceivedDatagram {
-    /// A datagram where the call tells nothing but its size, `bytes`.
+    /// A datagram of which the call reports only the size, `bytes`.
     pub(crate) fn from_byte_count(bytes: usize) -> ReceivedDatagram {
         let from = CallerAddress::NONE;
         ReceivedDatagram { bytes, truncated: false, peeked: false, from, size: 0 }
     }
 }
 
-/// Logs a datagram that was sent, or those that the kernel has cut a send into, and the socket's
-/// own name if this send was what bound it.
+/// Logs a datagram that was sent, or the datagrams into which the kernel has split a send, and the
+/// socket's own name if this send bound the socket.
 ///
 /// # Safety
 /// The buffers hold the datagram; its address and control data are readable.
@@ -81,10 +82,10 @@ pub(crate) unsafe fn log_sent(
     }
 }
 
-/// Logs the datagrams that the kernel has cut a send into. False where it is one.
+/// Logs the datagrams into which the kernel has split a send. Returns false if it is only one.
 ///
 /// # Safety
-/// As [`sent`].
+/// As for [`sent`].
 #[cold]
 #[inline(never)]
 unsafe fn log_segmented(
@@ -104,7 +105,7 @@ unsafe fn log_segmented(
     is_cut
 }
 
-/// Logs the datagrams, `size` bytes long, that a call has moved at once.
+/// Logs the datagrams, `size` bytes each, that one call has moved.
 ///
 /// # Safety
 /// The buffers are readable as far as they hold them.
@@ -132,7 +133,7 @@ unsafe fn log_segments(
     }
 }
 
-/// Logs one datagram, which begins where the buffers do.
+/// Logs one datagram, which begins at the start of the buffers.
 ///
 /// # Safety
 /// The buffers are readable as far as they hold it.
@@ -155,8 +156,7 @@ unsafe fn log_one(
     }
 }
 
-/// Whether a socket without a name of its own choice is recorded. It is judged by the first address
-/// that it sends to.
+/// Whether an automatically named socket is recorded, judged by the first address that it sends to.
 ///
 /// # Safety
 /// `to` is readable.
@@ -174,10 +174,10 @@ unsafe fn is_selected(
 }
 
 /// Logs a datagram that was received, or those that the kernel has joined, or the end of a
-/// connection that keeps the bounds of messages.
+/// connection that preserves message boundaries.
 ///
 /// # Safety
-/// `buffers` hold what was received of it, and the sender's name is readable.
+/// `buffers` hold the received part, and the sender's name is readable.
 #[inline(always)]
 pub(crate) unsafe fn log_received(
     writer: RecordWriter,
@@ -222,10 +222,10 @@ pub(crate) unsafe fn log_received(
     }
 }
 
-/// CRC-32 of the first `bytes` bytes in `buffers`, or of all that they hold.
+/// CRC-32 of the first `bytes` bytes in `buffers`, or of all bytes if there are fewer.
 ///
 /// # Safety
-/// The buffers are readable as far as that.
+/// The buffers are readable that far.
 #[inline(always)]
 unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
     let mut sum = 0;
@@ -247,10 +247,10 @@ unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
     sum
 }
 
-/// CRC-32 of `bytes` bytes behind the first `skipped` ones, or of all of them that there are.
+/// CRC-32 of `bytes` bytes after the first `skipped` ones, or of all that exist.
 ///
 /// # Safety
-/// As [`checksum`].
+/// As for [`checksum`].
 unsafe fn checksum_after(buffers: CallBuffers, skipped: usize, bytes: usize) -> u32 {
     let mut sum = 0;
     let mut before = skipped;

@@ -1,4 +1,4 @@
-//! Further descriptors of flows: made by the `dup` family, or passed by another process.
+//! Duplicate descriptors of flows: made by the `dup` family, or passed by another process.
 
 use core::ffi::c_int;
 use core::sync::atomic::AtomicBool;
@@ -13,8 +13,8 @@ use crate::descriptors::table::{self, DescriptorWord};
 use crate::log::{self, LogStanding};
 use crate::platform::clock;
 
-/// Notes that `new`, which was another descriptor until now, is what `old` is. The kernel closed
-/// the former one without a word.
+/// Notes that `new`, which was another descriptor until now, is a duplicate of `old`. The kernel
+/// closed the former one silently.
 pub(crate) fn log_replaced(old: c_int, new: c_int) {
     if new >= 0 && new != old {
         if table::get_entry(new) != DescriptorWord::UNKNOWN {
@@ -24,15 +24,15 @@ pub(crate) fn log_replaced(old: c_int, new: c_int) {
     }
 }
 
-/// Notes that `new` is what `old` is.
+/// Notes that `new` is a duplicate of `old`.
 pub(crate) fn log_duplicated(old: c_int, new: c_int) {
     if new < 0 || new == old {
         return;
     }
     let writer = match log::log_standing() {
         LogStanding::Writes(writer) => writer,
-        // To make a descriptor is not to use it. The kernel will be asked what it is when it is
-        // used.
+        // Making a descriptor is not using it. The kernel will be asked what it is at its first
+        // use.
         LogStanding::Silent(_) => {
             table::take_entry(new);
             return;
@@ -47,16 +47,17 @@ pub(crate) fn log_duplicated(old: c_int, new: c_int) {
     }
 }
 
-/// Whether descriptors came with a message.
+/// Whether descriptors were received in a message.
 static ANY_PASSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether descriptors came with a message: sockets among them may never have been used here.
+/// Whether descriptors were received in a message: sockets among them may never have been used
+/// here.
 pub(crate) fn any_received() -> bool {
     ANY_PASSED.load(Relaxed)
 }
 
-/// Clears what the table says of the descriptors that came with a message: they are new, and each
-/// is described at its first use.
+/// Clears the table entries of the descriptors received in a message: they are new, and each is
+/// described at its first use.
 ///
 /// # Safety
 /// `message` is as the kernel filled it.
@@ -70,10 +71,10 @@ pub(crate) unsafe fn clear_received(message: *const msghdr) {
     }
 }
 
-/// The same of control data that are there.
+/// Clears the entries of the descriptors in non-empty control data.
 ///
 /// # Safety
-/// They are as the kernel filled them.
+/// The data are as the kernel filled them.
 #[inline(never)]
 unsafe fn clear_control(control: ControlData) {
     // SAFETY: as the caller says.

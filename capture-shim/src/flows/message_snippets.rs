@@ -1,13 +1,13 @@
-//! Heads of messages: the bytes that name them (`SOCKCAP_PROTOCOLS`). That is a request's line and
-//! a few lines of its header, frames of HTTP/2 that are no data, and of anything else the first
-//! bytes of what one end says; never a body.
+//! Message snippets: the bytes that identify messages (`SOCKCAP_PROTOCOLS`). These are a request
+//! line and a few header lines, HTTP/2 frames other than data, and in other protocols the first
+//! bytes of each turn; never a body.
 //!
-//! Of a connection that a TLS library encrypts, the heads are those of the plain text that the
-//! library is given and gives; the bytes and times stay those of the socket.
+//! On a connection that a TLS library encrypts, the snippets come from the plain text that the
+//! program exchanges with the library; bytes and times stay those of the socket.
 //!
-//! What is kept is decided by what the bytes are, never by ports. Each direction of a flow is
-//! walked over behind its calls, in the program's own buffers; how far a head or a body goes is
-//! remembered from one transfer to the next. What the bytes mean is found out later, from the log.
+//! The bytes themselves decide what is kept, never ports. Each direction of a flow is walked over
+//! after its calls, in the program's own buffers; the extent of a head or a body is remembered from
+//! one transfer to the next. The meaning of the bytes is determined later, from the log.
 
 mod behind;
 mod conversation;
@@ -51,7 +51,7 @@ use crate::platform::raw;
 use crate::state::options::recording_options;
 use crate::tuning::MAX_KEPT_TURN_BYTES;
 
-/// Maps the memory for what is known of flows, where that is needed. False without memory.
+/// Maps the memory for the state of flows, if it is needed. Returns false if memory is lacking.
 pub(super) fn create_tables() -> bool {
     followed_flows::create_table() && sessions::create_table()
 }
@@ -67,7 +67,7 @@ pub(super) fn begin_following(fd: c_int, flow: u32, found: bool) {
     });
 }
 
-/// Takes the direction of a transfer, and notes its call.
+/// Locks the direction of a transfer, and notes its call.
 #[inline(always)]
 fn take_direction(
     followed: &'static FollowedFlow,
@@ -85,11 +85,11 @@ fn take_direction(
     Some(taken)
 }
 
-/// Keeps the heads in a transfer.
+/// Keeps the snippets of a transfer.
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
-// The ways that it leads to have frames of their own, and take the place of the caller's.
+// The called functions have frames of their own, which replace the caller's (tail calls).
 #[inline(never)]
 pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
     let Some(followed) = followed_flows::followed_flow(moved.transfer.flow) else { return };
@@ -114,10 +114,10 @@ pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
     }
 }
 
-/// Keeps the heads in an encrypted transfer.
+/// Keeps the snippets of an encrypted transfer.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlow) {
     let conversation = followed.conversation();
@@ -132,10 +132,10 @@ unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlo
     }
 }
 
-/// Keeps words of a turn.
+/// Keeps the first bytes of a turn.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let run = taken.direction_state().pass_words(first, 0);
@@ -147,7 +147,7 @@ unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
 /// Keeps a message of Redis.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let conversation = taken.conversation();
@@ -163,7 +163,7 @@ unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
 /// Keeps frames of HTTP/2.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn keep_frames(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let keeps = recording_options().keeps_snippets(SnippetClass::Http2 as u8);
@@ -183,14 +183,14 @@ unsafe fn keep_frames(moved: &WatchedTransfer, mut taken: TakenDirection, first:
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Keeps a run of the beginning of a transfer.
+/// Keeps a run at the beginning of a transfer.
 #[inline(always)]
 fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun, first: &[u8]) {
     if run.length == 0 || !recording_options().keeps_snippets(SnippetClass::Other as u8) {
         return;
     }
     let said = first.get(..run.length).unwrap_or(first);
-    // SAFETY: the direction is taken, and nothing else uses its turn meanwhile.
+    // SAFETY: the direction is locked, and nothing else uses its turn meanwhile.
     let turn = unsafe { &mut *taken.turn_start() };
     let kept =
         turn.blank_bytes(said, run.continues, taken.conversation(), taken.direction_number());
@@ -202,7 +202,7 @@ fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun,
 /// Keeps a head of HTTP/1.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let mut pieces = KeptRanges::NONE;
@@ -222,10 +222,10 @@ unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Passes what is left out.
+/// Passes bytes that are left out.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(always)]
 unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let count = taken.direction_state().pass_left_out(first);
@@ -233,10 +233,10 @@ unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, fir
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Goes on behind the first `count` bytes, if there are more.
+/// Continues after the first `count` bytes, if there are more.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(always)]
 unsafe fn continue_walk(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
     if count as u64 != moved.transfer.bytes {
@@ -245,7 +245,7 @@ unsafe fn continue_walk(moved: &WatchedTransfer, taken: TakenDirection, count: u
     }
 }
 
-/// What the record of a run says, whose bytes came with the transfer.
+/// Record header of a run that came with the transfer.
 #[inline(always)]
 fn snippet_header(moved: &WatchedTransfer, run: &SnippetRun) -> SnippetHeader {
     let StreamTransfer { direction, flow, ticks, .. } = moved.transfer;
@@ -272,10 +272,10 @@ fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[
         .put_ranges(*run, first, pieces);
 }
 
-/// Keeps the heads behind the first `count` bytes, by ways that know all forms of them.
+/// Keeps the snippets after the first `count` bytes, by the slow path, which handles all forms.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
     let conversation = taken.conversation();
@@ -288,10 +288,10 @@ unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize)
     }
 }
 
-/// Walks over what is behind the first `count` bytes.
+/// Walks over the bytes after the first `count` ones.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: usize) {
     let WatchedTransfer {
@@ -300,7 +300,7 @@ unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: u
         ..
     } = *moved;
     let sink = SnippetWriter::new(writer, direction, flow, ticks, moved.now);
-    // SAFETY: the direction is taken as long as the sink is used.
+    // SAFETY: the direction is locked as long as the sink is used.
     let mut sink = sink.with_blanking(unsafe { taken.turn_blanking() });
     let conversation = taken.conversation();
     let (mut at, mut passed) = (0, count);
@@ -318,7 +318,7 @@ unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: u
     });
 }
 
-/// Passes a transfer whose bytes the program never held.
+/// Passes a transfer with bytes that never were in the program's memory.
 pub(super) fn pass_transfer(moved: &StreamTransfer) {
     if let Some(mut taken) =
         followed_flows::followed_flow(moved.flow).and_then(|of| take_direction(of, moved))
@@ -331,7 +331,7 @@ pub(super) fn pass_transfer(moved: &StreamTransfer) {
 /// Keeps the first bytes of a datagram.
 ///
 /// # Safety
-/// The buffers are readable as far as the datagram goes, or as far as they go.
+/// The buffers are readable up to the end of the datagram, or up to their own.
 pub(super) unsafe fn keep_datagram(
     writer: RecordWriter,
     moved: &StreamTransfer,
@@ -352,7 +352,7 @@ pub(super) unsafe fn keep_datagram(
     let first = unsafe { buffers.first_slice(length) };
     let first = first.get(..length).unwrap_or(first);
     let Some(question) = DatagramQuestion::parse(first) else {
-        // Of no protocol whose datagrams are named.
+        // Not of a protocol with named datagrams.
         return sink.put_ranges(run, &turns::BLANKS, slice::from_ref(&(0..length)));
     };
     sink.begin_run(run);

@@ -10,7 +10,7 @@ use crate::descriptors::{RawSocketName, remembered_sockets};
 use crate::log::RecordWriter;
 use crate::platform::{clock, raw};
 
-/// ConnectCall to `connect`.
+/// Call of `connect`.
 #[derive(Clone, Copy)]
 pub(crate) struct ConnectCall {
     /// Time of the call, in ticks.
@@ -28,7 +28,7 @@ pub(crate) fn log_endpoint_names(
     local: &RawSocketName,
     peer: &RawSocketName,
 ) {
-    // A stream that is only bound may yet listen or connect.
+    // A stream that is only bound may still listen or connect.
     if (role != FlowRole::Bind || entry.kind() == DescriptorKind::Datagram)
         && !adopt::keep_if_selected(writer, fd, entry, local, peer)
     {
@@ -38,7 +38,7 @@ pub(crate) fn log_endpoint_names(
 }
 
 /// Logs the names of the ends of a flow on which a connection was made, or is under way, by `call`,
-/// where that is known.
+/// if that is known.
 pub(crate) fn log_connected(
     writer: RecordWriter,
     fd: c_int,
@@ -86,11 +86,11 @@ fn log_names(
         encode::endpoints_fragments(now, entry.flow(), role, own, other, peer_pid, connect),
         now,
     );
-    // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
+    // This fails if the descriptor was closed or named meanwhile, and then there is nothing to do.
     let _ = table::replace_entry(writer.state(), fd, entry, entry.as_named());
 }
 
-/// Id of the process at the other end of a unix socket; 0 where there is none.
+/// Id of the process at the other end of a unix socket; 0 if there is none.
 fn peer_pid(fd: c_int) -> u32 {
     // pid, uid, gid.
     raw::socket_option::<[u32; 3]>(fd, libc::SO_PEERCRED).map_or(0, |[pid, ..]| pid)

@@ -1,6 +1,6 @@
-//! Bytes that go over descriptors that are no sockets. They concern nobody but where resources are
-//! recorded: then a file's use takes time, and a pipe or an eventfd is how one thread hands
-//! something to another.
+//! Bytes moved over descriptors that are not sockets. They matter only if resources are recorded:
+//! then using a file takes time, and a pipe or an eventfd is how one thread hands off work to
+//! another.
 
 use core::ffi::c_int;
 
@@ -15,8 +15,8 @@ use crate::log::{self, resources};
 use crate::platform::clock;
 use crate::state::options::RESOURCES;
 
-/// Makes a call that moves bytes over `fd`, which is no socket, from or to the program's memory. A
-/// single buffer of the program begins at `buffer`; null for others.
+/// Makes a call that moves bytes over `fd`, which is not a socket, from or to the program's memory.
+/// A single buffer of the program begins at `buffer`; null for several.
 #[inline(always)]
 pub(crate) fn log_call(
     fd: c_int,
@@ -34,7 +34,7 @@ pub(crate) fn log_call(
     result
 }
 
-/// Makes a call that moves bytes over `fd`, which is no socket, from or to another descriptor.
+/// Makes a call that moves bytes over `fd`, which is not a socket, from or to another descriptor.
 #[inline(always)]
 pub(crate) fn log_kernel_call(
     fd: c_int,
@@ -65,7 +65,7 @@ fn write_use(
     let end = clock::current_ticks();
     let duration = end.saturating_sub(begin);
     if result < 0 && errno::get_errno() == libc::EBADF {
-        // The descriptor was closed out of sight.
+        // The descriptor was closed unseen.
         _ = log::state_for_table()
             .map(|state| table::replace_entry(state, fd, entry, DescriptorWord::UNKNOWN));
         return;
@@ -92,7 +92,7 @@ fn write_use(
         }
         OtherDescriptor::Eventfd => (HandoffObject::Eventfd, 0),
     };
-    // What moves nothing hands nothing on.
+    // A call that moves nothing hands off nothing.
     if bytes == 0 {
         return;
     }

@@ -1,12 +1,12 @@
-//! Looks at the receive queues of unix streams that were found in use. The kernel does not count
-//! their bytes as it does those of TCP. But once both ends are recorded, what the one has sent, the
-//! other has received, and the queue holds in between tells which bytes belong together.
+//! Samples the receive queues of unix streams that were found in use. The kernel does not count
+//! their bytes as it does for TCP. But once both ends are recorded, the bytes sent by one end,
+//! received by the other, and held by the queue in between show which bytes correspond.
 //!
-//! The queue is looked at before calls of the end that receives from it: at that moment its thread
-//! receives nothing. Nobody knows when the other end's recording begins, so there are looks from
-//! time to time as long as the descriptor is used, and one before it is closed. They are best where
-//! this end has its turn, as the other one mostly waits then. Reconciliation takes those at which
-//! no call was under way.
+//! The queue is sampled before calls of the end that receives from it: at that moment its thread
+//! receives nothing. It is unknown when the recording of the other end begins, so samples are taken
+//! from time to time as long as the descriptor is used, and one before it is closed. They are most
+//! reliable when it is this end's turn, since the other end mostly waits then. Reconciliation uses
+//! those at which no call was under way.
 
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
@@ -19,14 +19,14 @@ use crate::log::RecordWriter;
 use crate::platform::{clock, raw};
 use crate::tuning::{BETWEEN_LOOKS, FIRST_LOOKS, FLOWS_WITH_QUEUES, WITHIN_TURNS};
 
-/// By flow, the ticks of the latest look, the number of looks up to [`MAX_LOOKS_COUNTED`], and
-/// whether the latest call was a receive, as [`Latest::word`] has them.
+/// By flow, the ticks of the latest sample, the number of samples up to [`MAX_LOOKS_COUNTED`], and
+/// whether the latest call was a receive, in the form of [`Latest::word`].
 static LATEST: [AtomicU64; FLOWS_WITH_QUEUES] = [const { AtomicU64::new(0) }; FLOWS_WITH_QUEUES];
 
-/// Largest number of looks that is counted.
+/// Largest number of samples that is counted.
 const MAX_LOOKS_COUNTED: u64 = 63;
 
-/// What is known of the looks at a queue.
+/// State of the sampling of a queue.
 struct Latest {
     ticks: u64,
     looks: u64,
@@ -42,7 +42,7 @@ impl Latest {
         self.ticks << 7 | self.looks << 1 | u64::from(self.received)
     }
 
-    /// Whether it is time for another look, before a call that receives, or sends.
+    /// Whether another sample is due, before a call that receives, or sends.
     fn is_due(&self, now: u64, receives: bool) -> bool {
         let since = now.saturating_sub(self.ticks);
         let is_turn = receives != self.received;
@@ -51,13 +51,13 @@ impl Latest {
     }
 }
 
-/// Whether the queue of a descriptor is looked at: it is a unix stream that was found in use.
+/// Whether the queue of a descriptor is sampled: it is a unix stream that was found in use.
 pub(super) fn are_looked_at(entry: DescriptorWord) -> bool {
     entry.is_found() && entry.kind() == DescriptorKind::Stream && entry.domain() == libc::AF_UNIX
 }
 
-/// Looks at the queue of `fd`, where it is time, before a call in this direction. Returns the entry
-/// of the descriptor, which goes on being asked about.
+/// Samples the queue of `fd`, if it is due, before a call in this direction. Returns the entry of
+/// the descriptor, for further samples.
 pub(super) fn look(
     writer: RecordWriter,
     fd: c_int,
@@ -65,7 +65,7 @@ pub(super) fn look(
     direction: Direction,
 ) -> DescriptorWord {
     let is_first = entry.as_counted(Direction::Receive).is_some();
-    // A receive that began before the library came may take bytes out of sight until the next one.
+    // A receive that began before the library was loaded may take bytes unseen until the next one.
     if is_first && direction == Direction::Send {
         return entry;
     }
@@ -85,7 +85,7 @@ pub(super) fn look(
         ask(writer, fd, entry, now);
     }
     match entry.as_counted(Direction::Receive) {
-        // Fails when another thread has done it, or the descriptor was closed meanwhile.
+        // This fails if another thread has done it, or the descriptor was closed meanwhile.
         Some(known) => match table::replace_entry(writer.state(), fd, entry, known) {
             Ok(()) => known,
             Err(other) => other,
@@ -94,7 +94,7 @@ pub(super) fn look(
     }
 }
 
-/// Looks at the queue of a descriptor that is about to be closed.
+/// Samples the queue of a descriptor that is about to be closed.
 pub(super) fn look_finally(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
     if entry.as_counted(Direction::Receive).is_none() {
         ask(writer, fd, entry, clock::current_ticks());

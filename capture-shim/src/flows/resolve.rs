@@ -1,4 +1,4 @@
-//! Finding out what a descriptor is, at its first use and where the table is in doubt.
+//! Identifies a descriptor at its first use and if its table entry is ambiguous.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -12,18 +12,18 @@ use crate::log::{self, LogStanding, RecordWriter};
 use crate::platform::raw;
 use crate::state::options::RESOURCES;
 
-/// Entry of `fd`: `entry`, unless that is in doubt.
+/// Entry of `fd`: `entry`, unless that is ambiguous.
 #[inline(always)]
 pub(crate) fn resolve_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     if entry.is_ambiguous() { verify_entry(fd, entry) } else { entry }
 }
 
-/// Entry of `fd`, which is `entry` as far as the table knows. The kernel is asked whether `fd`
-/// still is that socket.
+/// Entry of `fd`, which is `entry` according to the table. The kernel is asked whether `fd` still
+/// is that socket.
 ///
-/// A number that was closed and given out again, both out of sight, looks as before. To ask at each
-/// message would cost more than all else, so it is asked where a flow begins, and where bytes come
-/// behind a stream's end.
+/// A number that was closed and reused, both unseen, looks unchanged. Asking at each message would
+/// cost more than everything else, so the kernel is asked when a flow begins, and when bytes follow
+/// a stream's end.
 #[cold]
 #[inline(never)]
 pub(crate) fn verify_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
@@ -42,7 +42,7 @@ pub(crate) fn verify_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     identify_descriptor(fd)
 }
 
-/// Finds out what a descriptor is that is used for the first time.
+/// Identifies a descriptor at its first use.
 #[cold]
 #[inline(never)]
 fn identify_descriptor(fd: c_int) -> DescriptorWord {
@@ -56,7 +56,7 @@ fn identify_descriptor(fd: c_int) -> DescriptorWord {
             None => return DescriptorWord::OTHER,
         },
         Err(error) => {
-            // Only a descriptor that is open and no socket is worth remembering.
+            // Only a descriptor that is open and not a socket is worth remembering.
             if -error as c_int == libc::ENOTSOCK {
                 return is_other(fd, DescriptorWord::OTHER);
             }
@@ -74,7 +74,7 @@ fn identify_descriptor(fd: c_int) -> DescriptorWord {
     entry
 }
 
-/// Entry of `fd` where it is no socket. A socket is not looked at.
+/// Entry of `fd` if it is not a socket. Sockets are not examined.
 #[cfg(feature = "resources")]
 pub(crate) fn identify_non_socket(fd: c_int) -> Option<DescriptorWord> {
     match table::get_entry(fd) {
@@ -86,7 +86,7 @@ pub(crate) fn identify_non_socket(fd: c_int) -> Option<DescriptorWord> {
     }
 }
 
-/// Remembers that `fd`, which is no socket, has this entry, or returns the one that another thread
+/// Remembers this entry for `fd`, which is not a socket, or returns the one that another thread
 /// found.
 fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     let found = log::state_for_table()
@@ -94,7 +94,7 @@ fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     found.and_then(Result::err).unwrap_or(entry)
 }
 
-/// Logs the names of a socket's ends that was found in use.
+/// Logs the names of both ends of a socket that was found in use.
 #[cold]
 #[inline(never)]
 fn log_found_names(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
@@ -112,7 +112,7 @@ fn log_found_names(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
     names::log_endpoint_names(writer, fd, entry, role, &local, &peer);
 }
 
-/// Counts a message on `fd` that is not logged because the log could not be begun yet.
+/// Counts a message on `fd` that is not logged because the log could not be started yet.
 pub(crate) fn count_missed(fd: c_int) {
     if let LogStanding::Silent(state) = log::log_standing()
         && state.generation.load(Relaxed) == 0

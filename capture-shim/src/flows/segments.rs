@@ -1,9 +1,9 @@
-//! Segmentation offload of UDP: one send that the kernel cuts into datagrams (`UDP_SEGMENT`), and
+//! Segmentation offload of UDP: one send that the kernel splits into datagrams (`UDP_SEGMENT`), and
 //! one receive of datagrams that it has joined (`UDP_GRO`).
 //!
-//! What is sent at once may be received one by one, and the other way round. So the log has each
-//! datagram by itself. Their size is in the control data of the message, or it is an option of the
-//! socket, which its descriptors' entries then have a mark of.
+//! Datagrams that are sent together may be received one by one, and vice versa. So the log has each
+//! datagram separately. Their size is in the control data of the message, or it is an option of the
+//! socket, which is then marked in its descriptors' entries.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -13,12 +13,12 @@ use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log;
 use crate::platform::raw;
 
-/// Option, and type of control data: the size of the datagrams that a send is cut into.
+/// Option, and type of control data: the size of the datagrams that a send is split into.
 const UDP_SEGMENT: c_int = 103;
 /// Type of control data: the size of the datagrams that a receive has joined.
 const UDP_GRO: c_int = 104;
 
-/// Size of the datagrams that a send on `fd` is cut into, in bytes; 0 where it is one datagram.
+/// Size of the datagrams that a send on `fd` is split into, in bytes; 0 if it is one datagram.
 ///
 /// # Safety
 /// `control` is readable.
@@ -33,7 +33,7 @@ pub(super) unsafe fn size_sent(fd: c_int, entry: DescriptorWord, control: Contro
     }
 }
 
-/// Size of the datagrams that a receive has joined, in bytes; 0 where it is one datagram.
+/// Size of the datagrams that a receive has joined, in bytes; 0 if it is one datagram.
 ///
 /// # Safety
 /// `control` is as the kernel wrote it.
@@ -43,8 +43,8 @@ pub(crate) unsafe fn size_received(control: ControlData) -> usize {
     if control.is_empty() { 0 } else { unsafe { control_value(control, UDP_GRO).unwrap_or(0) } }
 }
 
-/// Size of datagrams that the control data tell of in an item of this type. The last item counts,
-/// as for the kernel.
+/// Size of datagrams in an item of this type in the control data. The last item counts, as for the
+/// kernel.
 ///
 /// # Safety
 /// `control` is readable.
@@ -54,7 +54,7 @@ unsafe fn control_value(control: ControlData, kind: c_int) -> Option<usize> {
     unsafe {
         control.for_each_item(|header, contents| {
             if header.cmsg_level == libc::SOL_UDP && header.cmsg_type == kind {
-                // The kernel takes a number of two bytes, and gives one of four.
+                // The kernel takes a number of two bytes, and returns one of four.
                 let number = |bytes: &[u8; 2]| usize::from(u16::from_ne_bytes(*bytes));
                 value = contents.first_chunk().map(number).or(value);
             }
@@ -63,13 +63,13 @@ unsafe fn control_value(control: ControlData, kind: c_int) -> Option<usize> {
     value
 }
 
-/// Size of the datagrams that all sends on `fd` are cut into, in bytes; 0 for none.
+/// Size of the datagrams that all sends on `fd` are split into, in bytes; 0 for none.
 fn segment_size_option(fd: c_int) -> usize {
     raw::protocol_option::<c_int>(fd, libc::SOL_UDP, UDP_SEGMENT)
         .map_or(0, |size| usize::try_from(size).unwrap_or(0))
 }
 
-/// The entry of a datagram socket that is met in use, marked where its sends are cut.
+/// The entry of a datagram socket found in use, marked if its sends are split.
 pub(super) fn mark_segmented(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     let is_internet = matches!(entry.domain(), libc::AF_INET | libc::AF_INET6);
     if is_internet && !entry.has_end() && segment_size_option(fd) != 0 {
@@ -79,7 +79,7 @@ pub(super) fn mark_segmented(fd: c_int, entry: DescriptorWord) -> DescriptorWord
     }
 }
 
-/// Notes that the program has set an option of `fd`, which may be the size that its sends are cut
+/// Notes that the program has set an option of `fd`, which may be the size that its sends are split
 /// into.
 pub(crate) fn option_set(fd: c_int, level: c_int, name: c_int) {
     let entry = table::get_entry(fd);
@@ -91,7 +91,7 @@ pub(crate) fn option_set(fd: c_int, level: c_int, name: c_int) {
     for other in 0..state.descriptors.load(Relaxed) as c_int {
         let entry = table::get_entry(other);
         if entry.flow() == table::get_entry(fd).flow() {
-            // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+            // This fails if the descriptor was closed meanwhile, and then there is nothing to do.
             let _ = table::replace_entry(state, other, entry, entry.with_cut(is_cut));
         }
     }

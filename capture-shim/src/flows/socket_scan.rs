@@ -1,4 +1,4 @@
-//! Survey of the process's sockets, while the kernel can be asked for them.
+//! Scan of the process's sockets, while the kernel can still be asked for them.
 
 use core::ffi::c_int;
 
@@ -8,7 +8,7 @@ use crate::platform::raw;
 use crate::platform::text::{PATH, PathScratch};
 use crate::tuning::{DESCRIPTORS_POLLED, REMEMBERED_DESCRIPTORS, SURVEYED_DESCRIPTORS};
 
-/// Calls `with` for each open descriptor that can be remembered, until it returns true. Tells
+/// Calls `with` for each open descriptor that can be remembered, until it returns true. Returns
 /// whether it did.
 fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
     const { assert!(DESCRIPTORS_POLLED * size_of::<libc::pollfd>() <= PATH) };
@@ -21,12 +21,12 @@ fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
         .any(|first| any_of(piece, first, &mut with))
 }
 
-/// The same for as many descriptors from `first` on as fit into `piece`.
+/// Does the same for the descriptors from `first` on that fit into `piece`.
 fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) -> bool) -> bool {
     for (fd, asked) in (first..).zip(piece.iter_mut()) {
         *asked = libc::pollfd { fd, events: 0, revents: 0 };
     }
-    // One call: to ask for each descriptor whether it is open would be many.
+    // A single call: asking for each descriptor whether it is open would take many.
     let is_told = raw::poll_descriptors(piece);
     let is_open = |asked: &&libc::pollfd| !is_told || asked.revents & libc::POLLNVAL == 0;
     piece.iter().filter(is_open).any(|asked| with(asked.fd))
@@ -37,13 +37,15 @@ pub(crate) fn any_socket() -> bool {
     any_open(is_socket)
 }
 
-/// The same of the lowest descriptors, which takes a tenth of the time.
+/// Whether the lowest descriptors have a socket of a captured kind, which takes a tenth of the
+/// time.
 pub(crate) fn any_low_socket() -> bool {
     let mut piece = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS as usize];
     any_of(&mut piece, 0, is_socket)
 }
 
-/// Whether `fd` is a socket of a captured kind. Of a descriptor that was used the table knows it.
+/// Whether `fd` is a socket of a captured kind. For a descriptor that was used, the table has the
+/// answer.
 fn is_socket(fd: c_int) -> bool {
     let entry = table::get_entry(fd);
     !entry.is_other()
@@ -51,7 +53,7 @@ fn is_socket(fd: c_int) -> bool {
             || raw::socket_option::<c_int>(fd, libc::SO_DOMAIN).is_ok_and(table::is_captured))
 }
 
-/// Remembers all sockets of the process. Tells whether there are any.
+/// Remembers all sockets of the process. Returns whether there are any.
 pub(crate) fn remember_all() -> bool {
     let mut any = false;
     any_open(|fd| {

@@ -1,8 +1,7 @@
-//! Sends and receives: the descriptor is looked up, the program's call made, and its outcome
-//! logged.
+//! Sends and receives: looks up the descriptor, makes the program's call, and logs its outcome.
 //!
 //! A stream's transfer is logged here, a datagram's in [`super::datagram`]. The program's own call
-//! is handed in as a closure, so that all members of the read and write families share one path.
+//! is passed as a closure, so that all members of the read and write families share one path.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -36,15 +35,15 @@ pub(crate) unsafe fn send_bytes(
         return non_socket_io::log_call(fd, entry, Direction::Send, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast_mut().cast(), iov_len: size };
-    // SAFETY: one buffer, as the caller says.
+    // SAFETY: one buffer, as the caller guarantees.
     unsafe {
         let what = || OutgoingMessage::new(CallBuffers { first: &buffer, count: 1 }, to);
         send_on_socket(fd, entry, buffer.iov_base.cast(), what, call)
     }
 }
 
-/// Makes a send from several buffers. `what` tells them and their destination, and is asked once
-/// the kernel has taken them: what the program hands to it may be wrong.
+/// Makes a send from several buffers. `what` returns them and their destination. It is called after
+/// the kernel has accepted them, since the program's arguments may be invalid.
 ///
 /// # Safety
 /// `what` is what `call` sends.
@@ -62,8 +61,9 @@ pub(crate) unsafe fn send_vector(
     unsafe { send_on_socket(fd, entry, ptr::null(), what, call) }
 }
 
+///
 /// # Safety
-/// `what` is what `call` sends; a single buffer begins at `single`, which is null for others.
+/// `what` is what `call` sends; a single buffer begins at `single`, which is null for several.
 #[inline(always)]
 unsafe fn send_on_socket(
     fd: c_int,
@@ -94,7 +94,7 @@ unsafe fn send_on_socket(
     result
 }
 
-/// Logs the result of a send on a stream. `buffers` tells what was sent.
+/// Logs the result of a send on a stream. `buffers` returns what was sent.
 ///
 /// # Safety
 /// As many bytes of the buffers are readable as were sent.
@@ -146,7 +146,7 @@ pub(crate) unsafe fn receive_bytes(
         return non_socket_io::log_call(fd, entry, Direction::Receive, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast(), iov_len: size };
-    // SAFETY: one buffer, as the caller says.
+    // SAFETY: one buffer, as the caller guarantees.
     unsafe {
         let buffers = CallBuffers { first: &buffer, count: 1 };
         receive_on_socket(fd, entry, buffer.iov_base.cast(), buffers, call)
@@ -171,8 +171,9 @@ pub(crate) unsafe fn receive_vector(
     unsafe { receive_on_socket(fd, entry, ptr::null(), buffers, call) }
 }
 
+///
 /// # Safety
-/// `buffers` are where `call` receives; a single one begins at `single`, which is null for others.
+/// `buffers` are where `call` receives; a single one begins at `single`, which is null for several.
 #[inline(always)]
 unsafe fn receive_on_socket(
     fd: c_int,
@@ -240,12 +241,12 @@ pub(crate) unsafe fn log_received(
     // SAFETY: as the caller says.
     } else if unsafe { buffers.capacity() } > 0 {
         writer.record(&encode::end_of_file_record(end, entry.flow()), end);
-        // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+        // This fails if the descriptor was closed meanwhile, and then there is nothing to do.
         let _ = table::replace_entry(writer.state(), fd, entry, entry.as_ended());
     }
 }
 
-/// Logs a call that failed, unless it only has to be made again.
+/// Logs a call that failed, unless it only has to be repeated.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_failure(
@@ -257,7 +258,7 @@ pub(crate) fn log_failure(
 ) {
     match errno::get_errno() {
         libc::EAGAIN | libc::EINTR | libc::EINPROGRESS | libc::EALREADY => {}
-        // The descriptor was closed out of sight. Whatever the number names next is looked at anew.
+        // The descriptor was closed unseen. The number is examined anew at its next use.
         libc::EBADF | libc::ENOTSOCK => {
             let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::UNKNOWN);
         }

@@ -1,5 +1,5 @@
-//! Records of what is not captured: sockets of other kinds, and `io_uring`. They say that it was
-//! there, and cost nothing more: the descriptor is like a file's from then on.
+//! Records of uncaptured things: sockets of other kinds, and `io_uring`. They record the existence,
+//! and cost nothing more: the descriptor is treated like a file from then on.
 
 use core::ffi::c_int;
 
@@ -30,22 +30,22 @@ pub(crate) fn note_new_socket(fd: c_int, nature: &SocketNature) {
     }
 }
 
-/// Notes that `fd` is new and of no kind that is captured.
+/// Notes that `fd` is new and of no captured kind.
 fn is_other(fd: c_int) {
     if let Some(state) = log::state_for_table() {
         table::set_entry(state, fd, DescriptorWord::OTHER);
     }
 }
 
-/// Logs that the process has the socket `fd`, which is not captured, unless the user asked for some
-/// ports alone.
+/// Logs that the process has the socket `fd`, which is not captured, unless the user asked for
+/// certain ports only.
 pub(crate) fn log_socket(writer: RecordWriter, fd: c_int, nature: &SocketNature) {
     if !recording_options().filters_ports() {
         write_record(writer, UncapturedEvent::Socket, fd, nature);
     }
 }
 
-/// Logs that the process has the socket `fd`, which no call in sight made or used.
+/// Logs that the process has the socket `fd`, which no visible call made or used.
 pub(crate) fn log_hidden(writer: RecordWriter, fd: c_int) {
     let ask = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
     let (domain, kind) = (ask(libc::SO_DOMAIN), ask(libc::SO_TYPE));

@@ -1,9 +1,9 @@
-//! Watched sockets: what the user wants of a socket beside its messages. That is the thread's CPU
-//! time behind each (`SOCKCAP_CPU`), the checksum of the first bytes of each direction of a stream
-//! (`SOCKCAP_FINGERPRINT`), and the heads of messages (`SOCKCAP_PROTOCOLS`).
+//! Watched sockets: optional data about a socket in addition to its messages. These are the
+//! thread's CPU time after each message (`SOCKCAP_CPU`), the checksum of the first bytes of each
+//! direction of a stream (`SOCKCAP_FINGERPRINT`), and snippets of messages (`SOCKCAP_PROTOCOLS`).
 //!
-//! A socket that is watched has a mark in its descriptor's entry, which the hooks have in hand
-//! anyway; so it costs nothing where it is off.
+//! A watched socket is marked in its descriptor's entry, which the hooks load anyway; so it costs
+//! nothing if it is off.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -21,14 +21,14 @@ use crate::state;
 use crate::state::options::recording_options;
 use crate::tuning::FINGERPRINTED_FLOWS;
 
-/// Value of a direction whose fingerprint is done, or cannot be made.
+/// Value of a direction with a fingerprint that is finished or impossible.
 const DONE: u64 = u32::MAX as u64;
 
 /// Fingerprint of each flow and direction: the number of bytes so far in the low half, their
 /// checksum in the high one.
 static FINGERPRINTS: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the memory for what is wanted of streams. False without memory.
+/// Maps the memory for the options of streams. Returns false if memory is lacking.
 pub(crate) fn create_watches() -> bool {
     if recording_options().fingerprint > 0 {
         let Some(memory) =
@@ -41,7 +41,7 @@ pub(crate) fn create_watches() -> bool {
     message_snippets::create_tables()
 }
 
-/// Fingerprint of a direction of `flow`; `None` where there are no fingerprints.
+/// Fingerprint of a direction of `flow`; `None` if there are no fingerprints.
 fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
     let all = FINGERPRINTS.load(Relaxed);
     if all.is_null() {
@@ -52,8 +52,8 @@ fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64>
     Some(if direction == Direction::Send { send } else { receive })
 }
 
-/// Begins to watch a stream. Bytes that went over it before it was `found` in use are not known,
-/// unless there were none.
+/// Begins to watch a stream. Its first bytes are unknown if it was `found` in use, unless there
+/// were none.
 pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
     message_snippets::begin_following(fd, flow, found);
     if recording_options().fingerprint == 0 {
@@ -67,7 +67,7 @@ pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Writes a transfer of a watched stream, and what is wanted beside it.
+/// Writes a transfer of a watched stream, and the optional data about it.
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
@@ -84,10 +84,10 @@ pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
-/// The same where more is wanted than heads.
+/// Does the same if more is wanted than snippets.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn log_moved_all(moved: &WatchedTransfer) {
     let WatchedTransfer { writer, ref transfer, buffers, now } = *moved;
@@ -100,19 +100,19 @@ unsafe fn log_moved_all(moved: &WatchedTransfer) {
     unsafe { log_snippets_only(moved) };
 }
 
-/// Keeps the heads of a transfer, in a frame of its own: what is written before needs much of the
-/// stack, too.
+/// Keeps the snippets of a transfer, in a stack frame of its own, since the preceding writes need
+/// much of the stack, too.
 ///
 /// # Safety
-/// As [`moved`].
+/// As for [`moved`].
 #[inline(never)]
 unsafe fn log_snippets_only(moved: &WatchedTransfer) {
     // SAFETY: as the caller says.
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
-/// Writes a transfer of a watched stream whose bytes the program never held: from here on the
-/// direction's checksum cannot be made.
+/// Writes a transfer of a watched stream with bytes that never were in the program's memory: from
+/// here on the direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
@@ -125,11 +125,11 @@ pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTran
     message_snippets::pass_transfer(moved);
 }
 
-/// Writes what is wanted of a datagram of a watched socket beside it. It lies in `buffers`, which
-/// are none where it was only looked at.
+/// Writes the optional data about a datagram of a watched socket. It lies in `buffers`, which are
+/// empty if it was only peeked at.
 ///
 /// # Safety
-/// The buffers are readable as far as the datagram goes, or as far as they go.
+/// The buffers are readable up to the end of the datagram, or up to their own.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn log_datagram(
@@ -143,7 +143,7 @@ pub(crate) unsafe fn log_datagram(
     unsafe { message_snippets::keep_datagram(writer, moved, buffers, now) };
 }
 
-/// Logs the fingerprints of a flow whose descriptor is closed: there may be no more bytes.
+/// Logs the fingerprints of a flow with a closed descriptor: there may be no more bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_closed(writer: RecordWriter, entry: DescriptorWord, now: u64) {
@@ -194,7 +194,7 @@ unsafe fn update_fingerprint(
         rest -= length;
     }
     let after = u64::from(hasher.finalize()) << 32 | u64::from(before as u32 + taken as u32);
-    // Two threads at once on one direction of a stream: nobody knows whose bytes came first.
+    // Two concurrent threads on one direction of a stream: the order of their bytes is unknown.
     let is_whole = taken == wanted;
     let kept =
         place.compare_exchange(before, if is_whole { DONE } else { after }, Relaxed, Relaxed);

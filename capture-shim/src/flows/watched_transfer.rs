@@ -1,16 +1,16 @@
-//! Transfer of a watched stream, as what is wanted beside it is made of it.
+//! Transfer of a watched stream, from which the optional data are made.
 
 use super::CallBuffers;
 use crate::log::{RecordWriter, StreamTransfer};
 
-/// Transfer of a watched stream whose bytes lie in buffers.
+/// Transfer of a watched stream with its bytes in buffers.
 pub(crate) struct WatchedTransfer {
-    /// Who writes it down.
+    /// Writer for its records.
     pub(crate) writer: RecordWriter,
     /// The transfer.
     pub(crate) transfer: StreamTransfer,
     /// Buffers of its bytes.
     pub(crate) buffers: CallBuffers,
-    /// The present, in ticks.
+    /// The current time, in ticks.
     pub(crate) now: u64,
 }

@@ -1,16 +1,17 @@
-//! Announcement of a program that will not load the library, to a recorder that can put it there.
+//! Announcement of a program that will not load the library, to a recorder that can inject it.
 //!
-//! The thread that is about to execute the program tells `sockcap record` so, at the socket named
-//! in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces it, up to the exec.
-//! The crate `injector` has the other side, and the bytes in its `exec_announcement/message.rs`.
+//! The thread that is about to execute the program sends a message to `sockcap record`, at the
+//! socket named in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces it, up
+//! to the exec. The crate `injector` has the other side, and the bytes in its
+//! `exec_announcement/message.rs`.
 //!
 //! In a process that has changed its root directory, or its view of the files, no path leads to the
-//! socket. It keeps another one of the recorder's ([`crate::log::keep`]), and hands over one end of
-//! a pair there, which the recorder takes for a connection.
+//! socket. It keeps another socket of the recorder ([`crate::log::keep`]), and passes one end of a
+//! pair there, which the recorder treats as a connection.
 //!
-//! A `vfork` child may announce as well: nothing is written but its own stack. A thread whose libc
-//! makes the child and executes the program (`posix_spawn`) announces that instead: the recorder
-//! then follows the next child that the thread makes by `vfork`.
+//! A `vfork` child may announce as well: nothing is written but its own stack. A thread in which
+//! libc makes the child and executes the program (`posix_spawn`) announces that instead: the
+//! recorder then follows the next child that the thread makes by `vfork`.
 
 use crate::log::keep;
 use crate::platform::identity;
@@ -20,10 +21,10 @@ use crate::tuning::SECONDS_TO_ANNOUNCE;
 
 /// Answer of a recorder that traces the thread.
 const TRACED: u8 = b'1';
-/// Message of a thread that goes on, since the program could not be executed.
+/// Message of a thread that continues, since the program could not be executed.
 const FAILED: u8 = b'x';
 
-/// Who will execute the program; the beginning of an announcement.
+/// The thread that will execute the program; the beginning of an announcement.
 #[derive(Clone, Copy)]
 pub(crate) enum AnnouncedExecutor {
     /// The thread that announces it.
@@ -36,9 +37,9 @@ pub(crate) enum AnnouncedExecutor {
 pub(crate) struct AcceptedAnnouncement(OwnDescriptor);
 
 impl AcceptedAnnouncement {
-    /// Says that the program was not executed, and that the thread goes on. The recorder ends the
-    /// connection when it traces the thread no more: the next program may be one that must not be
-    /// traced.
+    /// Reports that the program was not executed, and that the thread continues. The recorder ends
+    /// the connection once it no longer traces the thread: the next program may be one that must
+    /// not be traced.
     pub(crate) fn report_failure(self) {
         if self.0.send_all(&[FAILED]) {
             self.0.receive_byte();
@@ -51,14 +52,14 @@ pub(crate) fn recorder_socket() -> Option<&'static [u8]> {
     settings::option_value(settings::INJECTOR).filter(|socket| !socket.is_empty())
 }
 
-/// Whether a recorder puts the library into programs that cannot load it, as they are behind
-/// another root; `refused` is the error, or 0.
+/// Whether a recorder injects the library into programs that cannot load it because they run in
+/// another root directory; `refused` is the error, or 0.
 pub(crate) fn is_far(refused: core::ffi::c_int) -> bool {
     refused != 0 && keep::kept_recorder().is_some()
 }
 
-/// Announces that the program at `path` is about to be executed. `None` where no recorder will put
-/// the library there.
+/// Announces that the program at `path` is about to be executed. `None` if no recorder will inject
+/// the library.
 pub(crate) fn announce_exec(who: AnnouncedExecutor, path: &[u8]) -> Option<AcceptedAnnouncement> {
     let socket = recorder_socket()?;
     let ([a, b, c, d], [e, f, g, h]) =

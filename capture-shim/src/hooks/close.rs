@@ -37,7 +37,7 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
         errno::set_errno(libc::EBADF);
         return -1;
     }
-    // Before the call: behind it, another thread may already have been given the number.
+    // Before the call: afterwards, the number may already have been given to another thread.
     counts::log_final_and_forget(fd);
     // SAFETY: the program's own call.
     unsafe { real(fd) }
@@ -66,7 +66,7 @@ pub(crate) unsafe fn close_range(
 /// As `closefrom`.
 pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
     let first = first.max(0);
-    // The numbers behind the last one that is kept, as libc closes them.
+    // The numbers after the last one that is kept, as libc closes them.
     let close = |from: c_uint, to: c_uint| {
         if to == c_uint::MAX {
             // SAFETY: the program's own call.
@@ -89,7 +89,7 @@ fn count_range(first: c_uint, last: c_uint) {
     }
 }
 
-/// Descriptors from `first` to `last` that the table may know.
+/// Descriptors from `first` to `last` that the table may have entries for.
 fn known_descriptors(
     state: &ProcessState,
     first: c_uint,

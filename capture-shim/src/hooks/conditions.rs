@@ -1,4 +1,4 @@
-//! Condition variables: who signals them, and who wakes by it.
+//! Condition variables: records which threads signal them, and which are woken.
 
 use core::ffi::{c_int, c_void};
 

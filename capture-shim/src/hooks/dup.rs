@@ -1,4 +1,4 @@
-//! `dup`, `dup2`, `dup3` and `fcntl`: further descriptors of a flow.
+//! `dup`, `dup2`, `dup3` and `fcntl`: duplicate descriptors of a flow.
 
 use core::ffi::{c_int, c_long};
 
@@ -36,9 +36,10 @@ pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_in
     result
 }
 
+///
 /// # Safety
-/// As `fcntl`. On all architectures that Linux knows, a missing third argument is any value, and
-/// one that is there comes as a whole word.
+/// As for `fcntl`. On all Linux architectures, a missing third argument is any value, and a present
+/// one is passed as a whole word.
 pub(crate) unsafe fn fcntl(
     real: types::fcntl,
     fd: c_int,
@@ -53,10 +54,10 @@ pub(crate) unsafe fn fcntl(
     result
 }
 
-/// Frees the number `fd`, which the program wants for what `old` is: a descriptor of the library's
-/// own that has it gets another, and a stream is counted for the last time.
+/// Frees the number `fd`, which the program wants for a duplicate of `old`: a descriptor of the
+/// library's own with this number is moved, and a stream is counted for the last time.
 fn free_descriptor(old: c_int, fd: c_int) {
-    // A `vfork` child's descriptors are its own, but the table of kept ones is its parent's.
+    // A `vfork` child has its own descriptors, but its parent's table of kept ones.
     if keep::is_kept(fd) && log::state_for_table().is_some() {
         keep::free_number(fd);
     }

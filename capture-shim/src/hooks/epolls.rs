@@ -1,8 +1,8 @@
-//! Eventfds that `epoll` tells of when they are written to, and that nobody reads then: those
-//! that were added with `EPOLLET`. Event loops that are woken by other threads have one each.
+//! Eventfds that were added to an `epoll` with `EPOLLET`, which reports writes to them without any
+//! later read. Event loops that are woken by other threads have one each.
 //!
-//! What `epoll` tells of a descriptor is a number of the program's choice, so it is kept for which
-//! eventfd that stands.
+//! `epoll` reports a descriptor as a number of the program's choice, so a table maps this number to
+//! the eventfd.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -20,8 +20,7 @@ use crate::tuning::{MAX_EPOLL_EVENTS, MAX_WATCHED_EVENTFDS};
 
 /// Eventfd that was added to an epoll.
 struct WatchedEventfd {
-    /// One more than the descriptor of the epoll; 0 where the slot is free, -1 where it is about to
-    /// be filled.
+    /// Descriptor of the epoll plus one; 0 if the slot is free, -1 if it is about to be filled.
     epoll: AtomicI32,
     fd: AtomicI32,
     number: AtomicU64,
@@ -67,7 +66,7 @@ pub(crate) unsafe fn control(
     result
 }
 
-/// Frees the slots of `epoll` that are `meant`.
+/// Frees the slots of `epoll` for which `meant` is true.
 fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
     for other in used_slots() {
         if other.epoll.load(Acquire) == epoll + 1 && meant(other) {
@@ -76,10 +75,10 @@ fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
     }
 }
 
-/// Keeps what `event` stands for, where `fd` is an eventfd.
+/// Keeps the meaning of `event`, if `fd` is an eventfd.
 fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
     let number = event.u64;
-    // Another descriptor of that number was closed, which took it away from the epoll.
+    // Another descriptor of that number was closed, which removed it from the epoll.
     forget_matching(|other| other.number.load(Relaxed) == number, epoll);
     let wanted = (libc::EPOLLIN | libc::EPOLLET) as u32;
     let Some(entry) = resolve::identify_non_socket(fd)
@@ -99,10 +98,10 @@ fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
     }
 }
 
-/// Logs what a wait of `epoll` says of eventfds. How long it took, the wait's own record has.
+/// Logs the eventfds reported by a wait of `epoll`. The wait's own record contains its duration.
 ///
 /// # Safety
-/// `events` are what the kernel told, `count` of them.
+/// `events` are what the kernel reported, `count` of them.
 #[inline]
 pub(super) unsafe fn log_ready_eventfds(epoll: c_int, events: *const epoll_event, count: c_int) {
     if TAKEN.load(Relaxed) == 0 {
@@ -110,7 +109,7 @@ pub(super) unsafe fn log_ready_eventfds(epoll: c_int, events: *const epoll_event
     }
     let end = clock::current_ticks();
     for index in 0..(count.max(0) as usize).min(MAX_EPOLL_EVENTS) {
-        // SAFETY: within what the kernel told.
+        // SAFETY: within the reported events.
         let event = unsafe { events.add(index).read_unaligned() };
         let number = event.u64;
         let of = |other: &&WatchedEventfd| {

@@ -1,4 +1,4 @@
-//! Eventfds by libc's own functions, which call the kernel from within.
+//! Eventfds used by libc's own functions, which call the kernel internally.
 
 use core::ffi::c_int;
 
@@ -7,10 +7,10 @@ use libc::ssize_t;
 use crate::c_library::types;
 use crate::flows::{CallerAddress, transfer};
 
-/// Size of what an eventfd takes and gives, in bytes.
+/// Size of an eventfd's value, in bytes.
 const SIZE: usize = size_of::<u64>();
 
-/// Number of bytes that a call moved which returned `result`.
+/// Number of bytes moved by a call that returned `result`.
 fn moved_bytes(result: c_int) -> ssize_t {
     if result == 0 { SIZE as ssize_t } else { -1 }
 }

@@ -1,4 +1,4 @@
-//! Files that are brought to the disk. Their reads and writes are in [`super::read_write`].
+//! Files that are flushed to the disk. Their reads and writes are in [`super::read_write`].
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -9,7 +9,7 @@ use crate::c_library::types;
 use crate::log::resources;
 use crate::platform::clock;
 
-/// Makes a call that brings what was written to the disk, and logs it.
+/// Makes a call that flushes written data to the disk, and logs it.
 #[inline(always)]
 fn log_sync(call: impl FnOnce() -> c_int) -> c_int {
     let begin = clock::current_ticks();

@@ -1,5 +1,5 @@
-//! Words that the kernel is asked to wait at (`futex`), where the program asks by libc's `syscall`:
-//! Rust's standard library and `parking_lot` do. Libc's own locks ask from within.
+//! Words on which the kernel is asked to wait (`futex`) by libc's `syscall`, as Rust's standard
+//! library and `parking_lot` do. Libc's own locks call the kernel internally.
 
 use core::ffi::{c_int, c_long};
 

@@ -1,8 +1,8 @@
-//! Hand-offs between threads: signs that are given and waits for them, whatever the object is.
+//! Hand-offs between threads: signals and waits for them, whatever the object is.
 //!
 //! Nothing is tried or asked here that the program's own call would not do: a semaphore's wait that
-//! does not block is one that took no time, and a thread that is cancelled in a wait leaves at the
-//! same place as without the library.
+//! does not block is recorded as one that took no time, and a thread that is cancelled in a wait
+//! leaves at the same place as without the library.
 
 use core::ffi::{c_int, c_void};
 
@@ -12,7 +12,7 @@ use crate::c_library::errno;
 use crate::log::resources;
 use crate::platform::clock;
 
-/// Makes a call that gives a sign. One that fails gives none.
+/// Makes a call that signals. One that fails signals nothing.
 #[inline(always)]
 pub(super) fn log_signal(
     what: HandoffObject,
@@ -43,7 +43,7 @@ pub(super) fn log_wait(
     result
 }
 
-/// Makes a call that waits, and whose error is in `errno`.
+/// Makes a call that waits, with its error in `errno`.
 #[inline(always)]
 pub(super) fn log_wait_with_errno(
     what: HandoffObject,
@@ -57,8 +57,8 @@ pub(super) fn log_wait_with_errno(
     result
 }
 
-/// Logs the end of a wait that began at `begin` ticks. One that failed for another reason than the
-/// time or a signal handler was none.
+/// Logs the end of a wait that began at `begin` ticks. A wait that failed for another reason than a
+/// timeout or a signal handler was none.
 #[inline(never)]
 pub(super) fn log_wake(what: HandoffObject, object: u64, begin: u64, error: c_int) {
     if !matches!(error, 0 | libc::ETIMEDOUT | libc::EINTR | libc::EOWNERDEAD) {

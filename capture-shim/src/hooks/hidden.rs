@@ -1,8 +1,8 @@
-//! Calls in which libc moves bytes out of sight (its resolver, its files, the system's log): which,
-//! when, how long and with what result.
+//! Calls in which libc moves bytes unseen (its resolver, its files, the system log): which, when,
+//! how long and with what result.
 //!
-//! Their own sends and receives go from within libc straight to the kernel. It can be known that a
-//! thread was held up there. What was asked, and of whom, is payload and is not looked at.
+//! Their own sends and receives go from within libc straight to the kernel. It can be recorded that
+//! a thread was held up there. The query and its destination are payload and are not inspected.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -42,7 +42,7 @@ pub(crate) fn timed<R: HiddenResult>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
 }
 
-/// Whether nobody is asked, because `host` is null or an address in digits. Of a name nothing is
+/// Whether no server is asked, because `host` is null or a numeric address. The name itself is not
 /// kept.
 fn needs_no_lookup(host: *const c_char) -> bool {
     if host.is_null() {
@@ -74,8 +74,8 @@ pub(crate) unsafe fn getaddrinfo(
 pub(crate) fn on_flow<R: HiddenResult>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
     let begin = clock::current_ticks();
     let result = call();
-    // The writer is taken after the call: during it another thread may have run, or this may now be
-    // a child.
+    // The writer is obtained after the call: during it another thread may have run, or this may now
+    // be a child.
     let writer = match api {
         // Neither another program's work nor a loaded library is a use of a socket.
         Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing_writer(),

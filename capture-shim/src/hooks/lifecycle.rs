@@ -1,4 +1,4 @@
-//! Life of a flow up to its end: made, named, connected, accepted.
+//! Lifecycle of a flow up to its end: made, named, connected, accepted.
 
 use core::ffi::{c_int, c_void};
 
@@ -159,8 +159,9 @@ pub(crate) unsafe fn connect(
     result
 }
 
-/// Whether a `connect` that succeeded has ended what was connected before: it took a socket from
-/// its peer, or gave it another one. (A second call for one connection under way does neither.)
+/// Whether a successful `connect` has ended the previous connection: it dissolved a socket's
+/// association with its peer, or changed the peer. (A second call for one connection under way does
+/// neither.)
 fn ends_flow(
     fd: c_int,
     entry: DescriptorWord,
@@ -176,7 +177,7 @@ fn ends_flow(
     }
 }
 
-/// Begins another flow of the socket, under all of its descriptors.
+/// Begins another flow of the socket, for all of its descriptors.
 fn restart_flow(fd: c_int, old: DescriptorWord) {
     let Some(writer) = log::current_writer() else { return };
     closing::forget_descriptor(fd);
@@ -191,10 +192,10 @@ fn restart_flow(fd: c_int, old: DescriptorWord) {
 }
 
 /// Logs the ends of a flow on which a connection was made, or is under way, by a call at `called`
-/// ticks, where that is known.
+/// ticks, if that is known.
 ///
 /// # Safety
-/// `address` is null or as long as told; `errno` is that of the call unless it was a success.
+/// `address` is null or has the stated length; `errno` is that of the call unless it was a success.
 #[inline(never)]
 pub(crate) unsafe fn log_connection(
     fd: c_int,
@@ -207,7 +208,7 @@ pub(crate) unsafe fn log_connection(
     if entry.is_other() || entry == DescriptorWord::UNKNOWN || address.is_null() {
         return;
     }
-    // An interrupted connect goes on in the kernel.
+    // An interrupted connect continues in the kernel.
     if !success && !matches!(errno::get_errno(), libc::EINPROGRESS | libc::EINTR) {
         return;
     }
@@ -221,11 +222,11 @@ pub(crate) unsafe fn log_connection(
             return; // It may be connected anew, or not.
         }
         if peer.is_unspecified() {
-            peer = RawSocketName::NONE; // A datagram socket taken from its peer again.
+            peer = RawSocketName::NONE; // The association of a datagram socket was dissolved.
         }
     }
-    // A call that was interrupted and is made again may find the connection made. The first record
-    // has when that began.
+    // A call that was interrupted and is repeated may find the connection made. The first record
+    // has its start time.
     let call = called.map(|at| names::ConnectCall { at, under_way: !success });
     names::log_connected(writer, fd, entry, call, &RawSocketName::local_name(fd), &peer);
 }
@@ -263,7 +264,7 @@ unsafe fn log_accepted(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let by = resolve::resolve_entry(listener, table::get_entry(listener));
-    // The peer's name that the program gets is taken, where there is room for it.
+    // The peer's name is taken from the program's buffer, if there is room for it.
     let is_given = !address.is_null() && raw::is_readable(length);
     // SAFETY: just found readable.
     let room = if is_given { unsafe { *length } } else { 0 };
@@ -278,7 +279,7 @@ unsafe fn log_accepted(
             &SocketNature::for_accepted(by),
         );
         if !entry.is_other() {
-            // SAFETY: as this function's caller says.
+            // SAFETY: as this function's caller guarantees.
             unsafe { name_accepted(writer, fd, entry, (address, length), room) };
         }
     } else if !by.is_other() {
@@ -287,10 +288,10 @@ unsafe fn log_accepted(
     fd
 }
 
-/// Logs the ends of a connection that was accepted.
+/// Logs the ends of an accepted connection.
 ///
 /// # Safety
-/// The kernel has written the peer's name to `place`, where there is some `room`.
+/// The kernel has written the peer's name to `place`, if there is some `room`.
 #[inline(never)]
 unsafe fn name_accepted(
     writer: RecordWriter,

@@ -1,5 +1,4 @@
-//! Object in memory (the program, a library, the kernel's own one), and the symbols that it
-//! defines.
+//! Objects in memory (the program, a library, the kernel's vDSO), and the symbols that they define.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::transmute;
@@ -10,10 +9,10 @@ use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Sym};
 /// Object in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadedObject {
-    /// What is added to an address of the file.
+    /// Load bias: the difference of addresses in memory and in the file.
     pub(super) base: usize,
     pub(super) dynamic: *const DynamicEntry,
-    /// File of the object, as the linker lists it; null where it lists none.
+    /// File of the object, as the linker lists it; null if it lists none.
     pub(super) file: *const c_char,
 }
 
@@ -31,7 +30,7 @@ pub(super) mod kind {
     pub(super) const VERSIONS: usize = 0x6fff_fff0;
 }
 
-/// Mark of a version that only programs get which were linked with it.
+/// Flag of a version that only programs get that were linked with it.
 const HIDDEN: u16 = 0x8000;
 
 /// Kinds of symbols.
@@ -41,23 +40,23 @@ const CHOSEN_AT_LOAD: u8 = 10;
 /// Program headers of an object: `count` of them from the address `table` on.
 ///
 /// # Safety
-/// They are there, and stay mapped as long as the result is used.
+/// The headers exist, and stay mapped as long as the result is used.
 pub(super) unsafe fn program_headers(
     table: usize,
     count: usize,
 ) -> impl Iterator<Item = &'static Elf64_Phdr> {
     (0..count).map(move |index| {
         let address = table.wrapping_add(index * size_of::<Elf64_Phdr>());
-        // SAFETY: the caller says that this entry is there.
+        // SAFETY: the caller guarantees that this entry exists.
         unsafe { &*ptr::with_exposed_provenance::<Elf64_Phdr>(address) }
     })
 }
 
 impl LoadedObject {
-    /// Object that the kernel has mapped by itself, at `address`; `None` where that is 0.
+    /// Object that the kernel has mapped by itself, at `address`; `None` if that is 0.
     pub(crate) fn kernel_object(address: usize) -> Option<LoadedObject> {
         let header: *const Elf64_Ehdr = ptr::with_exposed_provenance(address);
-        // SAFETY: null, or an object as the format says, mapped as a whole.
+        // SAFETY: null, or an object in ELF format, mapped as a whole.
         let (table, count) = unsafe {
             let header = header.as_ref()?;
             (address.wrapping_add(header.e_phoff as usize), usize::from(header.e_phnum))
@@ -79,8 +78,8 @@ impl LoadedObject {
         Some(LoadedObject { base, dynamic, file: ptr::null() })
     }
 
-    /// Header of the object, where its first segment begins with that, as in every library that is
-    /// not linked to a place of its own.
+    /// Header of the object, if its first segment begins with it, as in every library that is not
+    /// linked to a fixed address.
     #[cfg(not(feature = "injected"))]
     pub(crate) fn elf_header(&self) -> *const Elf64_Ehdr {
         ptr::with_exposed_provenance(self.base)
@@ -103,7 +102,7 @@ impl LoadedObject {
         Some([start, start.wrapping_add(found.p_memsz as usize)])
     }
 
-    /// Value of the dynamic section's entry of this kind; 0 for none.
+    /// Value of the dynamic section's entry of this kind; 0 if there is none.
     pub(super) fn dynamic_value(&self, wanted: usize) -> usize {
         let mut entry = self.dynamic;
         loop {
@@ -118,16 +117,16 @@ impl LoadedObject {
         }
     }
 
-    /// Table that the dynamic section names; null for none.
+    /// Table that the dynamic section names; null if there is none.
     fn dynamic_table<T>(&self, wanted: usize) -> *const T {
         let value = self.dynamic_value(wanted);
-        // Some linkers have put addresses in the place of offsets.
+        // Some linkers have replaced offsets by addresses.
         let is_offset = value != 0 && value < self.base;
         ptr::with_exposed_provenance(if is_offset { self.base + value } else { value })
     }
 
-    /// Address of the symbol `name`, of the version that programs get which are linked now; null
-    /// where the object does not define it.
+    /// Address of the symbol `name`, of the version that newly linked programs get; null if the
+    /// object does not define it.
     pub(crate) fn find_symbol(&self, name: &CStr) -> *mut c_void {
         let symbols: *const Elf64_Sym = self.dynamic_table(kind::SYMBOLS);
         let strings: *const c_char = self.dynamic_table(kind::STRINGS);
@@ -141,7 +140,7 @@ impl LoadedObject {
             let symbol = unsafe { &*symbols.add(index) };
             // SAFETY: as above.
             let own = unsafe { CStr::from_ptr(strings.add(symbol.st_name as usize)) };
-            // SAFETY: there is a version for each symbol.
+            // SAFETY: each symbol has a version.
             let is_hidden = !versions.is_null() && unsafe { *versions.add(index) } & HIDDEN != 0;
             let kind = symbol.st_info & 15;
             let is_defined = symbol.st_shndx != 0 && symbol.st_value != 0 && kind != THREAD_LOCAL;
@@ -151,8 +150,8 @@ impl LoadedObject {
             let address = self.base.wrapping_add(symbol.st_value as usize);
             found = ptr::with_exposed_provenance_mut(address);
             if kind == CHOSEN_AT_LOAD {
-                // SAFETY: such a symbol is a function that gives the address, and it takes what the
-                // kernel says of the processor where it takes anything.
+                // SAFETY: such a symbol is a function that returns the address. If it has an
+                // argument, that is the kernel's processor capabilities.
                 found = unsafe {
                     let choose =
                         transmute::<*mut c_void, extern "C" fn(usize) -> *mut c_void>(found);
@@ -164,7 +163,8 @@ impl LoadedObject {
         found
     }
 
-    /// Calls `look` with the indices of symbols that may have this name, until it is content.
+    /// Calls `look` with the indices of symbols that may have this name, until it returns true.
+    /// Uses the GNU hash table.
     fn for_each_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
         let table: *const u32 = self.dynamic_table(kind::GNU_HASH);
         if table.is_null() {
@@ -174,8 +174,8 @@ impl LoadedObject {
             .to_bytes()
             .iter()
             .fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)));
-        // SAFETY: the table is as the format says: four words, a filter of words of 64 bits, the
-        // first symbol of each bucket, and a hash for each symbol, whose lowest bit ends a bucket.
+        // SAFETY: the table has the GNU format: four words, a filter of 64-bit words, the first
+        // symbol of each bucket, and a hash for each symbol, in which the lowest bit ends a bucket.
         unsafe {
             let [buckets, first, filter, _] = table.cast::<[u32; 4]>().read();
             if buckets == 0 {
@@ -194,7 +194,7 @@ impl LoadedObject {
         }
     }
 
-    /// The same, by the older kind of table.
+    /// Does the same as `for_each_candidate` by the older SysV hash table.
     fn for_each_sysv_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
         let table: *const u32 = self.dynamic_table(kind::HASH);
         if table.is_null() {
@@ -204,8 +204,8 @@ impl LoadedObject {
             let hash = (hash << 4).wrapping_add(u32::from(*byte));
             (hash ^ (hash >> 24 & 0xf0)) & 0x0fff_ffff
         });
-        // SAFETY: the table is as the format says: two counts, the first symbol of each bucket, and
-        // the next one of each symbol, 0 for none.
+        // SAFETY: the table has the SysV format: two counts, the first symbol of each bucket, and
+        // the next symbol of each symbol, 0 for none.
         unsafe {
             let [buckets, _] = table.cast::<[u32; 2]>().read();
             if buckets == 0 {

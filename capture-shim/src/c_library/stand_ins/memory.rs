@@ -1,14 +1,14 @@
-//! Functions of memory that compiled code calls by name.
+//! Memory functions that compiled code calls by name.
 //!
-//! They are written so that the compiler does not make calls of the same functions out of them:
-//! copies by an instruction of the processor, searches by volatile reads.
+//! They are written so that the compiler does not turn them into calls of themselves: copies by a
+//! processor instruction, searches by volatile reads.
 
 use core::ffi::{c_char, c_int, c_void};
 
-/// Copies `length` bytes between places that do not overlap.
+/// Copies `length` bytes between regions that do not overlap.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void {
-    // SAFETY: as the caller says; the direction flag is clear wherever Rust code runs.
+    // SAFETY: as the caller guarantees; the direction flag is clear wherever Rust code runs.
     unsafe {
         core::arch::asm!(
             "rep movsb",
@@ -21,14 +21,15 @@ unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, length: usize)
     to
 }
 
-/// Copies `length` bytes between places that may overlap.
+/// Copies `length` bytes between regions that may overlap.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void {
     if to.addr().wrapping_sub(from.addr()) >= length {
         // SAFETY: forwards, no byte is written before it is read.
         return unsafe { memcpy(to, from, length) };
     }
-    // SAFETY: as the caller says. Backwards, from the last byte, and the flag is clear again.
+    // SAFETY: as the caller guarantees. It copies backwards from the last byte, and then clears the
+    // flag again.
     unsafe {
         core::arch::asm!(
             "std",
@@ -59,12 +60,12 @@ unsafe extern "C" fn memset(to: *mut c_void, value: c_int, length: usize) -> *mu
     to
 }
 
-/// Compares bytes: negative, 0 or positive as the first one that differs is smaller or greater.
+/// Compares bytes: negative, 0 or positive if the first differing byte is smaller or greater.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcmp(one: *const c_void, other: *const c_void, length: usize) -> c_int {
     let (one, other): (*const u8, *const u8) = (one.cast(), other.cast());
     for place in 0..length {
-        // SAFETY: within both, as the caller says.
+        // SAFETY: within both, as the caller guarantees.
         let (one, other) =
             unsafe { (one.add(place).read_volatile(), other.add(place).read_volatile()) };
         if one != other {
@@ -85,19 +86,19 @@ unsafe extern "C" fn bcmp(one: *const c_void, other: *const c_void, length: usiz
 #[unsafe(no_mangle)]
 unsafe extern "C" fn strlen(text: *const c_char) -> usize {
     let mut length = 0;
-    // SAFETY: the string goes on until its zero byte.
+    // SAFETY: the string extends to its zero byte.
     while unsafe { text.add(length).read_volatile() } != 0 {
         length += 1;
     }
     length
 }
 
-/// First place of a byte, or null.
+/// Address of the first occurrence of a byte, or null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memchr(text: *const c_void, byte: c_int, length: usize) -> *mut c_void {
     let text: *const u8 = text.cast();
     for place in 0..length {
-        // SAFETY: within the text, as the caller says.
+        // SAFETY: within the text, as the caller guarantees.
         let here = unsafe { text.add(place) };
         // SAFETY: as above.
         if unsafe { here.read_volatile() } == byte as u8 {

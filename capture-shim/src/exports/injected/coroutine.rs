@@ -1,5 +1,5 @@
-//! Hooks as coroutines: one runs up to the program's system call, waits while the program makes it,
-//! and goes on with its result.
+//! Hooks as coroutines: a hook runs up to the program's system call, waits while the program makes
+//! it, and resumes with its result.
 
 use core::ffi::c_long;
 use core::ptr;
@@ -16,26 +16,26 @@ use crate::log;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot::{self, Slot};
 
-/// Room that a hook may use, in bytes, with handlers that interrupt it. With less, the program's
-/// call is made without a hook.
+/// Stack space that a hook may use, in bytes, including handlers that interrupt it. If less is
+/// left, the program's call is made without a hook.
 const ROOM: usize = 128 * 1024;
 
-/// Errors of the kernel are the numbers from here to -1.
+/// Kernel errors are the numbers from here to -1.
 const FIRST_ERROR: i64 = -4095;
 
-/// Runs the hook of a system call that C code makes, or code of Go where the goroutine is not
-/// known, and ends with what `rax` is to be: the result, or the number of a call that is still to
-/// be made. It is jumped to, and does not return: see [`syscall::ByNumber`].
+/// Runs the hook of a system call made by C code, or by Go code if the goroutine is not known, and
+/// ends with the value for `rax`: the result, or the number of a call that is still to be made. It
+/// is jumped to, and does not return: see [`syscall::ByNumber`].
 pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
     frame.goroutine = Goroutine { number: 0, creator: 0 };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { enter_of(frame) }
 }
 
-/// Runs the hook of a system call for which `r14` holds the goroutine, as [`enter`] does.
+/// Runs the hook of a system call at which `r14` holds the goroutine, as [`enter`] does.
 pub(super) unsafe extern "C" fn enter_from_goroutine(frame: &mut Frame) -> ! {
     let [_, r14, ..] = frame.registers;
-    // SAFETY: the register holds a goroutine; and as the caller says.
+    // SAFETY: the register holds a goroutine; the rest as the caller guarantees.
     unsafe {
         frame.goroutine = goroutines::goroutine_at(r14 as usize);
         enter_of(frame)
@@ -75,7 +75,7 @@ fn run_hook(frame: &mut Frame) -> i64 {
     // SAFETY: the program's own call with its arguments.
     let result = unsafe {
         match number {
-            // With the program's own arguments, though `fork` has none: the child has them still.
+            // With the program's own arguments, though `fork` has none: the child still has them.
             libc::SYS_fork | libc::SYS_clone => {
                 if number == libc::SYS_clone {
                     rights::keep_ways(a as i32);
@@ -95,8 +95,8 @@ fn run_hook(frame: &mut Frame) -> i64 {
         }
     };
     if frame.has_left == 0 {
-        // The hook answers for the kernel. The program is at its system call all the same, so it
-        // makes it with arguments that name nothing: a filter lets this number pass.
+        // The hook answers in place of the kernel. The program is at its system call all the same,
+        // so it makes it with arguments that name nothing: a seccomp filter lets this number pass.
         frame.has_left = 1;
         let words = [number, -1, -1, -1, -1, -1, -1];
         // SAFETY: this hook's frame, which has not left.
@@ -105,8 +105,7 @@ fn run_hook(frame: &mut Frame) -> i64 {
     if result == -1 { i64::from(-errno::get_errno()) } else { result }
 }
 
-/// Writes down how many calls no hook could look at, of those that may have moved bytes of a
-/// socket.
+/// Records how many calls that may have moved bytes of a socket were made without a hook.
 #[inline(always)]
 pub(super) fn record_skipped(slot: &Slot) {
     if slot.skipped.load(Relaxed) != 0 || slots::UNATTENDED.load(Relaxed) != 0 {
@@ -116,14 +115,14 @@ pub(super) fn record_skipped(slot: &Slot) {
 
 #[cold]
 fn count_skipped(slot: &Slot) {
-    // Only where there is a log: what came before it is no loss.
+    // Only if there is a log: calls before it are no loss.
     let Some(writer) = log::existing_writer() else { return };
     let count = slot.skipped.swap(0, Relaxed) + slots::UNATTENDED.swap(0, Relaxed);
     writer.count_lost_records(lost::BUSY, count);
 }
 
-/// Whether the program makes the call without a hook around it, as it does not come back in the
-/// same way, or twice.
+/// Whether the program makes the call without a hook around it, because it does not return in the
+/// usual way, or returns twice.
 fn is_plain(number: c_long, flags: i64) -> bool {
     match number {
         libc::SYS_exit | libc::SYS_vfork | libc::SYS_clone3 => true,
@@ -132,7 +131,7 @@ fn is_plain(number: c_long, flags: i64) -> bool {
     }
 }
 
-/// Does what must be done before such a call. `first` is its first argument.
+/// Does the work that must precede such a call. `first` is its first argument.
 fn prepare_call(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
     let flags = match number {
         libc::SYS_exit => return threads::thread_ends(),
@@ -142,27 +141,27 @@ fn prepare_call(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
         _ => first as i32,
     };
     rights::keep_ways(flags);
-    // A thread has an FS base of its own.
+    // A thread has its own FS base.
     if flags & libc::CLONE_VM == 0 || flags & libc::CLONE_SETTLS != 0 {
         return;
     }
     if flags & libc::CLONE_VFORK == 0 {
-        // Both go on at once, with the same FS base.
+        // Parent and child both run from here on, with the same FS base.
         slots::give_up(slot);
         return;
     }
     unseen::collect_notes();
-    // The child runs on this thread's memory, and has its slot.
+    // The child runs in this thread's memory, and has its slot.
     log::set_aside();
     slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
     slot.vfork_floor.store(slot.floor.load(Relaxed), Relaxed);
     slot.vfork_stack.store(frame.stack, Relaxed);
 }
 
-/// Keeps where the alternate stack for signals is, which a call has just set from the description
-/// at `address`.
+/// Records where the alternate signal stack is, which a call has just set from the description at
+/// `address`.
 fn learn_alternate_stack(slot: &Slot, address: i64) {
-    // SAFETY: null, or what the kernel has just read.
+    // SAFETY: null, or a description that the kernel has just read.
     let Some(new) =
         (unsafe { ptr::with_exposed_provenance::<libc::stack_t>(address as usize).as_ref() })
     else {
@@ -174,8 +173,8 @@ fn learn_alternate_stack(slot: &Slot, address: i64) {
     slot.alternate_length.store(if is_off { 0 } else { new.ss_size }, Relaxed);
 }
 
-/// The program's own call. An error is -1 and in `errno`. Of several calls that a hook makes, the
-/// first is made by the program.
+/// The program's own call. An error is -1 and in `errno`. If a hook makes several calls, the
+/// program makes the first one.
 struct ProgramRoute;
 
 impl ByNumber for ProgramRoute {
@@ -192,7 +191,7 @@ impl ByNumber for ProgramRoute {
                     libc::SYS_fork | libc::SYS_clone => hook_exit::leave_twice(running, &words),
                     _ => hook_exit::leave(running, &words),
                 };
-                // A handler may have had hooks meanwhile.
+                // A handler may have run hooks meanwhile.
                 slot.running.store(running.cast(), Relaxed);
                 slot.set_goroutine((*running).goroutine);
                 result
@@ -209,10 +208,10 @@ impl ByNumber for ProgramRoute {
     }
 }
 
-/// The program's own call, in place of libc's `syscall`.
+/// Makes the program's own call, in place of libc's `syscall`.
 ///
 /// # Safety
-/// As the system call.
+/// As for the system call.
 pub(super) unsafe extern "C" fn own_call(
     number: i64,
     a: i64,

@@ -1,4 +1,4 @@
-//! Way of the library out of a process that goes on without it.
+//! Removal of the library from a process that continues without it.
 
 use core::ffi::c_int;
 use core::mem::offset_of;
@@ -9,7 +9,7 @@ use crate::hooks::processes;
 use crate::log::keep;
 use crate::state::{self, slot::Slot};
 
-/// Where the injector finds hooks that wait, in the order of the fields of its `Waiting`.
+/// Offsets by which the injector finds waiting hooks, in the order of the fields of its `Waiting`.
 #[unsafe(no_mangle)]
 static sockcap_waiting: [u64; 13] = [
     offset_of!(Slot, owner) as u64,
@@ -27,15 +27,15 @@ static sockcap_waiting: [u64; 13] = [
     size_of::<Frame>() as u64,
 ];
 
-/// Ends the log. Hooks that still run, or are called, do nothing from then on. Returns 0, or 1
-/// where the log does not say that it has ended.
+/// Ends the log. Hooks that still run, or are called, do nothing from then on. Returns 0, or 1 if
+/// the log does not record its end.
 ///
 /// # Safety
 /// To be called while no thread of the process runs.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_end() -> c_int {
     state::find_again();
-    // A thread without a slot is that of a copy which has no log of its own yet.
+    // A thread without a slot belongs to a copy of the process which has no log of its own yet.
     let is_left = slots::is_wiped() || processes::is_left(slots::take_skipped());
     keep::let_go();
     c_int::from(!is_left)

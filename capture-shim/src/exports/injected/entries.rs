@@ -1,9 +1,9 @@
-//! Machine code that the stubs jump to: the way from the program's registers and stack to a hook,
+//! Machine code that the stubs jump to: the path from the program's registers and stack to a hook,
 //! and back.
 //!
-//! At both entries `rcx` is the address to go on at; `rcx`, `r11` and the flags are free, and all
-//! else is the program's. What is said of signals below is why each order of instructions is as it
-//! is: a handler may run between any two, and may make system calls that come here as well.
+//! At both entries `rcx` is the address to resume at; `rcx`, `r11` and the flags are free, and all
+//! else is the program's. Signals determine the order of instructions, as the comments below
+//! explain: a handler may run between any two, and may make system calls that come here as well.
 
 use core::mem::offset_of;
 
@@ -20,13 +20,13 @@ use crate::descriptors::table;
 use crate::log::keep;
 use crate::state::slot::Slot;
 
-/// Entry before a system call, whose hook begins with a function where it is not a transfer on a
-/// stream; such a transfer is said to be of the thread or of the goroutine.
+/// Entry before a system call. If the call is not a stream transfer, its hook begins with `$enter`;
+/// a stream transfer is attributed to the thread or to the goroutine.
 macro_rules! before {
     ($enter:path, $whose:path) => {
         core::arch::naked_asm!(
             short_way!(),
-            // A slot that another thread has left in the register is not this thread's.
+            // A slot that another thread has left in the register does not belong to this thread.
             "rdfsbase r11",
             "cmp r11, gs:[{owner}]",
             "jne 3f",
@@ -36,16 +36,16 @@ macro_rules! before {
             "sub r11, rsp",
             "cmp r11, gs:[{stack_length}]",
             "jb 4f",
-            // On the alternate stack for signals: the kernel would take it to be free while the
-            // hook is elsewhere, and use it from its beginning.
+            // On the alternate signal stack: the kernel would treat it as free while the hook runs
+            // elsewhere, and reuse it from its beginning.
             "mov r11, rsp",
             "sub r11, gs:[{alternate}]",
             "cmp r11, gs:[{alternate_length}]",
             "jb 4f",
-            // A frame waits for ever whose system call was left by `longjmp`: the program is back
-            // where it was then, or above. A handler's place is below what it has interrupted. A
-            // handler that came in between would find the floor below a frame that is gone, which
-            // only takes room.
+            // A frame waits for ever if its system call was left by `longjmp`: the program is back
+            // at the same stack position, or above. A handler's position is below the code that it
+            // has interrupted. A handler in between would find the floor below a frame that is
+            // gone, which only takes room.
             "8:",
             "mov r11, gs:[{waiting}]",
             "test r11, r11",
@@ -59,7 +59,7 @@ macro_rules! before {
             leave_for_transfer!(),
             store_vectors!(),
             "mov rdi, rsp",
-            // Where functions return to, which this one does not.
+            // Return address, which this function does not use.
             "push 0",
             "jmp {enter}",
             "7:",
@@ -79,7 +79,7 @@ macro_rules! before {
             "mov gs:[{floor}], r11",
             "jmp 9b",
             // Another thread, or a new one. It gets a slot, on one of the stacks that threads share
-            // for that: they are taken in turn, and one that is in use is left to its user.
+            // for that: they are taken in sequence, and one that is in use is left to its user.
             "3:",
             "mov r11, rsp",
             "sub r11, [rip + {shared}]",
@@ -180,7 +180,7 @@ unsafe extern "C" fn sockcap_before() {
     before!(coroutine::enter, streams::OF_THREAD)
 }
 
-/// Entry before a system call for which `r14` holds the goroutine.
+/// Entry before a system call at which `r14` holds the goroutine.
 ///
 /// # Safety
 /// To be jumped to by a stub alone.
@@ -191,7 +191,7 @@ unsafe extern "C" fn sockcap_before_in_goroutine() {
     before!(coroutine::enter_from_goroutine, streams::OF_GOROUTINE)
 }
 
-/// Entry behind a system call.
+/// Entry after a system call.
 ///
 /// # Safety
 /// To be jumped to by a stub alone.
@@ -208,12 +208,12 @@ unsafe extern "C" fn sockcap_after() {
         "mov r11, gs:[{waiting}]",
         "test r11, r11",
         "jz 4f",
-        // A frame that was left by `longjmp` waits for ever, above the one that goes on.
+        // A frame that was left by `longjmp` waits for ever, above the one that resumes.
         "2:",
         "cmp [r11 + {stack}], rsp",
         "jne 3f",
-        // A call that no hook stands before may be made where one was left. A system call keeps
-        // these registers, so the frame of this one has them.
+        // A call without a hook before it may be made where one was left. A system call preserves
+        // these registers, so the frame of this call has them.
         "cmp [r11 + {registers}], r15",
         "jne 3f",
         "cmp [r11 + {registers} + 8], r14",
@@ -244,7 +244,8 @@ unsafe extern "C" fn sockcap_after() {
         "jnz 2b",
         "4:",
         "jmp rcx",
-        // A `vfork` returns twice. What its child has left waiting is gone when the parent goes on.
+        // A `vfork` returns twice. Frames that its child has left waiting are gone when the parent
+        // resumes.
         "5:",
         "test rax, rax",
         "jz 4b",
@@ -268,7 +269,8 @@ unsafe extern "C" fn sockcap_after() {
         stopped_at = const offset_of!(Frame, stopped_at),
         length = const size_of::<Frame>(),
         again = const -libc::EAGAIN,
-        // Beside all else that is used of the frame. Only coroutines have their goroutine there.
+        // Next to all other fields of the frame that are used. Only coroutines have their goroutine
+        // there.
         beside = const offset_of!(Frame, goroutine),
         has_left = const offset_of!(Frame, has_left),
         of_goroutine = const streams::OF_GOROUTINE,

@@ -2,21 +2,20 @@
 
 use crate::state::goroutine::Goroutine;
 
-/// Registers of the program at a system call, on the stack of the slot, and what the hook needs to
-/// go on. The entries write and read it by its offsets.
+/// Registers of the program at a system call, on the stack of the slot, and the state that the hook
+/// needs to resume. The entries write and read it by its offsets.
 #[repr(C, align(16))]
 pub(super) struct Frame {
     /// `xmm0` to `xmm15`.
     pub(super) vectors: [u128; 16],
-    /// Stack pointer of the hook while it waits; the frame's own address where nothing waits but
-    /// the frame.
+    /// Stack pointer of the hook while it waits; the frame's own address if only the frame waits.
     pub(super) stopped_at: usize,
     /// Frame that waited before this one.
     pub(super) before: *mut Frame,
     /// Goroutine that makes the call.
     pub(super) goroutine: Goroutine,
-    /// Value of the cycle counter before the call, and the descriptor's entry; of a transfer that
-    /// has no coroutine (`streams.rs`).
+    /// Cycle counter before the call, and the descriptor's entry, of a transfer without a coroutine
+    /// (`streams.rs`).
     pub(super) begin: u64,
     pub(super) entry: u64,
     /// Whether the hook has left for the program's system call.
@@ -27,7 +26,7 @@ pub(super) struct Frame {
     pub(super) arguments: [i64; 6],
     /// `rax`.
     pub(super) number: i64,
-    /// Address in the stub to go on at.
+    /// Address in the stub to resume at.
     pub(super) go_on: usize,
     /// Stack pointer of the program.
     pub(super) stack: usize,
@@ -60,7 +59,7 @@ macro_rules! store_vectors {
 }
 pub(super) use store_vectors;
 
-/// Instructions that read the vector registers from the frame that a register leads to.
+/// Instructions that read the vector registers from the frame that a register points to.
 macro_rules! load_vectors {
     ($frame:literal) => {
         concat!(
@@ -117,7 +116,7 @@ macro_rules! load_vectors {
 }
 pub(super) use load_vectors;
 
-/// Keeps what a system call has its arguments in, and `rcx`, below the program's stack pointer in
+/// Saves the argument registers of a system call, and `rcx`, below the program's stack pointer in
 /// `r11`.
 macro_rules! push_arguments {
     () => {
@@ -126,7 +125,7 @@ macro_rules! push_arguments {
 }
 pub(super) use push_arguments;
 
-/// Puts the arguments back, down to `rax`.
+/// Restores the arguments, down to `rax`.
 macro_rules! pop_arguments {
     () => {
         "pop r9\npop r8\npop r10\npop rdx\npop rsi\npop rdi\n"
@@ -134,7 +133,7 @@ macro_rules! pop_arguments {
 }
 pub(super) use pop_arguments;
 
-/// Keeps the registers that a system call and C functions keep.
+/// Saves the registers that a system call and C functions preserve.
 macro_rules! push_kept {
     () => {
         "push rbx\npush rbp\npush r12\npush r13\npush r14\npush r15\n"
@@ -147,7 +146,7 @@ macro_rules! pop_all {
     () => {
         concat!(
             $crate::exports::injected::frame::pop_arguments!(),
-            // The number, and the address to go on at.
+            // The number, and the address to resume at.
             "pop rcx\npop rcx\npop rsp\njmp rcx\n",
         )
     };

@@ -1,9 +1,9 @@
-//! Goroutines as Go's runtime keeps them: the structures `g` and `m`, whose fields lie elsewhere in
-//! each version.
+//! Goroutines as Go's runtime represents them: the structures `g` and `m`, with field offsets that
+//! differ between versions.
 //!
-//! Whoever puts the library into a program writes down where they lie, if the version is known.
-//! What is read there counts from the first call of the main goroutine on, whose number is 1, and
-//! no longer than it is the only one of that number.
+//! The patcher that puts the library into a program writes down the offsets, if the version is
+//! known. Values read there count from the first call of the main goroutine on, which has the
+//! number 1, and only as long as it is the only one of that number.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -14,13 +14,12 @@ use crate::platform::clock;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot;
 
-/// Offsets of the fields, in bytes, in the order in which the patcher (crate `injector`) knows
-/// them.
+/// Offsets of the fields, in bytes, in the order of the patcher (crate `injector`).
 #[repr(C)]
 struct FieldOffsets {
-    /// In a goroutine, its number (`goid`); 0 where no field is known.
+    /// In a goroutine, its number (`goid`); 0 if no field is known.
     number: AtomicU64,
-    /// In a goroutine, the number of the one that started it (`parentGoid`).
+    /// In a goroutine, the number of the goroutine that started it (`parentGoid`).
     creator: AtomicU64,
     /// In a goroutine, the address of the thread that runs it (`m`).
     thread: AtomicU64,
@@ -43,34 +42,34 @@ impl FieldOffsets {
 #[unsafe(no_mangle)]
 static sockcap_goroutines: FieldOffsets = FieldOffsets::none();
 
-/// The same, where hooks read them: beside what else they read, and without a look at where a
-/// symbol that others see is.
+/// Copy of the offsets for the hooks: next to other data that they read, and without the lookup of
+/// an exported symbol.
 #[unsafe(link_section = ".data.often_read")]
 static FIELDS: FieldOffsets = FieldOffsets::none();
 
-/// Address of the main goroutine; [`UNKNOWN`] before its first call, [`WRONG`] where there is none.
+/// Address of the main goroutine; [`UNKNOWN`] before its first call, [`WRONG`] if there is none.
 #[unsafe(link_section = ".data.often_read")]
 pub(super) static MAIN: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// The main goroutine has made no call so far.
 const UNKNOWN: usize = 0;
-/// What was read were no numbers of goroutines.
+/// The values read were not numbers of goroutines.
 pub(super) const WRONG: usize = 1;
 
 /// No goroutine, or none that is known.
 const NONE: Goroutine = Goroutine { number: 0, creator: 0 };
 
 /// Bytes from the address of the thread that runs a goroutine (`m`) to the instruction at which the
-/// goroutine goes on (`sched.pc`).
+/// goroutine resumes (`sched.pc`).
 const THREAD_TO_NEXT: usize = 16;
-/// Bytes from the number of who started a goroutine to the function that it was started with
+/// Bytes from the number of the goroutine's creator to the function that it was started with
 /// (`startpc`).
 const CREATOR_TO_FUNCTION: usize = 24;
 
-/// Word of a structure of the runtime, which is `beyond` bytes behind a field.
+/// Word of a structure of the runtime, `beyond` bytes after a field.
 ///
 /// # Safety
-/// The structure is there, and the word lies within it.
+/// The structure exists, and the word lies within it.
 #[inline(always)]
 unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
     let address = structure.wrapping_add(offset.load(Relaxed) as usize).wrapping_add(beyond);
@@ -88,7 +87,7 @@ unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
     unsafe { read_bounded_word(structure, offset, 0) }
 }
 
-/// Prepares what is read here: without fields there are no goroutines.
+/// Prepares the fields that are read here: without fields there are no goroutines.
 pub(super) fn find_fields() {
     let written = &sockcap_goroutines;
     for (field, written) in [
@@ -104,11 +103,11 @@ pub(super) fn find_fields() {
     }
 }
 
-/// Goroutine at an address, as records name it. It is none where nothing is known, and on the
+/// Goroutine at an address, as records name it. It is [`NONE`] if nothing is known, and on the
 /// runtime's own stack of a thread.
 ///
 /// # Safety
-/// A goroutine is there.
+/// A goroutine is at the address.
 #[inline(always)]
 pub(super) unsafe fn goroutine_at(address: usize) -> Goroutine {
     if is_known(MAIN.load(Relaxed)) {
@@ -129,10 +128,10 @@ fn is_known(main: usize) -> bool {
     main > WRONG
 }
 
-/// Goroutine at an address, with what the runtime has there.
+/// Goroutine at an address, as the runtime's fields give it.
 ///
 /// # Safety
-/// A goroutine is there, and the fields are known.
+/// A goroutine is at the address, and the fields are known.
 #[inline(always)]
 unsafe fn read_goroutine(address: usize) -> Goroutine {
     // SAFETY: as above.
@@ -141,11 +140,11 @@ unsafe fn read_goroutine(address: usize) -> Goroutine {
     Goroutine { number, creator }
 }
 
-/// Goroutine at an address, in the rare cases: the main goroutine itself, one that comes before the
-/// main one is known, and none.
+/// Goroutine at an address, in the rare cases: the main goroutine itself, a goroutine that comes
+/// before the main one is known, and none.
 ///
 /// # Safety
-/// A goroutine is there.
+/// A goroutine is at the address.
 #[cold]
 #[inline(never)]
 unsafe fn goroutine_at_slow(address: usize) -> Goroutine {
@@ -163,8 +162,8 @@ unsafe fn goroutine_at_slow(address: usize) -> Goroutine {
     }
 }
 
-/// Main goroutine, which is at an address. It is none, and all others are no more, where it was
-/// elsewhere before.
+/// Main goroutine, at this address. If it was at another address before, there is none, and no
+/// others from then on.
 fn main_goroutine(address: usize, creator: u64) -> Goroutine {
     let before = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
     if before.is_err_and(|main| main != address) {
@@ -174,8 +173,8 @@ fn main_goroutine(address: usize, creator: u64) -> Goroutine {
     Goroutine { number: 1, creator }
 }
 
-/// Writes that the goroutine at the address `woken` may go on, or was started, by what the thread
-/// of the goroutine `caller` runs.
+/// Records that the goroutine at the address `woken` was woken or started by the goroutine that the
+/// thread of `caller` runs.
 #[unsafe(link_section = ".text.often_run")]
 pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     let main = MAIN.load(Relaxed);
@@ -184,15 +183,15 @@ pub(super) extern "C" fn ready(caller: usize, woken: usize) {
         return;
     }
     // SAFETY: the runtime's own, by offsets of the program's version. The caller is run by a
-    // thread, and a goroutine that is not run yet does not go away.
+    // thread, and a goroutine that is not yet run does not go away.
     let (current, woken, is_new) = unsafe {
         let thread = read_word(caller, &FIELDS.thread) as usize;
         let current = read_word(thread, &FIELDS.current) as usize;
-        // A timer, or what else comes from outside; and who only lets others go first.
+        // A timer or another event from outside, or a goroutine that only yields to others.
         if current == 0 {
             return;
         }
-        // One that was never run begins with its function.
+        // A goroutine that never ran begins with its function.
         let next = read_bounded_word(woken, &FIELDS.thread, THREAD_TO_NEXT);
         let function = read_bounded_word(woken, &FIELDS.creator, CREATOR_TO_FUNCTION);
         (goroutine_at(current), goroutine_at(woken), next == function)

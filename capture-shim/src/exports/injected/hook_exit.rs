@@ -1,5 +1,5 @@
-//! Ways out of a hook: of one that waits for the program's system call, and of one that is done.
-//! The way in is [`super::entries`].
+//! Exits of a hook: while it waits for the program's system call, and when it is done. The way in
+//! is [`super::entries`].
 
 use core::arch::asm;
 use core::mem::offset_of;
@@ -7,15 +7,16 @@ use core::mem::offset_of;
 use super::frame::{Frame, load_vectors, pop_all};
 use crate::state::slot::Slot;
 
-/// Goes back to the program with what `$first` does first, and is gone on with behind the system
-/// call. It is part of the hook, as are both that use it: the way back is a jump, which the
-/// processor foresees, and no return, which it does not behind a system call.
+/// Goes back to the program, beginning with `$first`, and resumes after the system call. It is part
+/// of the hook, as are both functions that use it: the way back is a jump, which the processor
+/// predicts, and not a return, which it does not predict after a system call.
 macro_rules! leave {
     ($frame:ident, $words:ident, $first:expr) => {{
         let result: i64;
-        // SAFETY: the caller says that the frame may leave. All registers are said to change but
-        // those that are kept on the stack here. The vector registers are the program's behind the
-        // call, and `sockcap_after` comes back with the stack pointer that is left in the frame.
+        // SAFETY: the caller guarantees that the frame may leave. All registers are declared as
+        // changed except those that are saved on the stack here. The vector registers are the
+        // program's after the call, and `sockcap_after` comes back with the stack pointer that is
+        // left in the frame.
         unsafe {
             asm!(
                 "push rbx",
@@ -75,7 +76,7 @@ macro_rules! leave {
 
 /// Goes back to the program for its system call, and comes back here with its result by
 /// `sockcap_after`. `words` are the call's number and arguments. The vector registers are left as
-/// they are: the kernel does not change them, and behind the call they become the program's again.
+/// they are: the kernel does not change them, and after the call they become the program's again.
 ///
 /// # Safety
 /// `frame` is that of the hook which calls this, and has not left for the program yet.
@@ -84,18 +85,18 @@ pub(super) unsafe fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     leave!(frame, words, "")
 }
 
-/// As [`leave`], with the program's vector registers: for a system call that comes back in a child,
-/// too, whose memory has no hook that waits.
+/// As [`leave`], with the program's vector registers: for a system call that also returns in a
+/// child, in which memory no hook waits.
 ///
 /// # Safety
-/// As [`leave`].
+/// As for [`leave`].
 #[inline(always)]
 pub(super) unsafe fn leave_twice(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     leave!(frame, words, load_vectors!("rdi"))
 }
 
-/// End of a hook, with the frame that `sockcap_before` made at the stack pointer, and what `rax` is
-/// to be.
+/// Ends a hook, with the frame that `sockcap_before` made at the stack pointer, and with the value
+/// for `rax`.
 #[unsafe(naked)]
 unsafe extern "C" fn finish() {
     core::arch::naked_asm!(
@@ -119,7 +120,7 @@ unsafe extern "C" fn finish() {
 /// `frame` is that of the hook that runs, and nothing on the stack below it is used any more.
 #[inline(always)]
 pub(super) unsafe fn finish_with(frame: *mut Frame, result: i64) -> ! {
-    // SAFETY: the caller says so.
+    // SAFETY: as the caller guarantees.
     unsafe {
         asm!(
             "mov rsp, {frame}",

@@ -1,21 +1,21 @@
-//! Machine code that the stub jumps to where a goroutine lets another go on, or starts it.
+//! Machine code that the stub jumps to when a goroutine wakes or starts another one.
 
 use core::mem::offset_of;
 
 use super::{goroutines, slots};
 use crate::state::slot::Slot;
 
-/// Entry where a goroutine lets another go on, or starts it: `rbx` holds that one, `r14` the
-/// goroutine that runs. `r11` is the address to go on at. `rax`, `rbx` and `rcx` are the program's,
-/// and zero is what it wants in `xmm15`; other registers that a function may change are free.
+/// Entry when a goroutine wakes or starts another one: `rbx` holds the woken goroutine, `r14` the
+/// running one. `r11` is the address to resume at. `rax`, `rbx` and `rcx` are the program's, which
+/// also expects zero in `xmm15`; other registers that a function may change are free.
 ///
-/// It is the beginning of a function of Go's runtime, which no handler of a signal calls. So a
-/// thread is here once at a time, and no hook of it runs or waits.
+/// It is the beginning of a function of Go's runtime that no signal handler calls. So a thread is
+/// here once at a time, and no hook of it runs or waits.
 ///
-/// A goroutine may come from its system call on another thread than it went on, a new one at
-/// worst, and then act on what it has read. So a thread gets its slot here, too. Not before the
-/// main goroutine is known: by then the first thread has its stack for signals, and others have
-/// theirs before they run goroutines.
+/// A goroutine may return from its system call on another thread than it entered on, even a new
+/// one, and then act on the data that it has read. So a thread gets its slot here, too, but not
+/// before the main goroutine is known: by then the first thread has its signal stack, and others
+/// have theirs before they run goroutines.
 ///
 /// # Safety
 /// To be jumped to by a stub alone.
@@ -44,7 +44,7 @@ unsafe extern "C" fn sockcap_ready() {
         "pop rsp",
         "4:",
         "jmp r11",
-        // A thread without a slot gets it as before a system call.
+        // A thread without a slot gets one as before a system call.
         "3:",
         "cmp qword ptr [rip + {main}], {no_main}",
         "jbe 4b",

@@ -1,31 +1,31 @@
-//! Moves the library to where it was mapped, as a dynamic linker would.
+//! Relocates the library to the address at which it was mapped, as a dynamic linker would.
 //!
-//! The library is linked for address 0. Its words that are addresses of its own are listed behind
-//! its dynamic section; to each the library's address is added. There are no other relocations, as
-//! the library needs no other one (`scripts/build` checks that).
+//! The library is linked for address 0. Its words that are addresses within it are listed after its
+//! dynamic section; the library's address is added to each. There are no other relocations
+//! (`scripts/build` checks that).
 
 /// Entry of the dynamic section: kind and value.
 type DynamicWords = [usize; 2];
-/// Entry of the list: place, kind, and the word to add the library's address to.
+/// Entry of the relocation list: place, kind, and the word to add the library's address to.
 type RelocationWords = [usize; 3];
 
 /// Kind of the entry that ends the dynamic section.
 const NULL: usize = 0;
-/// Kind of the entry with the place of the list (`DT_RELA`).
+/// Kind of the entry with the address of the list (`DT_RELA`).
 const LIST: usize = 7;
 /// Kind of the entry with the length of the list (`DT_RELASZ`).
 const LENGTH: usize = 8;
 /// Kind of a relocation by the library's address (`R_X86_64_RELATIVE`).
 const RELATIVE: usize = 8;
 
-/// Moves the library, which begins at `base`.
+/// Relocates the library, which begins at `base`.
 ///
 /// # Safety
 /// To be called once, before all else. Both arguments are the linker's.
 pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const DynamicWords) {
     let (mut list, mut length) = (0, 0);
     let mut entry = dynamic;
-    // SAFETY: the linker ends the section so.
+    // SAFETY: the linker ends the section with such an entry.
     unsafe {
         while (*entry)[0] != NULL {
             match (*entry)[0] {

@@ -1,18 +1,18 @@
-//! Short way: system calls that no hook does anything about go on after a few instructions, before
-//! any register is put aside.
+//! Short path: system calls that need no hook resume after a few instructions, before any register
+//! is saved.
 //!
-//! These are the calls that servers make between their messages, of those that may matter:
+//! These are the calls that servers make between their messages, out of those that may matter:
 //!
-//! | call | when nothing is to be done |
+//! | call | no hook is needed if |
 //! |---|---|
-//! | transfers | the descriptor is known to be no socket |
+//! | transfers | the descriptor is known not to be a socket |
 //! | `fcntl` | it duplicates no descriptor |
-//! | `close` | the descriptor is known to be no socket, or was never looked at |
+//! | `close` | the descriptor is known not to be a socket, or was never looked at |
 //!
-//! Where a frame waits none goes this way, as it may have been left by `longjmp`, and is to be
-//! forgotten.
+//! While a frame waits, no call takes this path, since the frame may have been left by `longjmp`
+//! and must then be forgotten.
 
-/// Numbers of transfers, a bit each. A hook does nothing about one on a descriptor that is no
+/// Numbers of transfers, a bit each. A hook ignores such a call on a descriptor that is not a
 /// socket.
 pub(super) const TRANSFERS: u64 = bit_set([
     libc::SYS_read,
@@ -40,11 +40,11 @@ pub(super) const fn bit_set<const COUNT: usize>(numbers: [i64; COUNT]) -> u64 {
     bits
 }
 
-/// Instructions before all others of the entry before a system call. Where it must be looked at,
-/// they go on behind themselves, at label 6; otherwise by [`short_way_apart`].
+/// First instructions of the entry before a system call. If the call must be looked at, they
+/// continue after themselves, at label 6; otherwise in [`short_way_apart`].
 ///
-/// No branch of a transfer on a socket is taken: behind a system call the processor often does not
-/// know where a branch goes, and expects what follows it.
+/// No branch of a transfer on a socket is taken: after a system call the processor often cannot
+/// predict a branch, and expects it not to be taken.
 macro_rules! short_way {
     () => {
         concat!(
@@ -66,8 +66,8 @@ macro_rules! short_way {
 }
 pub(super) use short_way;
 
-/// The rest of the short way, which lies behind all others of the entry. It goes on by `jmp rcx`,
-/// or at label 6 where the call must be looked at.
+/// The rest of the short path, placed after all other instructions of the entry. It ends by `jmp
+/// rcx`, or at label 6 if the call must be looked at.
 macro_rules! short_way_apart {
     () => {
         concat!(
@@ -88,7 +88,7 @@ macro_rules! short_way_apart {
             "jne 6b\n",
             "cmp rdi, {limit}\n",
             "jae 6b\n",
-            // What the library keeps is closed as far as the program knows.
+            // The library's own descriptors are closed from the program's point of view.
             "cmp edi, [rip + {kept_directory}]\n",
             "je 6b\n",
             "cmp edi, [rip + {kept_log}]\n",
@@ -105,10 +105,11 @@ macro_rules! short_way_apart {
             "jne 6b\n",
             "cmp qword ptr gs:[{waiting}], 0\n",
             "jne 6b\n",
-            // The child of a `vfork` has descriptors of its own, but its parent's table.
+            // The child of a `vfork` has its own descriptors, but its parent's table.
             "cmp qword ptr gs:[{vfork_stack}], 0\n",
             "jne 6b\n",
-            // Before the call: behind it, another thread may already have been given the number.
+            // Before the call: afterwards, the number may already have been given to another
+            // thread.
             "mov eax, {unknown}\n",
             "xchg [r11], rax\n",
             // Another thread may have closed the number as well, and it may be a socket by now.

@@ -1,7 +1,7 @@
-//! Slots: each thread gets one at its first system call that a hook looks at, or where it first
-//! makes a goroutine ready.
+//! Slots: each thread gets one at its first hooked system call, or when it first makes a goroutine
+//! ready.
 //!
-//! A thread is known by its FS base, the address of its control block. A block is used again when
+//! A thread is identified by its FS base, the address of its control block. A block is reused after
 //! its thread has ended, and then its slot is, too. A child with a copy of the memory finds all of
 //! this wiped.
 
@@ -18,19 +18,19 @@ use crate::state::slot::{NOBODY, Slot};
 /// Number of stacks on which threads get their slots: a bit of a word each.
 pub(super) const STACKS: usize = 64;
 
-/// Length of such a stack, as a power of two, in bytes. It takes room only where it is touched.
+/// Length of such a stack, as a power of two, in bytes. Memory is used only where it is touched.
 pub(super) const STACK_BITS: usize = 18;
 
-/// Length of a slot with its stack, in bytes. It takes room only where it is touched: usually two
+/// Length of a slot with its stack, in bytes. Memory is used only where it is touched: usually two
 /// pages.
 const LENGTH: usize = 256 * 1024;
 
-/// Maximum number of threads that have a slot, by a table of a megabyte.
+/// Maximum number of threads with a slot, which makes a table of a megabyte.
 const MAX_THREADS: usize = 1 << 16;
 
 /// Start of the stacks.
 pub(super) static SHARED: AtomicUsize = AtomicUsize::new(0);
-/// Number of times that a stack was asked for.
+/// Number of times that a stack was requested.
 pub(super) static TURN: AtomicU64 = AtomicU64::new(0);
 /// Stacks with a thread on them, a bit each.
 pub(super) static IN_USE: AtomicU64 = AtomicU64::new(0);
@@ -38,7 +38,7 @@ pub(super) static IN_USE: AtomicU64 = AtomicU64::new(0);
 #[unsafe(link_section = ".data.often_read")]
 pub(super) static UNATTENDED: AtomicU64 = AtomicU64::new(0);
 
-/// Table of slots by their owners; null before the library has begun.
+/// Slots by their owners; null before the library has begun.
 static TABLE: AtomicPtr<SlotEntry> = AtomicPtr::new(ptr::null_mut());
 
 /// Entry of the table. Free while its owner is 0.
@@ -47,20 +47,20 @@ struct SlotEntry {
     slot: AtomicPtr<Slot>,
 }
 
-/// Slot of a thread that has none of its own yet: what the GS base leads to at first.
+/// Slot of a thread that has none of its own yet: the GS base points to it at first.
 #[unsafe(no_mangle)]
 static sockcap_null_slot: Slot = {
     // SAFETY: zeros are a valid slot.
     unsafe { core::mem::zeroed() }
 };
 
-/// Bit of `AT_HWCAP2` by which the kernel says that programs may change their FS and GS bases.
+/// Bit of `AT_HWCAP2` by which the kernel states that programs may change their FS and GS bases.
 const FSGSBASE: u64 = 1 << 1;
 
-/// Makes ready what threads need. Returns 0, or `ENOTSUP` for a kernel that lets no program set its
-/// GS base (before 5.9), or `ENOMEM`.
+/// Prepares the stacks and the table. Returns 0, or `ENOTSUP` for a kernel that lets no program set
+/// its GS base (before 5.9), or `ENOMEM`.
 pub(super) fn begin_slots() -> c_int {
-    // SAFETY: asks for a number.
+    // SAFETY: only reads a number.
     if unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE == 0 {
         return libc::ENOTSUP;
     }
@@ -84,10 +84,10 @@ fn set_gs_base(slot: *const Slot) {
 }
 
 /// Whether the calling thread's slot is wiped: `fork` made this copy of the process, and the thread
-/// has made no call since that a hook looks at.
+/// has made no hooked call since.
 pub(super) fn is_wiped() -> bool {
     let own: usize;
-    // SAFETY: the GS base leads to a slot, whose first word is never 0 in one that is in use.
+    // SAFETY: the GS base points to a slot, in which the first word is never 0 while it is in use.
     unsafe {
         core::arch::asm!("mov {0}, gs:[{own}]", out(reg) own, own = const offset_of!(Slot, own),
             options(nostack, readonly));
@@ -103,13 +103,13 @@ fn own_gs_base() -> usize {
     base
 }
 
-/// Gives the calling thread its slot, where it can have one.
+/// Gives the calling thread its slot, if it can have one.
 ///
-/// Two threads never have the same owner, so each has its own entry; only a new entry must be taken
-/// by one alone.
+/// Two threads never have the same owner, so each has its own entry; only a new entry must be
+/// claimed atomically.
 pub(super) extern "C" fn arrive() {
     let owner = own_gs_base();
-    // Before it has a control block, a thread is known by nothing.
+    // Before a thread has a control block, nothing identifies it.
     if owner <= NOBODY {
         return;
     }
@@ -128,14 +128,15 @@ pub(super) extern "C" fn arrive() {
     set_gs_base(slot);
 }
 
-/// Makes a slot that of the calling thread, whose FS base is `owner`.
+/// Makes a slot that of the calling thread, which has the FS base `owner`.
 ///
 /// # Safety
 /// The slot is mapped, and no other thread uses it.
 unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
-    // SAFETY: as the caller says; zeros are a valid slot.
+    // SAFETY: as the caller guarantees; zeros are a valid slot.
     let new = unsafe {
-        // What the thread before it could not tell is told by another one.
+        // Lost calls that the slot's previous thread could not report are reported by another
+        // thread.
         UNATTENDED.fetch_add((*slot).skipped.load(Relaxed), Relaxed);
         slot.write_bytes(0, 1);
         &*slot
@@ -154,12 +155,12 @@ unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
     new.owner.store(owner, Relaxed);
 }
 
-/// Makes the slot that of the calling thread, if it was that of another one which has ended.
+/// Makes the slot that of the calling thread, if it belonged to another one that has ended.
 ///
-/// A thread begins with its creator's GS base. Where the creator has made no call since its own
-/// beginning, that is its creator's slot, and so on. So a thread may begin with the slot of one
-/// that has ended, whose control block is its own now. All that the slot says is of that one: where
-/// its handlers have their stack, above all. Each thread of Go comes here as it begins.
+/// A thread begins with its creator's GS base. If the creator has made no call since its own
+/// beginning, that is in turn its creator's slot, and so on. So a thread may begin with the slot of
+/// an ended thread, and with the same control block. Everything in the slot then describes the
+/// ended thread, above all where its signal stack is. Each thread of Go comes here as it begins.
 pub(super) fn take_over(slot: &Slot) {
     let known = slot.thread.tid.load(Relaxed);
     // The child of a `vfork` runs on its parent's slot.
@@ -167,13 +168,13 @@ pub(super) fn take_over(slot: &Slot) {
         return;
     }
     let running = slot.running.load(Relaxed);
-    // SAFETY: the slot that the GS base leads to; whom it was of is gone. The stack that this hook
-    // runs on is not in the slot itself, and its frame does not wait yet.
+    // SAFETY: the slot that the GS base points to; its former thread is gone. The stack that this
+    // hook runs on is not in the slot itself, and its frame does not wait yet.
     unsafe { begin_slot(ptr::from_ref(slot).cast_mut(), slot.owner.load(Relaxed)) };
     slot.running.store(running, Relaxed);
 }
 
-/// Leaves the calling thread without hooks for good, since another one is about to have its FS
+/// Leaves the calling thread without hooks for good, since another thread is about to have its FS
 /// base, and so its slot. The calls of both are counted as lost.
 pub(super) fn give_up(slot: &Slot) {
     let owner = slot.owner.swap(NOBODY, Relaxed);
@@ -182,8 +183,7 @@ pub(super) fn give_up(slot: &Slot) {
     }
 }
 
-/// Number of system calls that no hook could look at and that were not written down yet. They are
-/// not counted any more.
+/// Returns the number of unhooked system calls that were not recorded yet, and resets it.
 pub(super) fn take_skipped() -> u64 {
     let table = TABLE.load(Acquire);
     let mut count = UNATTENDED.swap(0, Relaxed);
@@ -204,7 +204,7 @@ pub(super) fn take_skipped() -> u64 {
 /// Entry of the table for an owner, made if there is none.
 fn find_entry(owner: usize) -> Option<&'static SlotEntry> {
     let table = TABLE.load(Acquire);
-    // Control blocks are aligned to 64 bytes at least.
+    // Control blocks are aligned to at least 64 bytes.
     let hash = (owner >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48;
     for step in 0..MAX_THREADS {
         let place = hash.wrapping_add(step) % MAX_THREADS;

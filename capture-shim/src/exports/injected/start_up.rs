@@ -1,5 +1,5 @@
-//! Beginning of the library in a process: it is moved to where it was mapped, and makes ready what
-//! hooks need.
+//! Start of the library in a process: relocates it to where it was mapped, and prepares the state
+//! that hooks need.
 
 use core::ffi::c_int;
 
@@ -8,14 +8,14 @@ use crate::exports::load;
 use crate::log::keep;
 
 /// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
-/// process's entry. Returns 0, or why the library cannot be used there.
+/// process's entry. Returns 0, or the error for which the library cannot be used there.
 ///
 /// # Safety
 /// To be called once, before the first instruction of the image.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
-    // The library is moved first, by code that needs no address that is moved.
+    // The library is relocated first, by code that uses no relocated address.
     core::arch::naked_asm!(
         "push rdi",
         "lea rdi, [rip + __ehdr_start]",
@@ -28,10 +28,10 @@ unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
     )
 }
 
-/// Prepares the library, which has been moved to where it is.
+/// Prepares the library after its relocation.
 ///
 /// # Safety
-/// As [`sockcap_start`].
+/// As for [`sockcap_start`].
 unsafe extern "C" fn begin(stack: *const usize) -> c_int {
     // SAFETY: as the kernel lays out the stack at a process's entry.
     unsafe {

@@ -1,9 +1,8 @@
-//! Transfers on streams, which most calls on sockets are: they have no coroutine.
+//! Transfers on streams, which are most calls on sockets: they use no coroutine.
 //!
-//! Before the call nothing is to be done but to look at the descriptor and at the clock, and both
-//! are kept in the frame, which waits as that of any hook does. Behind the call it is handed to
-//! [`ended`]. Only there the vector registers are put aside, and the program's others are still
-//! what they were.
+//! Before the call, only the descriptor and the clock are read, and both are kept in the frame,
+//! which waits like that of any hook. After the call it is passed to [`ended`]. Only there are the
+//! vector registers saved, and the program's other registers are still unchanged.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -24,41 +23,41 @@ use crate::platform::clock;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot;
 
-/// Calls that send, a bit each.
+/// Numbers of calls that send, a bit each.
 const SENDS: u64 = short_path::bit_set([libc::SYS_write, libc::SYS_writev, libc::SYS_sendto]);
 
-/// Calls that receive.
+/// Numbers of calls that receive.
 const RECEIVES: u64 = short_path::bit_set([libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom]);
 
-/// Calls whose buffers are a vector.
+/// Numbers of calls with a vector of buffers.
 const VECTORS: u64 = short_path::bit_set([libc::SYS_readv, libc::SYS_writev]);
 
-/// Flags with which `sendto` and `recvfrom` do on a stream what `write` and `read` do.
+/// Flags with which `sendto` and `recvfrom` do the same on a stream as `write` and `read`.
 pub(super) const USUAL_FLAGS: c_int =
     libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_MORE;
 
-/// Calls that go this way, a bit each: none where a tick is no step of the cycle counter.
+/// Calls that take this path, a bit each: none if ticks are not those of the cycle counter.
 #[unsafe(link_section = ".data.often_read")]
 pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// [`Frame::has_left`] of a transfer of C code, and of one for which `r14` holds the goroutine.
+/// [`Frame::has_left`] of a transfer of C code, and of one at which `r14` holds the goroutine.
 pub(super) const OF_THREAD: u64 = 1;
 pub(super) const OF_GOROUTINE: u64 = 2;
 
-/// Begins to let them go this way, once the clock is chosen.
+/// Enables this path, once the clock is chosen.
 pub(super) fn allow_transfers() {
     if clock::counts_cycles() {
         CALLS.store(SENDS | RECEIVES, Relaxed);
     }
 }
 
-/// Instructions behind those that push the program's registers: with the frame at the stack
-/// pointer, and the program's own one in `r11`. They go back to the program, or on at label 20
-/// where the call is none of these.
+/// Instructions after those that push the program's registers: with the frame at the stack pointer,
+/// and the program's stack pointer in `r11`. They go back to the program, or continue at label 20
+/// if the call is not such a transfer.
 macro_rules! leave_for_transfer {
     () => {
         concat!(
-            // Below a frame that waits, a hook may lack room.
+            // Below a waiting frame, a hook may lack stack space.
             "cmp qword ptr gs:[{waiting}], 0\n",
             "jne 20f\n",
             "cmp rax, {last_transfer}\n",
@@ -102,7 +101,7 @@ macro_rules! leave_for_transfer {
 }
 pub(super) use leave_for_transfer;
 
-/// Instructions that lie apart from these: those for calls that have flags.
+/// Out-of-line part of these instructions, for calls with flags.
 macro_rules! leave_for_transfer_apart {
     () => {
         concat!("22:\n", "test r10d, {unusual_flags}\n", "jnz 20b\n", "jmp 21b\n",)
@@ -110,19 +109,19 @@ macro_rules! leave_for_transfer_apart {
 }
 pub(super) use leave_for_transfer_apart;
 
-/// Instructions behind the call of such a transfer: with its frame, which waits no more, at the
+/// Instructions after the call of such a transfer: with its frame, which no longer waits, at the
 /// stack pointer.
 macro_rules! go_on_with_transfer {
     () => {
         concat!(
-            // Nothing is written of a call that only has to be made again, as Go's runtime makes
-            // one before each wait.
+            // A call that only has to be repeated is not recorded, since Go's runtime makes one
+            // before each wait.
             "cmp rax, {again}\n",
             "je 21f\n",
             "cmp qword ptr [rsp + {has_left}], {of_goroutine}\n",
             "jne 20f\n",
-            // Where Go's code has the goroutine in a register, it uses no vector register any more
-            // but the one that holds zero.
+            // While Go's code has the goroutine in a register, it uses no vector register but the
+            // one that holds zero.
             "movaps [rsp + {beside}], xmm15\n",
             "mov rdi, rsp\n",
             "mov rsi, rax\n",
@@ -136,7 +135,7 @@ macro_rules! go_on_with_transfer {
 }
 pub(super) use go_on_with_transfer;
 
-/// Instructions that lie apart from these: those of a transfer of C code.
+/// Out-of-line part of these instructions, for a transfer of C code.
 macro_rules! go_on_with_transfer_apart {
     () => {
         concat!(
@@ -152,23 +151,23 @@ macro_rules! go_on_with_transfer_apart {
 }
 pub(super) use go_on_with_transfer_apart;
 
-/// Logs a transfer that has ended with this result, and returns that.
+/// Logs a transfer that has ended with this result, and returns the result.
 #[unsafe(link_section = ".text.often_run")]
 pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
     // SAFETY: as the caller says.
     unsafe { log_transfer(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
 
-/// The same, where the frame has the goroutine.
+/// Does the same as [`ended`] if the frame has the goroutine.
 #[unsafe(link_section = ".text.often_run")]
 pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
     let [_, r14, ..] = frame.registers;
-    // SAFETY: the register holds a goroutine; and as the caller says.
+    // SAFETY: the register holds a goroutine; the rest as the caller guarantees.
     unsafe { log_transfer(frame, result, goroutines::goroutine_at(r14 as usize)) }
 }
 
-/// Logs a transfer of a goroutine. Nearly all are written at once, by as few instructions as that
-/// takes: behind a system call none of them is in the processor's nearest cache.
+/// Logs a transfer of a goroutine. Nearly all are written immediately, by as few instructions as
+/// possible: after a system call none of them is in the processor's first-level cache.
 ///
 /// # Safety
 /// The frame is that of a transfer of the program, which has just ended with this result.
@@ -197,7 +196,7 @@ unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> 
 /// Logs any other transfer: one in a longer form, the end of a stream, and one that failed.
 ///
 /// # Safety
-/// As [`log`].
+/// As for [`log`].
 #[cold]
 #[inline(never)]
 unsafe fn log_transfer_slow(writer: RecordWriter, frame: &Frame, result: i64, end: u64) {
@@ -224,7 +223,7 @@ unsafe fn log_transfer_slow(writer: RecordWriter, frame: &Frame, result: i64, en
     }
 }
 
-/// Whether the frame's call is one of these.
+/// Whether the frame's call is in the set `numbers`.
 #[inline(always)]
 fn is_in(numbers: u64, frame: &Frame) -> bool {
     numbers >> frame.number & 1 != 0

@@ -1,5 +1,5 @@
-//! Machine code that stands between Tokio and its functions. Each piece says where the return
-//! address is, so that backtraces and profiles go through it.
+//! Machine code between Tokio and its functions. Each piece has unwind information for the return
+//! address, so that backtraces and profiles work through it.
 
 use core::arch::naked_asm;
 use core::sync::atomic::AtomicUsize;
@@ -7,32 +7,31 @@ use core::sync::atomic::AtomicUsize;
 use super::task;
 use crate::tuning::{MAX_TASK_KINDS, MAX_TASK_WAKES};
 
-/// Function that polls each kind of task, by the number that its entry hands over.
+/// Original poll functions of each kind of task, by the number that the entry passes.
 pub(super) static POLLS: [AtomicUsize; MAX_TASK_KINDS] =
     [const { AtomicUsize::new(0) }; MAX_TASK_KINDS];
-/// Functions that let tasks go on, likewise.
+/// Original wake functions of tasks, by the number that the entry passes.
 pub(super) static WAKES: [AtomicUsize; MAX_TASK_WAKES] =
     [const { AtomicUsize::new(0) }; MAX_TASK_WAKES];
 
 /// Length of an entry, in bytes.
 const ENTRY: usize = 16;
 
-/// Address that stands in a table for the function that polls kind `number` of tasks, one of
+/// Address that replaces the poll function of task kind `number` in a table, out of
 /// [`MAX_TASK_KINDS`].
 pub(super) fn poll_entry(number: usize) -> usize {
     polls as unsafe extern "C" fn() as usize + number * ENTRY
 }
 
-/// Address that stands in a table for function `number` that lets tasks go on, one of
-/// [`MAX_TASK_WAKES`].
+/// Address that replaces wake function `number` in a table, out of [`MAX_TASK_WAKES`].
 pub(super) fn wake_entry(number: usize) -> usize {
     wakes as unsafe extern "C" fn() as usize + number * ENTRY
 }
 
-/// Entries of functions that poll, [`ENTRY`] bytes apart. Each goes on with its number in `eax`.
+/// Entries of poll functions, [`ENTRY`] bytes apart. Each continues with its number in `eax`.
 ///
 /// # Safety
-/// To be called by Tokio alone, in the place of a function that polls.
+/// To be called by Tokio alone, in place of a poll function.
 #[unsafe(naked)]
 unsafe extern "C" fn polls() {
     naked_asm!(
@@ -50,10 +49,10 @@ unsafe extern "C" fn polls() {
     )
 }
 
-/// Entries of functions that let tasks go on, likewise.
+/// Entries of wake functions, [`ENTRY`] bytes apart. Each continues with its number in `eax`.
 ///
 /// # Safety
-/// To be called by Tokio alone, in the place of a function that lets a task go on.
+/// To be called by Tokio alone, in place of a function that wakes a task.
 #[unsafe(naked)]
 unsafe extern "C" fn wakes() {
     naked_asm!(
@@ -71,7 +70,8 @@ unsafe extern "C" fn wakes() {
     )
 }
 
-/// Polls the task in `rdi` by the function of number `eax`, while records are the task's.
+/// Polls the task in `rdi` by the function of number `eax`, while records are attributed to the
+/// task.
 ///
 /// # Safety
 /// To be jumped to by an entry alone.
@@ -100,7 +100,7 @@ unsafe extern "C" fn poll() {
     )
 }
 
-/// Looks at the task in `rdi`, and lets it go on by the function of number `eax`.
+/// Records the wake-up of the task in `rdi`, and wakes it by the function of number `eax`.
 ///
 /// # Safety
 /// To be jumped to by an entry alone.
@@ -126,7 +126,7 @@ unsafe extern "C" fn wake() {
     )
 }
 
-/// Looks at what is in `rsi`, which is to be the task that is started, and goes on at `r11`.
+/// Records the start of the task that `rsi` should hold, and resumes at `r11`.
 ///
 /// # Safety
 /// To be jumped to from the beginning of a function that takes up a task, alone.

@@ -1,10 +1,10 @@
-//! Instructions at the beginning of a function that may run elsewhere as they are.
+//! Instructions at the beginning of a function that can be moved unchanged.
 
-/// Length of a jump to a place near by, in bytes.
+/// Length of a near jump, in bytes.
 pub(super) const NEAR: usize = 5;
 
-/// Number of bytes of the first instructions that together have room for a jump, if all of them may
-/// run elsewhere: they neither jump nor tell where they are.
+/// Number of bytes of the first instructions that together have room for a jump, if all of them can
+/// be moved: they neither jump nor depend on their address.
 pub(super) fn movable_length(code: &[u8]) -> Option<usize> {
     let mut length = 0;
     while length < NEAR {

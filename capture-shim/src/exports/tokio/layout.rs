@@ -1,4 +1,4 @@
-//! What a task of Tokio and the table of its functions look like, as far as both are looked at.
+//! Memory layout of a Tokio task and of its function table, as far as it is used here.
 
 use core::ptr;
 use core::sync::atomic::AtomicUsize;
@@ -7,21 +7,21 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::platform::raw;
 use crate::platform::symbols::ConstantsRange;
 
-/// First address of what the dynamic linker has written, where all tables are.
+/// First address of the range that the dynamic linker has written, which contains all tables.
 static START: AtomicUsize = AtomicUsize::new(0);
-/// End of it.
+/// End of that range.
 static END: AtomicUsize = AtomicUsize::new(0);
 
-/// Number of the word of a table that says how far behind a task's beginning its scheduler is, in
-/// bytes. Behind it is the same of the task's number, and before it that of the trailer.
+/// Index of the table word with the offset of the scheduler within a task, in bytes. The next word
+/// has the offset of the task's number, and the previous one that of the trailer.
 const SCHEDULER: usize = 8;
-/// Number of the word of a task that leads to its table.
+/// Index of the word of a task that points to its table.
 const TABLE: usize = 2;
-/// Number of words at the beginning of a task that are alike in all of them.
+/// Number of words at the beginning of a task that are the same in all tasks.
 const HEADER: usize = 4;
-/// The furthest that a task's number is behind its beginning, in bytes.
+/// Maximum offset of a task's number within it, in bytes.
 const FURTHEST: usize = 256;
-/// Bits of the first word of a task, its state: it is done, or was let go on already.
+/// Bits of the first word of a task, its state: it is complete, or was already woken.
 const COMPLETE: usize = 1 << 1;
 const NOTIFIED: usize = 1 << 2;
 /// Length of a word, in bytes.
@@ -33,9 +33,9 @@ pub(super) fn note_constants(constants: ConstantsRange) {
     END.store(constants.end, Relaxed);
 }
 
-/// How far the number of a task is behind its beginning, in bytes, as its table says it. The
-/// scheduler before it is one word. That of blocking tasks is not; a thread runs such a task alone,
-/// and the loop that runs others is one, too.
+/// Offset of a task's number within it, in bytes, as stated by its table. The scheduler before it
+/// is one word. That of blocking tasks is not; a thread runs such a task alone, and the loop that
+/// runs others is one, too.
 pub(super) fn number_offset(table: usize) -> Option<usize> {
     let [trailer, scheduler, number] = [SCHEDULER - 1, SCHEDULER, SCHEDULER + 1]
         .map(|place| constant_word(table.wrapping_add(place * WORD)));
@@ -53,7 +53,7 @@ pub(super) fn constant_word(address: usize) -> Option<usize> {
     is_within.then(|| unsafe { ptr::with_exposed_provenance::<usize>(address).read() })
 }
 
-/// Whether a task of Tokio is at this address, which may be any.
+/// Whether a task of Tokio is at this address, which may be any address.
 pub(super) fn is_task(address: usize) -> bool {
     let header = ptr::with_exposed_provenance::<[usize; HEADER]>(address);
     if !address.is_multiple_of(WORD) || !raw::is_readable(header) {
@@ -67,9 +67,9 @@ pub(super) fn is_task(address: usize) -> bool {
 /// Number of a task; 0 if it is not known.
 ///
 /// # Safety
-/// A task of Tokio is there.
+/// A task of Tokio is at the address.
 pub(super) unsafe fn task_number(task: usize) -> u64 {
-    // SAFETY: a task begins with four words, and its table says where its number is.
+    // SAFETY: a task begins with four words, and its table states where its number is.
     unsafe {
         let words = ptr::with_exposed_provenance::<usize>(task);
         let Some(offset) = number_offset(words.add(TABLE).read()) else { return 0 };
@@ -77,10 +77,10 @@ pub(super) unsafe fn task_number(task: usize) -> u64 {
     }
 }
 
-/// Whether a task is neither done nor was let go on since it was last polled.
+/// Whether a task is neither complete nor was woken since it was last polled.
 ///
 /// # Safety
-/// A task of Tokio is there.
+/// A task of Tokio is at the address.
 pub(super) unsafe fn is_waiting(task: usize) -> bool {
     // SAFETY: the first word of a task is its state, which is an atomic number of that size.
     let state = unsafe { &*ptr::with_exposed_provenance::<AtomicUsize>(task) };

@@ -1,4 +1,4 @@
-//! Functions of Tokio by the names that Rust gives to them, of both kinds of mangling.
+//! Functions of Tokio by the names that Rust gives to them, in both mangling schemes.
 
 use crate::tuning::{MAX_TASK_KINDS, MAX_TASK_STARTERS, MAX_TASK_WAKES};
 
@@ -11,7 +11,7 @@ pub(super) struct FunctionAddresses<const N: usize> {
 impl<const N: usize> FunctionAddresses<N> {
     const NONE: FunctionAddresses<N> = FunctionAddresses { addresses: [0; N], count: 0 };
 
-    /// Adds one. Functions that are alike may have been made one, with several names.
+    /// Adds an address. Identical functions may have been merged into one with several names.
     fn add_address(&mut self, address: usize) {
         if !self.addresses().contains(&address)
             && let Some(place) = self.addresses.get_mut(self.count)
@@ -21,7 +21,7 @@ impl<const N: usize> FunctionAddresses<N> {
         }
     }
 
-    /// All of them.
+    /// All addresses.
     pub(super) fn addresses(&self) -> &[usize] {
         self.addresses.get(..self.count).unwrap_or(&[])
     }
@@ -31,14 +31,14 @@ impl<const N: usize> FunctionAddresses<N> {
 pub(super) struct TokioFunctions {
     /// Functions that poll a task, one for each kind of task.
     pub(super) polls: FunctionAddresses<MAX_TASK_KINDS>,
-    /// Functions that let a task go on: what wakes it may keep the waker, or not.
+    /// Functions that wake a task, with the waker consumed or kept.
     pub(super) wakes: FunctionAddresses<MAX_TASK_WAKES>,
-    /// Functions that take up a task which is started, one for each kind of scheduler.
+    /// Functions that take up a newly started task, one for each kind of scheduler.
     pub(super) starters: FunctionAddresses<MAX_TASK_STARTERS>,
 }
 
 impl TokioFunctions {
-    /// None.
+    /// No functions.
     pub(super) fn new() -> TokioFunctions {
         TokioFunctions {
             polls: FunctionAddresses::NONE,
@@ -47,8 +47,8 @@ impl TokioFunctions {
         }
     }
 
-    /// Adds a function if it is one of those that are changed. `name` may have other names behind
-    /// it, each ended by a zero byte.
+    /// Adds a function if it is one to be changed. `name` may be followed by other names, each
+    /// ended by a zero byte.
     pub(super) fn match_name(&mut self, name: &[u8], address: usize) {
         let is_legacy = name.starts_with(b"_ZN5tokio7runtime4task");
         if !is_legacy && !name.starts_with(b"_R") {
@@ -65,7 +65,7 @@ impl TokioFunctions {
     }
 }
 
-/// Whether the function polls a task: `tokio::runtime::task::raw::poll`, not what lies within it.
+/// Whether the function polls a task: `tokio::runtime::task::raw::poll`, not an item nested in it.
 fn is_poll(name: &[u8], is_legacy: bool) -> bool {
     match is_legacy {
         true => name.starts_with(b"_ZN5tokio7runtime4task3raw4poll17h"),
@@ -75,7 +75,7 @@ fn is_poll(name: &[u8], is_legacy: bool) -> bool {
     }
 }
 
-/// Whether the function lets a task go on: `wake_by_val` or `wake_by_ref` of its waker.
+/// Whether the function wakes a task: `wake_by_val` or `wake_by_ref` of its waker.
 fn is_wake(name: &[u8], is_legacy: bool) -> bool {
     match is_legacy {
         true => {
@@ -89,8 +89,8 @@ fn is_wake(name: &[u8], is_legacy: bool) -> bool {
     }
 }
 
-/// Whether the function takes up a task that is started, its second argument: `bind_inner` of the
-/// lists of tasks that a scheduler owns.
+/// Whether the function takes up a started task, its second argument: `bind_inner` of a scheduler's
+/// list of owned tasks.
 fn is_starter(name: &[u8], is_legacy: bool) -> bool {
     match is_legacy {
         true => {
@@ -106,7 +106,7 @@ fn is_starter(name: &[u8], is_legacy: bool) -> bool {
     }
 }
 
-/// Whether `text` has `part` within it.
+/// Whether `text` contains `part`.
 fn contains_text(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }

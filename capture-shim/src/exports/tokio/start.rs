@@ -1,5 +1,5 @@
-//! Function that takes up a task which is started: a jump is put in the place of its first
-//! instructions, which run elsewhere then.
+//! Function that takes up a started task: a jump replaces its first instructions, which are moved
+//! elsewhere.
 //!
 //! ```text
 //!   function            page near the program                 library
@@ -14,24 +14,24 @@ use super::entries;
 use super::instructions::{NEAR, movable_length};
 use crate::platform::raw::{self, PAGE};
 
-/// Length of a jump to any place, in bytes.
+/// Length of a jump to any address, in bytes.
 const FAR: usize = 14;
-/// Greatest distance from the program at which a page is looked for, in bytes: a near jump reaches
-/// twice as far.
+/// Greatest distance from the program at which a page is searched for, in bytes: a near jump
+/// reaches twice as far.
 const REACH: usize = 1 << 30;
-/// Bytes between the places that are tried.
+/// Bytes between the addresses that are tried.
 const STEP: usize = 1 << 20;
 
-/// Puts a jump at the beginning of the function at `address`, if its first instructions may run
-/// elsewhere. `extent` is the memory of the program.
+/// Puts a jump at the beginning of the function at `address`, if its first instructions can be
+/// moved. `extent` is the memory of the program.
 pub(super) fn hook_starter(address: usize, extent: [usize; 2]) {
     let mut code = [0; 2 * FAR];
-    // SAFETY: a function of the program; none is shorter with what it is for.
+    // SAFETY: a function of the program, and none with this purpose is shorter.
     let begins = unsafe { ptr::with_exposed_provenance::<[u8; 2 * FAR]>(address).read() };
     let Some(replaced) = movable_length(&begins) else { return };
     let Some(page) = map_page_near(extent) else { return };
     let base = page.addr();
-    // `lea r11, [rip + FAR]`: what was replaced is behind the far jump.
+    // `lea r11, [rip + FAR]`: the replaced instructions follow the far jump.
     code[..7].copy_from_slice(&[0x4c, 0x8d, 0x1d, FAR as u8, 0, 0, 0]);
     code[7..7 + FAR].copy_from_slice(&far_jump(entries::start as unsafe extern "C" fn() as usize));
     let back = far_jump(address + replaced);
@@ -41,7 +41,8 @@ pub(super) fn hook_starter(address: usize, extent: [usize; 2]) {
     let first = address & !(PAGE - 1);
     let length = (address + NEAR).next_multiple_of(PAGE) - first;
     let (code_of, run) = (libc::PROT_READ | libc::PROT_WRITE, libc::PROT_READ | libc::PROT_EXEC);
-    // SAFETY: the page is ours. The program has one thread, which is here and not in the function.
+    // SAFETY: the page is ours. The program has one thread, which runs here and not in the
+    // function.
     unsafe {
         ptr::copy_nonoverlapping(code.as_ptr(), page, 7 + FAR);
         ptr::copy_nonoverlapping(begins.as_ptr(), page.add(7 + FAR), replaced);
@@ -54,7 +55,7 @@ pub(super) fn hook_starter(address: usize, extent: [usize; 2]) {
     }
 }
 
-/// Jump to any place: `jmp [rip]`, and the address.
+/// Jump to any address: `jmp [rip]`, and the address.
 fn far_jump(to: usize) -> [u8; FAR] {
     let mut code = [0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     code[6..].copy_from_slice(&to.to_le_bytes());

@@ -1,5 +1,5 @@
-//! Tables of functions: those that poll tasks are replaced, one for each kind of task, and those
-//! that let tasks go on, in the table that all their wakers have.
+//! Function tables: replaces the poll function of each kind of task, and the wake functions in the
+//! table that all wakers share.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -10,8 +10,8 @@ use super::names::TokioFunctions;
 use crate::platform::raw::{self, PAGE};
 use crate::platform::symbols::ConstantsRange;
 
-/// Replaces what polls and what lets go on, in the tables that are as they are known. Tells whether
-/// there is one of tasks.
+/// Replaces poll and wake functions in tables of the known layout. Returns whether there is a table
+/// of tasks.
 pub(super) fn hook_tables(found: &TokioFunctions, constants: ConstantsRange) -> bool {
     layout::note_constants(constants);
     let has_changed = replace_each(found.polls.addresses(), constants, |table, number, poll| {
@@ -27,8 +27,8 @@ pub(super) fn hook_tables(found: &TokioFunctions, constants: ConstantsRange) -> 
     has_changed
 }
 
-/// Replaces each word that is the address of one of the `functions` by what `entry` gives for its
-/// place, the number of the function, and the address. Tells whether there was one.
+/// Replaces each word that is the address of one of the `functions` by the result of `entry` for
+/// its place, the number of the function, and the address. Returns whether there was one.
 fn replace_each(
     functions: &[usize],
     constants: ConstantsRange,
@@ -52,12 +52,12 @@ fn replace_each(
     has_changed
 }
 
-/// Writes a word of what the dynamic linker has written, which is read-only again afterwards where
+/// Writes a word of the range that the dynamic linker has written, and makes it read-only again if
 /// it was.
 fn write_constant(address: usize, word: usize, protected_end: usize) -> bool {
     let page = address & !(PAGE - 1);
     let is_protected = address < protected_end;
-    // SAFETY: the program has one thread, which is here, and the page is its own.
+    // SAFETY: the program has one thread, which runs here, and the page is its own.
     unsafe {
         if is_protected && !raw::protect_pages(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) {
             return false;

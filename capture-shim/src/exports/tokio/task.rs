@@ -1,4 +1,4 @@
-//! Task that the thread runs, and those that it lets go on or starts.
+//! Task that the thread runs, and tasks that it wakes or starts.
 
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
@@ -9,26 +9,26 @@ use crate::platform::clock;
 use crate::state::thread::{self, ThreadLogState};
 use crate::tuning::{MAX_IN_A_ROW, MAX_TASK_STARTERS};
 
-/// Makes records to come those of a task, and returns the number of the one before.
+/// Attributes further records to a task, and returns the number of the previous one.
 ///
 /// # Safety
-/// A task of Tokio is there.
+/// A task of Tokio is at the address.
 pub(super) unsafe extern "C" fn begin(task: usize) -> u32 {
     // SAFETY: as the caller says.
     let number = unsafe { task_number(task) };
     thread::current_thread().task.swap(number as u32, Relaxed)
 }
 
-/// Makes records to come those of the task that ran before.
+/// Attributes further records to the task that ran before.
 pub(super) extern "C" fn end(before: u32) {
     thread::current_thread().task.store(before, Relaxed);
 }
 
-/// Writes that the thread's task lets another one go on, if that one would not without it. One that
-/// runs looks once more when it is about to wait.
+/// Records that the thread's task wakes another one, if that one would otherwise not run. A running
+/// task looks once more when it is about to wait.
 ///
 /// # Safety
-/// A task of Tokio is there.
+/// A task of Tokio is at the address.
 pub(super) unsafe extern "C" fn woken(task: usize) {
     // SAFETY: as the caller says.
     unsafe {
@@ -38,23 +38,23 @@ pub(super) unsafe extern "C" fn woken(task: usize) {
     }
 }
 
-/// Writes that the thread's task starts `task`. `function` is where the function that takes it up
-/// goes on.
+/// Records that the thread's task starts `task`. `function` is where the function that takes it up
+/// resumes.
 pub(super) extern "C" fn started(task: usize, function: usize) {
     if hands_over_tasks(function, task) {
-        // SAFETY: the function hands over a task.
+        // SAFETY: the function passes a task.
         record_ready(unsafe { task_number(task) }, true);
     }
 }
 
-/// Functions that take up tasks which are started, each by where it goes on, and [`WRONG`] if
-/// something else than a task came from it first. Where a compiler knows all that call a function,
-/// it may hand over other arguments than the source says; it then does so each time.
+/// Functions that take up started tasks, each by the address at which it resumes, with [`WRONG`] if
+/// it first passed something other than a task. If a compiler knows all callers of a function, it
+/// may pass other arguments than the source has; it then does so each time.
 static KNOWN: [AtomicUsize; MAX_TASK_STARTERS] = [const { AtomicUsize::new(0) }; MAX_TASK_STARTERS];
-/// Bit of a function that hands over something else; no address of ours has it.
+/// Bit of a function that passes something else; no address of ours has it.
 const WRONG: usize = 1 << 63;
 
-/// Whether the function that goes on at `function` hands over tasks, as `task` tells, which may be
+/// Whether the function that resumes at `function` passes tasks, judged by `task`, which may be
 /// anything.
 fn hands_over_tasks(function: usize, task: usize) -> bool {
     for known in &KNOWN {
@@ -72,7 +72,7 @@ fn hands_over_tasks(function: usize, task: usize) -> bool {
     false
 }
 
-/// Writes that the thread's task lets the one of this number go on, or starts it.
+/// Records that the thread's task wakes or starts the task of this number.
 fn record_ready(number: u64, is_started: bool) {
     let thread = thread::current_thread();
     let current = thread.task.load(Relaxed);
@@ -83,8 +83,8 @@ fn record_ready(number: u64, is_started: bool) {
     thread.behind.store(thread.cursor.load(Relaxed) as u32, Relaxed);
 }
 
-/// Whether one more record may be written of a task that can go on. A program that mostly computes
-/// writes nothing else for long, and that tells nothing of messages.
+/// Whether one more record of a ready task may be written. A program that mostly computes would
+/// write nothing else for long, which contributes nothing about messages.
 fn may_record(thread: &ThreadLogState) -> bool {
     let is_next = thread.behind.load(Relaxed) == thread.cursor.load(Relaxed) as u32;
     let in_a_row = if is_next { thread.in_a_row.load(Relaxed) + 1 } else { 0 };

@@ -1,42 +1,42 @@
-//! What comes behind a head of HTTP/1, by what its lines tell.
+//! Bytes that follow an HTTP/1 head, as determined by its lines.
 
 use super::conversation::FlowConversation;
 use super::fields::{self, KeptField};
 use super::lines::{FirstLine, START};
 
-/// What comes behind a head.
+/// What follows a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyFraming {
     /// Another head.
     Head,
     /// A body of this many bytes, and then another head.
     Body(u64),
-    /// Bytes whose number is not known.
+    /// An unknown number of bytes.
     Unknown,
     /// Frames of HTTP/2.
     Frames,
 }
 
-/// Facts of a head so far, which decide what comes behind it. All of it may be zeros.
+/// Facts of a head so far, which decide what follows it. All of it may be zeros.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct HeaderFacts {
-    /// Length of the body as a line told it, in bytes.
+    /// Length of the body stated by a header line, in bytes.
     length: u64,
-    /// Status of an answer; 0 for a request.
+    /// Status of a response; 0 for a request.
     status: u16,
-    /// Whether the answer to a request has no body.
+    /// Whether the response to a request has no body.
     is_bodiless: bool,
-    /// Whether a line told a length of the body that makes sense.
+    /// Whether a header line stated a valid length of the body.
     has_length: bool,
-    /// Whether the body's length cannot be known from the head.
+    /// Whether the body's length cannot be determined from the head.
     is_open: bool,
-    /// Whether the other end is asked to go on in HTTP/2, or told so.
+    /// Whether a switch to HTTP/2 is requested or announced.
     is_http2: bool,
 }
 
 impl HeaderFacts {
-    /// Nothing yet.
+    /// No facts yet.
     pub(super) const NONE: HeaderFacts = HeaderFacts {
         length: 0,
         status: 0,
@@ -46,7 +46,7 @@ impl HeaderFacts {
         is_http2: false,
     };
 
-    /// Notes what the first line told.
+    /// Notes the facts of the first line.
     #[inline(always)]
     pub(super) fn note_first_line(&mut self, first: FirstLine) {
         match first {
@@ -56,7 +56,7 @@ impl HeaderFacts {
         }
     }
 
-    /// Notes what a whole line of that `field` tells, by its beginning.
+    /// Notes the facts of a whole line of that `field`, from its beginning.
     #[inline(always)]
     pub(super) fn note_field(&mut self, field: KeptField, line: &[u8]) {
         if field == KeptField::ContentLength
@@ -69,7 +69,7 @@ impl HeaderFacts {
         }
     }
 
-    /// The same of any line.
+    /// Does the same for any line.
     #[inline(never)]
     fn note_field_slow(&mut self, field: KeptField, line: &[u8]) {
         let start = line.get(..START).unwrap_or(line);
@@ -86,7 +86,7 @@ impl HeaderFacts {
         }
     }
 
-    /// What comes behind the head, which is whole now.
+    /// Determines what follows the head, which is complete now.
     #[inline(always)]
     pub(super) fn body_framing(&self, conversation: &FlowConversation) -> BodyFraming {
         let with_length = match (self.is_open, self.has_length, self.length) {
@@ -104,7 +104,7 @@ impl HeaderFacts {
                 conversation.count_response();
                 return if self.is_http2 { BodyFraming::Frames } else { BodyFraming::Unknown };
             }
-            // Another answer follows.
+            // Another response follows.
             100..200 => return BodyFraming::Head,
             _ => {}
         }

@@ -1,39 +1,39 @@
-//! Conversation on one flow: what one direction has to know of the other.
+//! Conversation on one flow: what one direction has to know about the other.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
 use snippets::TurnContext;
 
-/// Facts of a flow that both directions tell and ask. All of it may be zeros.
+/// Facts of a flow that both directions write and read. All of it may be zeros.
 #[repr(C)]
 pub(super) struct FlowConversation {
     /// Number of requests whose heads have passed.
     requests: AtomicU32,
-    /// Number of answers, but for those that another follows.
+    /// Number of responses, without interim ones that another response follows.
     answers: AtomicU32,
-    /// Whether the answer to a request has no body, by the request's number in the lowest bits.
+    /// Whether the response to a request has no body, by the request's number in the lowest bits.
     bodiless: AtomicU64,
-    /// Direction of the latest bytes, one more than its number.
+    /// Direction of the latest bytes: its number plus one.
     latest: AtomicU8,
-    /// Whether requests or answers may have passed that were not counted.
+    /// Whether requests or responses may have passed uncounted.
     is_unpaired: AtomicBool,
     /// Whether a client of HTTP/2 has begun.
     is_http2: AtomicBool,
-    /// Whether a client of Redis has said a command.
+    /// Whether a client of Redis has sent a command.
     is_redis: AtomicBool,
-    /// Direction of the client of Redis, one more than its number.
+    /// Direction of the client of Redis: its number plus one.
     redis_client: AtomicU8,
-    /// What is known for blanking turns, as [`Context::word`] has it.
+    /// State for blanking turns, in the form of [`Context::word`].
     context: AtomicU8,
-    /// Whether a direction had records of TLS.
+    /// Whether a direction had TLS records.
     is_encrypted: AtomicBool,
-    /// Session of a TLS library whose plain text goes over the flow; 0 for none.
+    /// TLS library session that carries its plain text over the flow; 0 for none.
     session: AtomicUsize,
 }
 
 impl FlowConversation {
-    /// Begins anew, for another flow.
+    /// Resets the state, for another flow.
     pub(super) fn clear(&self) {
         self.requests.store(0, Relaxed);
         self.answers.store(0, Relaxed);
@@ -47,8 +47,8 @@ impl FlowConversation {
         self.session.store(0, Relaxed);
     }
 
-    /// Notes bytes of a direction, by its number. Tells whether they begin a turn: those before
-    /// were of the other one, or there were none.
+    /// Notes bytes of a direction, by its number. Returns whether they begin a turn: the bytes
+    /// before were of the other direction, or there were none.
     pub(super) fn begins_turn(&self, direction: u8) -> bool {
         let begins = self.latest.load(Relaxed) != direction + 1;
         if begins {
@@ -66,7 +66,7 @@ impl FlowConversation {
         self.requests.store(number.wrapping_add(1), Release);
     }
 
-    /// Counts an answer. Tells whether it has no body as its request wants none; `None` where the
+    /// Counts a response. Returns whether it has no body because of its request; `None` if the
     /// request is not known.
     pub(super) fn count_response(&self) -> Option<bool> {
         let number = self.answers.load(Relaxed);
@@ -76,7 +76,7 @@ impl FlowConversation {
         is_known.then(|| self.bodiless.load(Relaxed) >> (number % 64) & 1 != 0)
     }
 
-    /// Notes that requests or answers may have passed that were not counted.
+    /// Notes that requests or responses may have passed uncounted.
     pub(super) fn mark_unpaired(&self) {
         self.is_unpaired.store(true, Relaxed);
     }
@@ -91,17 +91,17 @@ impl FlowConversation {
         self.is_http2.load(Relaxed)
     }
 
-    /// Notes that a client of Redis has said a command.
+    /// Notes that a client of Redis has sent a command.
     pub(super) fn speaks_redis(&self) {
         self.is_redis.store(true, Relaxed);
     }
 
-    /// Whether a client of Redis has said a command.
+    /// Whether a client of Redis has sent a command.
     pub(super) fn is_redis(&self) -> bool {
         self.is_redis.load(Relaxed)
     }
 
-    /// Whether a direction, by its number, is that of the client of Redis: the first one that says
+    /// Whether a direction, by its number, is that of the client of Redis: the first one that sends
     /// an array.
     pub(super) fn is_redis_client(&self, direction: u8) -> bool {
         match self.redis_client.load(Relaxed) {
@@ -113,39 +113,39 @@ impl FlowConversation {
         }
     }
 
-    /// What is known for blanking turns.
+    /// State for blanking turns.
     pub(super) fn context(&self) -> TurnContext {
         TurnContext::from_word(self.context.load(Relaxed))
     }
 
-    /// Notes what is known for blanking turns.
+    /// Sets the state for blanking turns.
     pub(super) fn set_context(&self, context: TurnContext) {
         self.context.store(context.to_word(), Relaxed);
     }
 
-    /// Notes records of TLS.
+    /// Notes TLS records.
     pub(super) fn note_encryption(&self) {
         self.is_encrypted.store(true, Relaxed);
     }
 
-    /// Whether there were records of TLS.
+    /// Whether there were TLS records.
     pub(super) fn is_encrypted(&self) -> bool {
         self.is_encrypted.load(Relaxed)
     }
 
-    /// Whether plain text of it was seen. From then on, that alone is looked at.
+    /// Whether plain text of the flow was seen. From then on only the plain text is inspected.
     pub(super) fn is_plain(&self) -> bool {
         self.session.load(Relaxed) != 0
     }
 
-    /// Whether its plain text may be that of `session`: it is, or it is nobody's so far.
+    /// Whether its plain text may be that of `session`: it is, or it has no session so far.
     pub(super) fn may_be_plain_of(&self, session: usize) -> bool {
         let known = self.session.load(Relaxed);
         self.is_encrypted() && (known == 0 || known == session)
     }
 
-    /// Whether its plain text is that of `session`, as it is from now on where it was nobody's.
-    /// What was said before is another conversation.
+    /// Whether its plain text is that of `session`. A flow without a session is assigned to it.
+    /// Earlier bytes then belong to another conversation.
     pub(super) fn is_plain_of(&self, session: usize) -> bool {
         if !self.may_be_plain_of(session) {
             return false;

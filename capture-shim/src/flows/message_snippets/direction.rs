@@ -14,21 +14,21 @@ use super::redis::{OtherForm, RedisMessage};
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::{MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
-// The tests of this crate compile this file as one of theirs, so the paths are said.
+// The tests of this crate compile this file as one of theirs, so the paths are explicit.
 #[path = "direction/quick.rs"]
 mod quick;
 #[path = "direction/recognising.rs"]
 mod recognising;
 
-/// Place in what one end says.
+/// Position in the byte stream of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum WalkStage {
     /// Where a head may begin.
     Beginning = 0,
-    /// In the words of a turn whose form is not known.
+    /// In the bytes of a turn of unknown form.
     Words,
-    /// In a first line whose end has not come yet.
+    /// In an incomplete first line.
     FirstLine,
     /// In the lines of a head.
     Lines,
@@ -40,7 +40,7 @@ enum WalkStage {
     Frames,
     /// In messages of Redis.
     Redis,
-    /// In what is never kept: it is encrypted, or frames whose beginnings were lost.
+    /// In bytes that are never kept: encrypted, or frames that were joined in the middle.
     Hidden,
 }
 
@@ -61,16 +61,16 @@ impl TransferPosition {
     }
 }
 
-/// State of one direction of a flow. All of it may be zeros. What most messages ask for comes
-/// first, in one line of the processor's cache.
+/// State of one direction of a flow. All of it may be zeros. The fields that most messages use come
+/// first, in one cache line.
 #[repr(C, align(64))]
 pub(super) struct DirectionState {
     stage: WalkStage,
-    /// Whether there were heads of HTTP/1.
+    /// Whether there were HTTP/1 heads.
     is_http1: bool,
-    /// Whether the first turn was begun before anything of it was seen.
+    /// Whether the first turn was joined in the middle.
     is_joined: bool,
-    /// Whether something was said before anything was seen.
+    /// Whether bytes were sent before anything was seen.
     was_joined: bool,
     /// Whether the bytes are plain text that is encrypted on the flow.
     is_plain: bool,
@@ -80,7 +80,7 @@ pub(super) struct DirectionState {
     latest: [u64; 2],
     /// Number of bytes of the body that are still to come.
     rest: u64,
-    /// Place where the line or the frame began that came in parts.
+    /// Start of a line or frame that arrives in parts.
     held: TransferPosition,
     head: HttpHead,
     frames: FrameWalk,
@@ -88,20 +88,20 @@ pub(super) struct DirectionState {
 }
 
 impl DirectionState {
-    /// Begins with a flow's first byte, or with a later one where the flow was `joined`.
+    /// Begins with a flow's first byte, or with a later one if the flow was `joined`.
     pub(super) fn begin_walk(&mut self, joined: bool) {
         self.stage = WalkStage::Beginning;
         (self.is_http1, self.kept, self.latest) = (false, 0, [0; 2]);
         self.head.line.clear();
         (self.is_joined, self.was_joined, self.is_plain) = (joined, joined, false);
         if joined {
-            // It may be in the midst of anything.
+            // The bytes may be in the midst of anything.
             self.stage = WalkStage::Words;
             self.kept = MAX_KEPT_TURN_BYTES as u16;
         }
     }
 
-    /// Begins with the first plain text of a flow on which it is encrypted, unless that was before.
+    /// Begins with the first plain text of an encrypted flow, unless that was before.
     pub(super) fn become_plain(&mut self) {
         if !self.is_plain {
             self.begin_walk(self.was_joined);
@@ -109,8 +109,8 @@ impl DirectionState {
         }
     }
 
-    /// Notes a call that lasted from `begin` to `end` ticks, whose bytes follow. They begin a turn
-    /// where `turns`.
+    /// Notes a call that lasted from `begin` to `end` ticks, and that is followed by its bytes.
+    /// They begin a turn if `turns`.
     #[inline(always)]
     pub(super) fn note_call(
         &mut self,
@@ -119,7 +119,7 @@ impl DirectionState {
         turns: bool,
         conversation: &FlowConversation,
     ) {
-        // Two threads at once: nobody knows whose bytes came first. A call can have several
+        // Two concurrent threads: the order of their bytes is unknown. A call can have several
         // transfers.
         if begin < self.latest[1] && self.latest != [begin, end] {
             self.lose_track(conversation);
@@ -128,9 +128,9 @@ impl DirectionState {
         if self.stage == WalkStage::Frames {
             self.frames.transfer_begins();
         } else if turns && !core::mem::take(&mut self.is_joined) {
-            // One after the other: a jump by a table is guessed wrong more often.
+            // Tested one after the other: a jump by a table is mispredicted more often.
             if self.stage.is_until_turn() {
-                // What follows may be a head.
+                // The following bytes may be a head.
                 self.expect_head();
             } else if self.stage == WalkStage::Redis {
                 self.redis_turns(conversation);
@@ -140,23 +140,23 @@ impl DirectionState {
         }
     }
 
-    /// Goes on with the turn of one who spoke Redis's protocol.
+    /// Handles the next turn of an end that spoke the Redis protocol.
     #[inline(never)]
     fn redis_turns(&mut self, conversation: &FlowConversation) {
-        // Unless both speak at once, as with a long pipeline.
+        // Unless both ends send at the same time, as with a long pipeline.
         if self.redis.is_between() || !conversation.is_redis() {
             self.expect_head();
         }
     }
 
-    /// Goes on where a head may begin.
+    /// Continues at a position where a head may begin.
     fn expect_head(&mut self) {
         self.stage = WalkStage::Beginning;
         self.kept = 0;
         self.head.line.clear();
     }
 
-    /// Goes on where nothing is known until something begins.
+    /// Continues without knowledge until something recognisable begins.
     pub(super) fn lose_track(&mut self, conversation: &FlowConversation) {
         conversation.mark_unpaired();
         self.head.line.clear();
@@ -168,7 +168,7 @@ impl DirectionState {
         };
     }
 
-    /// Number of bytes of a line, or of a frame's head, that has only begun.
+    /// Number of bytes of an incomplete line or frame header.
     fn unfinished_bytes(&self) -> usize {
         match self.stage {
             WalkStage::Frames => self.frames.unfinished_bytes(),
@@ -176,13 +176,13 @@ impl DirectionState {
         }
     }
 
-    /// Where the line or the frame began that has only begun, if there is one.
+    /// Start of an incomplete line or frame, if there is one.
     pub(super) fn unfinished_position(&self) -> Option<TransferPosition> {
         (self.unfinished_bytes() > 0).then_some(self.held)
     }
 
-    /// Notes that a transfer was walked over as far as `end`. What has only begun may have begun in
-    /// it: `place` is where a byte of it is.
+    /// Notes that a transfer was walked over as far as `end`. An incomplete line or frame may have
+    /// begun in it: `place` returns the position of a byte of the transfer.
     pub(super) fn note_unfinished_position(
         &mut self,
         end: usize,
@@ -194,7 +194,7 @@ impl DirectionState {
         }
     }
 
-    /// Passes `bytes` bytes that nobody sees.
+    /// Passes `bytes` bytes that are not visible.
     pub(super) fn pass_bytes(&mut self, bytes: u64, conversation: &FlowConversation) {
         match self.stage {
             WalkStage::Body if bytes <= self.rest => self.skip_body(bytes),
@@ -212,7 +212,7 @@ impl DirectionState {
         }
     }
 
-    /// Passes bytes of a body, where `most` are there. Returns how many.
+    /// Passes up to `most` bytes of a body. Returns how many.
     #[inline(always)]
     fn take_body(&mut self, most: usize) -> usize {
         let length = self.rest.min(most as u64);
@@ -220,8 +220,8 @@ impl DirectionState {
         length as usize
     }
 
-    /// Walks over the first of these bytes, by the ways that know all forms of them. Returns how
-    /// many that were.
+    /// Walks over the first of these bytes by the slow path, which handles all forms. Returns how
+    /// many it took.
     #[inline(never)]
     pub(super) fn step_slow(
         &mut self,
@@ -254,7 +254,7 @@ impl DirectionState {
         }
     }
 
-    /// Keeps the first words of a turn.
+    /// Keeps the first bytes of a turn.
     fn keep_words(
         &mut self,
         held: Option<BufferedBytes>,
@@ -281,7 +281,7 @@ impl DirectionState {
         bytes.len()
     }
 
-    /// Goes on with messages of Redis. Where they are none, goes on with words.
+    /// Continues with messages of Redis, or with a turn of unknown form if they are none.
     #[inline(never)]
     fn walk_redis(
         &mut self,
@@ -300,7 +300,7 @@ impl DirectionState {
         }
     }
 
-    /// Goes on with a first line that came in parts.
+    /// Continues with a first line that arrives in parts.
     fn first_line(
         &mut self,
         bytes: &[u8],
@@ -331,7 +331,7 @@ impl DirectionState {
         }
     }
 
-    /// Goes on with the lines of a head, and finds out what comes behind it.
+    /// Continues with the lines of a head, and determines what follows it.
     fn walk_lines(
         &mut self,
         gathered: &mut GatheredBytes,
@@ -351,9 +351,9 @@ impl DirectionState {
         end
     }
 
-    /// Goes on with what comes behind a head.
+    /// Continues with the bytes that follow a head.
     fn begin_body(&mut self, behind: BodyFraming, conversation: &FlowConversation) {
-        // By values and not by a jump, which would be guessed wrong as often as not.
+        // By values and not by a jump, which would be mispredicted half of the time.
         let (stage, rest) = match behind {
             BodyFraming::Head | BodyFraming::Frames => (WalkStage::Beginning, 0),
             BodyFraming::Body(length) => (WalkStage::Body, length),

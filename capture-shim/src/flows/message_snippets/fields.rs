@@ -1,22 +1,22 @@
-//! Fields of a header: which lines are kept, and what those tell that the next bytes depend on.
+//! Fields of a header: which lines are kept, and what they determine about the following bytes.
 
 use super::lines::START;
 
-/// Line of a header that is kept.
+/// Header line that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeptField {
-    /// It tells the length of the body.
+    /// It states the length of the body.
     ContentLength,
-    /// It tells that the body's length is told elsewhere.
+    /// It states that the body's length is given elsewhere.
     TransferEncoding,
-    /// It tells of another protocol.
+    /// It announces another protocol.
     Upgrade,
-    /// It tells something else.
+    /// It states something else.
     Naming,
 }
 
-/// Names of the lines that are kept, each with the colon behind it, but for the last: all that
-/// begin with that are kept.
+/// Names of the lines that are kept, each with its colon, except the last: all names with this
+/// prefix are kept.
 pub(super) const FIELDS: [(&[u8], KeptField); 9] = [
     (b"host:", KeptField::Naming),
     (b"content-length:", KeptField::ContentLength),
@@ -29,24 +29,24 @@ pub(super) const FIELDS: [(&[u8], KeptField); 9] = [
     (b"x-b3-", KeptField::Naming),
 ];
 
-/// Decision about a line of a header.
+/// Decision about a header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldChoice {
     /// It is kept.
     Keep(KeptField),
     /// It is left out.
     Skip,
-    /// Too little of it is there.
+    /// Too little of it is present.
     Undecided,
 }
 
-/// Decides about the line that begins with `start`, which may be all of it so far. A line that goes
-/// on from the one before begins with a space, and so is left out.
+/// Decides about the line that begins with `start`, which may be incomplete. A continuation line
+/// begins with a space, and so is left out.
 #[inline]
 pub(super) fn choose_field(start: &[u8]) -> FieldChoice {
     // Most lines are decided by their first byte.
     match start.first() {
-        // It may be the empty one.
+        // It may be the empty line.
         None => return FieldChoice::Undecided,
         Some(b'\r') if start.len() == 1 => return FieldChoice::Undecided,
         Some(b'h' | b'H' | b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b'x' | b'X' | b'b' | b'B') => {
@@ -66,16 +66,16 @@ pub(super) fn choose_field(start: &[u8]) -> FieldChoice {
     choice
 }
 
-/// Value of the field in a whole line whose name is `name`: what is behind the colon, without the
-/// spaces around it. `start` is the line's beginning.
+/// Value of the field `name` in a whole line: the text after the colon, without the surrounding
+/// spaces. `start` is the line's beginning.
 #[inline]
 fn field_value<'line>(start: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
-    // A value that is longer than what is looked at is none of those that are asked for.
+    // A value that exceeds the inspected bytes is none of the expected ones.
     let is_whole = start.len() < START;
     is_whole.then(|| start.get(name.len()..).unwrap_or(&[]).trim_ascii())
 }
 
-/// Number that a line of [`Field::ContentLength`] tells; `None` where it makes no sense.
+/// Parses the number in a line of [`Field::ContentLength`]; `None` if it is invalid.
 pub(super) fn parse_length(start: &[u8]) -> Option<u64> {
     let digits = field_value(start, b"content-length:").filter(|digits| !digits.is_empty())?;
     digits.iter().try_fold(0u64, |number, digit| {
@@ -84,8 +84,7 @@ pub(super) fn parse_length(start: &[u8]) -> Option<u64> {
     })
 }
 
-/// The same of a usual line, with a space before up to 18 digits, in less time; `None` where it is
-/// another.
+/// Parses a usual line, with a space before up to 18 digits, in less time; `None` if it is another.
 #[inline(always)]
 pub(super) fn parse_usual_length(line: &[u8]) -> Option<u64> {
     const BEFORE: usize = b"content-length: ".len();
@@ -104,7 +103,7 @@ pub(super) fn parse_usual_length(line: &[u8]) -> Option<u64> {
     Some(number)
 }
 
-/// Whether a line of [`Field::Upgrade`] tells of HTTP/2.
+/// Whether a line of [`Field::Upgrade`] announces HTTP/2.
 pub(super) fn announces_http2(start: &[u8]) -> bool {
     field_value(start, b"upgrade:") == Some(b"h2c")
 }
@@ -112,9 +111,9 @@ pub(super) fn announces_http2(start: &[u8]) -> bool {
 /// Eight bytes of a name, or fewer at its end.
 #[derive(Clone, Copy)]
 struct NameWord {
-    /// The bytes, in small letters.
+    /// The bytes, in lower case.
     value: u64,
-    /// The bit that tells small letters from capitals, for each byte that is a letter.
+    /// The bit that distinguishes lower from upper case, for each byte that is a letter.
     letters: u64,
     /// All bits of the bytes that the name has.
     known: u64,
@@ -143,8 +142,8 @@ impl NameWord {
     }
 }
 
-/// Field of this number in [`FIELDS`], if the line at `at` of `text`, whose first word is at hand,
-/// begins with its name.
+/// Returns the field of this number in [`FIELDS`], if the line at `at` of `text`, with its first
+/// word given, begins with its name.
 #[inline(always)]
 fn is_named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
     let (name, field) = const { FIELDS[NUMBER] };
@@ -158,8 +157,8 @@ fn is_named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<K
     is_this.then_some(field)
 }
 
-/// A bit for each byte that a line begins with which is kept, by its lowest six bits: the letters
-/// of names in [`FIELDS`], small and capital, and those of the empty line.
+/// A bit for each first byte of kept lines, by its lowest six bits: the letters of names in
+/// [`FIELDS`] in both cases, and the first bytes of the empty line.
 const FIRST_BYTES: u64 = {
     let mut bytes = 1 << b'\r' | 1 << b'\n';
     let mut index = 0;
@@ -171,21 +170,21 @@ const FIRST_BYTES: u64 = {
     bytes
 };
 
-/// Eight bytes of `text` from `at` on; `None` where there are not as many.
+/// Eight bytes of `text` from `at` on; `None` if there are fewer.
 #[inline(always)]
 pub(super) fn whole_word(text: &[u8], at: usize) -> Option<u64> {
-    // SAFETY: as many bytes are there.
+    // SAFETY: the text has that many bytes.
     (at + 8 <= text.len())
         .then(|| u64::from_le(unsafe { text.as_ptr().add(at).cast::<u64>().read_unaligned() }))
 }
 
-/// Eight bytes of `text` from `at` on. Those behind its end are zeros.
+/// Eight bytes of `text` from `at` on. Those past its end are zeros.
 #[inline(always)]
 pub(super) fn word_at(text: &[u8], at: usize) -> u64 {
     whole_word(text, at).unwrap_or_else(|| last_word(text, at))
 }
 
-/// The same where the text ends before.
+/// Does the same if the text ends before the eighth byte.
 #[inline(never)]
 fn last_word(text: &[u8], at: usize) -> u64 {
     match (text.get(at..), text.last_chunk()) {
@@ -202,7 +201,7 @@ fn last_word(text: &[u8], at: usize) -> u64 {
 /// Beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineStart {
-    /// It is the empty one, which ends a head.
+    /// It is the empty line, which ends a head.
     End,
     /// It has this field, and is kept.
     Field(KeptField),
@@ -210,21 +209,21 @@ pub(super) enum LineStart {
     Other,
 }
 
-/// Whether a line whose first bytes are those of `first` is left out, as most are that are: by its
-/// first byte. Others may be left out, too.
+/// Whether a line with these `first` bytes is left out, as most are: judged by its first byte.
+/// Others may be left out, too.
 #[inline(always)]
 pub(super) fn is_left_out(first: u64) -> bool {
     FIRST_BYTES >> (first % 64) & 1 == 0
 }
 
-/// Whether a line that begins like that is the empty one.
+/// Whether a line with these `first` bytes is the empty one.
 #[inline(always)]
 pub(super) fn is_end(first: u64) -> bool {
     first as u16 == u16::from_le_bytes(*b"\r\n") || first as u8 == b'\n'
 }
 
-/// Judges the line that begins at `at` of `text`, which has its newline, and whose first bytes are
-/// those of `first`. The same as [`choice`], which also knows lines that are not whole.
+/// Classifies the line at `at` of `text`, which has its newline, and which begins with the bytes of
+/// `first`. The result is that of [`choice`], which also handles incomplete lines.
 #[inline(always)]
 pub(super) fn classify_line(text: &[u8], at: usize, first: u64) -> LineStart {
     match is_end(first) {
@@ -233,12 +232,12 @@ pub(super) fn classify_line(text: &[u8], at: usize, first: u64) -> LineStart {
     }
 }
 
-/// Field of the line that begins at `at` of `text`, which has its newline, and whose first bytes
-/// are those of `first`; `None` where it is left out.
+/// Field of the line at `at` of `text`, which has its newline, and which begins with the bytes of
+/// `first`; `None` if it is left out.
 #[inline(always)]
 pub(super) fn named_field(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
-    // What is behind a newline matches no name, so what does is the line's. Compared one after the
-    // other: a jump by a table is guessed wrong more often.
+    // Bytes after a newline match no name, so matching ones are the line's. Compared one after the
+    // other: a jump by a table is mispredicted more often.
     let pair = first as u16 | 0x2020;
     let is = |letters: &[u8; 2]| pair == u16::from_le_bytes(*letters);
     if is(b"co") {

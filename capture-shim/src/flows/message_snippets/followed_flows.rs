@@ -1,8 +1,7 @@
-//! Table of the flows whose heads are followed: what is known of each, by its number.
+//! Table of the flows with followed messages: the state of each, by its number.
 //!
-//! A direction is walked over by one thread at a time. One that comes in between, or a signal
-//! handler, does not wait: it says that it was there, and what is known of the direction counts as
-//! lost.
+//! A direction is walked over by one thread at a time. A second thread, or a signal handler, does
+//! not wait: it leaves a mark, and the state of the direction counts as lost.
 
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
@@ -18,13 +17,13 @@ use crate::state;
 use crate::state::options::recording_options;
 use crate::tuning::FLOWS_WITH_HEADS;
 
-/// Flow in the table. All of it may be zeros. What a message asks for is in two lines of the
-/// processor's cache: the first one, and the first one of its direction.
+/// Flow in the table. All of it may be zeros. The fields that a message uses are in two cache
+/// lines: the first one, and the first one of its direction.
 #[repr(C, align(64))]
 pub(super) struct FollowedFlow {
     /// Number of the flow; 0 for none.
     flow: AtomicU32,
-    /// Of what is sent, and of what is received.
+    /// Locks of the sent and of the received bytes.
     guards: [WalkLock; 2],
     conversation: FlowConversation,
     directions: [UnsafeCell<DirectionState>; 2],
@@ -33,22 +32,22 @@ pub(super) struct FollowedFlow {
 
 const _: () = assert!(offset_of!(FollowedFlow, directions) == 64);
 
-/// Who walks over a direction.
+/// Lock of a direction.
 #[repr(C)]
 struct WalkLock {
-    /// Whether somebody does.
+    /// Whether a thread holds it.
     is_taken: AtomicBool,
-    /// Whether others wanted to meanwhile.
+    /// Whether others wanted it meanwhile.
     is_disturbed: AtomicBool,
 }
 
-// SAFETY: a direction is used only by who has taken it.
+// SAFETY: a direction is used only by the thread that holds its lock.
 unsafe impl Sync for FollowedFlow {}
 
-/// All flows; null where heads are not kept.
+/// All flows; null if snippets are not kept.
 static FLOWS: AtomicPtr<FollowedFlow> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the table, where it is needed. False without memory.
+/// Maps the table, if it is needed. Returns false if memory is lacking.
 pub(super) fn create_table() -> bool {
     if recording_options().keeps_any_snippets() {
         let Some(memory) = state::private_to_process(FLOWS_WITH_HEADS * size_of::<FollowedFlow>())
@@ -60,7 +59,7 @@ pub(super) fn create_table() -> bool {
     true
 }
 
-/// Place of `flow`, which may be another flow's; `None` where heads are not kept.
+/// Place of `flow`, which may be another flow's; `None` if snippets are not kept.
 #[inline(always)]
 fn flow_place(flow: u32) -> Option<&'static FollowedFlow> {
     let all = FLOWS.load(Relaxed);
@@ -68,27 +67,27 @@ fn flow_place(flow: u32) -> Option<&'static FollowedFlow> {
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % FLOWS_WITH_HEADS) })
 }
 
-/// What is known of `flow`; `None` where another flow has its place, or heads are not kept.
+/// State of `flow`; `None` if another flow has its place, or snippets are not kept.
 #[inline(always)]
 pub(super) fn followed_flow(flow: u32) -> Option<&'static FollowedFlow> {
     flow_place(flow).filter(|followed| followed.flow.load(Relaxed) == flow)
 }
 
-/// Direction that the calling thread walks over, until this is dropped. It fits two registers.
+/// Direction that the calling thread walks over, until this is dropped. It fits into two registers.
 pub(super) struct TakenDirection {
     followed: &'static FollowedFlow,
     is_received: bool,
 }
 
 impl FollowedFlow {
-    /// Facts that both directions tell.
+    /// Facts shared by both directions.
     #[inline(always)]
     pub(super) fn conversation(&self) -> &FlowConversation {
         &self.conversation
     }
 
-    /// Takes what is sent, or what is received, of `flow`. `None` where somebody else walks over
-    /// it, or another flow has the place by now.
+    /// Locks the sent or the received direction of `flow`. `None` if another thread holds it, or
+    /// another flow has the place by now.
     #[inline(always)]
     pub(super) fn take_direction(
         &'static self,
@@ -99,7 +98,7 @@ impl FollowedFlow {
         (self.flow.load(Relaxed) == flow).then_some(taken)
     }
 
-    /// The same of any flow that has the place.
+    /// Does the same for any flow that has the place.
     #[inline(always)]
     fn take_any(&'static self, is_sent: bool) -> Option<TakenDirection> {
         let [of_sent, of_received] = &self.guards;
@@ -117,7 +116,7 @@ impl FollowedFlow {
 }
 
 impl TakenDirection {
-    /// Facts of both directions.
+    /// Facts shared by both directions.
     #[inline(always)]
     pub(super) fn conversation(&self) -> &'static FlowConversation {
         &self.followed.conversation
@@ -127,7 +126,7 @@ impl TakenDirection {
     #[inline(always)]
     pub(super) fn direction_state(&mut self) -> &mut DirectionState {
         let [sent, received] = &self.followed.directions;
-        // SAFETY: taken, so nobody else uses it.
+        // SAFETY: locked, so nothing else uses it.
         unsafe { &mut *(if self.is_received { received } else { sent }).get() }
     }
 
@@ -144,10 +143,10 @@ impl TakenDirection {
         if self.is_received { received.get() } else { sent.get() }
     }
 
-    /// What blanks the direction's turns.
+    /// Blanking of the direction's turns.
     ///
     /// # Safety
-    /// Only one is used at a time, while this is not dropped.
+    /// Only one is used at a time, and before this is dropped.
     pub(super) unsafe fn turn_blanking(&self) -> TurnBlanking {
         // SAFETY: as the caller says.
         let turn = unsafe { &mut *self.turn_start() };
@@ -160,7 +159,7 @@ impl TakenDirection {
         if self.is_received { of_received } else { of_sent }
     }
 
-    /// Goes on without what others would have told of the direction.
+    /// Discards the state of the direction, since a disturbing thread's bytes are missing.
     #[cold]
     #[inline(never)]
     fn lose_track(&mut self) {
@@ -177,14 +176,14 @@ impl Drop for TakenDirection {
     }
 }
 
-/// Takes a direction of `flow`: what is sent, or what is received. `None` where somebody else walks
-/// over it, or another flow has its place.
+/// Locks a direction of `flow`: the sent or the received bytes. `None` if another thread holds it,
+/// or another flow has its place.
 pub(super) fn take_direction(flow: u32, is_sent: bool) -> Option<TakenDirection> {
     flow_place(flow)?.take_direction(flow, is_sent)
 }
 
-/// Begins to follow `flow`, in the place of another that has been there. Where that one is walked
-/// over at this moment, it stays. The flow's directions were `joined` after their first bytes.
+/// Begins to follow `flow`, in the place of an earlier flow. If that one is walked over at this
+/// moment, it stays. The flow's directions were `joined` after their first bytes.
 pub(super) fn begin_flow(flow: u32, joined: impl FnOnce() -> [bool; 2]) {
     let Some(followed) = flow_place(flow) else { return };
     let Some(mut sent) = followed.take_any(true) else { return };

@@ -1,6 +1,6 @@
-//! Form of bytes, which decides by what way they are passed.
+//! Form of bytes, which determines the path that handles them.
 
-/// Form of bytes that are about to be passed, by what came before and the first of them.
+/// Form of the next bytes, judged by the state before them and by their beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransferForm {
     /// Bytes that may begin with a usual head.
@@ -9,9 +9,9 @@ pub(super) enum TransferForm {
     Redis,
     /// Frames of HTTP/2, from the beginning of one on.
     Frames,
-    /// Words of a turn.
+    /// Bytes of a turn.
     Words,
-    /// Bytes that are left out, or begin with such.
+    /// Bytes that are left out, at least at the beginning.
     LeftOut,
     /// Bytes that may be anything.
     Any,

@@ -1,16 +1,16 @@
-//! Header blocks of HTTP/2 (HPACK, RFC 7541): the values of fields that are not chosen are blanked.
+//! Header blocks of HTTP/2 (HPACK, RFC 7541): blanks the values of fields that are not chosen.
 //!
 //! A block cannot be read without all blocks before it, so it is kept as a whole, and a reader has
-//! to find the same table. What is blanked keeps its length, and is no longer compressed by
-//! Huffman's code. The table's entries become shorter by that, so a reader drops them later than
-//! the two ends do, which never refer to what they dropped.
+//! to reconstruct the same table. A blanked value keeps its length, and is no longer Huffman-coded.
+//! The table's entries become shorter by that, so a reader drops them later than the two ends do,
+//! which never refer to dropped entries.
 //!
-//! Whether the name of an entry of the table is a chosen one is remembered by a bit. Entries are
-//! counted from the newest on, so the bits of those that were dropped do no harm.
+//! A bit records whether the name of a table entry is a chosen one. Entries are counted from the
+//! newest on, so the bits of dropped entries do no harm.
 
 use super::sink::SnippetSink;
 
-// The tests of this crate compile this file as one of theirs, so the path is said.
+// The tests of this crate compile this file as one of theirs, so the path is explicit.
 #[path = "hpack/query.rs"]
 mod query;
 #[path = "hpack/whole.rs"]
@@ -19,16 +19,17 @@ mod whole;
 pub(super) use query::QueryBlanker;
 pub(super) use whole::BlankedValues;
 
-/// Longest name of a field that is chosen, in bytes.
+/// Longest name of a chosen field, in bytes.
 const LONGEST_NAME: usize = 20;
 
 /// Number of entries of the static table.
 const STATIC: u32 = 61;
 
-/// Largest number of an integer that is believed: longer strings are in no block.
+/// Largest integer that is accepted: longer strings are in no block.
 const LARGEST: u32 = 1 << 24;
 
-/// Names of the fields that are kept, beside those in the static table, see [`is_static_kept`].
+/// Names of the fields that are kept, in addition to those in the static table, see
+/// [`is_static_kept`].
 const NAMES: [FieldName; 15] = [
     FieldName::with_code(b"traceparent"),
     FieldName::with_code(b"b3"),
@@ -47,7 +48,7 @@ const NAMES: [FieldName; 15] = [
     FieldName::with_code(b":protocol"),
 ];
 
-/// Name of a field, as it is and in Huffman's code.
+/// Name of a field, in plain text and Huffman-coded.
 struct FieldName {
     plain: &'static [u8],
     coded: [u8; LONGEST_NAME],
@@ -70,7 +71,7 @@ impl FieldName {
             }
             at += 1;
         }
-        // The rest of the last byte is ones.
+        // The last byte is padded with ones.
         while bits % 8 != 0 {
             coded[bits / 8] |= 0x80 >> (bits % 8);
             bits += 1;
@@ -121,7 +122,7 @@ fn is_static_kept(index: u32) -> bool {
     matches!(index, 1..=14 | 28 | 31 | 38)
 }
 
-/// Whether the values of an entry are kept, where `chosen` tells it of those of the dynamic table.
+/// Whether the values of an entry are kept. `chosen` has the entries of the dynamic table.
 #[inline(always)]
 fn is_kept(index: u32, chosen: u128) -> bool {
     match index.checked_sub(STATIC + 1) {
@@ -131,22 +132,22 @@ fn is_kept(index: u32, chosen: u128) -> bool {
     }
 }
 
-/// Whether values of an entry may have a query: those of `:path`, and of names that are in the
-/// dynamic table alone.
+/// Whether values of an entry may have a query: those of `:path`, and of names that are only in the
+/// dynamic table.
 #[inline(always)]
 fn may_have_query(index: u32) -> bool {
     matches!(index, 4 | 5) || index > STATIC
 }
 
-/// Place in a block.
+/// Position in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum BlockStep {
     /// At the beginning of a field.
     Field = 0,
-    /// In a number that nothing depends on.
+    /// In a number that does not affect anything.
     Number,
-    /// In the number of the entry that has the field's name.
+    /// In the index of the entry that has the field's name.
     Index,
     /// At the beginning of a name, which is its length.
     NameLength,
@@ -160,7 +161,7 @@ enum BlockStep {
     LongValueLength,
     /// In a value.
     Value,
-    /// Behind what makes no sense: everything is blanked.
+    /// After an invalid encoding: everything is blanked.
     Lost,
 }
 
@@ -174,15 +175,15 @@ pub(super) struct HeaderBlocks {
     is_indexed: bool,
     /// Whether the field's value is kept.
     is_kept: bool,
-    /// Whether the name is in Huffman's code.
+    /// Whether the name is Huffman-coded.
     is_coded: bool,
     /// Number of bits of the number so far.
     shift: u8,
-    /// Number so far, or bytes of a string that are still to come.
+    /// Number so far, or remaining bytes of a string.
     number: u32,
     name: [u8; LONGEST_NAME],
     name_length: u8,
-    /// Whether the value is in Huffman's code, and whether it may have a query.
+    /// Whether the value is Huffman-coded, and whether it may have a query.
     is_value_coded: bool,
     may_have_query: bool,
 }
@@ -195,20 +196,20 @@ impl HeaderBlocks {
 
     /// Begins a block.
     pub(super) fn begin_block(&mut self) {
-        // The one before broke off within a field.
+        // The previous block broke off within a field.
         if self.step != BlockStep::Field {
             self.step = BlockStep::Lost;
         }
     }
 
-    /// Gives the bytes of a block to `sink`, as many as there are, or others in their place.
+    /// Passes the bytes of a block, or blanks in their place, to `sink`.
     pub(super) fn walk_block(
         &mut self,
         bytes: &[u8],
         query: &mut QueryBlanker,
         sink: &mut impl SnippetSink,
     ) {
-        // Bytes before this index were given.
+        // Bytes before this index were passed.
         let (mut given, mut at) = (0, 0);
         let put = |from: usize, to: usize, sink: &mut _| {
             SnippetSink::put_bytes(sink, bytes.get(from..to).unwrap_or(&[]));
@@ -298,10 +299,10 @@ impl HeaderBlocks {
     /// Reads the first byte of a field.
     fn read_field(&mut self, byte: u8) {
         match byte {
-            // The whole field is an entry of a table.
+            // The whole field is a table entry.
             0x80.. => self.begin_integer(byte, 7, BlockStep::Number),
             0x40.. => self.begin_literal(byte, 6, true),
-            // The size of the table.
+            // A change of the table size.
             0x20.. => self.begin_integer(byte, 5, BlockStep::Number),
             _ => self.begin_literal(byte, 4, false),
         }
@@ -312,7 +313,7 @@ impl HeaderBlocks {
         self.begin_integer(byte, bits, BlockStep::Index);
     }
 
-    /// Begins an integer whose first byte has `bits` bits of it. If it has more, they are read in
+    /// Begins an integer with `bits` bits in its first byte. If it has more, they are read in
     /// `step`.
     fn begin_integer(&mut self, byte: u8, bits: u32, step: BlockStep) {
         let largest = (1u32 << bits) - 1;
@@ -324,7 +325,7 @@ impl HeaderBlocks {
         }
     }
 
-    /// Goes on with an integer.
+    /// Continues an integer.
     fn continue_integer(&mut self, byte: u8) {
         if self.shift > 21 || self.number > LARGEST {
             self.step = BlockStep::Lost;
@@ -357,12 +358,12 @@ impl HeaderBlocks {
         };
     }
 
-    /// Goes on with a name.
+    /// Continues a name.
     fn continue_name(&mut self, bytes: &[u8]) {
         let free = self.name.get_mut(usize::from(self.name_length)..).unwrap_or_default();
         free.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
         let length = usize::from(self.name_length).saturating_add(bytes.len());
-        // A name that is too long is none of the chosen ones.
+        // A name that is too long is not a chosen one.
         self.name_length = length.min(LONGEST_NAME + 1) as u8;
         self.number -= bytes.len() as u32;
         if self.number == 0 {

@@ -1,4 +1,4 @@
-//! Heads of HTTP/1: the first line, and of the others those that are chosen.
+//! Heads of HTTP/1: the first line and the chosen header lines.
 
 use core::ops::Range;
 
@@ -12,16 +12,16 @@ use super::pieces::KeptRanges;
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::MAX_KEPT_LINES_BYTES;
 
-/// Head that is passing, and the line of it that is. All of it may be zeros.
+/// Current head and its current line. All of it may be zeros.
 #[repr(C)]
 pub(super) struct HttpHead {
-    /// Line that came in parts so far.
+    /// Beginning of a line that arrives in parts.
     pub(super) line: PartialLine,
     /// Number of bytes of the head that were kept.
     kept: u32,
-    /// Facts that its lines have told.
+    /// Facts from its lines.
     pub(super) facts: HeaderFacts,
-    /// Place in the first line.
+    /// Position in the first line.
     target: RequestTarget,
 }
 
@@ -33,8 +33,8 @@ impl HttpHead {
         self.facts = HeaderFacts::NONE;
     }
 
-    /// Adds what is kept of a first line's bytes, which are at `range`: all but its query, and what
-    /// may be a password. A query with spaces, by mistake, leaves a piece of each.
+    /// Adds the kept bytes of a first line, which are at `range`: all but its query and possible
+    /// passwords. A query with spaces, by mistake, leaves a piece of each part.
     #[cold]
     pub(super) fn first_line(
         &mut self,
@@ -60,7 +60,7 @@ impl HttpHead {
         }
     }
 
-    /// Begins a first line, with bytes that are held.
+    /// Begins a first line, with bytes that were buffered.
     pub(super) fn begin_first_line(
         &mut self,
         gathered: &mut GatheredBytes,
@@ -71,16 +71,16 @@ impl HttpHead {
         gathered.buffer_first(held.filter_bytes(|byte| self.target.accept_byte(byte)));
     }
 
-    /// Begins a head whose first line has come in part.
+    /// Begins a head with a partial first line.
     pub(super) fn begin_in_line(&mut self) {
         let line = core::mem::replace(&mut self.line, PartialLine::EMPTY);
         self.begin_head();
         self.line = line;
     }
 
-    /// Goes on with the lines in `bytes` from `from` on; what was gathered so far is kept too.
-    /// Returns the index of the first byte that is no longer the head's, and what is there; `None`
-    /// where all are the head's and it goes on.
+    /// Continues with the lines in `bytes` from `from` on; the gathered bytes are kept too. Returns
+    /// the index of the first byte after the head, and what follows; `None` if all bytes belong to
+    /// the head and it continues.
     pub(super) fn walk_lines(
         &mut self,
         gathered: &mut GatheredBytes,
@@ -127,7 +127,7 @@ impl HttpHead {
         }
     }
 
-    /// Keeps what was gathered where there is no room for another piece.
+    /// Keeps the gathered bytes if there is no room for another piece.
     #[inline]
     fn make_room(
         &mut self,
@@ -142,8 +142,8 @@ impl HttpHead {
         }
     }
 
-    /// Ends a line that came in parts, with `line`, its last one, which is at `range`. True where
-    /// it is the empty one.
+    /// Ends a line that arrived in parts, with `line`, its last part, which is at `range`. Returns
+    /// true if it is the empty line.
     #[cold]
     fn end_line(&mut self, gathered: &mut GatheredBytes, line: &[u8], range: Range<usize>) -> bool {
         let before = choose_field(self.line.start());
@@ -164,7 +164,7 @@ impl HttpHead {
         is_end
     }
 
-    /// Goes on with a line that does not end in `rest`, which begins at `from`.
+    /// Continues with a line that does not end in `rest`, which begins at `from`.
     #[cold]
     fn go_on(&mut self, gathered: &mut GatheredBytes, rest: &[u8], from: usize) {
         let before = choose_field(self.line.start());
@@ -178,8 +178,8 @@ impl HttpHead {
         }
     }
 
-    /// Keeps what was gathered of `bytes`, which lie at `at` of the transfer, as far as the head
-    /// may have more.
+    /// Keeps the gathered pieces of `bytes`, which lie at `at` of the transfer, up to the limit of
+    /// a head.
     pub(super) fn keep_gathered(
         &mut self,
         gathered: &GatheredBytes,
@@ -190,7 +190,7 @@ impl HttpHead {
         self.keep_at_most(MAX_KEPT_LINES_BYTES, gathered, bytes, at, sink);
     }
 
-    /// The same, where the head may have `most` bytes.
+    /// Keeps them with at most `most` bytes for the head.
     pub(super) fn keep_at_most(
         &mut self,
         most: usize,
@@ -205,13 +205,13 @@ impl HttpHead {
         let is_continued = self.kept > 0;
         self.kept += length as u32;
         if length < all {
-            // What lies behind would be read as if it went on here.
+            // Later bytes would be read as if they continued here.
             self.kept = MAX_KEPT_LINES_BYTES as u32;
         }
         if length == 0 {
             return;
         }
-        // What was held came before this transfer.
+        // Buffered bytes came before this transfer.
         let first = gathered.pieces.ranges().first().map_or(0, |range| range.start);
         let offset = if held.is_empty() { at + first } else { at };
         let (continues, cut) = (is_continued, length < all);
@@ -231,19 +231,19 @@ impl HttpHead {
     }
 }
 
-/// Bytes of a transfer that are kept: those that were held from before, and pieces.
+/// Bytes of a transfer that are kept: buffered ones from before, and pieces.
 pub(super) struct GatheredBytes {
-    /// Bytes of a line whose end is in the first piece.
+    /// Buffered bytes of a line that ends in the first piece.
     held: BufferedBytes,
     pieces: KeptRanges,
 }
 
 impl GatheredBytes {
-    /// Nothing yet.
+    /// No bytes.
     pub(super) const NOTHING: GatheredBytes =
         GatheredBytes { held: BufferedBytes::NOTHING, pieces: KeptRanges::NONE };
 
-    /// Puts what was `held`, if anything was, before all pieces. There are none yet.
+    /// Puts the `held` bytes, if there are any, before all pieces. There are none yet.
     pub(super) fn buffer_first(&mut self, held: BufferedBytes) {
         if !held.as_slice().is_empty() {
             self.held = held;
@@ -256,7 +256,7 @@ impl GatheredBytes {
         self.pieces.clear();
     }
 
-    /// Adds a piece behind the others.
+    /// Appends a piece.
     pub(super) fn add_range(&mut self, range: Range<usize>) {
         self.pieces.add_range(range);
     }

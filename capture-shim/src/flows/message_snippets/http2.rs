@@ -1,4 +1,4 @@
-//! Frames of HTTP/2: they are walked over, and those that name messages are kept.
+//! Frames of HTTP/2: walks over them and keeps those that identify messages.
 
 use core::slice;
 
@@ -6,10 +6,10 @@ use super::hpack::{BlankedValues, HeaderBlocks, QueryBlanker};
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_WHOLE_FRAME_BYTES};
 
-/// Number of bytes at the beginning of a frame.
+/// Length of a frame header, in bytes.
 const HEAD: usize = 9;
 
-// Kinds of frames, and flags of them (RFC 9113, section 6).
+// Types of frames, and their flags (RFC 9113, section 6).
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const PUSH_PROMISE: u8 = 5;
@@ -18,10 +18,10 @@ const END_STREAM: u8 = 1;
 const PADDED: u8 = 8;
 const PRIORITY: u8 = 0x20;
 
-/// What the client says behind its first line, before its first frame.
+/// Rest of the client's preface, after its first line and before its first frame.
 const PREFACE_REST: &[u8] = b"\r\nSM\r\n\r\n";
 
-/// Bytes of a frame behind its head.
+/// Payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum FramePayload {
@@ -29,7 +29,7 @@ enum FramePayload {
     Skipped = 0,
     /// Kept.
     Kept,
-    /// Piece of a header block, which is kept but for values.
+    /// Fragment of a header block, which is kept except for values.
     Block,
 }
 
@@ -38,56 +38,55 @@ enum FramePayload {
 pub(super) struct FrameWalk {
     blocks: HeaderBlocks,
     head: [u8; HEAD],
-    /// Number of bytes of the head so far.
+    /// Number of bytes of the frame header so far.
     known: u8,
     payload: FramePayload,
-    /// Whether the first byte of the payload tells how many of the last are padding.
+    /// Whether the first byte of the payload is the padding length.
     is_padded: bool,
-    /// Number of bytes before the piece of a header block that are still to come, without the one
-    /// that tells of padding.
+    /// Number of remaining bytes before the header block fragment, without the padding length.
     before: u8,
-    /// Number of bytes of padding behind it.
+    /// Number of bytes of padding after it.
     padding: u8,
-    /// Number of bytes of the client's beginning that are still to come.
+    /// Number of remaining bytes of the client's preface.
     preface: u8,
     /// Offset in the transfer of the frame's first byte.
     offset: u32,
     /// Whether the frame began in an earlier transfer.
     is_held: bool,
-    /// Number of bytes of the payload that are still to come.
+    /// Number of remaining bytes of the payload.
     rest: u32,
     /// Number of bytes of the payload that were kept.
     kept: u32,
-    /// Query of the value that is passing. Few frames are asked for it, so it comes last.
+    /// Query of the current value. Few frames need it, so it comes last.
     query: QueryBlanker,
 }
 
 impl FrameWalk {
-    /// Begins with a first frame; behind a client's first line where `behind_preface`.
+    /// Begins with a first frame; after a client's first line if `behind_preface`.
     pub(super) fn begin_frames(&mut self, behind_preface: bool) {
         self.blocks.clear();
         (self.known, self.rest) = (0, 0);
         self.preface = if behind_preface { PREFACE_REST.len() as u8 } else { 0 };
     }
 
-    /// Notes that what follows is of another transfer than what was before.
+    /// Notes that the following bytes are of another transfer than the previous ones.
     pub(super) fn transfer_begins(&mut self) {
         self.offset = 0;
         self.is_held = self.unfinished_bytes() > 0;
     }
 
-    /// Notes that the frame's head that has only begun is from bytes that were held.
+    /// Notes that the incomplete frame header consists of buffered bytes.
     pub(super) fn is_from_before(&mut self) {
         self.is_held = self.unfinished_bytes() > 0;
     }
 
-    /// Number of bytes of a frame's head that has only begun.
+    /// Number of bytes of an incomplete frame header.
     pub(super) fn unfinished_bytes(&self) -> usize {
         usize::from(self.known) % HEAD
     }
 
-    /// Passes `bytes` bytes that nobody sees. False where that is no longer known where frames
-    /// begin.
+    /// Passes `bytes` bytes that are not visible. Returns false if the start of the next frame is
+    /// then unknown.
     pub(super) fn pass_bytes(&mut self, bytes: u64) -> bool {
         let is_within = usize::from(self.known) == HEAD && self.payload == FramePayload::Skipped;
         if !is_within || bytes > u64::from(self.rest) {
@@ -100,7 +99,7 @@ impl FrameWalk {
         true
     }
 
-    /// Walks over `bytes`, which lie at `at` of the transfer. False where they are no frames.
+    /// Walks over `bytes`, which lie at `at` of the transfer. Returns false if they are not frames.
     pub(super) fn walk_frames(
         &mut self,
         bytes: &[u8],
@@ -152,9 +151,9 @@ impl FrameWalk {
         self.known == 0 && self.preface == 0
     }
 
-    /// Passes the frame that `bytes` begin with, which lie at `at` of the transfer, if it is a
-    /// usual one and there as a whole. Calls `keep` for the run of what is kept of it. Returns its
-    /// length; `None` where nothing is done. A frame begins there.
+    /// Passes the frame at the beginning of `bytes`, which lie at `at` of the transfer, if it is a
+    /// usual and complete one. Calls `keep` for the run of its kept bytes. Returns its length;
+    /// `None` without any effect otherwise. A frame must begin there.
     #[inline(always)]
     pub(super) fn pass_whole(
         &mut self,
@@ -191,7 +190,7 @@ impl FrameWalk {
         Some(length)
     }
 
-    /// Begins a frame whose head is known now. Returns how many of the bytes behind it were taken.
+    /// Begins a frame with a complete header. Returns how many of the bytes after it were taken.
     fn begin_frame(&mut self, behind: &[u8], sink: &mut impl SnippetSink) -> usize {
         let [a, b, c, kind, flags, ..] = self.head;
         self.rest = u32::from_be_bytes([0, a, b, c]);
@@ -199,7 +198,7 @@ impl FrameWalk {
         (self.before, self.padding, self.is_padded) = (0, 0, false);
         let is = |flag: u8| flags & flag != 0;
         self.payload = match kind {
-            // Its head alone, and only where it ends a message.
+            // Only its header, and only if it ends a message.
             DATA => {
                 if is(END_STREAM) {
                     self.keep_frame_header(0, self.rest > 0, sink);
@@ -234,7 +233,7 @@ impl FrameWalk {
         length
     }
 
-    /// Begins a run with the frame's head and `length` bytes behind it.
+    /// Begins a run with the frame header and `length` bytes after it.
     fn keep_frame_header(&self, length: usize, cut: bool, sink: &mut impl SnippetSink) {
         let run = SnippetRun {
             class: SnippetClass::Http2,
@@ -249,7 +248,7 @@ impl FrameWalk {
         sink.put_bytes(&self.head);
     }
 
-    /// Goes on with the payload, in a run of its own or in the one that was begun.
+    /// Continues with the payload, in a run of its own or in the current one.
     fn continue_payload(
         &mut self,
         bytes: &[u8],
@@ -279,7 +278,7 @@ impl FrameWalk {
         self.skip_payload(bytes.len());
     }
 
-    /// Counts bytes of the payload that have passed.
+    /// Counts bytes of the payload.
     fn skip_payload(&mut self, bytes: usize) {
         self.rest = self.rest.saturating_sub(bytes as u32);
         if self.rest == 0 {
@@ -287,7 +286,7 @@ impl FrameWalk {
         }
     }
 
-    /// Gives bytes of a frame with a piece of a header block to `sink`.
+    /// Passes bytes of a frame with a header block fragment to `sink`.
     fn walk_header_block(&mut self, bytes: &[u8], sink: &mut impl SnippetSink) {
         let (mut bytes, mut rest) = (bytes, self.rest as usize);
         if self.is_padded

@@ -1,20 +1,21 @@
-//! Lines of text: where they end, and what the first one of a head says.
+//! Lines of text: where they end, and the meaning of the first line of a head.
 
 use core::ffi::c_int;
 
 use super::newlines::LineEnds;
 use crate::tuning::MAX_FIRST_LINE_BYTES;
 
-/// Number of bytes of a line's beginning that are looked at, and held where they come in parts.
+/// Number of bytes at a line's beginning that are inspected, and buffered if they arrive in parts.
 pub(super) const START: usize = 40;
 
-/// Number of bytes of a line's end that are looked at.
+/// Number of bytes at a line's end that are inspected.
 const END: usize = 12;
 
-/// Longest method of a request that is looked for, in bytes.
+/// Longest method of a request that is recognised, in bytes.
 const LONGEST_METHOD: usize = 20;
 
-/// Methods by which a first line is known before it is whole, each with the space behind it.
+/// Methods by which a first line is recognised before it is complete, each with the following
+/// space.
 const METHODS: [&[u8]; 20] = [
     b"GET ",
     b"POST ",
@@ -38,14 +39,14 @@ const METHODS: [&[u8]; 20] = [
     b"QUERY ",
 ];
 
-/// First line of what an HTTP/2 client sends.
+/// First line of an HTTP/2 client's preface.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
-/// First line of a proxy that tells whom it speaks for.
+/// First line of a proxy, which states the client's address.
 const PROXY: &[u8] = b"PROXY ";
 
-/// Number of bytes in which a newline is searched here, before libc's function is called. Lines of
-/// heads are shorter than that, and a call takes as long as most of them.
+/// Number of bytes in which a newline is searched for here, before libc's function is called. Lines
+/// of heads are shorter than that, and a call takes as long as most of them.
 const NEAR: usize = 64;
 
 /// Index of the first newline.
@@ -58,18 +59,18 @@ pub(super) fn find_newline(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// The same by libc's function.
+/// Does the same by libc's function.
 fn find_far_newline(bytes: &[u8]) -> Option<usize> {
-    // SAFETY: the search stays within the bytes. It is libc's own function, not one that is
-    // interposed, and every program may call it at any time.
+    // SAFETY: the search stays within the bytes. It is libc's own function, not an interposed one,
+    // and every program may call it at any time.
     let found = unsafe { libc::memchr(bytes.as_ptr().cast(), c_int::from(b'\n'), bytes.len()) };
     (!found.is_null()).then(|| found.addr() - bytes.as_ptr().addr())
 }
 
-/// Line that comes in parts: its beginning and its end. All of it may be zeros.
+/// Line that arrives in parts: its beginning and its end. All of it may be zeros.
 #[repr(C)]
 pub(super) struct PartialLine {
-    // The first one, as it is looked at most.
+    // First, as it is the field used most.
     length: u32,
     start: [u8; START],
     end: [u8; END],
@@ -85,12 +86,12 @@ impl PartialLine {
         self.length as usize
     }
 
-    /// Bytes so far, as many as are held.
+    /// Beginning of the line, as far as it is buffered.
     pub(super) fn start(&self) -> &[u8] {
         self.start.get(..self.length().min(START)).unwrap_or(&self.start)
     }
 
-    /// Copy of the bytes so far, as many as are held.
+    /// Copy of the line's beginning, as far as it is buffered.
     pub(super) fn buffered_bytes(&self) -> BufferedBytes {
         BufferedBytes { bytes: self.start, length: self.start().len() }
     }
@@ -100,7 +101,7 @@ impl PartialLine {
         self.length = 0;
     }
 
-    /// Goes on with `bytes`.
+    /// Appends `bytes`.
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
         let free = self.start.get_mut(self.length.min(START as u32) as usize..).unwrap_or_default();
         for (place, byte) in free.iter_mut().zip(bytes) {
@@ -115,14 +116,14 @@ impl PartialLine {
         self.length = self.length.saturating_add(bytes.len() as u32);
     }
 
-    /// The line, as far as it is looked at.
+    /// The line, as far as it is inspected.
     pub(super) fn line_view(&self) -> LineView<'_> {
         let known = END - self.length().min(END);
         LineView { start: self.start(), end: self.end.get(known..).unwrap_or(&[]) }
     }
 }
 
-/// Bytes of a line that were held.
+/// Buffered bytes of a line.
 #[derive(Clone, Copy)]
 pub(super) struct BufferedBytes {
     bytes: [u8; START],
@@ -133,7 +134,7 @@ impl BufferedBytes {
     /// No bytes.
     pub(super) const NOTHING: BufferedBytes = BufferedBytes { bytes: [0; START], length: 0 };
 
-    /// Copy with the bytes that `keeps` says yes to.
+    /// Copy with the bytes for which `keeps` returns true.
     pub(super) fn filter_bytes(&self, mut keeps: impl FnMut(u8) -> bool) -> BufferedBytes {
         let mut kept = BufferedBytes::NOTHING;
         for byte in self.as_slice() {
@@ -153,7 +154,7 @@ impl BufferedBytes {
     }
 }
 
-/// Whole line without its newline, as far as it is looked at: its beginning and its end.
+/// Whole line without its newline, as far as it is inspected: its beginning and its end.
 #[derive(Clone, Copy)]
 pub(super) struct LineView<'line> {
     start: &'line [u8],
@@ -161,7 +162,7 @@ pub(super) struct LineView<'line> {
 }
 
 impl<'line> LineView<'line> {
-    /// View of a line that is there as a whole.
+    /// View of a complete line.
     pub(super) fn of_whole(line: &'line [u8]) -> LineView<'line> {
         let start = line.get(..START).unwrap_or(line);
         let end = line.get(line.len().saturating_sub(END)..).unwrap_or(line);
@@ -179,20 +180,20 @@ impl<'line> LineView<'line> {
     }
 }
 
-/// Facts that the first line of a head tells.
+/// Facts from the first line of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstLine {
-    /// A request; whether its answer is without a body, whatever its lines say.
+    /// A request; whether its response has no body, whatever its lines state.
     Request { is_bodiless: bool },
-    /// An answer of this status.
+    /// A response of this status.
     Response { status: u16 },
-    /// The beginning of an HTTP/2 client.
+    /// The preface of an HTTP/2 client.
     Preface,
     /// A proxy's line before the first head.
     Proxy,
 }
 
-/// Reads a whole line as the first of a head; `None` where it is something else.
+/// Parses a whole line as the first of a head; `None` if it is something else.
 pub(super) fn parse_first_line(line: LineView) -> Option<FirstLine> {
     let start = line.start.strip_suffix(b"\r").unwrap_or(line.start);
     if start == PREFACE {
@@ -212,7 +213,7 @@ pub(super) fn parse_first_line(line: LineView) -> Option<FirstLine> {
     is_request.then_some(FirstLine::Request { is_bodiless })
 }
 
-/// Status of a line that begins like `HTTP/1.1 200`.
+/// Status of a line of the form `HTTP/1.1 200`.
 fn parse_status(start: &[u8]) -> Option<u16> {
     let behind = start.strip_prefix(b"HTTP/1.").or_else(|| {
         let name = start.iter().take(8).take_while(|byte| byte.is_ascii_uppercase()).count();
@@ -225,7 +226,8 @@ fn parse_status(start: &[u8]) -> Option<u16> {
     are_digits.then(|| 100 * digit(a) + 10 * digit(b) + digit(c))
 }
 
-/// Whether a line's end is like ` HTTP/1.1`: a space, a name in capitals, a slash and a version.
+/// Whether a line's end has the form ` HTTP/1.1`: a space, a name in capitals, a slash and a
+/// version.
 fn ends_with_version(end: &[u8]) -> bool {
     if end.ends_with(b" HTTP/1.1") || end.ends_with(b" HTTP/1.0") {
         return true;
@@ -242,18 +244,18 @@ fn ends_with_version(end: &[u8]) -> bool {
 pub(super) enum HeadLikelihood {
     /// It is something else.
     Other,
-    /// It may be, and more has to come.
+    /// It may be; more bytes are needed.
     Maybe,
-    /// It is, as far as can be seen before its end.
+    /// It is, as far as its incomplete text shows.
     Likely,
 }
 
-/// Judges the beginning of a line that is not whole.
+/// Classifies the beginning of an incomplete line.
 pub(super) fn classify_start(start: &[u8]) -> HeadLikelihood {
     if parse_status(start).is_some() {
         return HeadLikelihood::Likely;
     }
-    // Shorter than what it would take to see the status.
+    // Too short to contain the status.
     let answer = b"HTTP/1.";
     let matches = |known: &[u8]| known.iter().zip(start).all(|(known, byte)| known == byte);
     let is_answer = matches(answer)
@@ -270,7 +272,7 @@ pub(super) fn classify_start(start: &[u8]) -> HeadLikelihood {
     }
 }
 
-/// Whether what begins here may be a method or a protocol that is not known.
+/// Whether an unknown method or protocol may begin here.
 fn is_in_capitals(start: &[u8]) -> bool {
     let length = start.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
     let behind = start.get(length..).unwrap_or(&[]);
@@ -284,8 +286,8 @@ fn is_proxy(start: &[u8]) -> bool {
     start.len() < START && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
 }
 
-/// Whether a head begins with `bytes` beyond doubt, in the midst of something else: its first line
-/// is whole, and its method is known or it is an answer.
+/// Whether a head definitely begins with `bytes`, in the midst of something else: its first line is
+/// complete, and it is a response or has a known method.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
     let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
     // Most are not.

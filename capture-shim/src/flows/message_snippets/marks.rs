@@ -1,7 +1,6 @@
-//! Bytes of a text, found eight at a time: the marks in front of what may be a token, and
-//! spaces.
+//! Bytes of a text, searched eight at a time: the marks before possible tokens, and spaces.
 
-/// Index of the first mark behind which a query or parameters may have somebody's token: `?`, `;`.
+/// Index of the first mark after which a query or parameters may contain a token: `?`, `;`.
 #[inline(always)]
 pub(super) fn token_mark(text: &[u8]) -> Option<usize> {
     // They differ in one bit.
@@ -14,7 +13,8 @@ pub(super) fn index_of<const BYTE: u8>(text: &[u8]) -> Option<usize> {
     index_of_any::<BYTE, 0>(text)
 }
 
-/// Index of the first byte of a text that is `BYTE` but for the bits `EITHER`, which `BYTE` has.
+/// Index of the first byte of a text that equals `BYTE` except for the bits `EITHER`, which are set
+/// in `BYTE`.
 #[inline(always)]
 fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> {
     let marks = const { u64::from_le_bytes([BYTE; 8]) };
@@ -22,7 +22,7 @@ fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> 
     const LOW: u64 = 0x0101_0101_0101_0101;
     let found = |bytes: &[u8; 8]| {
         let other = (u64::from_le_bytes(*bytes) | either) ^ marks;
-        // The lowest bit that is set is that of the first mark.
+        // The lowest set bit is that of the first mark.
         other.wrapping_sub(LOW) & !other & (LOW << 7)
     };
     let index = |marks: u64| (marks.trailing_zeros() / 8) as usize;
@@ -33,7 +33,7 @@ fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> 
             return Some(8 * number + index(marks));
         }
     }
-    // The last bytes are looked at together with those before them, which have none.
+    // The last bytes are inspected together with the preceding ones, which contain none.
     match text.last_chunk::<8>() {
         Some(last) if !rest.is_empty() => {
             let marks = found(last);

@@ -1,18 +1,17 @@
-//! Openings: what begins with bytes that are no text, as far as heads of it are kept or must not
-//! be.
+//! Openings: beginnings of binary data, as far as snippets of it are kept or must not be.
 
 use super::lines::START;
 
-/// Beginning of what one end says.
+/// Beginning of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnOpening {
-    /// Records of TLS: encrypted, or about to be.
+    /// TLS records: encrypted, or about to be.
     Tls,
     /// Frames of HTTP/2.
     Http2,
-    /// A proxy's header with the number of its bytes, before what is said.
+    /// A proxy's header with its length in bytes, before the actual data.
     Proxy(usize),
-    /// One of these, if more comes that fits.
+    /// One of these, if the following bytes match.
     Maybe,
     /// Something else.
     Other,
@@ -21,13 +20,13 @@ pub(super) enum TurnOpening {
 /// Beginning of a proxy's header of version 2, before its version, family and length.
 const PROXY: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// Largest length of a record of TLS, in bytes: 2^14 and what encryption adds at most.
+/// Maximum length of a TLS record, in bytes: 2^14 and the maximum overhead of encryption.
 const LARGEST_RECORD: u16 = (1 << 14) + 2048;
 
-/// Largest length of first settings that are believed without a client's beginning.
+/// Maximum length of first settings that are accepted without a client's preface.
 const LARGEST_SETTINGS: u8 = 60;
 
-/// Judges the first bytes of a turn, where a client may be known to speak HTTP/2.
+/// Classifies the first bytes of a turn. `is_http2` is whether a client is known to speak HTTP/2.
 pub(super) fn classify_opening(start: &[u8], is_http2: bool) -> TurnOpening {
     match start {
         [0x14..=0x17, version @ ..] => classify_tls(version),
@@ -42,7 +41,7 @@ pub(super) fn classify_opening(start: &[u8], is_http2: bool) -> TurnOpening {
     }
 }
 
-/// Judges what is behind the first byte of what may be a record of TLS: its version and length.
+/// Classifies the bytes after the first one of a possible TLS record: its version and length.
 fn classify_tls(behind: &[u8]) -> TurnOpening {
     match behind {
         [] | [3] | [3, 1..=4] => TurnOpening::Maybe,
@@ -51,7 +50,7 @@ fn classify_tls(behind: &[u8]) -> TurnOpening {
     }
 }
 
-/// Judges what may be a frame of settings: without flags, and of no stream.
+/// Classifies a possible SETTINGS frame: without flags, and on no stream.
 fn classify_settings(start: &[u8], is_http2: bool) -> TurnOpening {
     let fits = start.iter().enumerate().all(|(index, byte)| match index {
         2 => is_http2 || byte % 6 == 0 && *byte <= LARGEST_SETTINGS,
@@ -66,7 +65,7 @@ fn classify_settings(start: &[u8], is_http2: bool) -> TurnOpening {
     }
 }
 
-/// Opening of the bytes that were held and those behind them.
+/// Classifies the buffered bytes and those that follow them.
 #[cold]
 pub(super) fn classify_fragments(held: &[u8], behind: &[u8], is_http2: bool) -> TurnOpening {
     let mut start = [0; START];

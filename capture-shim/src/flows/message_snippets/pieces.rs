@@ -1,4 +1,4 @@
-//! Pieces of a transfer that are kept as one head.
+//! Pieces of a transfer that are kept as one snippet.
 
 use core::ops::Range;
 
@@ -8,16 +8,16 @@ use crate::tuning::MAX_PIECES;
 pub(super) struct KeptRanges {
     ranges: [Range<usize>; MAX_PIECES],
     count: usize,
-    /// Number of their bytes.
+    /// Total number of bytes.
     length: usize,
 }
 
 impl KeptRanges {
-    /// None yet.
+    /// No ranges.
     pub(super) const NONE: KeptRanges =
         KeptRanges { ranges: [const { 0..0 }; MAX_PIECES], count: 0, length: 0 };
 
-    /// Forgets all.
+    /// Removes all ranges.
     pub(super) fn clear(&mut self) {
         (self.count, self.length) = (0, 0);
     }
@@ -32,12 +32,12 @@ impl KeptRanges {
         self.ranges.get(..self.count).unwrap_or(&self.ranges)
     }
 
-    /// Number of their bytes.
+    /// Total number of bytes.
     pub(super) fn byte_count(&self) -> usize {
         self.length
     }
 
-    /// Adds a range behind the others. It is left out where there is no room.
+    /// Appends a range. It is left out if there is no room.
     #[inline(always)]
     pub(super) fn add_range(&mut self, range: Range<usize>) {
         if let Some(last) = self.count.checked_sub(1).and_then(|last| self.ranges.get_mut(last))
@@ -52,13 +52,13 @@ impl KeptRanges {
         }
     }
 
-    /// Whether there is no room for another one behind `count` that are still to be added.
+    /// Whether there is no room for another range after `count` further ones.
     #[inline(always)]
     pub(super) fn is_full_with(&self, count: usize) -> bool {
         self.count + count >= MAX_PIECES
     }
 
-    /// Adds a range that does not go on from the last one. It is left out where there is no room.
+    /// Appends a range that does not adjoin the last one. It is left out if there is no room.
     #[inline(always)]
     pub(super) fn push_range(&mut self, range: Range<usize>) {
         if let Some(place) = self.ranges.get_mut(self.count) {

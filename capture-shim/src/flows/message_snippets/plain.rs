@@ -1,10 +1,10 @@
-//! Plain text of TLS libraries: what their functions read and write, as heads of the flow that it
-//! is encrypted on.
+//! Plain text of TLS libraries: keeps what their functions read and write as snippets of the
+//! encrypted flow.
 //!
-//! While a thread is within such a function, it has a mark with the session. Transfers that the
-//! thread makes meanwhile tell the session's flow and the times of its records. A mark that stays,
-//! because the program jumped out of the function, does no harm: only the next such function asks
-//! what was noted.
+//! While a thread is within such a function, it has a mark with the session. Transfers of the
+//! thread meanwhile determine the session's flow and the times of its records. A mark that stays,
+//! because the program jumped out of the function, does no harm: only the next such function uses
+//! the noted facts.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
@@ -27,12 +27,12 @@ pub(crate) struct PlaintextScope {
     thread: &'static ThreadLogState,
     session: usize,
     direction: Direction,
-    /// Mark that the thread had before: another session, whose bytes this one's are.
+    /// Previous mark of the thread: another session, which carries the bytes of this one.
     before: [usize; 2],
 }
 
 /// Marks that the thread is within a function that moves plain text of `session` in that direction.
-/// `None` where heads are not kept, and where one function of a session calls another.
+/// `None` if snippets are not kept, and if one function of a session calls another.
 #[inline(always)]
 pub(crate) fn enter_scope(session: *const c_void, direction: Direction) -> Option<PlaintextScope> {
     if recording_options().keeps_any_snippets() {
@@ -42,7 +42,7 @@ pub(crate) fn enter_scope(session: *const c_void, direction: Direction) -> Optio
     }
 }
 
-/// Whether plain text is looked at.
+/// Whether plain text is inspected.
 #[inline(always)]
 pub(crate) fn is_wanted() -> bool {
     recording_options().keeps_any_snippets()
@@ -69,11 +69,12 @@ fn scope_mark(session: usize, direction: Direction) -> usize {
 }
 
 impl PlaintextScope {
-    /// Takes the mark away, and keeps the heads in the `bytes` bytes of plain text that lie in
-    /// `parts`, each a place and its largest length, where the program asked for at most `most`.
+    /// Removes the mark, and keeps the snippets in the `bytes` bytes of plain text that lie in
+    /// `parts`, each with its address and maximum length. The program asked for at most `most`
+    /// bytes.
     ///
     /// # Safety
-    /// The parts are null or readable as far as that.
+    /// The parts are null or readable that far.
     #[inline(never)]
     pub(crate) unsafe fn leave_scope(
         self,
@@ -122,7 +123,7 @@ impl PlaintextScope {
                 origin,
                 clock::current_ticks(),
             );
-            // SAFETY: the direction is taken as long as the sink is used.
+            // SAFETY: the direction is locked as long as the sink is used.
             let mut sink = sink.with_blanking(unsafe { taken.turn_blanking() });
             let mut at = 0;
             for (start, length) in parts {
@@ -143,14 +144,15 @@ impl PlaintextScope {
     }
 }
 
-/// Forgets a session that ends.
+/// Removes a session that ends.
 pub(crate) fn forget(session: *const c_void) {
     if recording_options().keeps_any_snippets() {
         sessions::forget_session(session.addr());
     }
 }
 
-/// Notes an encrypted transfer for the session that the thread is within, if it is within one.
+/// Notes an encrypted transfer for the session of the TLS function that the thread is within, if
+/// there is one.
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
@@ -180,7 +182,7 @@ pub(super) unsafe fn note_encrypted(
                 // SAFETY: as the caller says.
                 let mut each = unsafe { buffers.filled_slices(moved.bytes as usize) };
                 each.by_ref().for_each(|bytes| known.received.note_received(moment, bytes));
-                // What was sent before was a handshake's.
+                // Earlier sends belonged to a handshake.
                 if is_writing {
                     known.sent.forget();
                 }

@@ -1,5 +1,5 @@
-//! Records of TLS in one direction of a connection, and where the plain text in them came from: the
-//! transfer that began its record, and the bytes of it that were given out so far.
+//! TLS records in one direction of a connection, and the origin of their plain text: the transfer
+//! in which the record began, and the bytes of it that were already returned to the program.
 //!
 //! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
 
@@ -8,10 +8,10 @@ use socket_log::encode::Direction;
 use super::direction::TransferPosition;
 use crate::tuning::MAX_RECORDS_AHEAD;
 
-/// Number of bytes of a record's head.
+/// Length of a record header, in bytes.
 const HEAD: usize = 5;
 
-/// Number of bytes that a record of TLS 1.3 has beyond its plain text, with its head.
+/// Number of bytes that a TLS 1.3 record has in addition to its plain text, with its header.
 const OVERHEAD: u32 = HEAD as u32 + 17;
 
 /// Call that moved bytes, in ticks.
@@ -21,14 +21,14 @@ pub(super) struct CallTime {
     pub(super) end: u64,
 }
 
-/// Record whose plain text is to come: where it began, and its length.
+/// Record with plain text still to come: where it began, and its length.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct OpenRecord {
     moment: CallTime,
     /// Offset in the bytes of its call.
     at: u32,
-    /// Number of its bytes, with its head; 0 where that is not known.
+    /// Length with its header, in bytes; 0 if unknown.
     length: u32,
 }
 
@@ -36,22 +36,23 @@ struct OpenRecord {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct TlsRecords {
-    /// Records that have begun, in order. The next plain text is in the first one. Where there are
-    /// more than fit, those that do not are as if they were of the last one.
+    /// Records that have begun, in order. The next plain text is in the first one. If there are too
+    /// many, the additional ones are treated as part of the last one.
     begun: [OpenRecord; MAX_RECORDS_AHEAD],
     count: u32,
-    /// Number of bytes of the latest record that are still to come.
+    /// Number of remaining bytes of the latest record.
     left: u32,
-    /// Number of bytes of plain text of the first one that were given out.
+    /// Number of bytes of plain text of the first record that were returned.
     given: u32,
-    /// Whether the first one's head came alone, and the call that brought what is behind it.
+    /// Whether the first record's header arrived alone, and the call that brought the bytes after
+    /// it.
     is_head_alone: bool,
     is_behind: bool,
     behind: CallTime,
 }
 
 impl TlsRecords {
-    /// Nothing yet.
+    /// No records.
     pub(super) const NOTHING: TlsRecords = TlsRecords {
         begun: [OpenRecord { moment: CallTime { begin: 0, end: 0 }, at: 0, length: 0 };
             MAX_RECORDS_AHEAD],
@@ -63,8 +64,8 @@ impl TlsRecords {
         behind: CallTime { begin: 0, end: 0 },
     };
 
-    /// Notes `bytes` that were received by a call of that `moment`. A library receives once it has
-    /// given out all whole records.
+    /// Notes `bytes` that were received by a call of that `moment`. A library receives after it has
+    /// returned all complete records.
     pub(super) fn note_received(&mut self, moment: CallTime, bytes: &[u8]) {
         if self.left == 0 {
             self.forget();
@@ -81,7 +82,8 @@ impl TlsRecords {
             (self.behind, self.is_behind) = (moment, true);
         }
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            // What is no record may go on as one: then its end is not known.
+            // Bytes that are not a record may be followed by more of them: then the end is not
+            // known.
             let known = record_length(rest);
             let length = known.unwrap_or(rest.len());
             let there = length.min(rest.len());
@@ -98,7 +100,7 @@ impl TlsRecords {
         }
     }
 
-    /// Notes a send by a call of that `moment`: the first one since plain text was given begins
+    /// Notes a send by a call of that `moment`: the first one after plain text was passed begins
     /// its record.
     pub(super) fn note_sent(&mut self, moment: CallTime) {
         if self.count == 0 {
@@ -113,15 +115,15 @@ impl TlsRecords {
         }
     }
 
-    /// Gives out `bytes` bytes of plain text to who asked for at most `most`. Returns where they
-    /// came from; `None` where that is not known.
+    /// Accounts for `bytes` bytes of plain text, returned to a caller that asked for at most
+    /// `most`. Returns their origin; `None` if it is not known.
     pub(super) fn take_plaintext(&mut self, bytes: usize, most: usize) -> Option<PlaintextOrigin> {
         let begun = self.begun.first().filter(|_| self.count > 0)?;
         let (is_behind, given) = (self.is_behind, self.given);
         let origin =
             PlaintextOrigin { begun: *begun, behind: is_behind.then_some(self.behind), given };
         self.given = given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-        // A library gives out what it has of one record, and goes on with the next one then.
+        // A library returns the rest of one record, and only then continues with the next one.
         let is_all = bytes < most || begun.length > 0 && self.given + OVERHEAD >= begun.length;
         if bytes > 0 && is_all && self.count > 1 {
             self.begun.copy_within(1.., 0);
@@ -131,15 +133,15 @@ impl TlsRecords {
         Some(origin)
     }
 
-    /// Forgets all records.
+    /// Removes all records.
     pub(super) fn forget(&mut self) {
         (self.count, self.left, self.given) = (0, 0, 0);
         (self.is_head_alone, self.is_behind) = (false, false);
     }
 }
 
-/// Length of the record that begins with `bytes`, with its head; `None` where it is none, or its
-/// head is not whole.
+/// Length of the record at the beginning of `bytes`, with its header; `None` if it is not a record,
+/// or its header is incomplete.
 fn record_length(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [20..=24, 3, 0..=4, high, low, ..] => {
@@ -149,7 +151,7 @@ fn record_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Origin of plain text that was given out in one go.
+/// Origin of plain text that was returned by one call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaintextOrigin {
     begun: OpenRecord,
@@ -158,15 +160,15 @@ pub(super) struct PlaintextOrigin {
 }
 
 impl PlaintextOrigin {
-    /// Call that the text is said to be of.
+    /// Call that the text is attributed to.
     pub(super) fn call_time(&self) -> CallTime {
         self.begun.moment
     }
 
-    /// Place of the byte at `offset` of the text: its call, and an offset in that, which is no
+    /// Position of the byte at `offset` of the text: its call, and an offset in that, which is no
     /// larger than that of its encrypted form, and larger than that of any byte before. Both ends
-    /// of a connection find the same byte of the stream: a record's first byte is where it begins,
-    /// and others lie behind its head as if they were not encrypted.
+    /// of a connection find the same byte of the stream: a record's first byte is at the record's
+    /// beginning, and others follow its header as if they were not encrypted.
     pub(super) fn position_of(&self, offset: usize) -> (CallTime, u32) {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
         match (offset, self.behind) {
@@ -179,8 +181,8 @@ impl PlaintextOrigin {
         }
     }
 
-    /// The same as heads have it: of what was sent at the begin of its call, and of what was
-    /// received at the end.
+    /// Returns the position in the form of snippets: by the begin of the call if sent, by its end
+    /// if received.
     pub(super) fn transfer_position(
         &self,
         direction: Direction,

@@ -1,9 +1,9 @@
-//! Messages of Redis's protocol (RESP): commands, answers and pushes. They tell their lengths, so
-//! that each of a pipeline is found, and of each are kept its type and what names it.
+//! Messages of the Redis protocol (RESP): commands, replies and pushes. They state their lengths,
+//! so each message of a pipeline is found, and its type and identifying words are kept.
 //!
-//! A message is a line with its type, or such a line and as many elements as it tells. An element
-//! is a message, too, so it is enough to count those that are still to come. Texts are passed over
-//! by their lengths.
+//! A message is a line with its type, or such a line followed by the stated number of elements. An
+//! element is a message, too, so it is enough to count the remaining ones. Texts are skipped by
+//! their lengths.
 
 use core::ops::Range;
 use core::slice;
@@ -13,10 +13,10 @@ use super::lines::find_newline;
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::{MAX_KEPT_REDIS_BYTES, MAX_KEPT_REDIS_TEXT_BYTES};
 
-/// Greatest number that a line may tell: more is none of Redis's.
+/// Greatest number that a line may state: Redis uses no greater ones.
 const GREATEST: u64 = 1 << 40;
 
-/// Part of a message that is passing, as far as that decides whether it is kept.
+/// Part of the current message, as far as it determines whether it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum RedisElement {
@@ -24,13 +24,13 @@ enum RedisElement {
     Line = 0,
     /// The first line of its first element.
     Element,
-    /// The text of its first element, or its own where it is an error.
+    /// The text of its first element, or its own if it is an error.
     Text,
-    /// What is behind these, and is left out.
+    /// The rest, which is left out.
     Rest,
 }
 
-/// Place in a line that tells a number.
+/// Position in a line that states a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum NumberState {
@@ -40,18 +40,18 @@ enum NumberState {
     Return,
 }
 
-/// Message that is passing. All of it may be zeros: then the next one begins.
+/// Current message. All of it may be zeros: then the next one begins.
 #[repr(C)]
 pub(super) struct RedisMessage {
-    /// Number of elements that are still to come, with the message itself.
+    /// Number of remaining elements, including the message itself.
     elements: u64,
-    /// Number of bytes of a text that are still to come, with the end of its line.
+    /// Number of remaining bytes of a text, including the end of its line.
     text: u64,
-    /// Number that the line tells so far.
+    /// Number that the line states so far.
     number: u64,
     digits: NumberState,
     is_negative: bool,
-    /// Type of the line that is passing; 0 for none.
+    /// Type of the current line; 0 for none.
     kind: u8,
     part: RedisElement,
     /// Type of the message.
@@ -60,14 +60,15 @@ pub(super) struct RedisMessage {
     kept: u8,
 }
 
-/// Bytes that have another form: the index of the first one, from where on nothing was kept, and
-/// how much of a message was kept before; `None` where its rest is left out.
+/// Bytes of another form: the index of the first one, from which on nothing was kept, and how much
+/// of a message was kept before; `None` if its rest is left out.
 pub(super) struct OtherForm {
     pub(super) from: usize,
     pub(super) kept: Option<usize>,
 }
 
-/// Whether a message may begin with this byte, on a flow where Redis's protocol is spoken or not.
+/// Whether a message may begin with this byte. `is_redis` is whether the flow speaks the Redis
+/// protocol.
 #[inline(always)]
 pub(super) fn begins_message(first: u8, is_redis: impl FnOnce() -> bool) -> bool {
     first == b'*' || is_redis() && is_type(first)
@@ -78,13 +79,13 @@ pub(super) fn is_type(byte: u8) -> bool {
     is_sized(byte) || matches!(byte, b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(')
 }
 
-/// Whether a line of this type tells how much follows.
+/// Whether a line of this type states how much follows.
 pub(super) fn is_sized(kind: u8) -> bool {
     is_text(kind) || matches!(kind, b'*' | b'%' | b'~' | b'>' | b'|')
 }
 
-/// A line with a number of at most six digits, if one begins here that is there as a whole: its
-/// type, its number, and its length.
+/// Complete line at the beginning of `bytes` with a number of at most six digits: its type, its
+/// number, and its length.
 #[inline(always)]
 fn usual_header(bytes: &[u8]) -> Option<(u8, u64, usize)> {
     let [kind, rest @ ..] = bytes else { return None };
@@ -105,8 +106,8 @@ fn is_text(kind: u8) -> bool {
     matches!(kind, b'$' | b'=' | b'!')
 }
 
-/// Passes `bytes` where they are one usual message and nothing else. Returns how many of them are
-/// kept; `None` where they are not.
+/// Passes `bytes` if they are exactly one usual message. Returns how many of them are kept;
+/// otherwise `None`.
 #[inline(always)]
 pub(super) fn pass_message(bytes: &[u8], conversation: &FlowConversation) -> Option<usize> {
     if let [b'+' | b'-' | b':', ..] = bytes {
@@ -126,7 +127,7 @@ pub(super) fn pass_message(bytes: &[u8], conversation: &FlowConversation) -> Opt
 }
 
 impl RedisMessage {
-    /// Nothing, and then the next message.
+    /// No message; the next one begins.
     const BETWEEN: RedisMessage = RedisMessage {
         elements: 0,
         text: 0,
@@ -139,7 +140,7 @@ impl RedisMessage {
         kept: 0,
     };
 
-    /// Goes on where a message begins.
+    /// Continues at the beginning of a message.
     pub(super) fn clear(&mut self) {
         (self.elements, self.text, self.kind) = (0, 0, 0);
     }
@@ -157,7 +158,7 @@ impl RedisMessage {
         conversation: &FlowConversation,
         sink: &mut impl SnippetSink,
     ) -> Result<(), OtherForm> {
-        // Where what is kept of the message begins, and ends so far.
+        // Beginning and current end of the kept part of the message.
         let (mut begin, mut end, mut from) = (0, 0, 0);
         while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
             if !self.is_between() {
@@ -193,9 +194,9 @@ impl RedisMessage {
         Ok(())
     }
 
-    /// Passes what is kept of a message that begins here, where it is a usual one: a command's
-    /// first lines and name, or the line of an answer that is a text. Returns how many bytes that
-    /// is; 0 where it is another, or not there.
+    /// Passes the kept part of a message that begins here, if it is a usual one: a command's first
+    /// lines and name, or the line of a text reply. Returns its length; 0 if the message is
+    /// another, or incomplete.
     #[inline(always)]
     fn pass_usual(&mut self, bytes: &[u8], conversation: &FlowConversation) -> usize {
         match usual_header(bytes) {
@@ -220,8 +221,7 @@ impl RedisMessage {
         }
     }
 
-    /// Passes texts that are there as a whole. Returns the number of their bytes, with those of
-    /// their lines.
+    /// Passes complete texts. Returns the number of their bytes, including their lines.
     #[inline(always)]
     fn pass_texts(&mut self, bytes: &[u8]) -> usize {
         let mut from = 0;
@@ -238,8 +238,8 @@ impl RedisMessage {
         from
     }
 
-    /// Passes what is left of the text or the line that `rest` begins with, as far as it is there.
-    /// Returns how many bytes that is; `None` where they have another form.
+    /// Passes the rest of the text or line at the beginning of `rest`, as far as it is present.
+    /// Returns its length; `None` if the bytes have another form.
     #[inline(always)]
     fn pass_element(&mut self, rest: &[u8], conversation: &FlowConversation) -> Option<usize> {
         if self.text > 0 {
@@ -261,7 +261,7 @@ impl RedisMessage {
             self.is_negative = false;
             match self.part {
                 RedisElement::Line => self.first = kind,
-                // A command: nothing else begins like that.
+                // A command: nothing else begins this way.
                 RedisElement::Element if kind == b'$' && self.first == b'*' => {
                     conversation.speaks_redis()
                 }
@@ -299,7 +299,7 @@ impl RedisMessage {
         Some(from)
     }
 
-    /// Goes on behind a line.
+    /// Continues after a line.
     #[inline(always)]
     fn end_line(&mut self) {
         let kind = core::mem::take(&mut self.kind);
@@ -321,7 +321,7 @@ impl RedisMessage {
         };
     }
 
-    /// Keeps a range of bytes of the message, which was passed `to` there.
+    /// Keeps a range of bytes of the message, which was passed up to `to`.
     fn keep_range(
         &mut self,
         bytes: &[u8],
@@ -340,7 +340,7 @@ impl RedisMessage {
         if usize::from(self.kept) == MAX_KEPT_REDIS_BYTES {
             self.part = RedisElement::Rest;
         }
-        // Also where the bytes that are left out are still to come.
+        // Also if the bytes that are left out are still to come.
         let cut = kept.end < to || !self.is_between() && self.part == RedisElement::Rest;
         let (continues, offset) = (before > 0, at + kept.start);
         let run =

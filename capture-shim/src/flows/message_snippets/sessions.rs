@@ -1,9 +1,9 @@
-//! Sessions of TLS libraries: which flow each is on, and where its plain text comes from.
+//! Sessions of TLS libraries: the flow of each, and the origin of its plain text.
 //!
-//! A session is known by the address of the library's object. The flow is that of the socket calls
-//! which the library makes within its own, so it does not matter how it was told of the socket. A
-//! session that makes none (it reads and writes memory, and the program moves the bytes) has no
-//! flow.
+//! A session is identified by the address of the library's object. The flow is that of the socket
+//! calls which the library makes within its own functions, so it does not matter how it received
+//! the socket. A session without such calls (it reads and writes memory, and the program moves the
+//! bytes) has no flow.
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -15,7 +15,7 @@ use crate::state;
 use crate::state::options::recording_options;
 use crate::tuning::TLS_SESSIONS;
 
-/// What is known of a session.
+/// State of a session.
 #[repr(C)]
 pub(super) struct SessionState {
     /// Number of its flow; 0 for none.
@@ -29,18 +29,18 @@ pub(super) struct SessionState {
 struct TlsSession {
     /// Address of the library's object; 0 for none.
     key: AtomicUsize,
-    /// Whether somebody uses what is known.
+    /// Whether a thread uses the state.
     is_taken: AtomicBool,
     known: UnsafeCell<SessionState>,
 }
 
-// SAFETY: what is known is used only by who has taken it.
+// SAFETY: the state is used only by the thread that has locked it.
 unsafe impl Sync for TlsSession {}
 
-/// All sessions; null where heads are not kept.
+/// All sessions; null if snippets are not kept.
 static SESSIONS: AtomicPtr<TlsSession> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the table, where it is needed. False without memory.
+/// Maps the table, if it is needed. Returns false if memory is lacking.
 pub(super) fn create_table() -> bool {
     if recording_options().keeps_any_snippets() {
         let Some(memory) = state::private_to_process(TLS_SESSIONS * size_of::<TlsSession>()) else {
@@ -51,30 +51,30 @@ pub(super) fn create_table() -> bool {
     true
 }
 
-/// Place of the session `key`, which may be another's; `None` where heads are not kept.
+/// Place of the session `key`, which may be another's; `None` if snippets are not kept.
 fn session_place(key: usize) -> Option<&'static TlsSession> {
     let all = SESSIONS.load(Relaxed);
-    // Objects are as far from each other as an allocator puts them.
+    // The distance between objects depends on the allocator.
     let number = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 32;
     // SAFETY: null, or [`TLS_SESSIONS`] places, whose zeros are valid and which stay mapped.
     (!all.is_null()).then(|| unsafe { &*all.add(number % TLS_SESSIONS) })
 }
 
 impl TlsSession {
-    /// Calls `then` with what is known, unless somebody else uses it.
+    /// Calls `then` with the state, unless another thread uses it.
     fn with_state<R>(&self, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
         if self.is_taken.swap(true, Acquire) {
             return None;
         }
-        // SAFETY: taken, so nobody else uses it.
+        // SAFETY: locked, so nothing else uses it.
         let result = then(unsafe { &mut *self.known.get() });
         self.is_taken.store(false, Release);
         Some(result)
     }
 }
 
-/// Gives the session `key` its place, where another one may have been. False where that one is used
-/// at this moment, or heads are not kept.
+/// Assigns its place to the session `key`, replacing an earlier one. Returns false if that one is
+/// used at this moment, or snippets are not kept.
 pub(super) fn begin_session(key: usize) -> bool {
     let Some(session) = session_place(key) else { return false };
     let begun = || {
@@ -87,14 +87,14 @@ pub(super) fn begin_session(key: usize) -> bool {
     session.key.load(Relaxed) == key || begun().is_some()
 }
 
-/// Calls `then` with what is known of the session `key`; `None` where that is nothing, or somebody
-/// else uses it.
+/// Calls `then` with the state of the session `key`; `None` if there is none, or another thread
+/// uses it.
 pub(super) fn with_session<R>(key: usize, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
     let session = session_place(key)?;
     session.with_state(|known| (session.key.load(Relaxed) == key).then(|| then(known))).flatten()
 }
 
-/// Forgets the session `key`, whose object ends.
+/// Removes the session `key` when its object ends.
 pub(super) fn forget_session(key: usize) {
     if let Some(session) = session_place(key)
         && session.key.load(Relaxed) == key

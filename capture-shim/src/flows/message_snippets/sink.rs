@@ -1,15 +1,15 @@
-//! Sink of heads: what is kept of a transfer goes there, run by run.
+//! Sink of snippets: receives the kept bytes of a transfer, run by run.
 
 use core::ops::Range;
 
-/// Byte in the place of one that is not kept.
+/// Byte that replaces one that is not kept.
 pub(super) const BLANK: u8 = b'*';
 
-/// Class of a head, as in its record.
+/// Class of a snippet, as in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum SnippetClass {
-    /// HTTP/1, and what has heads of its form.
+    /// HTTP/1, and protocols with heads of the same form.
     Http1 = 1,
     /// HTTP/2.
     Http2 = 2,
@@ -17,26 +17,26 @@ pub(super) enum SnippetClass {
     Other = 3,
 }
 
-/// Bytes that are kept in one go.
+/// Contiguous kept bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SnippetRun {
-    /// Class of the head.
+    /// Class of the snippet.
     pub(super) class: SnippetClass,
-    /// Offset of the first byte in the transfer, or of the first one that is not held.
+    /// Offset of the first byte in the transfer, or of the first one that was not buffered.
     pub(super) offset: usize,
-    /// Whether they begin with bytes that were held, and came with earlier transfers.
+    /// Whether they begin with buffered bytes of earlier transfers.
     pub(super) held: bool,
     /// Number of bytes.
     pub(super) length: usize,
-    /// Whether they go on where those of the run before ended.
+    /// Whether they continue the previous run.
     pub(super) continues: bool,
-    /// Whether bytes of the head are left out behind them.
+    /// Whether bytes of the head are left out after them.
     pub(super) cut: bool,
 }
 
-/// Taker of what is kept.
+/// Receiver of kept bytes.
 pub(super) trait SnippetSink {
-    /// Begins a run. Its bytes follow, as many as it has; more than that are passed over.
+    /// Begins a run. Its bytes follow, as many as it has; further ones are ignored.
     fn begin_run(&mut self, run: SnippetRun);
 
     /// Takes bytes.
@@ -50,6 +50,6 @@ pub(super) trait SnippetSink {
         }
     }
 
-    /// Takes `count` bytes in the place of others, which are not to be kept.
+    /// Takes `count` blanks in place of bytes that must not be kept.
     fn put_blanks(&mut self, count: usize);
 }

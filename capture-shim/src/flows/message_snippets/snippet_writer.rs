@@ -1,4 +1,4 @@
-//! Heads as they are written into the log, behind the record of their transfer.
+//! Writes snippets into the log, after the record of their transfer.
 
 use core::iter;
 use core::ops::Range;
@@ -17,7 +17,7 @@ use crate::state::options::recording_options;
 /// 32 bits, and read as the nearest to the time of the chunk.
 const MAX_TICKS_BACK: u64 = 1 << 30;
 
-/// Sink that writes what is kept of one transfer or datagram.
+/// Sink that writes the kept bytes of one transfer or datagram.
 pub(super) struct SnippetWriter {
     writer: RecordWriter,
     now: u64,
@@ -27,18 +27,17 @@ pub(super) struct SnippetWriter {
     left: usize,
     /// Time of the transfer, in ticks.
     ticks: u64,
-    /// Place of the first byte that is held from before.
+    /// Position of the first byte that was buffered before.
     pub(super) held: Option<TransferPosition>,
-    /// Origin of plain text, which is not where its transfer says.
+    /// Origin of plain text, which differs from the position of its transfer.
     origin: Option<PlaintextOrigin>,
     open: Option<OpenSnippet>,
-    /// Where runs of turns are blanked, and the run whose bytes come; none where they are written
-    /// as they are.
+    /// Blanking of turns, and the current run; none if runs are written unchanged.
     turn: Option<TurnBlanking>,
     coming: Option<SnippetRun>,
 }
 
-/// Turn that is blanked, in whose conversation, and the number of its direction.
+/// Turn that is blanked, its conversation, and the number of its direction.
 pub(super) struct TurnBlanking {
     pub(super) turn: &'static mut TurnStart,
     pub(super) conversation: &'static FlowConversation,
@@ -46,7 +45,7 @@ pub(super) struct TurnBlanking {
 }
 
 impl SnippetWriter {
-    /// Sink for a transfer or a datagram of the time `ticks`; `now` is the present.
+    /// Sink for a transfer or a datagram at the time `ticks`; `now` is the current time.
     pub(super) fn new(
         writer: RecordWriter,
         direction: Direction,
@@ -70,13 +69,13 @@ impl SnippetWriter {
         SnippetWriter { writer, now, next, left: 0, ticks, held, origin, open, turn, coming }
     }
 
-    /// The same where turns are blanked before they are written.
+    /// The sink with blanking of turns before they are written.
     pub(super) fn with_blanking(mut self, turn: TurnBlanking) -> SnippetWriter {
         self.turn = Some(turn);
         self
     }
 
-    /// The same for a datagram.
+    /// The sink for a datagram.
     pub(super) fn for_datagram(mut self) -> SnippetWriter {
         self.next.datagram = true;
         self
@@ -96,7 +95,7 @@ impl SnippetWriter {
         written
     }
 
-    /// Ends the run before, and notes what the records of `run` say. False where it is not kept.
+    /// Ends the previous run, and prepares the records of `run`. Returns false if it is not kept.
     #[inline(always)]
     fn prepare_run(&mut self, run: SnippetRun) -> bool {
         if let Some(open) = self.open.take() {
@@ -133,7 +132,7 @@ impl SnippetWriter {
         }
     }
 
-    /// Ends the record that is open, if it is full, and begins the next.
+    /// Ends the current record, if it is full, and begins the next.
     fn continue_record(&mut self) {
         if let Some(open) = self.open.take_if(|open| open.free_bytes() == 0) {
             open.commit();
@@ -145,7 +144,7 @@ impl SnippetWriter {
 }
 
 impl SnippetWriter {
-    /// Writes the run of a turn whose bytes have come.
+    /// Writes the run of a turn whose bytes have arrived.
     #[inline(never)]
     fn write_turn(&mut self, run: SnippetRun, there: usize) {
         let Some(TurnBlanking { turn, conversation, direction }) = self.turn.take() else { return };
@@ -161,7 +160,7 @@ impl SnippetWriter {
         self.turn = Some(TurnBlanking { turn, conversation, direction });
     }
 
-    /// Writes bytes of the run that is open.
+    /// Writes bytes of the current run.
     fn put_open(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(open) = &mut self.open

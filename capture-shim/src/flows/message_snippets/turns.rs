@@ -1,7 +1,7 @@
-//! Beginnings of turns as they are written: what is a secret or a value is blanked before.
+//! Beginnings of turns as they are written: secrets and values are blanked before.
 //!
-//! A turn may come in several transfers, and only from its first byte on is known what a later one
-//! is. So its beginning is remembered here, in memory of the process alone.
+//! A turn may arrive in several transfers, and the meaning of later bytes depends on all from the
+//! first one on. So its beginning is remembered here, only in the memory of the process.
 
 use snippets::{BLANK, blank_turn, has_no_protocol};
 
@@ -11,7 +11,7 @@ use crate::tuning::MAX_KEPT_TURN_BYTES;
 /// Blank bytes, as many as are kept of a turn.
 pub(super) static BLANKS: [u8; MAX_KEPT_TURN_BYTES] = [BLANK; MAX_KEPT_TURN_BYTES];
 
-/// First words of messages that a server of Redis pushes, and of its answers to subscriptions.
+/// First words of messages that a Redis server pushes, and of its replies to subscriptions.
 const PUSHED: [&[u8]; 10] = [
     b"message",
     b"pmessage",
@@ -25,22 +25,22 @@ const PUSHED: [&[u8]; 10] = [
     b"sunsubscribe",
 ];
 
-/// Longest name of a command of Redis that is kept, in bytes.
+/// Longest name of a Redis command that is kept, in bytes.
 const LONGEST_COMMAND: usize = 24;
 
-/// Beginning of a turn of one direction, or of a message of Redis. All of it may be zeros.
+/// Beginning of a turn of one direction, or of a Redis message. All of it may be zeros.
 #[repr(C)]
 pub(super) struct TurnStart {
     /// Number of bytes so far.
     length: usize,
-    /// The bytes as they were said, and as they are kept.
+    /// The bytes as they were sent, and as they are kept.
     said: [u8; MAX_KEPT_TURN_BYTES],
     kept: [u8; MAX_KEPT_TURN_BYTES],
 }
 
 impl TurnStart {
-    /// Bytes to be kept in the place of `bytes`, which begin a turn unless it `continues`. They are
-    /// those of the direction 0 or 1.
+    /// Bytes to be kept in place of `bytes`, which begin a turn unless it `continues`. They are of
+    /// the direction 0 or 1.
     #[inline(always)]
     pub(super) fn blank_bytes<'kept>(
         &'kept mut self,
@@ -71,7 +71,7 @@ impl TurnStart {
         }
     }
 
-    /// Goes on with `bytes`.
+    /// Appends `bytes`.
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
         let room = self.said.get_mut(self.length..).unwrap_or_default();
         let count = bytes.len().min(room.len());
@@ -95,7 +95,7 @@ impl TurnStart {
         };
         kept.copy_from_slice(said);
         let is_redis = match kept {
-            // Its first command may come in parts.
+            // Its first command may arrive in parts.
             [b'*', b'0'..=b'9', ..] => true,
             [first, ..] => conversation.is_redis() && super::redis::is_type(*first),
             [] => false,
@@ -111,12 +111,12 @@ impl TurnStart {
     }
 }
 
-/// Whether nothing of a message of Redis is blanked, as of most.
+/// Whether nothing of a Redis message is blanked, as in most.
 #[inline(always)]
 fn is_plain_redis(bytes: &[u8], conversation: &FlowConversation, direction: u8) -> bool {
     match bytes {
         [b'*', .., b'\r', b'\n'] if conversation.is_redis_client(direction) => {
-            // The name of a command, behind the line with its length.
+            // The name of a command, after the line with its length.
             let name = bytes.get(..bytes.len() - 2).unwrap_or(&[]);
             let letters = name.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
             let before = name.len() - letters;
@@ -131,7 +131,7 @@ fn is_plain_redis(bytes: &[u8], conversation: &FlowConversation, direction: u8) 
     }
 }
 
-/// Blanks what is kept of a message of Redis, but for names of commands and codes of errors.
+/// Blanks the kept bytes of a Redis message, except for names of commands and codes of errors.
 fn blank_redis(text: &mut [u8], is_client: bool) {
     let end_of_line = |text: &[u8], from: usize| {
         let rest = text.get(from..).unwrap_or(&[]);
@@ -152,7 +152,7 @@ fn blank_redis(text: &mut [u8], is_client: bool) {
                     let is_command = is_client
                         && word.len() <= LONGEST_COMMAND
                         && word.iter().all(|of| of.is_ascii_alphabetic() || b"._-|".contains(of));
-                    // A name that is not whole may be anything.
+                    // An incomplete name may be anything.
                     let is_whole = text.ends_with(b"\n") || is_client;
                     if !(is_whole && (is_command || PUSHED.contains(&word))) {
                         fill_blanks(text, name);
@@ -167,17 +167,17 @@ fn blank_redis(text: &mut [u8], is_client: bool) {
     }
 }
 
-/// Blanks the bytes from `from` on, but for ends of lines.
+/// Blanks the bytes from `from` on, except for ends of lines.
 fn fill_blanks(text: &mut [u8], from: usize) {
     let rest = text.get_mut(from..).unwrap_or_default();
     rest.iter_mut().filter(|byte| !matches!(byte, b'\r' | b'\n')).for_each(|byte| *byte = BLANK);
 }
 
-/// Blanks what is behind the word at `from`.
+/// Blanks the bytes after the word at `from`.
 fn blank_after_word(text: &mut [u8], from: usize) {
     let rest = text.get(from..).unwrap_or(&[]);
     let word = rest.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
     let is_code = matches!(rest.get(word), Some(b' ' | b'\r')) && word <= 24;
-    // The space behind it says that the word is whole.
+    // The space after the word shows that it is complete.
     fill_blanks(text, from + if is_code { word + 1 } else { 0 });
 }

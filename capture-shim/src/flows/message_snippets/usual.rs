@@ -1,4 +1,5 @@
-//! Usual heads of HTTP/1 that lie in one buffer as a whole: most do, and they are passed in one go.
+//! Usual heads of HTTP/1 that lie in one buffer as a whole: most do, and they are handled in one
+//! pass.
 
 use core::ops::Range;
 
@@ -11,9 +12,9 @@ use super::newlines::LineEnds;
 use super::pieces::KeptRanges;
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
 
-/// Passes a usual head that lies in `bytes`, from their first byte on, as a whole. Puts what is
-/// kept of it into `pieces`, and says where it ends and what is there, as `Head::lines` would;
-/// `None` where it is another, and nothing is done.
+/// Passes a usual head at the beginning of `bytes` that is complete. Puts its kept ranges into
+/// `pieces`, and returns where it ends and what follows, as `Head::lines` would; `None` without any
+/// effect if it is not one.
 #[inline(always)]
 pub(super) fn usual_head(
     bytes: &[u8],
@@ -53,31 +54,31 @@ pub(super) fn usual_head(
     is_whole.then(|| (behind, kept.facts.body_framing(conversation)))
 }
 
-/// What is kept of a head.
+/// Kept parts of a head.
 struct KeptHead<'head> {
     /// The pieces, but for the last one.
     pieces: &'head mut KeptRanges,
-    /// The last piece, which goes on as long as lines are kept.
+    /// The last piece, which grows as long as lines are kept.
     piece: Range<usize>,
     facts: HeaderFacts,
 }
 
 impl KeptHead<'_> {
-    /// Leaves the query out of a usual first line. `None` where the target begins otherwise than
-    /// with a path, as there may be a user's password in front of it, or the path has parameters.
+    /// Leaves the query out of a usual first line. `None` if the target does not begin with a path,
+    /// as it may then contain a user's password, or if the path has parameters.
     #[inline(always)]
     fn leave_out_query(&mut self, line: &[u8]) -> Option<()> {
         if line.starts_with(b"HTTP/") {
             return Some(());
         }
-        // Methods are known, and so is the version behind the last space.
+        // Methods are known, and so is the version after the last space.
         let target = 1 + index_of::<b' '>(line)?;
         let first = line.get(target);
         let Some(query) = token_mark(line) else {
             return matches!(first, Some(b'/' | b'*')).then_some(());
         };
         let end = line.len() - usize::from(line.last() == Some(&b'\r')) - VERSION.len();
-        // A query may have spaces, by mistake, and what looks like a version.
+        // A query may contain spaces, by mistake, and text that looks like a version.
         let is_one_word = index_of::<b' '>(line.get(query..end)?).is_none();
         if first != Some(&b'/') || line.get(query) != Some(&b'?') || !is_one_word {
             return None;
@@ -87,8 +88,8 @@ impl KeptHead<'_> {
         Some(())
     }
 
-    /// Keeps the line of `bytes` at that place, of that `field`. False where there is no room.
-    // Apart: most lines are left out, and those are passed with what is in registers.
+    /// Keeps the line of `bytes` at that place, of that `field`. Returns false if there is no room.
+    // A separate function: most lines are left out, and those are handled in registers.
     #[inline(never)]
     fn keep_line(&mut self, field: KeptField, bytes: &[u8], line: Range<usize>) -> bool {
         if field != KeptField::Naming {
@@ -97,7 +98,7 @@ impl KeptHead<'_> {
         self.keep_range(line)
     }
 
-    /// Keeps the empty line. False where there is no room, or more than may be kept.
+    /// Keeps the empty line. Returns false if there is no room, or the limit is exceeded.
     #[inline(always)]
     fn keep_end(&mut self, line: Range<usize>) -> bool {
         if !self.keep_range(line) {
@@ -121,10 +122,10 @@ impl KeptHead<'_> {
     }
 }
 
-/// What ends a usual request's line.
+/// End of a usual request line.
 const VERSION: &[u8] = b" HTTP/1.1";
 
-/// First bytes of a line, as a word: up to eight, and all bits of those.
+/// First bytes of a line, as a word: up to eight, and a mask of all their bits.
 type LinePrefix = (u64, u64);
 
 /// Bytes that a line may begin with.
@@ -138,7 +139,7 @@ const fn line_prefix(bytes: &[u8]) -> LinePrefix {
     (word, known)
 }
 
-/// Methods that most requests have, and whether their answers are without a body.
+/// Methods of most requests, and whether their responses have no body.
 const USUAL_METHODS: [(LinePrefix, bool); 7] = [
     (line_prefix(b"GET "), false),
     (line_prefix(b"POST "), false),
@@ -149,8 +150,8 @@ const USUAL_METHODS: [(LinePrefix, bool); 7] = [
     (line_prefix(b"OPTIONS "), false),
 ];
 
-/// Reads a whole line as the first of a usual head, in less time than `lines::first_line`, which
-/// says the same; `None` where it is something else.
+/// Parses a whole line as the first of a usual head, in less time than `lines::first_line` and with
+/// the same result; `None` if it is something else.
 #[inline(always)]
 pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
     const ANSWER: LinePrefix = line_prefix(b"HTTP/1.");
@@ -164,7 +165,7 @@ pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
     let end = line.len() - usize::from(line.last() == Some(&b'\r'));
     let version = line.get(end.checked_sub(9)?..end)?;
     let [b' ', behind @ ..] = version else { return None };
-    // The lowest bit is what tells 0 from 1.
+    // The lowest bit distinguishes 0 from 1.
     if u64::from_le_bytes(*behind.first_chunk()?) & !(1 << 56) != VERSION {
         return None;
     }
@@ -175,7 +176,7 @@ pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
 /// Status in a space and three digits, read as a word.
 #[inline(always)]
 fn usual_status(word: u32) -> Option<u16> {
-    // Each byte of a digit is its number then, and the highest bit of those of others is set.
+    // Each digit byte then is its number, and in other bytes the highest bit is set.
     let digits = word ^ u32::from_le_bytes(*b" 000");
     let more = digits.wrapping_add(u32::from_le_bytes([127, 118, 118, 118]));
     let others = (digits | more) & 0x8080_8080;

@@ -1,6 +1,6 @@
-//! Quick ways through what most transfers are: a head with or without its body, frames of HTTP/2,
-//! the words of a turn, a message of Redis, and what is left out. What is kept is what the other
-//! ways keep.
+//! Fast paths for the most frequent transfers: a head with or without its body, frames of HTTP/2,
+//! the first bytes of a turn, a message of Redis, and bytes that are left out. They keep the same
+//! bytes as the slow path.
 
 use core::slice;
 
@@ -14,11 +14,11 @@ use super::super::usual::usual_head;
 use super::{DirectionState, WalkStage};
 use crate::tuning::MAX_KEPT_TURN_BYTES;
 
-/// A bit for each stage in which one end's words or a body may end where the other end has said
-/// something, and a head may begin.
+/// A bit for each stage in which a turn or a body of one end may be over once the other end has
+/// sent something, so that a head may begin.
 const UNTIL_TURN: u16 = 1 << WalkStage::Words as u8 | 1 << WalkStage::Open as u8;
 
-/// A bit for each byte below 64 with which neither text begins, nor frames, nor records of TLS.
+/// A bit for each byte below 64 with which neither text begins, nor frames, nor TLS records.
 const IS_NO_BEGINNING: u64 =
     !(1 | 1 << b'\r' | 1 << b'\n' | 1 << 0x14 | 1 << 0x15 | 1 << 0x16 | 1 << 0x17);
 
@@ -31,8 +31,7 @@ impl WalkStage {
 }
 
 impl DirectionState {
-    /// Walks over the first bytes of a transfer, or over those behind them, which lie at `at` of
-    /// it.
+    /// Walks over the first bytes of a transfer, or over later ones, which lie at `at` of it.
     pub(in super::super) fn walk_transfer(
         &mut self,
         bytes: &[u8],
@@ -47,8 +46,7 @@ impl DirectionState {
         }
     }
 
-    /// Walks over the first of these bytes where a quick way knows them. Returns how many that
-    /// were.
+    /// Walks over the first of these bytes if a fast path handles them. Returns how many it took.
     #[inline(always)]
     fn pass_fast(
         &mut self,
@@ -102,7 +100,7 @@ impl DirectionState {
         }
     }
 
-    /// The same where anything may begin.
+    /// Form of `bytes` if anything may begin there.
     #[inline(always)]
     fn form_at_start(
         &self,
@@ -111,10 +109,10 @@ impl DirectionState {
         conversation: &FlowConversation,
     ) -> TransferForm {
         let are_words = match (first, behind) {
-            // A type and a length, as PostgreSQL has them, and no line.
+            // A type and a length, as in PostgreSQL, and not a line.
             (b'A'..=b'Z', [0, ..]) => true,
             (b'A'..=b'Z', _) => return TransferForm::Head,
-            // No settings of HTTP/2.
+            // Not settings of HTTP/2.
             (0, [_, _, kind, ..]) => *kind != 4,
             (..=63, _) => IS_NO_BEGINNING >> first & 1 != 0,
             _ => !first.is_ascii_lowercase(),
@@ -128,9 +126,9 @@ impl DirectionState {
         }
     }
 
-    /// Passes bytes of [`Form::Head`], which lie at `at` of a transfer: a usual head, and what
-    /// there is of its body. Puts what is kept into `pieces`, and returns the number of bytes and
-    /// the run of those that are kept; `None` where it is no usual head, and nothing is done.
+    /// Passes bytes of [`Form::Head`], which lie at `at` of a transfer: a usual head, and as much
+    /// of its body as is present. Puts the kept ranges into `pieces`, and returns the number of
+    /// bytes and the run of kept ones; `None` without any effect if it is not a usual head.
     #[inline(always)]
     pub(in super::super) fn pass_head(
         &mut self,
@@ -156,7 +154,7 @@ impl DirectionState {
         Some((count, transfer_run(SnippetClass::Http1, at, pieces.byte_count())))
     }
 
-    /// Passes bytes of [`Form::Words`]. Returns the run of those that are kept.
+    /// Passes bytes of [`Form::Words`]. Returns the run of kept bytes.
     #[inline(always)]
     pub(in super::super) fn pass_words(&mut self, bytes: &[u8], at: usize) -> SnippetRun {
         let before = usize::from(self.kept);
@@ -166,8 +164,8 @@ impl DirectionState {
         SnippetRun { continues: before > 0, cut: length < bytes.len(), ..run }
     }
 
-    /// Passes bytes of [`Form::Redis`] that are one usual message. Returns the run of those that
-    /// are kept; `None` where they are not, and nothing is done.
+    /// Passes bytes of [`Form::Redis`] that are one usual message. Returns the run of kept bytes;
+    /// `None` without any effect if they are not.
     #[inline(always)]
     pub(in super::super) fn pass_redis(
         &mut self,
@@ -186,8 +184,8 @@ impl DirectionState {
         })
     }
 
-    /// Passes the usual ones of [`Form::Frames`], which begin a transfer, and calls `keep` for the
-    /// run of each that is kept. Returns the number of bytes.
+    /// Passes the usual [`Form::Frames`] at the beginning of a transfer, and calls `keep` for the
+    /// run of each kept frame. Returns the number of bytes.
     #[inline(always)]
     pub(in super::super) fn pass_frames(
         &mut self,
@@ -203,7 +201,7 @@ impl DirectionState {
         from
     }
 
-    /// Passes bytes of [`Form::LeftOut`], and returns how many that were.
+    /// Passes bytes of [`Form::LeftOut`], and returns how many.
     #[inline(always)]
     pub(in super::super) fn pass_left_out(&mut self, bytes: &[u8]) -> usize {
         match self.stage {

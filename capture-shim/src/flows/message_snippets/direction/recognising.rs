@@ -1,5 +1,5 @@
-//! What begins where a head may begin: one of HTTP/1, frames, messages of Redis, words, or what is
-//! encrypted.
+//! Recognises what begins where a head may begin: an HTTP/1 head, frames, messages of Redis, a turn
+//! of another protocol, or encrypted bytes.
 
 use super::super::conversation::FlowConversation;
 use super::super::http1::GatheredBytes;
@@ -14,7 +14,7 @@ use super::{DirectionState, WalkStage};
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
 impl DirectionState {
-    /// Finds out what begins with `bytes`, and goes on with it. Returns how many were taken.
+    /// Determines what begins with `bytes`, and continues with it. Returns how many were taken.
     pub(super) fn recognise_start(
         &mut self,
         bytes: &[u8],
@@ -22,7 +22,7 @@ impl DirectionState {
         conversation: &FlowConversation,
         sink: &mut impl SnippetSink,
     ) -> usize {
-        // What is neither text nor begins like anything that is known.
+        // Neither text nor the beginning of anything known.
         let is_plain = bytes.first().is_some_and(|first| {
             !first.is_ascii_alphabetic() && !matches!(first, 0 | b'\r' | b'\n' | 0x14..=0x17)
         });
@@ -39,7 +39,7 @@ impl DirectionState {
         self.recognise_head(bytes, at, conversation, sink)
     }
 
-    /// The same where it may be a head.
+    /// Does the same if a head may begin.
     fn recognise_head(
         &mut self,
         bytes: &[u8],
@@ -49,7 +49,7 @@ impl DirectionState {
     ) -> usize {
         let held = self.head.line.buffered_bytes();
         let has_held = !held.as_slice().is_empty();
-        // Empty lines before a head belong to none.
+        // Empty lines before a head do not belong to it.
         let blank = match has_held {
             true => 0,
             false => bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count(),
@@ -58,7 +58,7 @@ impl DirectionState {
             return blank;
         }
         let first = if has_held { held.as_slice().first() } else { bytes.first() };
-        // Behind a proxy's answer TLS may begin.
+        // TLS may begin after a proxy's response.
         if !self.is_http1 || matches!(first, Some(0x14..=0x17)) {
             let is_http2 = conversation.is_http2();
             let opening = match has_held {
@@ -88,7 +88,7 @@ impl DirectionState {
         let text = bytes.get(blank..).unwrap_or(&[]);
         let searched = text.get(..MAX_FIRST_LINE_BYTES).unwrap_or(text);
         let begins = if has_held { held.as_slice().first() } else { text.first() };
-        // Most of what is no text is not searched for a newline.
+        // Binary data is mostly not searched for a newline.
         let is_text = begins.is_some_and(u8::is_ascii_graphic);
         let Some(end) = is_text.then(|| find_newline(searched)).flatten() else {
             self.head.line.push_bytes(searched);
@@ -138,13 +138,13 @@ impl DirectionState {
         }
     }
 
-    /// Holds bytes until more of them are known.
+    /// Buffers bytes until more of them are known.
     fn buffer_bytes(&mut self, bytes: &[u8]) -> usize {
         self.head.line.push_bytes(bytes);
         bytes.len()
     }
 
-    /// Goes on with bytes that are no head, behind those that were held.
+    /// Continues with bytes that are not a head, after the buffered ones.
     fn continue_as_words(
         &mut self,
         held: BufferedBytes,

@@ -1,16 +1,16 @@
-//! Queries in values of HTTP/2: what follows a question mark is blanked, as it may hold tokens, and
-//! so are parameters after a semicolon, up to the next slash.
+//! Queries in values of HTTP/2: blanks the text after a question mark, as it may hold tokens, and
+//! parameters after a semicolon, up to the next slash.
 //!
-//! Of a value in Huffman's code the bits in front of the query stay. Behind it stand others in its
-//! place that are such a code, too, so that a reader finds a value of the same length. Behind
-//! parameters nothing is kept of it: a slash could not be where it was, as what stands in front of
-//! it has passed before it is known where that ends.
+//! Of a Huffman-coded value the bits before the query stay. After it they are replaced by bits that
+//! are a valid code, too, so that a reader finds a value of the same length. Nothing is kept of it
+//! after parameters: the slash could not stay in place, since the bits before it have been passed
+//! on before the end of the parameters is known.
 
 use super::super::marks::token_mark;
 use super::super::sink::BLANK;
 
-/// Lengths of Huffman's codes up to the longest that a path has, in bits, each with the first code
-/// that is longer (RFC 7541, appendix B).
+/// Lengths of Huffman codes up to the longest in a path, in bits, each with the first code that is
+/// longer (RFC 7541, appendix B).
 const CODES: [(u32, u32); 10] = [
     (5, 0x0a),
     (6, 0x2e),
@@ -32,23 +32,23 @@ const BLANK_CODE: u8 = 0xf9;
 
 const _: () = assert!(BLANK == b'*');
 
-/// Place in a value. All of it may be zeros: then the value begins.
+/// Position in a value. All of it may be zeros, at the beginning of the value.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(in super::super) struct QueryBlanker {
-    /// Bits that are no whole code yet, and their number.
+    /// Bits of an incomplete code, and their number.
     bits: u32,
     count: u32,
-    /// Number of bits of the byte in which the query began that are behind its beginning.
+    /// Number of bits after the query's beginning in the byte in which it began.
     rest: u32,
     has_begun: bool,
-    /// Whether parameters are passing, in front of a query.
+    /// Whether the position is in parameters, before a query.
     is_parameter: bool,
 }
 
 impl QueryBlanker {
-    /// Goes on with bytes that are not coded. Returns how many of the first ones are kept, and how
-    /// many of those behind them are blanked; with the rest it is to be asked again.
+    /// Continues with bytes that are not coded. Returns how many of the first ones are kept, and
+    /// how many after those are blanked; it is to be called again with the rest.
     pub(super) fn blank_plain(&mut self, value: &[u8]) -> (usize, usize) {
         if self.has_begun {
             return (0, value.len());
@@ -64,8 +64,8 @@ impl QueryBlanker {
         (mark + 1, 0)
     }
 
-    /// Goes on with a byte of Huffman's code, which may be the last one of the value. Returns what
-    /// is kept in its place.
+    /// Continues with a Huffman-coded byte, which may be the last one of the value. Returns the
+    /// byte that replaces it.
     pub(super) fn blank_coded(&mut self, byte: u8, is_last: bool) -> u8 {
         if self.has_begun {
             return self.blank_byte(is_last);
@@ -84,8 +84,8 @@ impl QueryBlanker {
         byte & kept | behind & !kept
     }
 
-    /// Passes all whole codes. Whether a mark was one of them; then as many bits are left as there
-    /// are behind it. What has a longer code is in no path, and counts as one.
+    /// Consumes all complete codes. Returns whether a mark was one of them; the bits after it are
+    /// then left. A longer code occurs in no path, and counts as a mark.
     fn finds_mark(&mut self) -> bool {
         'codes: loop {
             for (length, longer) in CODES {
@@ -107,9 +107,9 @@ impl QueryBlanker {
         }
     }
 
-    /// A byte of the query.
+    /// A blanked byte of the query.
     fn blank_byte(&self, is_last: bool) -> u8 {
-        // The rest of a code that began in the byte before, and the beginning of the next one.
+        // The rest of a code that began in the previous byte, and the beginning of the next one.
         let (begun, rest) = (8 - self.rest, self.rest);
         let tail = if rest == 0 { BLANK_CODE } else { (u32::from(BLANK_CODE) << rest) as u8 };
         let next = match (rest, is_last) {
@@ -126,8 +126,8 @@ fn low_bits(count: u32) -> u8 {
     u8::MAX.unbounded_shr(8 - count.min(8))
 }
 
-/// Whether the value from `from` to `to` of a block, whose length is at `at`, has a query
-/// or parameters.
+/// Whether the value from `from` to `to` of a block, with its length at `at`, has a query or
+/// parameters.
 #[inline(always)]
 pub(super) fn has_query(block: &[u8], at: usize, from: usize, to: usize) -> bool {
     let value = block.get(from..to).unwrap_or(&[]);
@@ -137,7 +137,7 @@ pub(super) fn has_query(block: &[u8], at: usize, from: usize, to: usize) -> bool
     }
 }
 
-/// The same of a value in Huffman's code.
+/// Does the same for a Huffman-coded value.
 #[inline(never)]
 fn has_coded_query(value: &[u8]) -> bool {
     let mut query = QueryBlanker::default();

@@ -1,10 +1,10 @@
-//! Usual header blocks, passed in one go. What is kept of them is what [`Blocks::walk`] keeps.
+//! Usual header blocks, handled in one pass. They are kept in the same form as by [`Blocks::walk`].
 
 use super::super::sink::BLANK;
 use super::{BlockStep, HeaderBlocks, is_kept, may_have_query, query};
 use crate::tuning::MAX_BLANKS;
 
-/// Value in a block: where its length lies, where it begins, and how long it is, in bytes.
+/// Value in a block: the position of its length, its beginning, and its length, in bytes.
 #[derive(Clone, Copy)]
 struct BlockValue {
     at: u16,
@@ -26,7 +26,7 @@ impl BlankedValues {
         self.count == 0
     }
 
-    /// Adds the value of `length` bytes from `begin` on, whose length lies at `at`. False where
+    /// Adds the value of `length` bytes from `begin` on, with its length at `at`. Returns false if
     /// there is no room. Blocks are short, see [`crate::tuning::MAX_WHOLE_FRAME_BYTES`].
     #[inline(always)]
     fn add_value(&mut self, at: usize, begin: usize, length: usize) -> bool {
@@ -39,7 +39,7 @@ impl BlankedValues {
     /// Blanks the values in the block.
     pub(in super::super) fn blank_values(&self, block: &mut [u8]) {
         for BlockValue { at, begin, length } in self.values.iter().take(self.count) {
-            // What is blanked is not in Huffman's code.
+            // A blanked value is not Huffman-coded.
             if let Some(byte) = block.get_mut(usize::from(*at)) {
                 *byte &= 0x7f;
             }
@@ -51,8 +51,8 @@ impl BlankedValues {
     }
 }
 
-/// Reads the integer at `at` whose first byte has `bits` bits of it, if it has one or two bytes.
-/// Returns where it ends, too.
+/// Reads the integer at `at` with `bits` bits in its first byte, if it has one or two bytes. Also
+/// returns where it ends.
 #[inline(always)]
 fn short_integer(block: &[u8], at: usize, bits: u32) -> Option<(u32, usize)> {
     let largest = (1u8 << bits) - 1;
@@ -65,9 +65,9 @@ fn short_integer(block: &[u8], at: usize, bits: u32) -> Option<(u32, usize)> {
 }
 
 impl HeaderBlocks {
-    /// Passes a whole block where all of its fields have names of entries, and numbers of one or
-    /// two bytes. Notes what is blanked of it. False where it is not so, or `blanks` have no room;
-    /// then nothing is done.
+    /// Passes a whole block in which all fields have indexed names, and numbers of one or two
+    /// bytes. Notes the values to blank in it. Returns false without any effect if the block is
+    /// different, or `blanks` have no room.
     #[inline(always)]
     pub(in super::super) fn pass_block(
         &mut self,
@@ -85,7 +85,7 @@ impl HeaderBlocks {
             };
             let Some((number, behind)) = short_integer(block, at, bits) else { return false };
             at = behind;
-            // An entry, or the size of the table.
+            // A table entry, or the size of the table.
             if byte >= 0x80 || bits == 5 {
                 continue;
             }
