@@ -13,7 +13,7 @@ mod state;
 mod tuning;
 
 // Only a build that aborts can do without the standard library. The development profile unwinds, as
-// tests need; the library that it gives is linted, never shipped.
+// tests need; its library is linted, never shipped.
 #[cfg(panic = "unwind")]
 extern crate std;
 
@@ -25,8 +25,8 @@ socket_log::without_std! {
         platform::raw::abort_process()
     }
 
-    // The tables for unwinding in the precompiled core library name this function. Nothing here
-    // unwinds, so it is never called; but the name must lead somewhere, and should not be seen from
+    // The unwinding tables in the precompiled core library name this function. Nothing here
+    // unwinds, so it is never called; but the name must resolve, and should not be visible from
     // outside.
     core::arch::global_asm!(
         ".pushsection .text.rust_eh_personality,\"ax\",@progbits",

@@ -1,4 +1,4 @@
-//! Floor 5, the log: its file, the room in it, and the writing of records without locks and without
+//! Layer 5, the log: its file, space in it, and the writing of records without locks and without
 //! allocation.
 
 mod causes;

@@ -1,5 +1,5 @@
-//! Locks: how long a thread waits for one that another holds. One that is free is taken at once,
-//! and nothing is logged.
+//! Locks: how long a thread waits for one that another holds. A free lock is taken immediately, and
+//! nothing is logged.
 
 use core::ffi::{c_int, c_void};
 
@@ -12,11 +12,11 @@ use crate::c_library::functions::{
 };
 use crate::c_library::types;
 
-/// Takes a lock by `attempt` where it is free, or else by `lock`, which waits for it.
+/// Takes a lock by `attempt` if it is free, otherwise by `lock`, which waits for it.
 ///
 /// # Safety
-/// `attempt` is the address of a function that takes the lock `object` or fails, of a kind with
-/// `lock`.
+/// `attempt` is the address of a function that takes the lock `object` or fails, of the same kind
+/// as `lock`.
 #[inline(always)]
 unsafe fn log_lock(
     what: HandoffObject,
@@ -24,15 +24,15 @@ unsafe fn log_lock(
     attempt: *mut c_void,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    // SAFETY: all functions that try a lock are of one type.
+    // SAFETY: all functions that try a lock have the same type.
     let attempt =
         unsafe { core::mem::transmute::<*mut c_void, types::pthread_mutex_lock>(attempt) };
     // SAFETY: as the caller says.
     match unsafe { attempt(object) } {
-        // Taken, the second time from an owner that died with it.
+        // Taken, in the second case from an owner that died while holding it.
         taken @ (0 | libc::EOWNERDEAD) => taken,
         libc::EBUSY => log_wait(what, object, lock),
-        // What is wrong with it, the program's own call says.
+        // The program's own call reports the error.
         _ => lock(),
     }
 }

@@ -1,4 +1,4 @@
-//! Meetings of threads: one waits until another ends, or all wait until all are there.
+//! Meetings of threads: one waits until another ends, or all wait until all have arrived.
 
 use core::ffi::{c_int, c_ulong, c_void};
 use core::ptr;
@@ -16,7 +16,7 @@ pub(crate) unsafe fn barrier(real: types::pthread_barrier_wait, barrier: *mut c_
     let begin = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(barrier) };
-    // One of the threads is told that it is the one.
+    // This value marks one of the threads, and is not an error.
     let error = if result == libc::PTHREAD_BARRIER_SERIAL_THREAD { 0 } else { result };
     log_wake(Barrier, barrier.addr() as u64, begin, error);
     result

@@ -1,9 +1,9 @@
-//! Calls that give the program a descriptor which is no socket of its own making.
+//! Calls that return a descriptor which is not a socket made by the program.
 //!
-//! A number that the kernel gives out anew was closed before. Where that happened out of sight
-//! (inline assembly, libc's own files, io_uring), the table still has the former entry, and bytes
-//! would be logged on the wrong flow. So every call that gives a descriptor clears the entry of its
-//! number, at the price of a load.
+//! A number that the kernel reuses was closed before. If that was unseen (inline assembly, libc's
+//! own files, io_uring), the table still has the former entry, and bytes would be logged on the
+//! wrong flow. So every call that returns a descriptor clears the entry of its number, at the price
+//! of a load.
 
 use core::ffi::{c_char, c_int};
 
@@ -12,7 +12,7 @@ use libc::{termios, winsize};
 use crate::c_library::types;
 use crate::flows::closing;
 
-/// Makes a call that gives a descriptor.
+/// Makes a call that returns a descriptor.
 #[inline(always)]
 pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();

@@ -1,10 +1,10 @@
-//! Reads and writes of NSPR, where a layer of NSS encrypts: where heads are kept, the plain text is
-//! looked at.
+//! Reads and writes of NSPR with encryption by a layer of NSS: inspects the plain text if snippets
+//! are kept.
 //!
-//! NSPR's descriptors are stacks of layers, and these functions are called on the topmost one. What
-//! a program reads and writes there is plain text if a layer of NSS is in the stack. NSS does not
-//! call these functions for what is below it. Each hook gets, behind the program's arguments, the
-//! place that it is called from.
+//! NSPR's descriptors are stacks of layers, and these functions are called on the topmost one. The
+//! bytes that a program reads and writes there are plain text if a layer of NSS is in the stack.
+//! NSS does not call these functions for the layers below it. Each hook receives its return address
+//! after the program's arguments.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::iter::once;
@@ -25,21 +25,21 @@ pub(crate) struct Layer {
     lower: *const Layer,
     higher: *const Layer,
     destructor: *const c_void,
-    /// Number of the kind of layer; 0 for NSPR's own.
+    /// Number of the layer's kind; 0 for NSPR's own.
     identity: c_int,
 }
 
-/// Buffer of several (`PRIOVec`).
+/// One of several buffers (`PRIOVec`).
 #[repr(C)]
 pub(crate) struct NsprBuffer {
     start: *const u8,
     length: c_int,
 }
 
-/// Kind of layer that NSS encrypts in; 0 while none was seen.
+/// Kind of the layer in which NSS encrypts; 0 while none was seen.
 static NSS: AtomicI32 = AtomicI32::new(0);
 
-/// Flag of `PR_Recv`: what it looks at is read later.
+/// Flag of `PR_Recv`: the bytes stay to be read later.
 const PEEK: c_int = 2;
 
 /// Whether a layer of NSS is in the stack of `top`.
@@ -49,7 +49,7 @@ const PEEK: c_int = 2;
 unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
     let mut next = top;
     for _ in 0..MAX_NSPR_LAYERS {
-        // SAFETY: the layers of an open descriptor, as the program's own calls go over them.
+        // SAFETY: the layers of an open descriptor, as the program's own calls traverse them.
         let Some(layer) = (unsafe { next.as_ref() }) else { return false };
         // SAFETY: as the caller says.
         if layer.identity > 0 && unsafe { is_nss(layer.identity, caller) } {
@@ -60,7 +60,7 @@ unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
     false
 }
 
-/// Whether layers of this kind are those of NSS.
+/// Whether layers of this kind belong to NSS.
 ///
 /// # Safety
 /// The kind is that of a layer.
@@ -70,7 +70,7 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
     }
     type NameOfIdentity = unsafe extern "C" fn(c_int) -> *const c_char;
     let own = own!(PR_GET_NAME_FOR_IDENTITY, caller, NameOfIdentity);
-    // SAFETY: NSPR's own function; a name that it gives stays.
+    // SAFETY: NSPR's own function; a name that it returns stays valid.
     let is_nss = unsafe {
         let name = own(identity);
         !name.is_null() && CStr::from_ptr(name) == c"SSL"
@@ -82,10 +82,10 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
 }
 
 /// Makes the program's call on `top`, which moves bytes in this direction from or to `parts`, as
-/// many as its result says, and at most `most`.
+/// many as its result states, and at most `most`.
 ///
 /// # Safety
-/// The descriptor is null or open, and the parts are readable as far as that.
+/// The descriptor is null or open, and the parts are readable that far.
 #[inline(always)]
 unsafe fn of_layer(
     top: *const Layer,
@@ -104,14 +104,15 @@ unsafe fn of_layer(
     unsafe { with_plaintext(within, parts, most, call, moved) }
 }
 
-/// Defines the hooks of functions with one buffer; `unless` the call only looks at bytes.
+/// Defines the hooks of functions with one buffer; `unless` the call only peeks at bytes.
 macro_rules! with_buffer {
     ($(
         $hook:ident(buffer: $pointer:ty $(, $more:ident: $kind:ty)*) => $function:ident,
             $direction:ident, unless $peeks:expr;
     )*) => {$(
+        ///
         /// # Safety
-        /// As the function of that name.
+        /// As for the function of that name.
         pub(crate) unsafe extern "C" fn $hook(
             top: *mut Layer,
             buffer: $pointer,
@@ -125,7 +126,7 @@ macro_rules! with_buffer {
             // SAFETY: the program's own call, and NSPR has just used the buffer.
             unsafe {
                 let call = || own(top, buffer, size $(, $more)*);
-                // What it looks at is read later. But the socket is read now.
+                // Peeked bytes are read again later, but the socket is read now.
                 let most = if $peeks { 0 } else { most };
                 let parts = once((buffer.cast_const().cast(), usize::MAX));
                 of_layer(top, Direction::$direction, parts, most, caller, call)

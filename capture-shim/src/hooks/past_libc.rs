@@ -1,8 +1,8 @@
-//! System calls past libc, as far as a process shows at its end that it made some: sockets and
-//! rings that no call in sight made, and code of its own that calls the kernel.
+//! System calls past libc, as far as they are visible when the process ends: sockets and rings that
+//! no visible call made, and code of the program's own that calls the kernel.
 //!
-//! Nothing tells of such a call while it is made. So this is looked at once, as the process ends;
-//! of one that is killed only a small program is known, which is looked at as it begins.
+//! Such a call leaves no trace when it is made. So this is checked once, when the process ends; for
+//! a process that is killed, only a small program is covered, which is checked when it begins.
 
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
@@ -20,18 +20,18 @@ use crate::tuning::{INHERITED_SOCKETS, SURVEYED_DESCRIPTORS};
 #[cfg(not(feature = "injected"))]
 mod objects;
 
-/// Inodes of the sockets with which the program began: to have these is not to use them. Where
-/// there are more, no socket is told of.
+/// Inodes of the sockets with which the program began: having these is not using them. If there are
+/// more than fit, no socket is reported.
 static INHERITED: [AtomicU64; INHERITED_SOCKETS] = [const { AtomicU64::new(0) }; INHERITED_SOCKETS];
 
-/// Kind and inode of an open descriptor. A filter that was there before the program lets the call
-/// pass, which the dynamic linker makes, too.
+/// Kind and inode of an open descriptor. A filter that is older than the program lets the call
+/// pass, since the dynamic linker makes it, too.
 fn kind_and_inode(fd: c_int) -> Option<(u32, u64)> {
     let status = OwnDescriptor::status_of_any(fd)?;
     Some((status.st_mode & libc::S_IFMT, status.st_ino))
 }
 
-/// Notes what the program begins with.
+/// Notes the sockets that the program begins with.
 pub(crate) fn note_start() {
     let mut places = INHERITED.iter();
     for fd in 0..SURVEYED_DESCRIPTORS {
@@ -48,8 +48,8 @@ pub(crate) fn note_start() {
     objects::log_objects_of_small_program();
 }
 
-/// Logs what went past libc, as the process ends in which the program began. Its children have what
-/// it had, and say nothing.
+/// Logs calls past libc when the process ends in which the program began. Its children have the
+/// same descriptors, and log nothing.
 pub(crate) fn log_at_end() {
     let Some(state) = log::state_for_table() else { return };
     if state.began_program.swap(0, Relaxed) == 0 {
@@ -58,14 +58,14 @@ pub(crate) fn log_at_end() {
     log_descriptors();
     #[cfg(not(feature = "injected"))]
     {
-        // SAFETY: written as the program began.
+        // SAFETY: written when the program began.
         let began = unsafe { (*state.birth.get()).monotonic };
         objects::log_objects(clock::read_anchor().monotonic.abs_diff(began));
     }
 }
 
-/// Logs sockets and rings that no call in sight made. What the kernel is asked with is not on the
-/// stack of the others.
+/// Logs sockets and rings that no visible call made. Its buffers are not on the stack of the other
+/// functions.
 #[cold]
 #[inline(never)]
 fn log_descriptors() {
@@ -79,7 +79,7 @@ fn log_descriptors() {
             Some((libc::S_IFSOCK, inode))
                 if tells_sockets && !is_inherited(inode) && !is_system_log_socket(fd) =>
             {
-                // Another thread may be about to close it, or to tell the table of it.
+                // Another thread may be about to close it, or to enter it into the table.
                 if table::get_entry(fd) == DescriptorWord::UNKNOWN
                     && kind_and_inode(fd) == Some((libc::S_IFSOCK, inode))
                     && let Some(writer) = log::current_writer()
@@ -87,15 +87,15 @@ fn log_descriptors() {
                     uncaptured::log_hidden(writer, fd);
                 }
             }
-            // A file of no type: one of the kernel's own makings.
+            // A file without a type: an anonymous inode of the kernel.
             Some((0, _)) if uncaptured::is_ring(fd) => uncaptured::log_ring(fd),
             _ => {}
         }
     }
 }
 
-/// Whether a socket is the one by which libc writes to the system's log: `syslog` is in the log of
-/// the process as a call.
+/// Whether a socket is the one by which libc writes to the system log: the process's log has
+/// `syslog` as a call.
 fn is_system_log_socket(fd: c_int) -> bool {
     const LOG: &[u8] = b"/dev/log";
     let peer = RawSocketName::peer_name(fd);

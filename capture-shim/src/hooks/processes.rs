@@ -18,15 +18,14 @@ use crate::log::process_events::{log_event, set_progress};
 use crate::log::{self, children_without_log, keep, log_end, start};
 use crate::state::{self, thread};
 
-/// Makes the memory in which the children of this process count themselves where they can make no
-/// log.
+/// Makes the memory in which the children of this process count themselves if they can make no log.
 fn share_count() {
     if let Some(writer) = log::existing_writer() {
         children_without_log::share_counter(writer.state());
     }
 }
 
-/// Writes down what the children of this process have counted so far.
+/// Writes down the count of this process's children so far.
 fn collect_counts() {
     if let Some(writer) = log::existing_writer()
         && let Some(header) = writer.header()
@@ -66,7 +65,7 @@ pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
     pid
 }
 
-/// Flags of a `clone3` with the arguments at `address`; 0 where they cannot be read.
+/// Flags of a `clone3` with the arguments at `address`; 0 if they cannot be read.
 ///
 /// # Safety
 /// The kernel will read the arguments, or refuse the call.
@@ -82,8 +81,8 @@ pub(crate) unsafe fn clone3_flags(address: i64) -> i32 {
 /// Prepares a child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current_state() else { return };
-    // None of the threads that were about to begin came along, and this one is now the first of its
-    // process.
+    // None of the threads that were about to begin exists here, and this thread is now the first of
+    // its process.
     threads::forget_starting();
     thread::current_thread().creator.store(0, Relaxed);
     if !state::is_wiped_on_fork() {
@@ -97,9 +96,10 @@ fn begin_child() {
     start::begin_child(state);
 }
 
+///
 /// # Safety
-/// As `clone`. The child begins with its own function on its own stack, so this frame is the
-/// parent's alone; the last three arguments are any value where the program gave none.
+/// As for `clone`. The child begins with its own function on its own stack, so this frame belongs
+/// to the parent alone; the last three arguments are any value if the program passed none.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn clone(
     real: types::clone,
@@ -114,7 +114,7 @@ pub(crate) unsafe fn clone(
     let (shares_memory, has_own_local) =
         (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
     if shares_memory && !has_own_local {
-        // As with `vfork`: the child has this thread's place in the log, and must not use it.
+        // As with `vfork`, the child has this thread's place in the log, and must not use it.
         log::set_aside();
     }
     rights::keep_ways(flags);
@@ -131,7 +131,7 @@ pub(crate) unsafe fn clone(
 /// # Safety
 /// As `daemon`.
 pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_int {
-    // Where it succeeds, the process ends inside, and another one comes back.
+    // If it succeeds, the process ends inside, and another one returns.
     set_progress(progress::EXITED);
     // SAFETY: the program's own call.
     let result = unsafe { real(stay, keep) };
@@ -184,8 +184,8 @@ pub(crate) fn process_ends(status: c_int) {
     log_end::at_end();
 }
 
-/// Ends the log of a process that goes on without the library. No hook could look at `skipped` of
-/// its calls. Returns whether the log, if there is one, says that it has ended.
+/// Ends the log of a process that continues without the library. `skipped` of its calls were made
+/// without a hook. Returns whether the log, if there is one, records its end.
 #[cfg(feature = "injected")]
 pub(crate) fn is_left(skipped: u64) -> bool {
     unseen::collect_notes();
@@ -201,24 +201,24 @@ pub(crate) fn is_left(skipped: u64) -> bool {
     header.is_none_or(|header| header.state.load(Relaxed) == progress::LEFT)
 }
 
-/// Status with which the process ends, once libc has nothing left to do but to write out its
-/// files; one more than that, 0 before.
+/// Exit status of the process plus one, once libc has nothing left to do but to write out its
+/// files; 0 before.
 static ENDING: AtomicU64 = AtomicU64::new(0);
 
-/// Logs the end of the process, called by libc.
+/// Logs the end of the process. Libc calls it.
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
     process_ends(status);
     ENDING.store(1 + u64::from(status as u32), Relaxed);
 }
 
-/// Status with which the process ends, if nothing but libc's files may still be written.
+/// Exit status of the process, if only libc's files may still be written.
 pub(crate) fn last_status() -> Option<c_int> {
     ENDING.load(Relaxed).checked_sub(1).map(|status| status as u32 as c_int)
 }
 
-/// Asks libc to tell of the end by `exit` or by a return from `main`, which no hook sees.
+/// Registers a callback for an end by `exit` or by a return from `main`, which no hook sees.
 pub(crate) fn at_exit() {
-    // Glibc has the function, musl has not.
+    // Glibc has the function, musl does not.
     if let Some(register) = linker::on_exit() {
         // SAFETY: both live as long as the process.
         unsafe { register(on_exit, core::ptr::null_mut()) };

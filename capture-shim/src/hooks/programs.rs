@@ -1,5 +1,5 @@
-//! Other programs: in the place of this one, or in a child of its own. Each is given an environment
-//! in which it is recorded too.
+//! Other programs: in place of this one, or in a child of its own. Each is given an environment in
+//! which it is recorded too.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -16,8 +16,8 @@ use crate::platform;
 use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
-/// Runs another program in the place of this one, which will load this library unless that was
-/// `refused`. Comes back only if that fails.
+/// Runs another program in place of this one, which will load this library unless that was
+/// `refused`. Returns only if that fails.
 pub(crate) fn replace(
     program: &ProgramName,
     refused: c_int,
@@ -38,7 +38,7 @@ type Strings = *const *const c_char;
 /// Environment for a program in place of `given`, made in `complete`.
 ///
 /// # Safety
-/// As [`CompleteEnvironment::of`].
+/// As for [`CompleteEnvironment::of`].
 unsafe fn environment(
     complete: &mut CompleteEnvironment,
     given: Strings,
@@ -48,11 +48,12 @@ unsafe fn environment(
     unsafe { complete.completed(given, refused, announce::is_far(refused)) }
 }
 
-/// Defines hooks of the functions that name a program in one word.
+/// Defines hooks of the functions that name a program in one argument.
 macro_rules! with_environment {
     ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
+        ///
         /// # Safety
-        /// As the function that it is called after.
+        /// As for the function of the same name.
         pub(crate) unsafe fn $name(
             real: types::$name,
             $program: $of,
@@ -77,14 +78,14 @@ with_environment! {
 /// # Safety
 /// As `execv`.
 pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
-    // SAFETY: the program's own call, with its environment said.
+    // SAFETY: the program's own call, with an explicit environment.
     unsafe { execve(real!(execve), path, arguments, platform::environment::present_environment()) }
 }
 
 /// # Safety
 /// As `execvp`.
 pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
-    // SAFETY: the program's own call, with its environment said.
+    // SAFETY: the program's own call, with an explicit environment.
     unsafe {
         execvpe(real!(execvpe), file, arguments, platform::environment::present_environment())
     }
@@ -185,7 +186,7 @@ pub(crate) unsafe fn pidfd_spawn(
             log_event(ProcessEvent::Spawn, 0);
             0
         }
-        // A libc without the function answers like a kernel without what it needs.
+        // A libc without the function answers like a kernel that lacks the required call.
         -1 => libc::ENOSYS,
         error => error,
     }

@@ -1,7 +1,7 @@
-//! Families of `read` and `write`: each call's own arguments, turned into what
-//! [`crate::flows::transfer`] takes.
+//! Families of `read` and `write`: converts each call's own arguments into those of
+//! [`crate::flows::transfer`].
 //!
-//! Every function gets libc's own function of the same name first, and then the program's
+//! Every function receives libc's own function of the same name first, and then the program's
 //! arguments.
 
 use core::ffi::{c_int, c_void};
@@ -250,7 +250,7 @@ pub(crate) unsafe fn sendto(
     result
 }
 
-/// Makes a receive into a vector that the program asks for by the number of its system call.
+/// Makes a receive into a vector that the program requests by the number of its system call.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.
@@ -264,7 +264,7 @@ pub(crate) unsafe fn receive_vector(
     unsafe { transfer::receive_vector(fd, call_buffers(first, count), call) }
 }
 
-/// Makes a send from a vector that the program asks for by the number of its system call.
+/// Makes a send from a vector that the program requests by the number of its system call.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.

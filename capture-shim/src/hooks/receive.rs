@@ -1,8 +1,8 @@
-//! `recv` and `recvfrom`: receives into one buffer that have flags and senders.
+//! `recv` and `recvfrom`: receives into one buffer, with flags and senders.
 //!
 //! A datagram's sender and true size are facts that the program may not ask for but the log needs.
-//! They come with the very same system call when it is given a place for them, so the hooks add
-//! that place where it is missing and hide from the program what it did not want.
+//! The same system call returns them if it is given a place for them, so the hooks add a missing
+//! place and hide the additional results from the program.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -47,7 +47,7 @@ pub(crate) unsafe fn recv_chk(
     room: size_t,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: the program's own call. The check comes first, whatever the call is then.
+    // SAFETY: the program's own call. The check comes first, whichever call follows.
     unsafe {
         receive_with_flags(fd, buffer, size, flags, None, |flags, address| match address {
             Some((start, length)) if size <= room => {
@@ -101,19 +101,19 @@ pub(crate) unsafe fn recvfrom_chk(
     }
 }
 
-/// Room for an address, and for its length.
+/// Buffer for an address, and its length.
 type AddressRoom = (*mut sockaddr, *mut socklen_t);
 
-/// Room that the caller gave for the sender's address, where it gave some.
+/// Buffer of the caller for the sender's address, if there is one.
 fn sender_room(address: *mut sockaddr, length: *mut socklen_t) -> Option<AddressRoom> {
     (!address.is_null()).then_some((address, length))
 }
 
 /// Makes a receive with flags into one buffer. `call` makes the program's call with the flags and
-/// the room for an address that it is given, or with the program's own room when it is given none.
+/// the address buffer that it is given, or with the program's own buffer if it is given none.
 ///
 /// # Safety
-/// `buffer` and `size` are where `call` receives; `given` is what it gives to the kernel.
+/// `buffer` and `size` are where `call` receives; `given` is what it passes to the kernel.
 #[inline(always)]
 unsafe fn receive_with_flags(
     fd: c_int,
@@ -159,13 +159,14 @@ unsafe fn receive_with_flags(
     result
 }
 
-/// Buffers that a receive on a stream has filled: with `MSG_TRUNC`, TCP throws the bytes away.
+/// Buffers that a receive on a stream has filled: with `MSG_TRUNC`, TCP discards the bytes.
 pub(super) fn filled_buffers(buffers: CallBuffers, result: ssize_t, flags: c_int) -> CallBuffers {
     if flags & libc::MSG_TRUNC != 0 && result > 0 { CallBuffers::NONE } else { buffers }
 }
 
+///
 /// # Safety
-/// As [`receive`], with its one buffer.
+/// As for [`receive`], with its one buffer.
 unsafe fn receive_datagram(
     fd: c_int,
     entry: table::DescriptorWord,
@@ -181,7 +182,7 @@ unsafe fn receive_datagram(
     // SAFETY: just found readable.
     let room = if raw::is_readable(space) { unsafe { *space } } else { 0 };
     let begin = clock::current_ticks();
-    // With `MSG_TRUNC` the kernel gives the datagram's true size.
+    // With `MSG_TRUNC` the kernel returns the datagram's true size.
     let result = call(flags | libc::MSG_TRUNC, given.is_none().then_some(own));
     let end = clock::current_ticks();
     // SAFETY: the description is ours.
@@ -204,8 +205,7 @@ unsafe fn receive_datagram(
     clamp_result(result, size, flags)
 }
 
-/// Sender's address, `length` bytes long; none where the program left so little room that it was
-/// cut.
+/// Sender's address, `length` bytes long; none if the program left so little room that it was cut.
 pub(super) fn sender_address(
     start: *const sockaddr,
     length: socklen_t,
@@ -218,9 +218,9 @@ pub(super) fn sender_address(
     }
 }
 
-/// Result that the program gets: the size received, unless it asked for the true one.
+/// Result for the program: the received size, unless it asked for the true one.
 pub(super) fn clamp_result(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
-    // No object is so large that this becomes negative, but the capacity told may be any number.
+    // No object is so large that this becomes negative, but the stated capacity may be any number.
     if flags & libc::MSG_TRUNC != 0 || result < 0 || result as usize <= capacity {
         result
     } else {

@@ -17,15 +17,15 @@ use crate::log;
 use crate::platform::{clock, raw};
 
 /// Messages of a batch that have room for a whole name, a bit for each. Once the kernel has written
-/// how long each name is, nobody can tell whether it was cut, and what lies behind is the program's
-/// own.
+/// how long each name is, it cannot be determined any more whether it was cut, and the bytes after
+/// it are the program's own.
 struct SenderRooms([u64; SenderRooms::MAX_MESSAGES / 64]);
 
 impl SenderRooms {
-    /// Maximum number of messages that the kernel takes at once.
+    /// Maximum number of messages that the kernel accepts in one call.
     const MAX_MESSAGES: usize = 1024;
 
-    /// Looks at the headers before the call, as far as they can be read.
+    /// Inspects the headers before the call, as far as they can be read.
     fn from_messages(messages: *const mmsghdr, count: c_uint, domain: c_int) -> SenderRooms {
         let mut rooms = SenderRooms([0; SenderRooms::MAX_MESSAGES / 64]);
         let longest = match domain {
@@ -34,7 +34,7 @@ impl SenderRooms {
             libc::AF_UNIX => size_of::<libc::sockaddr_un>(),
             _ => size_of::<sockaddr_storage>(),
         };
-        // End of the page that was found readable last: each page is looked at once.
+        // End of the page that was last found readable: each page is checked once.
         let mut readable = 0;
         for index in 0..(count as usize).min(SenderRooms::MAX_MESSAGES) {
             let message = messages.wrapping_add(index);
@@ -134,7 +134,7 @@ unsafe fn recvmsg_datagram(
     let result = unsafe { real(fd, &mut copy, flags | libc::MSG_TRUNC) };
     let end = clock::current_ticks();
     if result >= 0 {
-        // SAFETY: the program's header gets what the kernel would have written into it.
+        // SAFETY: the program's header receives what the kernel would have written into it.
         unsafe {
             if !(*message).msg_name.is_null() {
                 (*message).msg_namelen = copy.msg_namelen;
@@ -204,7 +204,7 @@ pub(crate) unsafe fn recvmmsg(
         return result;
     }
     for index in 0..result as usize {
-        // SAFETY: the kernel filled as many messages as it said.
+        // SAFETY: the kernel filled as many messages as it returned.
         unsafe {
             let message = messages.add(index);
             let (header, bytes) = (&raw mut (*message).msg_hdr, (*message).msg_len as usize);

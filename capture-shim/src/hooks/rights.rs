@@ -1,7 +1,8 @@
 //! Rights that a process gives up: its user, its root directory, its view of the files, system
-//! calls. Each may cost its log the way by which it grows, and the logs of its children the way by
-//! which they begin. Against the first three the way is kept ([`crate::log::keep`]). Against the
-//! last, what is needed is made ahead, unless the filter permits it.
+//! calls. Each may deprive its log of the means to grow, and the logs of its children of the means
+//! to begin. For the first three, descriptors are kept that still lead there
+//! ([`crate::log::keep`]). For the last, what is needed is made ahead, unless the filter permits
+//! it.
 
 use core::ffi::{c_char, c_int, c_long};
 
@@ -45,8 +46,8 @@ pub(crate) unsafe fn setresuid(
     unsafe { real(user, effective, saved) }
 }
 
-/// Makes a call that sets a limit: `asked` are the resource and its new limit. With next to no
-/// descriptors or size of files left, no log could be made.
+/// Makes a call that sets a limit: `asked` are the resource and its new limit. With almost no
+/// descriptors or file size left, no log could be made.
 fn set_limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
         libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
@@ -64,12 +65,13 @@ fn set_limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int
     call()
 }
 
-/// Whether the process has a log, or a socket that it may have inherited. Those have low numbers.
+/// Whether the process has a log, or a socket that it may have inherited. Inherited sockets have
+/// low numbers.
 fn uses_sockets() -> bool {
     log::existing_writer().is_some() || socket_scan::any_low_socket()
 }
 
-/// Resource and new limit of a call. The program's pointer may be wrong.
+/// Resource and new limit of a call. The program's pointer may be invalid.
 fn requested_limit(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
     // SAFETY: found readable.
     (!limit.is_null() && raw::is_readable(limit)).then(|| (resource, unsafe { (*limit).rlim_cur }))
@@ -132,8 +134,10 @@ pub(crate) unsafe fn pivot_root(
     change_root(|| unsafe { real(path, old) }.into()) as c_int
 }
 
+///
 /// # Safety
-/// As `setns`. A descriptor does not tell the kind of its namespace; the caller may.
+/// As for `setns`. The kind of the namespace is not visible from the descriptor; the caller may
+/// state it.
 pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, kind) };
@@ -144,8 +148,8 @@ pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int 
     }
 }
 
-/// Keeps the ways of a process that is about to give itself, or a child, mounts of its own. They
-/// may hide the data directory later, so paths stay good, but not for sure.
+/// Keeps descriptors for a process that is about to give itself, or a child, mounts of its own.
+/// They may hide the data directory later, so paths stay valid, but not for sure.
 #[inline(always)]
 pub(crate) fn keep_ways(flags: c_int) {
     if flags & libc::CLONE_NEWNS != 0 {
@@ -171,8 +175,8 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
     unsafe { real(flags) }
 }
 
-/// Makes a call that takes away rights on files (`landlock_restrict_self`). Most processes that
-/// make it have no socket, and few of those will have one or a child: unpackers, converters.
+/// Makes a call that drops rights on files (`landlock_restrict_self`). Most processes that make it
+/// have no socket, and few of those will have one or a child: unpackers, converters.
 pub(crate) fn restrict_files(call: impl FnOnce() -> c_long) -> c_long {
     if !confinement::is_aside() {
         confinement::provide_reserve(KeptAbilities {
@@ -184,7 +188,7 @@ pub(crate) fn restrict_files(call: impl FnOnce() -> c_long) -> c_long {
     call()
 }
 
-/// Provides for a time behind a filter: for what it does not permit.
+/// Makes provision for the actions that a filter will not permit.
 fn provide_after(filter: &FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
@@ -210,8 +214,8 @@ fn provide_after(filter: &FilterCopy) {
     }
 }
 
-/// Makes a call that restricts the system calls of the process to what a filter lets pass; to next
-/// to none where there is no copy of it.
+/// Makes a call that restricts the system calls of the process to those that a filter permits; to
+/// almost none if there is no copy of it.
 fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
     identity::find_thread_id();
     provide_after(&filter);
@@ -224,12 +228,12 @@ fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
     result
 }
 
-/// The same for the filter `program`.
+/// Does the same for the filter `program`.
 fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
     if confinement::is_aside() {
         return call();
     }
-    // SAFETY: what the program hands to the kernel.
+    // SAFETY: the argument that the program passes to the kernel.
     let copy =
         unsafe { seccomp::copy_filter(core::ptr::with_exposed_provenance(program as usize)) };
     match copy {
@@ -238,12 +242,12 @@ fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
     }
 }
 
-/// Makes a call that restricts the system calls of the process to next to none.
+/// Makes a call that restricts the system calls of the process to almost none.
 fn restrict_strictly(call: impl FnOnce() -> c_long) -> c_long {
     if confinement::is_aside() { call() } else { apply_filter(FilterCopy::NONE, call) }
 }
 
-/// Makes a call that the kernel will refuse, for which nothing is provided. Should the kernel take
+/// Makes a call that the kernel will refuse, for which no provision is made. If the kernel accepts
 /// it nevertheless, nothing is permitted any more.
 fn refused(call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
@@ -253,8 +257,9 @@ fn refused(call: impl FnOnce() -> c_long) -> c_long {
     result
 }
 
+///
 /// # Safety
-/// As `prctl`, which is variadic like [`super::dup::fcntl`].
+/// As for `prctl`, which is variadic like [`super::dup::fcntl`].
 pub(crate) unsafe fn prctl(
     real: types::prctl,
     option: c_int,
@@ -275,7 +280,7 @@ pub(crate) unsafe fn prctl(
     result as c_int
 }
 
-/// `seccomp`, which libc has no function for. `call` makes the program's call.
+/// `seccomp`, for which libc has no function. `call` makes the program's call.
 pub(crate) fn handle_seccomp(
     operation: c_long,
     flags: c_long,
@@ -283,11 +288,11 @@ pub(crate) fn handle_seccomp(
     call: impl FnOnce() -> c_long,
 ) -> c_long {
     match operation as u32 {
-        // It takes neither.
+        // It accepts neither.
         libc::SECCOMP_SET_MODE_STRICT if flags as u32 != 0 || program != 0 => refused(call),
         libc::SECCOMP_SET_MODE_STRICT => restrict_strictly(call),
         libc::SECCOMP_SET_MODE_FILTER => restrict_to(program, call),
-        // Other operations only ask.
+        // Other operations only query.
         _ => call(),
     }
 }

@@ -1,16 +1,16 @@
-//! `io_uring`: rings that are set up by `syscall`. Bytes that move by one pass no call, so the log
-//! says that there is one.
+//! `io_uring`: rings that are set up by `syscall`. Bytes moved by a ring pass no call, so the log
+//! records that there is one.
 //!
-//! Liburing calls the kernel by itself, and no hook stands before its functions: a program may have
-//! opened it for itself alone, where no other library finds them. Such a ring is seen as the
-//! process ends, if it is still open (`past_libc.rs`).
+//! Liburing calls the kernel itself, and its functions are not hooked: a program may have opened it
+//! privately, where no other library finds them. Such a ring is seen when the process ends, if it
+//! is still open (`past_libc.rs`).
 
 use core::ffi::c_int;
 
 use crate::flows::{closing, uncaptured};
 
-/// Makes a call that sets up a ring. What it returns is no descriptor where the ring is registered
-/// by a number alone.
+/// Makes a call that sets up a ring. Its result is not a descriptor if the ring is only registered
+/// by a number.
 #[inline(always)]
 pub(crate) fn log_new_ring(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();

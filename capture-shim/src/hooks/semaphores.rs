@@ -1,4 +1,4 @@
-//! Semaphores: who posts them, and who takes what was posted.
+//! Semaphores: records which threads post them, and which ones wait for them.
 
 use core::ffi::{c_int, c_void};
 
@@ -15,8 +15,9 @@ pub(crate) unsafe fn post(real: types::sem_post, semaphore: *mut c_void) -> c_in
     log_signal(Semaphore, semaphore, false, || unsafe { real(semaphore) })
 }
 
+///
 /// # Safety
-/// As `sem_wait`, or as `sem_trywait`: one that finds nothing has not waited.
+/// As for `sem_wait`, or as for `sem_trywait`: one that finds nothing has not waited.
 pub(crate) unsafe fn wait(real: types::sem_wait, semaphore: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
     log_wait_with_errno(Semaphore, semaphore, || unsafe { real(semaphore) })

@@ -1,5 +1,5 @@
-//! `sendmsg`, `sendmmsg`, `sendfile` and `splice`: sends whose bytes lie in a message or in another
-//! descriptor.
+//! `sendmsg`, `sendmmsg`, `sendfile` and `splice`: sends with their bytes in a message or in
+//! another descriptor.
 
 use core::ffi::{c_int, c_uint};
 
@@ -30,7 +30,7 @@ pub(crate) unsafe fn sendmsg(
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
-    // SAFETY: the program's own call and message, which is looked at once the kernel has taken it.
+    // SAFETY: the program's own call and message, which is read after the kernel has accepted it.
     unsafe {
         let what = || OutgoingMessage::from_message(message);
         let result = transfer::send_vector(fd, what, || real(fd, message, flags));
@@ -69,7 +69,7 @@ pub(crate) unsafe fn sendmmsg(
         return result;
     }
     for index in 0..result as usize {
-        // SAFETY: the kernel sent as many messages as it said.
+        // SAFETY: the kernel sent as many messages as it returned.
         unsafe {
             let message = messages.add(index);
             let (header, bytes) = (&raw const (*message).msg_hdr, (*message).msg_len as usize);
@@ -114,7 +114,7 @@ pub(crate) unsafe fn sendfile(
             real(to, from, offset, size)
         })
     };
-    // What it comes from matters only where it may be a file whose use is recorded.
+    // The source matters only if it may be a file with recorded use.
     if RESOURCES {
         between_descriptors::log_moved_bytes(from, Direction::Receive, send)
     } else {
@@ -151,7 +151,7 @@ pub(crate) unsafe fn tee(
     size: size_t,
     flags: c_uint,
 ) -> ssize_t {
-    // Between pipes alone, for now; the kernel refuses a socket, and that is logged.
+    // Only between pipes, for now; the kernel refuses a socket, and that is logged.
     between_descriptors::log_moved_bytes(from, Direction::Receive, || {
         // SAFETY: the program's own call.
         between_descriptors::log_moved_bytes(to, Direction::Send, || unsafe {

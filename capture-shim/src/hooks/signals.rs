@@ -1,5 +1,5 @@
-//! Actions on signals, and masks, as far as the log's guard needs SIGBUS for itself
-//! (`log/guard.rs`): the program sets its own and is told its own.
+//! Signal actions and masks, as far as the log's guard needs SIGBUS for itself (`log/guard.rs`):
+//! the program sets and reads its own.
 
 use core::ffi::{c_int, c_long, c_void};
 use core::mem::offset_of;
@@ -10,16 +10,16 @@ use crate::c_library::types;
 use crate::log::{confinement, guard};
 use crate::platform::raw::{self, SignalAction};
 
-/// Whether a set of the program has SIGBUS in it. Null is none, and one that leads nowhere is for
+/// Whether a set of the program contains SIGBUS. Null does not, and an invalid pointer is left to
 /// the kernel to refuse.
 fn has_sigbus(set: *const u64) -> bool {
     // SAFETY: just found readable; signals up to 64 are in the first word.
     !set.is_null() && raw::is_readable(set) && unsafe { *set } & guard::BIT != 0
 }
 
-/// Takes note of the action that the program has just set for a signal, which has SIGBUS blocked
-/// meanwhile if it is `masking`: puts the guard in its place, or lets the guard's faults through. A
-/// `vfork` child has actions of its own, but its parent's memory.
+/// Takes note of the action that the program has just set for a signal, with SIGBUS blocked during
+/// the handler if it is `masking`: installs the guard instead, or lets the guard's faults through.
+/// A `vfork` child has actions of its own, but its parent's memory.
 fn is_set(signal: c_int, masking: bool) {
     if confinement::is_aside() {
         return;
@@ -44,9 +44,9 @@ pub(crate) unsafe fn sigaction(
 ) -> c_int {
     let was_masking = guard::is_masking(signal);
     let place_of_mask = new.wrapping_byte_add(offset_of!(libc::sigaction, sa_mask));
-    // Before the call: the two may be one place.
+    // Before the call, since the two may be the same address.
     let masking = !new.is_null() && has_sigbus(place_of_mask.cast());
-    // SAFETY: the program's own call; libc has written what was in force.
+    // SAFETY: the program's own call; libc has written the previous action.
     unsafe {
         let result = real(signal, new, old);
         if result != 0 {
@@ -71,8 +71,9 @@ pub(crate) unsafe fn sigaction(
     }
 }
 
+///
 /// # Safety
-/// As `signal` and its kin.
+/// As for `signal` and its variants.
 pub(crate) unsafe fn signal(real: types::signal, signal: c_int, handler: usize) -> usize {
     // SAFETY: the program's own call.
     let old = unsafe { real(signal, handler) };
@@ -93,7 +94,7 @@ pub(crate) unsafe fn mask(
     old: *mut c_void,
 ) -> c_int {
     let was_blocked = guard::is_on() && guard::is_blocked();
-    // Before the call: the two may be one place.
+    // Before the call, since the two may be the same address.
     let has_it = guard::is_on() && has_sigbus(new.cast());
     // SAFETY: the program's own call.
     let result = unsafe { real(how, new, old) };
@@ -129,7 +130,7 @@ pub(crate) unsafe fn by_number(
 ) -> c_long {
     let was_masking = guard::is_masking(signal);
     let place = core::ptr::with_exposed_provenance::<SignalAction>(new as usize);
-    // Before the call: the two may be one place.
+    // Before the call, since the two may be the same address.
     let masking =
         new != 0 && has_sigbus(place.wrapping_byte_add(offset_of!(SignalAction, mask)).cast());
     let result = call();
@@ -138,7 +139,7 @@ pub(crate) unsafe fn by_number(
     }
     let old: *mut SignalAction = core::ptr::with_exposed_provenance_mut(old as usize);
     if guard::is_on()
-        // SAFETY: the kernel has written what was in force.
+        // SAFETY: the kernel has written the previous action.
         && let Some(old) = unsafe { old.as_mut() }
     {
         if let Some(program) = guard::in_place_of(old.handler) {

@@ -1,10 +1,10 @@
-//! Buffered files of libc over descriptors: opened, closed, read and written from within libc.
+//! Buffered files of libc over descriptors: opened, closed, read and written within libc.
 //!
-//! Where libc's tables are known (`exports/buffered.rs`), a file's own reads and writes come here,
-//! and so does its `close`. Elsewhere they are out of sight. The table can be kept right: `fclose`
-//! closes a descriptor without `close`, and `fopen` gives a number that may have been a socket's.
-//! Where a file is made of a socket, or closed over one, the log says so, because bytes may move
-//! there that it does not have.
+//! If libc's tables are known (`exports/buffered.rs`), a file's own reads and writes come here, and
+//! so does its `close`. Otherwise they are unseen. The table can still be kept right: `fclose`
+//! closes a descriptor without `close`, and `fopen` returns a number that may have been a socket's.
+//! A file that is made from a socket, or closed over one, is logged, because bytes may move there
+//! that the log does not have.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -23,7 +23,7 @@ use crate::flows::{CallerAddress, between_descriptors, closing, counts, resolve,
 use crate::log;
 use crate::state::{self, thread};
 
-/// Descriptor of a file; negative where it has none.
+/// Descriptor of a file; negative if it has none.
 ///
 /// # Safety
 /// `file` is null or a file of libc's.
@@ -32,13 +32,13 @@ unsafe fn file_descriptor(file: *mut FILE) -> c_int {
         return -1;
     }
     let before = errno::get_errno();
-    // SAFETY: as the caller says. A file in memory has no descriptor, which sets `errno`.
+    // SAFETY: as the caller guarantees. A file in memory has no descriptor, which sets `errno`.
     let fd = unsafe { libc::fileno(file) };
     errno::set_errno(before);
     fd
 }
 
-/// Function of libc's files that one of ours stands before. It is set before any of them is called.
+/// Function of libc's files that one of ours replaces. It is set before any of them is called.
 pub(crate) struct LibcFileFunction(AtomicPtr<c_void>);
 
 impl LibcFileFunction {
@@ -59,10 +59,10 @@ pub(crate) static WRITE: LibcFileFunction = LibcFileFunction::none();
 /// Function by which a file is closed.
 pub(crate) static CLOSE: LibcFileFunction = LibcFileFunction::none();
 
-/// Tables of the files that are followed; zeros where none are.
+/// Tables of the files that are followed; zeros if none are.
 static TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-/// Offset of the address of its table in a file of glibc's, in bytes, in all versions for 64 bits.
+/// Offset of the table address in a glibc file, in bytes, in all 64-bit versions.
 const TABLE: usize = 216;
 
 /// Notes that reads and writes of files with these tables come here.
@@ -72,7 +72,7 @@ pub(crate) fn follow_tables(tables: [usize; 2]) {
     }
 }
 
-/// Address of the table of functions that a file of glibc's has.
+/// Address of the function table of a glibc file.
 ///
 /// # Safety
 /// `file` is a file of glibc's.
@@ -96,8 +96,8 @@ unsafe fn is_followed(file: *const FILE) -> bool {
     table == plain || table == wide.load(Relaxed)
 }
 
-/// Descriptor of a file, about which the table is right. Libc opens and closes files of its own out
-/// of sight, and their numbers may have been those of sockets.
+/// Descriptor of a file, after correcting its table entry. Libc opens and closes files of its own
+/// unseen, and their numbers may have been those of sockets.
 ///
 /// # Safety
 /// `file` is a file of libc's.
@@ -145,11 +145,11 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
     if thread::current_thread().prints_to(unsafe { file_descriptor(file) }) {
         return call();
     }
-    // A log that begins behind the end of its process has that end, too.
+    // A log that begins after the end of its process has that end, too.
     let status = processes::last_status().filter(|_| log::existing_writer().is_none());
     // SAFETY: libc's own file.
     let fd = unsafe { certain_descriptor(file) };
-    // Libc writes until all is written, so what is less tells of an error.
+    // Libc writes until all is written, so a smaller result means an error.
     let send = || match call() {
         0 if size > 0 => -1,
         written => written,
@@ -175,7 +175,7 @@ pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
     type FileCloseFunction = unsafe extern "C" fn(*mut FILE) -> c_int;
     // SAFETY: libc's own call; its function was set before.
     unsafe {
-        // Before the call: behind it, another thread may already have been given the number.
+        // Before the call: afterwards, the number may already have been given to another thread.
         counts::log_final_and_forget(file_descriptor(file));
         core::mem::transmute::<*mut c_void, FileCloseFunction>(CLOSE.0.load(Relaxed))(file)
     }
@@ -194,7 +194,7 @@ fn note_use(fd: c_int) {
 /// Makes a call that opens a file.
 pub(crate) fn opened(call: impl FnOnce() -> *mut FILE) -> *mut FILE {
     let file = call();
-    // SAFETY: libc's own answer.
+    // SAFETY: libc's own result.
     closing::clear_reused(unsafe { file_descriptor(file) });
     file
 }
@@ -226,7 +226,7 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     }
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
-        // Before the call: behind it, another thread may already have been given the number.
+        // Before the call: afterwards, the number may already have been given to another thread.
         counts::log_final_and_forget(fd);
     }
     if entry.is_other() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }
@@ -295,14 +295,14 @@ pub(crate) unsafe fn vdprintf_chk(
 }
 
 /// Makes a call that prints to a descriptor. Its result is the number of bytes that libc has
-/// written, in one piece or several, so a stream's bytes are logged as they are. The datagrams that
-/// libc makes of them nobody outside knows.
+/// written, in one piece or several, so a stream's bytes are logged as they are. How libc splits
+/// them into datagrams is not known.
 fn log_print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     match entry.kind() {
         table::DescriptorKind::Stream => {
             let print = || {
-                // Some versions of libc print by way of a file.
+                // Some versions of libc print through a file.
                 thread::current_thread().set_printing(Some(fd));
                 let result = call();
                 thread::current_thread().set_printing(None);

@@ -1,6 +1,6 @@
-//! `syscall`: the way by which some libraries reach the kernel past libc's own functions (libuv
-//! closes sockets and sends batches so). Calls about sockets take the same path as the function of
-//! that name.
+//! `syscall`: the function by which some libraries call the kernel past libc's other functions
+//! (libuv closes sockets and sends batches that way). Calls about sockets take the same path as the
+//! function of that name.
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::c_library::{real, types};
 
-/// Way to the kernel by number. A call that is known when this is compiled becomes part of the
-/// hook: where the library is injected, each return that is left out saves 10 ns, since the
-/// processor has forgotten behind a system call where functions return to.
+/// Route to the kernel by number. A call that is known at compile time is inlined into the hook: if
+/// the library is injected, each avoided return saves 10 ns, since after a system call the
+/// processor has forgotten its return predictions.
 pub(crate) trait ByNumber {
     /// Makes a system call, as libc's `syscall` does.
     ///
     /// # Safety
-    /// As the system call.
+    /// As for the system call.
     unsafe fn call(
         number: c_long,
         a: c_long,
@@ -36,7 +36,7 @@ pub(crate) trait ByNumber {
     ) -> c_long;
 }
 
-/// By libc's `syscall`.
+/// Route by libc's `syscall`.
 struct LibcRoute;
 
 impl ByNumber for LibcRoute {
@@ -55,7 +55,7 @@ impl ByNumber for LibcRoute {
     }
 }
 
-/// Functions with the types of libc's that go to the kernel by number.
+/// Functions with the types of libc's that call the kernel by number.
 macro_rules! forwarded {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:ident;)*) => {
         /// Libc's functions, by number.
@@ -147,9 +147,10 @@ forwarded! {
     fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int = SYS_setresuid;
 }
 
+///
 /// # Safety
-/// As `syscall`. It is variadic, but on all architectures that Linux knows six words passed on for
-/// fewer are the same call.
+/// As for `syscall`. It is variadic, but on all Linux architectures six words passed on for fewer
+/// are the same call.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 #[cfg_attr(feature = "injected", expect(dead_code, reason = "there is no libc to call it"))]
 pub(crate) unsafe fn syscall(
@@ -180,7 +181,8 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
     e: c_long,
     f: c_long,
 ) -> c_long {
-    // SAFETY: the program's own call; the words are what the system call of that number takes.
+    // SAFETY: the program's own call; the words are the arguments of the system call of that
+    // number.
     unsafe {
         match number {
             libc::SYS_read => {
@@ -297,7 +299,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
                 e as _,
                 f as _,
             ) as c_long,
-            // The offset comes in two words, which makes these functions of six arguments.
+            // The offset is passed in two words, which makes these functions of six arguments.
             libc::SYS_preadv2 => read_write::receive_vector(a as _, b as _, c as _, || {
                 Way::call(number, a, b, c, d, e, f) as ssize_t
             }) as c_long,
@@ -358,7 +360,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
                 rights::pivot_root(by_number::pivot_root::<Way>, a as _, b as _).into()
             }
             libc::SYS_unshare => rights::unshare(by_number::unshare::<Way>, a as _).into(),
-            // The child comes back here as well.
+            // The child returns here as well.
             libc::SYS_clone => {
                 rights::keep_ways(a as _);
                 Way::call(number, a, b, c, d, e, f)

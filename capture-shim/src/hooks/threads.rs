@@ -1,12 +1,12 @@
-//! Threads: who started whom.
+//! Threads: records the creator of each.
 //!
-//! Only the new thread knows its own id, and only the old one knows who it is. The two meet in a
-//! small table of slots, from which the new thread fetches where it really begins. It keeps the
-//! creator's id to itself until it logs something, so a thread that has nothing to do with sockets
-//! takes no room in the log.
+//! Only the new thread knows its own id, and only the old one is certain to be the creator. The two
+//! exchange this in a small table of slots, from which the new thread fetches its real start
+//! function. It keeps the creator's id to itself until it logs something, so a thread that has
+//! nothing to do with sockets takes no room in the log.
 //!
-//! A thread begins with its creator's mask of signals, so it is told the same way what only the
-//! creator knows of that: whether the program has SIGBUS blocked (`log/guard.rs`).
+//! A thread begins with its creator's signal mask, so a fact about it that only the creator knows
+//! is passed in the same way: whether the program has SIGBUS blocked (`log/guard.rs`).
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -24,7 +24,7 @@ struct NewThreadSlot {
     creator: AtomicU32,
     entry: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
-    /// Whether it begins with SIGBUS blocked, as far as the program knows.
+    /// Whether it begins with SIGBUS blocked, from the program's point of view.
     is_blocked: AtomicBool,
 }
 
@@ -63,28 +63,28 @@ pub(crate) unsafe fn pthread_create(
     slot.entry.store(entry, Relaxed);
     slot.argument.store(argument, Release);
     let begin = begin as *mut c_void;
-    // SAFETY: the program's own call; the new thread goes on to the program's own function.
+    // SAFETY: the program's own call; the new thread continues to the program's own function.
     let result =
         unsafe { real(thread, attributes, begin, core::ptr::from_ref(slot).cast_mut().cast()) };
     if result != 0 {
-        slot.creator.store(0, Release); // There is no thread that would.
+        slot.creator.store(0, Release); // No thread will fetch it.
     }
     result
 }
 
-/// Whether the attributes of a new thread have a mask of signals, with which it begins in the place
-/// of its creator's.
+/// Whether the attributes of a new thread have a signal mask, with which it begins instead of its
+/// creator's.
 ///
 /// # Safety
 /// Null, or attributes of a thread.
 unsafe fn has_own_mask(attributes: *const c_void) -> bool {
     let Some(get) = linker::pthread_attr_getsigmask_np() else { return false };
     let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: as the caller says; libc writes the mask where there is one.
+    // SAFETY: as the caller guarantees; libc writes the mask if there is one.
     !attributes.is_null() && unsafe { get(attributes, mask.as_mut_ptr()) } == 0
 }
 
-/// Frees all slots: in a child, which has none of the threads that would come for them.
+/// Frees all slots in a child, which has none of the threads that would fetch them.
 pub(crate) fn forget_starting() {
     // A page that is not written is not copied.
     for slot in BEGINNINGS.iter().filter(|slot| slot.creator.load(Relaxed) != 0) {
@@ -92,7 +92,7 @@ pub(crate) fn forget_starting() {
     }
 }
 
-/// Takes a free slot for the thread `creator`.
+/// Claims a free slot for the thread `creator`.
 fn claim_slot(creator: u32) -> Option<&'static NewThreadSlot> {
     BEGINNINGS.iter().find(|slot| {
         slot.creator.load(Relaxed) == 0
@@ -100,15 +100,15 @@ fn claim_slot(creator: u32) -> Option<&'static NewThreadSlot> {
     })
 }
 
-/// Beginning of the program's thread: its function and argument.
+/// Start of the program's thread: its function and argument.
 #[repr(C)]
 struct ThreadStart {
     entry: *mut c_void,
     argument: *mut c_void,
 }
 
-/// Remembers what the creator of a new thread knows, and frees the slot. It is the first that the
-/// thread does.
+/// Stores the facts from the creator of a new thread, and frees the slot. It is the thread's first
+/// action.
 unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
     let argument = slot.argument.load(Acquire);
     let entry = slot.entry.load(Relaxed);
@@ -121,8 +121,8 @@ unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
     ThreadStart { entry, argument }
 }
 
-/// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
-/// its way.
+/// First function of a new thread. It jumps to the program's own, so that no frame of ours is on
+/// its stack.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {
@@ -136,8 +136,8 @@ unsafe extern "C" fn begin() {
     )
 }
 
-/// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
-/// its way.
+/// First function of a new thread. It jumps to the program's own, so that no frame of ours is on
+/// its stack.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {
@@ -152,7 +152,7 @@ unsafe extern "C" fn begin() {
     )
 }
 
-/// Leaves the rest of the thread's chunk to others: the calling thread ends.
+/// Leaves the rest of the thread's chunk to others, since the calling thread ends.
 #[cfg(feature = "injected")]
 pub(crate) fn thread_ends() {
     crate::log::partial_chunks::thread_ends();

@@ -1,7 +1,7 @@
-//! Reads and writes of TLS libraries: where heads are kept, their plain text is looked at.
+//! Reads and writes of TLS libraries: inspects their plain text if snippets are kept.
 //!
 //! The bytes of the sockets and their times are those of the socket calls that the library makes
-//! within. Each hook gets, behind the program's arguments, the place that it is called from.
+//! internally. Each hook receives its return address after the program's arguments.
 
 use core::ffi::{c_int, c_void};
 use core::iter::once;
@@ -15,7 +15,7 @@ use crate::flows::message_snippets::plain::{self, PlaintextScope};
 /// Function of a TLS library for a caller, with its type.
 macro_rules! own {
     ($function:ident, $caller:ident, $type:ty) => {
-        // SAFETY: the library's own function of that name, whose type is documented.
+        // SAFETY: the library's own function of that name, with its documented type.
         unsafe {
             core::mem::transmute::<*mut c_void, $type>(
                 crate::c_library::tls::$function.for_caller($caller),
@@ -26,12 +26,12 @@ macro_rules! own {
 
 pub(super) use own;
 
-/// Makes the program's call, which moves plain text from or to `parts`, each a place and its
-/// largest length: as many bytes as `moved` says of its result, and at most `most`. Without
-/// `within` nothing is looked at.
+/// Makes the program's call, which moves plain text from or to `parts`, each an address and a
+/// maximum length: as many bytes as `moved` returns for its result, and at most `most`. Without
+/// `within` nothing is inspected.
 ///
 /// # Safety
-/// The parts are null or readable as far as that.
+/// The parts are null or readable that far.
 #[inline(always)]
 pub(super) unsafe fn with_plaintext<R: Copy>(
     within: Option<PlaintextScope>,
@@ -47,7 +47,7 @@ pub(super) unsafe fn with_plaintext<R: Copy>(
     result
 }
 
-/// The same on a session of OpenSSL or GnuTLS, in this direction and with one buffer.
+/// Does the same on a session of OpenSSL or GnuTLS, in this direction and with one buffer.
 ///
 /// # Safety
 /// The buffer is readable as far as bytes are moved.
@@ -65,14 +65,15 @@ unsafe fn of_session<R: Copy>(
     unsafe { with_plaintext(plain::enter_scope(session, direction), parts, most, call, moved) }
 }
 
-/// Defines the hooks of functions whose result is the number of bytes, or not positive.
+/// Defines the hooks of functions that return the number of bytes, or a value that is not positive.
 macro_rules! counted {
     ($(
         $hook:ident($session:ident, $buffer:ident: $pointer:ty, $size:ident: $sized:ty
             $(, $more:ident: $kind:ty)*) -> $result:ty => $function:ident, $direction:ident;
     )*) => {$(
+        ///
         /// # Safety
-        /// As the function of that name.
+        /// As for the function of that name.
         pub(crate) unsafe extern "C" fn $hook(
             $session: *mut c_void,
             $buffer: $pointer,
@@ -108,12 +109,13 @@ counted! {
         -> ssize_t => GNUTLS_RECORD_SEND_RANGE, Send;
 }
 
-/// Defines the hooks of functions that tell the number of bytes by their last argument, where their
-/// result is 1.
+/// Defines the hooks of functions that return 1 and store the number of bytes in their last
+/// argument.
 macro_rules! told {
     ($($hook:ident($pointer:ty) => $function:ident, $direction:ident;)*) => {$(
+        ///
         /// # Safety
-        /// As the function of that name.
+        /// As for the function of that name.
         pub(crate) unsafe extern "C" fn $hook(
             session: *mut c_void,
             buffer: $pointer,
@@ -149,7 +151,7 @@ pub(crate) unsafe extern "C" fn ssl_peek(
 ) -> c_int {
     type PeekFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int) -> c_int;
     let own = own!(SSL_PEEK, caller, PeekFunction);
-    // What it looks at is read later. But the socket is read now.
+    // Peeked bytes are read again later, but the socket is read now.
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size);
@@ -179,8 +181,9 @@ pub(crate) unsafe extern "C" fn ssl_peek_ex(
 /// Defines the hooks of functions that end a session.
 macro_rules! ending {
     ($($hook:ident => $function:ident;)*) => {$(
+        ///
         /// # Safety
-        /// As the function of that name.
+        /// As for the function of that name.
         pub(crate) unsafe extern "C" fn $hook(session: *mut c_void, caller: *const c_void) {
             type Own = unsafe extern "C" fn(*mut c_void);
             let own = own!($function, caller, Own);
@@ -199,7 +202,7 @@ ending! {
 /// # Safety
 /// As `dlclose`.
 pub(crate) unsafe fn dlclose(real: types::dlclose, handle: *mut c_void) -> c_int {
-    // While the library goes, it may still call some of these functions.
+    // While the library is being unloaded, it may still call some of these functions.
     tls::forget_functions();
     // SAFETY: the program's own call.
     let result = unsafe { real(handle) };

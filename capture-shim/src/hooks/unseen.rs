@@ -1,7 +1,7 @@
-//! Programs that load no library: a process that begins one says so, as nothing else will.
+//! Programs that load no library: a process that starts one records that, since nothing else will.
 //!
-//! A `vfork` child cannot write, as it runs on its parent's memory. It leaves a note there, which
-//! the parent writes down when it makes its next child, or ends.
+//! A `vfork` child cannot write, since it runs on its parent's memory. It leaves a note there,
+//! which the parent writes down when it makes its next child, or ends.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -17,13 +17,13 @@ use crate::platform::text::{BoundedText, PATH, PathScratch, fill_field};
 use crate::platform::{clock, environment, identity, permitted_syscalls, raw};
 use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 
-/// Folder of the descriptors of the process that looks into it.
+/// Directory of the reading process's own descriptors.
 const OWN_DESCRIPTORS: &[u8] = b"/proc/self/fd/";
 
-/// Maximum number of interpreters behind each other, as in the kernel.
+/// Maximum depth of nested interpreters, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// Note of a `vfork` child about the program that it begins.
+/// Note of a `vfork` child about the program that it starts.
 struct VforkNote {
     /// One of the three constants below.
     state: AtomicU32,
@@ -45,7 +45,7 @@ struct UnseenProgram {
 /// Notes of `vfork` children.
 struct VforkNotes([VforkNote; MAX_NOTES]);
 
-// SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
+// SAFETY: the thread that has set a note's state to `BUSY` has exclusive access to its contents.
 unsafe impl Sync for VforkNotes {}
 
 /// Notes of this process's `vfork` children.
@@ -62,30 +62,31 @@ static NOTES: VforkNotes = VforkNotes(
 pub(crate) enum ProgramName {
     /// By its path.
     Path(*const c_char),
-    /// By a name that is sought like a shell's.
+    /// By a name that is searched for as by a shell.
     Name(*const c_char),
     /// By its descriptor.
     Opened(c_int),
-    /// By its path below the folder of a descriptor; by that itself where the path is empty.
+    /// By its path below the directory of a descriptor; by the descriptor itself if the path is
+    /// empty.
     Below(c_int, *const c_char),
 }
 
-/// A program as its file was found.
+/// File of a program.
 struct ProgramFile<'a> {
-    /// Path by which the process, and a recorder that knows it, can open the file.
+    /// Path by which the process, and a recorder that knows the process, can open the file.
     path: &'a [u8],
-    /// Path for people.
+    /// Path to display.
     name: &'a [u8],
 }
 
-/// What was said or left before a call, and is taken back where the call fails.
+/// Record or note that was made before a call, and is withdrawn if the call fails.
 pub(crate) struct PendingNote {
     note: Option<usize>,
     announced: Option<AcceptedAnnouncement>,
 }
 
 impl PendingNote {
-    /// Takes the note back: the program was not begun.
+    /// Withdraws the note: the program was not started.
     pub(crate) fn take_back(self) {
         if let Some(note) = self.note.and_then(|index| NOTES.0.get(index)) {
             note.state.store(FREE, Release);
@@ -96,7 +97,7 @@ impl PendingNote {
     }
 }
 
-/// Says that the calling process is about to become `program`, for which the library cannot be
+/// Records that the calling process is about to become `program`, for which the library cannot be
 /// opened if that was `refused`.
 pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
     let is_aside = matches!(log::log_standing(), LogStanding::Aside);
@@ -106,7 +107,7 @@ pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
             announced = announce_exec(AnnouncedExecutor::Itself, file.path);
         }
         if announced.is_some() {
-            // A recorder puts the library there.
+            // A recorder injects the library there.
         } else if is_aside {
             note = leave_note(without_recorder(cause), file.name);
         } else {
@@ -116,14 +117,14 @@ pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
     PendingNote { note, announced }
 }
 
-/// Says that the calling process has begun `program` as the process `pid`.
+/// Records that the calling process has started `program` as the process `pid`.
 pub(crate) fn log_spawned(program: &ProgramName, refused: c_int, pid: u32) {
     inspect_program(program, refused, |cause, file| {
         write_record(without_recorder(cause), pid, file.name)
     });
 }
 
-/// Cause that is told of a program with a `cause`, into which no recorder puts the library.
+/// Cause that is recorded for a program with a `cause` and without injection by a recorder.
 fn without_recorder(cause: u16) -> u16 {
     match cause {
         unseen::STATIC | unseen::GO if announce::recorder_socket().is_some() => unseen::NOT_PUT,
@@ -131,9 +132,9 @@ fn without_recorder(cause: u16) -> u16 {
     }
 }
 
-/// Announces that libc is about to execute `program` in a child, if a recorder puts the library
-/// there. Its path counts only if it means in the child what it means here: `moves` says that the
-/// child may be elsewhere.
+/// Announces that libc is about to execute `program` in a child, if a recorder injects the library.
+/// Its path counts only if it means the same in the child as here: `moves` is whether the child may
+/// have another working or root directory.
 pub(crate) fn announce_spawn(
     program: &ProgramName,
     refused: c_int,
@@ -150,11 +151,11 @@ pub(crate) fn announce_spawn(
     announced
 }
 
-/// Writes down what `vfork` children have left.
+/// Writes down the notes of `vfork` children.
 pub(crate) fn collect_notes() {
     for note in &NOTES.0 {
         if note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok() {
-            // SAFETY: this thread's own now; and the copy is small.
+            // SAFETY: now owned by this thread; and the copy is small.
             let UnseenProgram { cause, pid, program } = unsafe { *note.what.get() };
             note.state.store(FREE, Release);
             let length = program.iter().position(|byte| *byte == 0).unwrap_or(program.len());
@@ -179,14 +180,14 @@ fn write_record(cause: u16, pid: u32, program: &[u8]) {
     }
 }
 
-/// Leaves a note, and returns its index; `None` where all notes are taken.
+/// Leaves a note, and returns its index; `None` if all notes are taken.
 fn leave_note(cause: u16, program: &[u8]) -> Option<usize> {
     let index = NOTES.0.iter().position(|note| {
         note.state.load(Acquire) == FREE
             && note.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok()
     })?;
     let note = NOTES.0.get(index)?;
-    // SAFETY: this child's alone now.
+    // SAFETY: now owned by this child alone.
     let what = unsafe { &mut *note.what.get() };
     (what.cause, what.pid) = (cause, identity::process_id());
     what.program.fill(0);
@@ -199,7 +200,7 @@ fn leave_note(cause: u16, program: &[u8]) -> Option<usize> {
     Some(index)
 }
 
-/// Calls `unseen` with the reason and the file where nothing of the program will be recorded.
+/// Calls `unseen` with the cause and the file if nothing of the program will be recorded.
 #[inline(never)]
 fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u16, &ProgramFile)) {
     let given = match *program {
@@ -251,12 +252,12 @@ fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u1
     }
 }
 
-/// Writes what a path by a descriptor leads to: the descriptor's own file, and behind it the name
+/// Writes the target of a path by a descriptor: the descriptor's own file, followed by the name
 /// `below` it, if there is one.
 fn write_target(path: &[u8], below: &[u8], to: &mut BoundedText<PATH>) {
     let Some(mut room) = PathScratch::new() else { return };
     let descriptor: &mut BoundedText<PATH> = room.as_text();
-    // With the slash, the kernel would look for a file below the descriptor's.
+    // With the slash, the kernel would search for a file below the descriptor's.
     let length = path.len().saturating_sub(below.len() + usize::from(!below.is_empty()));
     descriptor.push(path.get(..length).unwrap_or(path));
     to.push_with(|buffer| raw::readlink(descriptor.as_c_str(), buffer));
@@ -265,7 +266,7 @@ fn write_target(path: &[u8], below: &[u8], to: &mut BoundedText<PATH>) {
     }
 }
 
-/// Whether the filters that are in force let a program make its log.
+/// Whether the active filters let a program make its log.
 pub(crate) fn can_make_log() -> bool {
     const CALLS: [core::ffi::c_long; 5] = [
         libc::SYS_fallocate,
@@ -280,18 +281,18 @@ pub(crate) fn can_make_log() -> bool {
         && CALLS.iter().all(|number| permitted_syscalls::passes_call(*number, &[0; 6]))
 }
 
-/// Whether the filters that are in force let a recorder put the library into a program.
+/// Whether the active filters let a recorder inject the library into a program.
 fn can_be_put() -> bool {
     let all = |numbers: &[core::ffi::c_long]| {
         numbers.iter().all(|number| permitted_syscalls::passes_call(*number, &[0; 6]))
     };
     all(&[libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect])
-        // What no path leads to from there is handed over.
+        // Descriptors replace what no path leads to from there.
         && (keep::kept_recorder().is_none()
             || all(&[libc::SYS_socketpair, libc::SYS_recvmsg, libc::SYS_close]))
 }
 
-/// Sets `path` to that of the program `name`; to nothing where it is not found.
+/// Sets `path` to that of the program `name`; to an empty one if it is not found.
 fn search_path(name: &[u8], path: &mut BoundedText<PATH>) {
     let places = environment::find_variable(environment::present_environment(), b"PATH=")
         .unwrap_or(b"/bin:/usr/bin");
@@ -314,7 +315,7 @@ fn search_path(name: &[u8], path: &mut BoundedText<PATH>) {
 fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     let status = raw::status_of(path)?;
     if status.st_mode & libc::S_IFMT != libc::S_IFREG || status.st_mode & 0o111 == 0 {
-        return None; // It cannot be begun.
+        return None; // It cannot be started.
     }
     let user = raw::geteuid();
     let gains = status.st_mode & libc::S_ISUID != 0 && status.st_uid != user
@@ -334,7 +335,7 @@ fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY).or(of_image)
 }
 
-/// Cause that lies in the program's file, or in that of its interpreter.
+/// Cause in the program's file, or in that of its interpreter.
 fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
     *room = BoundedText::new();
@@ -358,7 +359,7 @@ fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Optio
     elf_cause(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
 }
 
-/// Cause that lies in the beginning of an ELF file.
+/// Cause in the beginning of an ELF file.
 fn elf_cause(head: &[u8]) -> Option<u16> {
     const CLASS_64: u8 = 2;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
@@ -376,7 +377,7 @@ fn elf_cause(head: &[u8]) -> Option<u16> {
     }
 }
 
-/// What the program headers of an ELF file say.
+/// Properties from the program headers of an ELF file.
 struct ElfProperties {
     /// Whether it names an interpreter, which loads libraries for it.
     is_interpreted: bool,
@@ -384,12 +385,13 @@ struct ElfProperties {
     is_go: bool,
 }
 
-/// Properties of the ELF file with this beginning; `None` where its program headers are not there.
+/// Properties of the ELF file with this beginning; `None` if it does not contain the program
+/// headers.
 fn parse_properties(head: &[u8]) -> Option<ElfProperties> {
     const INTERPRETER: u16 = 3;
     const NOTE: u16 = 4;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
-    // The table lies right behind the file's own header.
+    // The table immediately follows the file's own header.
     let (table, size, count) = (half(32)? as usize, half(54)? as usize, half(56)? as usize);
     let mut found = ElfProperties { is_interpreted: false, is_go: false };
     for index in 0..count {
@@ -412,7 +414,7 @@ pub(super) fn is_go(head: &[u8]) -> bool {
     head.starts_with(b"\x7fELF") && parse_properties(head).is_some_and(|found| found.is_go)
 }
 
-/// Whether one of the notes from `at` on is the one by which Go knows its builds.
+/// Whether one of the notes from `at` on is Go's build note.
 fn has_go_note(head: &[u8], mut at: usize) -> bool {
     const MAX_NOTES: usize = 8;
     for _ in 0..MAX_NOTES {

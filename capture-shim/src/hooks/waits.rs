@@ -1,5 +1,5 @@
-//! Waits for descriptors (`poll`, `select`, `epoll_wait`): how long each takes, where the user
-//! wants to know (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
+//! Waits for descriptors (`poll`, `select`, `epoll_wait`): how long each takes, if the user wants
+//! to know (`SOCKCAP_WAITS`). Otherwise each costs one check of that option.
 
 use core::ffi::{c_int, c_long, c_ulong};
 
@@ -11,8 +11,7 @@ use crate::log;
 use crate::platform::{clock, raw};
 use crate::state::options::recording_options;
 
-/// Makes the program's call, and logs it where that is wanted. A call that does not block is no
-/// wait.
+/// Makes the program's call, and logs it if that is wanted. A call that does not block is no wait.
 #[inline(always)]
 fn log_wait(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
     if !recording_options().waits {
@@ -34,30 +33,30 @@ fn log_wait_if_blocking(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_i
     result
 }
 
-/// Whether a time to wait is more than none; a null pointer stands for ever.
+/// Whether a timeout is more than zero; a null pointer means no timeout.
 ///
-/// A pointer that leads nowhere is for the kernel to refuse.
+/// An invalid pointer is left to the kernel to refuse.
 fn is_some_time(timeout: *const timespec) -> bool {
     // SAFETY: null, or found readable.
     unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
 }
 
-/// Whether a time to wait is more than none, for `select`; a null pointer stands for ever.
+/// Whether a timeout of `select` is more than zero; a null pointer means no timeout.
 fn is_some_short_time(timeout: *const timeval) -> bool {
     // SAFETY: null, or found readable.
     unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
 }
 
-/// Value at a pointer of the program, where it can be read.
+/// Value at a pointer of the program, if it can be read.
 ///
 /// # Safety
-/// Nobody changes it meanwhile.
+/// Nothing changes it meanwhile.
 unsafe fn read_pointer<'call, T>(pointer: *const T) -> Option<&'call T> {
     // SAFETY: just found readable; of plain numbers, so that any bytes are valid.
     if pointer.is_null() || !raw::is_readable(pointer) { None } else { unsafe { pointer.as_ref() } }
 }
 
-/// Makes a wait that the program asks for by the number of its system call. `words` are the
+/// Makes a wait that the program requests by the number of its system call. `words` are the
 /// arguments.
 #[inline(always)]
 pub(crate) fn by_number(
@@ -88,7 +87,7 @@ pub(crate) fn by_number(
     result
 }
 
-/// Makes a wait of the family of `epoll_wait`, which tells of `events`.
+/// Makes a wait of the family of `epoll_wait`, which reports `events`.
 ///
 /// # Safety
 /// `wait` is the program's own call, with these arguments.
@@ -101,7 +100,7 @@ unsafe fn epoll_timed(
 ) -> c_int {
     let result = log_wait(WaitCall::Epoll, blocks, wait);
     #[cfg(feature = "resources")]
-    // SAFETY: the kernel has just told as many.
+    // SAFETY: the kernel has just reported that many.
     unsafe {
         super::epolls::log_ready_eventfds(epoll, events, result);
     }
@@ -181,7 +180,7 @@ pub(crate) unsafe fn select(
     except: *mut fd_set,
     timeout: *mut timeval,
 ) -> c_int {
-    // Asked for before the call, which may change the timeout.
+    // Evaluated before the call, which may change the timeout.
     let blocks = || is_some_short_time(timeout);
     // SAFETY: the program's own call.
     log_wait(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })

@@ -1,4 +1,4 @@
-//! Causes for which a log cannot grow, and a pause behind each failure.
+//! Causes for which a log cannot grow, and a pause after each failure.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ pub(crate) fn is_temporary(cause: usize) -> bool {
     matches!(cause, lost::BUSY | lost::SHORTAGE)
 }
 
-/// Cause of loss ([`lost`]) that stands for an error of the kernel.
+/// Cause of loss ([`lost`]) for an error of the kernel.
 pub(crate) fn cause_of_error(error: isize) -> usize {
     match -error as i32 {
         libc::ENOSPC | libc::EDQUOT => lost::NO_SPACE,
@@ -23,19 +23,19 @@ pub(crate) fn cause_of_error(error: isize) -> usize {
     }
 }
 
-/// Gets room for the log by `attempt`, unless that has failed just now. Behind each failure twice
-/// as many records are given up before the next attempt, so that a program in trouble is not slowed
+/// Gets space for the log by `attempt`, unless that has failed just now. After each failure twice
+/// as many records are dropped before the next attempt, so that a program in trouble is not slowed
 /// down too.
 pub(crate) fn try_with_backoff<T>(
     state: &ProcessState,
     attempt: impl FnOnce() -> Result<T, usize>,
 ) -> Result<T, usize> {
-    // Parts of the word: the pause that is left, the whole pause, and its cause.
+    // Parts of the word: the remaining pause, the whole pause, and its cause.
     let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
     let pause = state.pause.load(Relaxed);
     let (left, whole, cause) = (pause >> 32, pause >> 8 & 0xff_ffff, pause as usize & 0xff);
     if left > 0 {
-        // Where two threads count at once, one of them does it.
+        // If two threads count at the same time, one of them succeeds.
         let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
         return Err(cause);
     }
@@ -51,8 +51,7 @@ pub(crate) fn try_with_backoff<T>(
     result
 }
 
-/// Stops the log's growth for `cause`. A disk that is full would be asked again at every call
-/// otherwise.
+/// Stops the log's growth for `cause`. A full disk would otherwise be asked again at every call.
 pub(crate) fn stop_growth(state: &ProcessState, cause: usize) {
     state.stopped.store(cause as u32 + 1, Relaxed);
 }

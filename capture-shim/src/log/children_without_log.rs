@@ -1,6 +1,6 @@
-//! Count of children that use sockets and can make no log. Nobody else would tell of them, so they
-//! count themselves, in memory that they share with the process that made them. That one's log has
-//! the count.
+//! Count of children that use sockets and can make no log. Nothing else would report them, so they
+//! count themselves, in memory that they share with the process that made them. The log of that
+//! process has the count.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -12,8 +12,8 @@ use super::preallocated_logs;
 use crate::platform::raw;
 use crate::state::ProcessState;
 
-/// Count of the nearest process above that has a log, which is shared with its children; null where
-/// there is none.
+/// Count of the nearest ancestor with a log, which is shared with its children; null if there is
+/// none.
 static NEAREST: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Makes the count that this process, which has a log, shares with the children it is about to
@@ -38,7 +38,7 @@ pub(crate) fn count_child() {
     }
 }
 
-/// Writes into the header what the children of this process have counted so far.
+/// Writes the count of this process's children so far into the header.
 pub(crate) fn collect_counter(state: &ProcessState, header: &FileHeader) {
     // SAFETY: null, or a mapping that is never removed.
     if let Some(count) = unsafe { state.without_log.load(Relaxed).as_ref() } {

@@ -1,8 +1,8 @@
-//! Chunks of a thread: room for the next record behind an anchor near enough, and leaving a full
-//! chunk.
+//! Chunks of a thread: makes room for the next record after a recent enough anchor, and leaves full
+//! chunks.
 //!
-//! This lies apart from the writer's short ways, because one record in some hundreds comes along
-//! here.
+//! This is separate from the writer's fast paths, because only one in some hundreds of records
+//! needs it.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -15,11 +15,11 @@ use crate::platform::clock;
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::{self, thread};
 
-/// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
-/// then may others use it again. A thread that is put to sleep in between would otherwise wake up,
-/// or be killed, with none of its records left.
+/// Full chunk of a thread, until the record that did not fit is written in the next one. Only then
+/// may others reuse it. Otherwise a thread that sleeps in between would wake up, or be killed, with
+/// none of its records left.
 pub(super) struct FullChunk {
-    /// Cursor of the full chunk, or 0. There is nothing else, so that it takes no stack.
+    /// Cursor of the full chunk, or 0. It is the only field, so that it takes no stack.
     full: usize,
 }
 
@@ -32,8 +32,8 @@ impl Drop for FullChunk {
     }
 }
 
-/// Gives the full chunk to others. It lies apart from those who write, whose stack is not to be
-/// larger for what is seldom.
+/// Releases the full chunk to others. It is a separate function, to keep the stack of the writing
+/// functions small for a rare case.
 #[cold]
 #[inline(never)]
 fn retire_chunk(full: usize) {
@@ -53,13 +53,13 @@ impl RecordWriter {
         self.has_words(LONGEST)
     }
 
-    /// Whether the thread's chunk has room for as many words.
+    /// Whether the thread's chunk has room for that many words.
     fn has_words(self, words: usize) -> bool {
         let used = self.thread.cursor.load(Relaxed) % CHUNK_BYTES;
         used != 0 && used + 4 * words <= CHUNK_BYTES
     }
 
-    /// Makes room for what files of libc's still write once the log grows no more.
+    /// Makes room for final writes of libc's files once the log no longer grows.
     #[cold]
     #[inline(never)]
     pub(super) fn make_last_room(self) {
@@ -71,8 +71,8 @@ impl RecordWriter {
         }
     }
 
-    /// Makes room for the longest record that is written here, behind an anchor near to `now`;
-    /// otherwise counts the record as lost. The caller keeps what is returned until the record is
+    /// Makes room for the longest record that is written here, after an anchor near to `now`;
+    /// otherwise counts the record as lost. The caller keeps the returned value until the record is
     /// written.
     pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
         let mut behind = FullChunk { full: 0 };
@@ -96,8 +96,8 @@ impl RecordWriter {
         self.thread.latest.store(anchor.ticks, Release);
     }
 
-    /// Gives the thread a new chunk. Returns the cursor of the full one, where others may use that
-    /// again once a record stands in the new one, or 0.
+    /// Gives the thread a new chunk. Returns the cursor of the full one, if others may reuse that
+    /// once a record is in the new one, or 0.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {
@@ -115,7 +115,7 @@ impl RecordWriter {
         {
             let words = encode::continued_record(&anchor, tid);
             let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
-            // SAFETY: what a thread left of its chunk is now ours, and more than this record.
+            // SAFETY: the rest of a thread's chunk is now ours, and larger than this record.
             unsafe {
                 commit_record(place, words.as_slice().len(), words.as_slice().iter().copied())
             };
@@ -131,8 +131,7 @@ impl RecordWriter {
         // record.
         self.thread.latest.store(0, Release);
         let begin = |old| {
-            // As long as handlers write into the old chunk, the peers that they note are of that
-            // one.
+            // As long as handlers write into the old chunk, the peers that they note belong to it.
             self.thread.sent_to.forget_peers();
             self.thread.received_from.forget_peers();
             state::replace_word(&self.thread.cursor, old, memory as usize + 4 * used)
@@ -140,7 +139,7 @@ impl RecordWriter {
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
             if self.has_room() {
-                // The handler has taken a chunk, which lies behind this one. The thread goes on
+                // The handler has taken a chunk, which comes after this one. The thread continues
                 // there, since its records must be in order; this chunk has none.
                 if recording_options().keeps_newest {
                     recycle::queue_chunk(self.state, memory as usize);
@@ -156,7 +155,7 @@ impl RecordWriter {
         self.begin_goroutine();
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
-            // SAFETY: takes nothing.
+            // SAFETY: takes no arguments.
             let handle = if RESOURCES { unsafe { libc::pthread_self() } } else { 0 };
             self.append_words(encode::thread_record(anchor.ticks, creator, handle).as_slice());
         }

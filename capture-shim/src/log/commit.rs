@@ -1,4 +1,4 @@
-//! Commitment of chunks and records: their first word is stored last, and makes them visible to
+//! Commitment of chunks and records: their first word is stored last, which makes them visible to
 //! readers.
 
 use core::sync::atomic::AtomicU32;
@@ -22,7 +22,7 @@ pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, wor
 /// Stores a record at its reserved place, its first word last.
 ///
 /// # Safety
-/// `words` gives `length` words, and as many at `place` are reserved for them.
+/// `words` yields `length` words, and as many at `place` are reserved for them.
 #[inline(always)]
 pub(super) unsafe fn commit_record(
     place: *mut u32,
@@ -34,8 +34,7 @@ pub(super) unsafe fn commit_record(
     unsafe {
         let tag = AtomicU32::from_ptr(place);
         tag.store(encode::reservation_word(length), Relaxed);
-        // Neither the compiler nor (by the release below) the machine moves the tag behind the
-        // body.
+        // Neither the compiler nor (by the release below) the machine moves the tag after the body.
         core::sync::atomic::fence(Release);
         for (index, word) in words.enumerate() {
             place.add(1 + index).write(word);

@@ -1,4 +1,4 @@
-//! Provision for a time in which the process can make no log, and open none.
+//! Provision for a time in which the process can neither make a log nor open one.
 
 use core::ffi::CStr;
 
@@ -13,23 +13,23 @@ use crate::tuning::{FEW_SPARE_LOGS, RESERVE_AHEAD_BYTES, SPARE_LOGS};
 use crate::{log, state};
 
 /// Whether the caller is a `vfork` child. Its rights are its own while its memory is its parent's,
-/// so it must not be taken for a process that has given up anything.
+/// so it must not be treated as a process that has given up anything.
 pub(crate) fn is_aside() -> bool {
     log::state_for_table().is_none()
 }
 
-/// Abilities that a process keeps when it has given up something.
+/// Abilities that a process keeps after it has given up something.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptAbilities {
-    /// Whether it can give the pages of a mapping room.
+    /// Whether it can populate the pages of a mapping.
     pub(crate) populate: bool,
-    /// Whether it may use sockets, as far as can be told: it has some, or can make them.
+    /// Whether it may use sockets, as far as known: it has some, or can make them.
     pub(crate) socket: bool,
     /// Whether it can make children with a copy of its memory.
     pub(crate) fork: bool,
 }
 
-/// Provides for a time in which no log can be made, and none be opened.
+/// Makes provision for a time in which no log can be made or opened.
 pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     let Some(state) = state::current_state() else { return };
     if abilities.socket || abilities.fork {
@@ -53,14 +53,14 @@ pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     }
 }
 
-/// Hands the log to the user as whom the process will run, which could not open it again otherwise.
-/// Where that is refused, or where that user cannot reach the log's directory, the ways to both are
-/// kept.
+/// Gives the log to the user as which the process will run, which otherwise could not open it
+/// again. If that is refused, or if that user cannot reach the log's directory, descriptors of both
+/// are kept.
 pub(crate) fn hand_over(user: uid_t) {
     if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
         return;
     }
-    // The new user may not be let through to it.
+    // The new user may have no access to it.
     keep::recorder();
     let Some(mut memory) = PathScratch::new() else { return };
     let path: &mut BoundedText<PATH> = memory.as_text();
@@ -92,7 +92,7 @@ pub(crate) fn hand_over(user: uid_t) {
     }
 }
 
-/// Whether every user is let through to the directory `path`, as far as the modes say.
+/// Whether every user can reach the directory `path`, as far as the modes show.
 fn is_open_to_all(path: &CStr) -> bool {
     let Some(mut memory) = PathScratch::new() else { return false };
     let prefix: &mut BoundedText<PATH> = memory.as_text();

@@ -8,15 +8,15 @@ use crate::platform::raw::{self, OwnDescriptor};
 use crate::platform::text::{BoundedText, PATH, PathScratch};
 use crate::state::settings;
 
-/// Mark that the paths which the process knew may lead elsewhere now. A child inherits both.
+/// Flag that the paths known to the process may lead elsewhere now. A child inherits both.
 static UPROOTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the data directory may no longer be where it was.
+/// Whether the data directory may no longer be at its old path.
 pub(crate) fn is_uprooted() -> bool {
     UPROOTED.load(Relaxed)
 }
 
-/// Notes that the data directory may no longer be where it was.
+/// Notes that the data directory may no longer be at its old path.
 pub(crate) fn set_uprooted() {
     UPROOTED.store(true, Relaxed);
 }
@@ -27,10 +27,10 @@ pub(crate) fn push_home(path: &mut BoundedText<PATH>) {
     path.push(settings::host_directory().to_bytes());
 }
 
-/// Flags by which a directory below the data directory is opened, where others may have put links.
+/// Flags for opening a directory below the data directory, where others may have put links.
 const BELOW: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
-/// Opens the host's directory, by way of no link below the data directory.
+/// Opens the host's directory without following links below the data directory.
 #[cold]
 #[inline(never)]
 pub(crate) fn open_directory() -> Result<OwnDescriptor, isize> {
@@ -41,11 +41,11 @@ pub(crate) fn open_directory() -> Result<OwnDescriptor, isize> {
     )
 }
 
-/// Makes the host's directory and those above it.
+/// Makes the host's directory and its parents.
 pub(crate) fn make_all() {
     let Some(mut memory) = PathScratch::new() else { return };
     let path: &mut BoundedText<PATH> = memory.as_text();
-    // All directories on the way. One that is there already is no error.
+    // All directories on the path. An existing one is no error.
     for (index, byte) in settings::data_directory().iter().enumerate() {
         if *byte == b'/' && index > 0 {
             raw::mkdir(path.as_c_str(), 0o777);
@@ -61,13 +61,13 @@ pub(crate) fn make_all() {
         raw::chmod(hosts, 0o755);
     }
     let Ok(hosts) = raw::open(hosts, BELOW, 0) else { return };
-    // A server that gives up its rights puts logs there as another user, too, who may neither list
-    // what others have put there nor remove it. A user without rights is alone.
+    // A server that drops its rights puts logs there as another user, too. That user may neither
+    // list nor remove the files of others. A process without root rights is the only user.
     let (host, mode) = (settings::host_directory(), if is_root { 0o1733 } else { 0o750 });
     if hosts.make_directory(host, mode) == 0 && is_root {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         if let Ok(made) = hosts.open_file(host, flags, 0) {
-            // Whatever the process's mask.
+            // Regardless of the process's umask.
             made.set_mode(mode);
         }
     }

@@ -1,8 +1,8 @@
-//! Goroutines in the log: a record in the chunk of a thread says whose the records behind it are.
+//! Goroutines in the log: a record in the chunk of a thread states the goroutine of the following
+//! records.
 //!
-//! A thread runs one goroutine after another, so it is told of when it changes, and at the
-//! beginning of each chunk. Another record says which goroutine was let go on or started by
-//! another.
+//! A thread runs one goroutine after another, so a record is written when it changes, and at the
+//! beginning of each chunk. Another record states which goroutine was woken or started by another.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -15,7 +15,7 @@ use crate::state::goroutine::Goroutine;
 use crate::state::recorded_goroutine;
 
 impl RecordWriter {
-    /// Writes whose the records to come are, if the thread's chunk says another goroutine.
+    /// Writes the goroutine of the records to come, if the thread's chunk has another one.
     #[inline(always)]
     pub(super) fn record_goroutine(self) {
         if let Some(goroutine) = recorded_goroutine::unrecorded_goroutine()
@@ -25,8 +25,8 @@ impl RecordWriter {
         }
     }
 
-    /// Writes it where the thread's chunk has room, as it nearly always has: in a server of Go,
-    /// every second record is one of these.
+    /// Writes it if the thread's chunk has room, as it nearly always has: in a Go server, every
+    /// second record is one of these.
     #[inline(always)]
     fn record_goroutine_fast(self, Goroutine { number, creator }: Goroutine) -> bool {
         let is_written = self.append_fast(encode::goroutine_record(number, creator).as_slice());
@@ -39,7 +39,8 @@ impl RecordWriter {
     #[cold]
     #[inline(never)]
     fn record_change(self) {
-        // A thread without a chunk is given one with its first record, and that begins with it.
+        // A thread without a chunk gets one with its first record, and the chunk begins with the
+        // goroutine.
         if self.thread.cursor.load(Relaxed) == 0 {
             return;
         }
@@ -49,7 +50,7 @@ impl RecordWriter {
         }
     }
 
-    /// Writes at the beginning of a chunk whose its records are.
+    /// Writes the goroutine of the records at the beginning of a chunk.
     pub(super) fn begin_goroutine(self) {
         recorded_goroutine::note_recorded(0);
         self.append_goroutine();
@@ -63,8 +64,7 @@ impl RecordWriter {
     }
 }
 
-/// Logs that a goroutine was let go on, or `started`, at `now` ticks. It is no reason to begin a
-/// log.
+/// Logs that a goroutine was woken, or `started`, at `now` ticks. It is no reason to begin a log.
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
@@ -79,7 +79,7 @@ pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
     }
 }
 
-/// Logs the same where the thread has no chunk yet, or none with enough room.
+/// Logs the same if the thread has no chunk yet, or none with enough room.
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[cold]
 #[inline(never)]

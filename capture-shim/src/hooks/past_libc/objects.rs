@@ -1,4 +1,4 @@
-//! Objects that make system calls past libc: their code is looked through.
+//! Objects that make system calls past libc: searches their code.
 
 use core::ffi::CStr;
 use core::sync::atomic::AtomicBool;
@@ -20,11 +20,11 @@ use crate::tuning::{
     NANOSECONDS_OF_LIFE_FOR_BYTE, PROGRAM_HEAD_BYTES,
 };
 
-/// Files of the kernel that tell of the process's memory.
+/// Files of the kernel about the process's memory.
 const MEMORY: &CStr = c"/proc/self/mem";
 const PAGES: &CStr = c"/proc/self/pagemap";
 
-/// Mark of a page that is there, in the kernel's word about it.
+/// Flag of a present page, in the kernel's word about it.
 const PRESENT: u8 = 1 << 7;
 
 /// Memory for the search.
@@ -36,30 +36,31 @@ struct SearchMemory {
     piece: [u8; REACH + CODE_PIECE_BYTES],
 }
 
-/// CodeSearch through the code of the process.
+/// Search through the code of the process.
 struct CodeSearch<'a> {
-    /// The process's memory. It is read as a file: another thread may unmap a library meanwhile.
+    /// The process's memory. It is read as a file, since another thread may unmap a library
+    /// meanwhile.
     memory: &'a OwnDescriptor,
-    /// Words about its pages; none where the kernel refuses them.
+    /// Words about its pages; none if the kernel refuses them.
     pages: Option<&'a OwnDescriptor>,
     room: &'a mut SearchMemory,
-    /// Number of bytes that may still be looked through.
+    /// Number of bytes that may still be searched.
     left: usize,
     /// Calls of the object whose mappings are being read.
     calls: u32,
-    /// First address of that object's beginning, where it is mapped; 0 otherwise.
+    /// First address of that object's beginning, if it is mapped; otherwise 0.
     head: usize,
-    /// Whether it is the program.
+    /// Whether the object is the program.
     is_program: bool,
-    /// Whether that object is to call the kernel, or is told of elsewhere.
+    /// Whether that object is expected to call the kernel, or is reported elsewhere.
     is_passed_over: bool,
 }
 
-/// Whether the program was looked at as it began.
+/// Whether the program was checked when it began.
 static IS_SMALL: AtomicBool = AtomicBool::new(false);
 
-/// Logs the objects that make calls of sockets, or set up `io_uring`, by themselves, in a process
-/// that has lived for `lived` nanoseconds. To look for them takes a small part of that time.
+/// Logs the objects that make socket calls, or set up `io_uring`, by themselves, in a process that
+/// has lived for `lived` nanoseconds. The search takes a small part of that time.
 #[cold]
 #[inline(never)]
 pub(super) fn log_objects(lived: u64) {
@@ -70,14 +71,14 @@ pub(super) fn log_objects(lived: u64) {
     }
 }
 
-/// Logs that the program makes such calls, as it begins, if it is small.
+/// Logs that the program makes such calls, when it begins, if it is small.
 pub(super) fn log_objects_of_small_program() {
     let Some([start, end]) = objects::program_code() else { return };
     if end - start > MAX_SMALL_PROGRAM_BYTES {
         return;
     }
     IS_SMALL.store(true, Relaxed);
-    // SAFETY: the program's own code, which can be read; nothing has run yet that could unmap it.
+    // SAFETY: the program's own code, which can be read; nothing that could unmap it has run yet.
     let code = unsafe {
         core::slice::from_raw_parts(core::ptr::with_exposed_provenance(start), end - start)
     };
@@ -93,17 +94,17 @@ pub(super) fn log_objects_of_small_program() {
     }
 }
 
-/// Logs the objects that make such calls. At most `left` bytes of code are looked through; what is
-/// larger is passed over.
+/// Logs the objects that make such calls. At most `left` bytes of code are searched; larger objects
+/// are skipped.
 fn search_mappings(left: usize) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     let Ok(memory) = raw::open(MEMORY, flags, 0) else { return };
-    // It has a word for each of the kernel's pages, which are larger on some machines.
-    // SAFETY: takes a number only.
+    // The file has a word for each of the kernel's pages, which are larger on some machines.
+    // SAFETY: takes only a number.
     let is_usual = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize == PAGE;
     let pages = is_usual.then(|| raw::open(PAGES, flags, 0)).and_then(Result::ok);
     let Some(place) = raw::map_anonymous(size_of::<SearchMemory>()) else { return };
-    // SAFETY: the mapping is as large as that and nobody else has it; zeros are valid.
+    // SAFETY: the mapping is large enough and used by nothing else; zeros are valid.
     let room = unsafe { &mut *place.cast::<SearchMemory>() };
     let mut search = CodeSearch {
         memory: &memory,
@@ -117,18 +118,18 @@ fn search_mappings(left: usize) {
     };
     mappings::for_each_mapping(|mapping| search.look_at(mapping));
     search.end_object();
-    // SAFETY: nobody has it any more.
+    // SAFETY: nothing uses it any more.
     unsafe { raw::unmap_memory(place, size_of::<SearchMemory>()) };
 }
 
-/// Whether a mapping is of libc or of the dynamic linker: calls of their functions are seen.
+/// Whether a mapping is of libc or of the dynamic linker: calls of their functions are visible.
 fn is_expected(mapping: &FileMapping) -> bool {
     let [start, end] = mapping.range;
     [
         functions::syscall.known_address().addr(),
-        // Before glibc 2.34 it is in a library of its own.
+        // Before glibc 2.34 it is in a separate library.
         functions::connect.known_address().addr(),
-        // SAFETY: takes a number only.
+        // SAFETY: takes only a number.
         unsafe { libc::getauxval(libc::AT_BASE) as usize },
     ]
     .iter()
@@ -136,8 +137,8 @@ fn is_expected(mapping: &FileMapping) -> bool {
 }
 
 impl CodeSearch<'_> {
-    /// Looks at the next mapping. Those of one object lie behind each other. Devices are not read,
-    /// and of files only what programs and libraries are mapped like.
+    /// Examines the next mapping. Those of one object are adjacent. Devices are not read, and of
+    /// files only mappings of the kind used for programs and libraries.
     fn look_at(&mut self, mapping: &FileMapping) {
         const DEVICES: [&[u8]; 2] = [b"/dev/", b"/sys/"];
         if !mapping.is_private || DEVICES.iter().any(|of| mapping.path.starts_with(of)) {
@@ -151,7 +152,7 @@ impl CodeSearch<'_> {
         }
         if mapping.offset == 0 {
             let [start, end] = mapping.range;
-            // SAFETY: takes a number only.
+            // SAFETY: takes only a number.
             let table = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
             (self.head, self.is_program) = (start, (start..end).contains(&table));
             self.is_passed_over |= self.is_program && IS_SMALL.load(Relaxed);
@@ -162,7 +163,7 @@ impl CodeSearch<'_> {
         let head = core::mem::take(&mut self.head);
         if head != 0 && self.begins_go_library(head) {
             self.calls |= IS_GO;
-            // Of a program of Go it is told as it begins.
+            // A Go program is reported when it begins.
             self.is_passed_over |= self.is_program;
         }
         self.is_passed_over |= is_expected(mapping);
@@ -185,14 +186,14 @@ impl CodeSearch<'_> {
         (self.head, self.is_program) = (0, false);
     }
 
-    /// Whether at `start` there is the header of an object of Go.
+    /// Whether the header of a Go object is at `start`.
     fn begins_go_library(&mut self, start: usize) -> bool {
         let Some(head) = self.room.piece.get_mut(..PROGRAM_HEAD_BYTES) else { return false };
         let length = self.memory.read_at(head, start);
         unseen::is_go(head.get(..length).unwrap_or(&[]))
     }
 
-    /// Calls of the code that was used: pages of it that are there.
+    /// Calls of the code that was used, which is in present pages.
     fn calls_of(&mut self, mapping: &FileMapping) -> u32 {
         let [start, end] = mapping.range;
         if end - start > self.left {
@@ -215,8 +216,8 @@ impl CodeSearch<'_> {
         calls
     }
 
-    /// A bit for each of the `count` pages from `address` on that is there. Where the kernel does
-    /// not tell, all are.
+    /// A bit for each present page of the `count` pages from `address` on. If the kernel does not
+    /// report it, all count as present.
     fn present_pages(&self, address: usize, count: usize) -> u64 {
         const { assert!(CODE_PIECE_BYTES / PAGE < u64::BITS as usize) };
         let all = (1 << count) - 1;
@@ -242,7 +243,7 @@ impl CodeSearch<'_> {
         if came > 0 {
             return own_calls(room.get(..came).unwrap_or(&[]));
         }
-        // Nothing is mapped in front of it.
+        // Nothing is mapped before it.
         let came = self.memory.read_at(room.get_mut(..length).unwrap_or(&mut []), start);
         own_calls(room.get(..came).unwrap_or(&[]))
     }
