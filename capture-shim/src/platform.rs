@@ -1,4 +1,4 @@
-//! Floor 2, the platform: stand-ins for the standard library. System calls, clocks, ids, checksums,
+//! Layer 2, the platform: stand-ins for the standard library. System calls, clocks, ids, checksums,
 //! texts, and the program's environment and arguments.
 
 pub(crate) mod arguments;

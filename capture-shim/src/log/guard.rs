@@ -1,13 +1,13 @@
-//! Guard against faults in the log's memory: the program lives on where the kernel can give a page
-//! of the log no more.
+//! Guard against faults in the log's memory: the program survives if the kernel can no longer
+//! provide a page of the log.
 //!
-//! A store into a mapped file is answered by SIGBUS where the file was cut meanwhile, where its
-//! file system copies what is written and has no room for the copy, or where its disk or server has
-//! failed. So from a log's beginning on the signal's handler is one of the library's. A fault in
-//! the log's own memory has private memory put in its place there; then the log grows no further,
-//! and what is not written is counted. All else goes to the program's own action, which is kept
-//! here, and which the program finds whenever it asks (`hooks/signals.rs`). [Decision
-//! 0128](../../../docs/decisions/0128-a-guard-against-sigbus.md) says why.
+//! A store into a mapped file causes SIGBUS if the file was cut meanwhile, if its file system
+//! copies on write and has no room for the copy, or if its disk or server has failed. So from the
+//! beginning of a log on, the library handles this signal. After a fault in the log's own memory,
+//! private memory replaces the page; then the log grows no further, and unwritten records are
+//! counted. All other faults go to the program's own action, which is kept here, and which the
+//! program finds whenever it asks (`hooks/signals.rs`). [Decision
+//! 0128](../../../docs/decisions/0128-a-guard-against-sigbus.md) has the reasons.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -28,7 +28,7 @@ struct ProgramAction {
     mask: AtomicU64,
 }
 
-/// Program's own action. A child has it, too, and so it has the guard.
+/// Program's own action. A child inherits it, and so it has the guard.
 static PROGRAM: ProgramAction = ProgramAction {
     handler: AtomicUsize::new(libc::SIG_DFL),
     flags: AtomicU64::new(0),
@@ -36,10 +36,10 @@ static PROGRAM: ProgramAction = ProgramAction {
     mask: AtomicU64::new(0),
 };
 
-/// Whether this process, or one that it comes from, has had a log to be guarded.
+/// Whether this process, or an ancestor, has had a log to be guarded.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Signals in whose handlers the program has SIGBUS blocked, as far as it knows, a bit each.
+/// Signals with SIGBUS blocked in their handlers, from the program's point of view, a bit each.
 static MASKING: AtomicU64 = AtomicU64::new(0);
 
 /// Largest number of a signal.
@@ -57,8 +57,8 @@ pub(crate) fn is_on() -> bool {
     WANTED.load(Relaxed)
 }
 
-/// Begins to guard the log. An injected image hooks no `sigaction`, so its program could save
-/// this handler and call it after the library is gone: there is no guard there.
+/// Begins to guard the log. An injected image hooks no `sigaction`, so its program could save this
+/// handler and call it after the library is gone: there is no guard there.
 pub(crate) fn begin_guard() {
     if cfg!(feature = "injected") || WANTED.swap(true, Relaxed) {
         return;
@@ -69,7 +69,7 @@ pub(crate) fn begin_guard() {
 }
 
 /// Notes whether the program's handler of `signal` has SIGBUS blocked while it runs. Nearly all
-/// programs have none that has, and then nothing is to be asked when a log begins.
+/// programs have no such handler, and then nothing has to be checked when a log begins.
 pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
     if is_masking {
         MASKING.fetch_or(raw::signal_bit(signal), Relaxed);
@@ -78,12 +78,12 @@ pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
     }
 }
 
-/// Lets faults of the calling thread reach the guard: where SIGBUS is blocked, they end the
+/// Lets faults of the calling thread reach the guard: while SIGBUS is blocked, they end the
 /// process.
 ///
-/// It may have been let through before, and only the thread's mark tells that the program has it
+/// It may have been unblocked before, and then only the thread's mark shows that the program has it
 /// blocked: by a change of the mask before the thread's first record, by the thread that has
-/// started this one, or by the thread of the parent that this one is a copy of.
+/// started this one, or by the parent's thread that this one is a copy of.
 pub(crate) fn begin_thread() {
     if is_on() && raw::change_mask(libc::SIG_UNBLOCK, BIT) & BIT != 0 {
         thread::current_thread().set_blocked(true);
@@ -103,13 +103,14 @@ pub(crate) fn keep_open(signal: c_int) {
     }
 }
 
-/// Whether the program has SIGBUS blocked while its handler of `signal` runs, as far as it knows.
+/// Whether the program has SIGBUS blocked while its handler of `signal` runs, from its own point of
+/// view.
 pub(crate) fn is_masking(signal: c_int) -> bool {
     (1..=MAX_SIGNAL).contains(&signal) && MASKING.load(Relaxed) & raw::signal_bit(signal) != 0
 }
 
-/// Lets faults reach the guard behind a change of the calling thread's mask: the program has
-/// blocked SIGBUS, or no longer. It is told what it knows.
+/// Lets faults reach the guard after a change of the calling thread's mask: the program has blocked
+/// SIGBUS, or unblocked it. The thread's mark keeps the program's view.
 pub(crate) fn mask_changed(is_blocked: bool) {
     thread::current_thread().set_blocked(is_blocked);
     if is_blocked {
@@ -117,18 +118,18 @@ pub(crate) fn mask_changed(is_blocked: bool) {
     }
 }
 
-/// Whether the calling thread has blocked SIGBUS, as far as the program knows.
+/// Whether the calling thread has blocked SIGBUS, from the program's point of view.
 pub(crate) fn is_blocked() -> bool {
     thread::current_thread().has_blocked()
 }
 
-/// Takes note that a new thread begins with the mask of one that has blocked SIGBUS.
+/// Notes that a new thread begins with the mask of a thread that has blocked SIGBUS.
 pub(crate) fn begin_blocked() {
     thread::current_thread().set_blocked(true);
 }
 
-/// Takes the action that is in force for the program's own, and puts the guard in its place. A
-/// program that ignores the signal hands that on to programs that it becomes; it has no guard.
+/// Saves the current action as the program's own, and installs the guard instead. A program that
+/// ignores the signal passes that on to programs that it executes, so it gets no guard.
 pub(crate) fn take_over() {
     let default = SignalAction { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
     // SAFETY: this is a handler.
@@ -136,7 +137,7 @@ pub(crate) fn take_over() {
         return;
     };
     if found.handler == own_handler() {
-        // It stood there already, in the form that the program's own action asks for.
+        // It was already installed, in the form that the program's own action requires.
         let program = program_action();
         if program.handler != libc::SIG_DFL {
             // SAFETY: this is a handler.
@@ -159,7 +160,7 @@ pub(crate) fn take_over() {
     }
 }
 
-/// Guard's action in the place of `program`'s. A fault may come while it runs, too.
+/// Guard's action in place of `program`'s. A fault may occur while it runs, too.
 fn guarding_action(program: &SignalAction) -> SignalAction {
     let (flag, restorer) = raw::signal_restorer();
     let kept = match program.handler {
@@ -179,7 +180,7 @@ fn own_handler() -> usize {
     on_fault as *const () as usize
 }
 
-/// Program's action, where what the kernel has is the guard's `handler`.
+/// Program's action, if the kernel's action is the guard's `handler`.
 pub(crate) fn in_place_of(handler: usize) -> Option<SignalAction> {
     (handler == own_handler()).then(program_action)
 }
@@ -196,9 +197,9 @@ fn program_action() -> SignalAction {
 
 /// Handler of SIGBUS.
 unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: what the kernel says of the signal.
+    // SAFETY: the kernel's information about the signal.
     let (code, address) = unsafe { ((*about).si_code, (*about).si_addr().addr()) };
-    // Codes up to 0 are of signals that a process sends.
+    // Codes up to 0 mean signals sent by a process.
     let is_mended =
         code > 0 && state::current_state().is_some_and(|state| replace_page(state, address));
     if is_mended {
@@ -218,8 +219,8 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
     }
 }
 
-/// Puts private memory in the place of the log's page around `address`, if it is one, and ends the
-/// log's growth. False where it is no page of the log.
+/// Replaces the log's page around `address` by private memory, if it is one, and ends the log's
+/// growth. Returns false if it is not a page of the log.
 fn replace_page(state: &ProcessState, address: usize) -> bool {
     let page = address & !(PAGE - 1);
     if !segment::has_address(state, address)
@@ -227,25 +228,25 @@ fn replace_page(state: &ProcessState, address: usize) -> bool {
     {
         return false;
     }
-    // What cannot be written any more is counted, where that page is still to be had.
+    // Unwritten records are counted, if that page is still available.
     causes::stop_growth(state, lost::NO_SPACE);
     thread::current_thread().cursor.store(0, Relaxed);
-    // SAFETY: null or a mapping that is never removed; a fault there is mended likewise.
+    // SAFETY: null or a mapping that is never removed; a fault there is handled likewise.
     if let Some(header) = unsafe { state.header.load(Relaxed).as_ref() } {
         header.lost[lost::NO_SPACE].fetch_add(1, Relaxed);
     }
     true
 }
 
-/// Has done what the program's own action says.
+/// Performs the program's own action.
 ///
 /// # Safety
 /// The arguments are those of a handler.
 unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
     let program = program_action();
     if program.handler == libc::SIG_DFL {
-        // The instruction that has failed is run again, and fails at its own place, which is what a
-        // core dump has to show. A signal that was sent comes again, too.
+        // The failed instruction runs again, and fails at its own place, as a core dump has to
+        // show. A signal that was sent arrives again, too.
         WANTED.store(false, Relaxed);
         // SAFETY: the default needs no handler; `about` is the kernel's.
         unsafe {
@@ -261,11 +262,11 @@ unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
         PROGRAM.handler.store(libc::SIG_DFL, Relaxed);
     }
     if program.flags as c_int & SA_NODEFER == 0 {
-        // As the kernel would have; what was blocked before is so again behind the handler.
+        // As the kernel would have; the previous mask is restored after the handler.
         raw::change_mask(libc::SIG_BLOCK, BIT);
     }
-    // SAFETY: the program's own handler, with what the kernel gave; one of a single argument does
-    // not look at the others.
+    // SAFETY: the program's own handler, with the kernel's arguments; one with a single argument
+    // ignores the others.
     unsafe {
         core::mem::transmute::<usize, SignalHandler>(program.handler)(signal, about, context)
     };

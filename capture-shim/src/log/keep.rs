@@ -1,11 +1,11 @@
-//! Descriptors that the library keeps, in a process that loses the ways to its log: the directory
+//! Descriptors that the library keeps in a process that loses the paths to its log: the directory
 //! of the host, in which its children make their logs, and the log itself, by which it grows; and a
-//! socket of the recorder, to which static programs are announced that no path leads from.
+//! socket of the recorder, to which static programs are announced if no path leads to it.
 //!
-//! No other process has any. They have high numbers, and to the program they are closed: its own
-//! `close` of such a number fails as it would without them, and a call that takes the number for
-//! something else is given it. Past libc a number can be closed out of sight, so before each use
-//! the kernel is asked whether it still is the same file.
+//! Other processes have none of them. They have high numbers, and appear closed to the program: its
+//! own `close` of such a number fails as it would without them, and a call that uses the number for
+//! something else gets it. A number can be closed unseen by calls past libc, so before each use the
+//! kernel is asked whether it still is the same file.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -16,20 +16,20 @@ use crate::platform::raw::{self, OwnDescriptor};
 use crate::state::{ProcessState, settings};
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR, SECONDS_TO_ANNOUNCE};
 
-/// End of the path of the socket at which the recorder takes ends of streams: behind that of the
-/// one at which it takes connections.
+/// Suffix of the path of the socket at which the recorder receives ends of streams, after the path
+/// of the one at which it accepts connections.
 const FAR: &[u8] = b".far";
 
-/// Descriptor that is kept.
+/// Kept descriptor.
 #[repr(C)]
 pub(crate) struct KeptDescriptor {
-    /// Number of the descriptor; negative where there is none. It comes first for code that reads
-    /// it by itself.
+    /// Number of the descriptor; negative if there is none. It is the first field for code that
+    /// reads it without this type.
     fd: AtomicI32,
     /// Device and inode of the file.
     device: AtomicU64,
     inode: AtomicU64,
-    /// Generation of the process, where the descriptor is not also a child's.
+    /// Generation of the process, if the descriptor is not shared with a child.
     generation: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl KeptDescriptor {
         }
     }
 
-    /// Keeps `file` in the place of the former one.
+    /// Keeps `file` in place of the former one.
     fn replace_with(&self, file: &OwnDescriptor, generation: u64) {
         let from =
             raw::descriptor_limit().saturating_sub(KEPT_BELOW_LIMIT).min(MIN_KEPT_DESCRIPTOR);
@@ -55,7 +55,7 @@ impl KeptDescriptor {
         self.fd.store(fd, Release);
     }
 
-    /// The descriptor, while it still is the same file.
+    /// The descriptor, if it still is the same file.
     fn get(&self, generation: u64) -> Option<OwnDescriptor> {
         let fd = self.fd.load(Acquire);
         if fd < 0 || self.generation.load(Relaxed) != generation {
@@ -69,9 +69,9 @@ impl KeptDescriptor {
         None
     }
 
-    /// Closes the descriptor, while it still is the same file.
+    /// Closes the descriptor, if it still is the same file.
     fn let_go(&self) {
-        // A page that is not written is not copied, and hardly any process has one.
+        // A page that is not written is not copied, and hardly any process has a kept descriptor.
         let fd = self.fd.load(Relaxed);
         if fd < 0 {
             return;
@@ -82,8 +82,8 @@ impl KeptDescriptor {
         }
     }
 
-    /// Whether `file` is the one that is kept. The kernel's answer is not on the stack of those
-    /// that go on with it.
+    /// Whether `file` is the kept one. The buffer of the kernel's answer is not on the stack of the
+    /// callers.
     #[inline(never)]
     fn is_same_file(&self, file: &OwnDescriptor) -> bool {
         let known = [self.device.load(Relaxed), self.inode.load(Relaxed)];
@@ -97,20 +97,20 @@ pub(crate) static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
 /// Log of the process.
 pub(crate) static LOG: KeptDescriptor = KeptDescriptor::none();
 
-/// Socket at which the recorder takes ends of streams ([`crate::hooks::announce`]).
+/// Socket at which the recorder receives ends of streams ([`crate::hooks::announce`]).
 pub(crate) static RECORDER: KeptDescriptor = KeptDescriptor::none();
 
 /// All descriptors.
 static ALL: [&KeptDescriptor; 3] = [&DIRECTORY, &LOG, &RECORDER];
 
-/// Descriptors that a recorder has put into this process, which cannot have them by path: those of
-/// the directory and of the recorder's socket, 0 where there is none. The recorder writes the
-/// numbers before the library begins, and reads where they are kept to take them back.
+/// Descriptors that a recorder has put into this process, which cannot get them by path: those of
+/// the directory and of the recorder's socket, 0 if there is none. The recorder writes the numbers
+/// before the library begins, and reads where they are kept to remove them again.
 #[cfg(feature = "injected")]
 #[unsafe(no_mangle)]
 static sockcap_handed: [AtomicI32; 2] = [const { AtomicI32::new(0) }; 2];
 
-/// Keeps what a recorder has put into this process.
+/// Keeps the descriptors that a recorder has put into this process.
 #[cfg(feature = "injected")]
 pub(crate) fn take_handed() {
     for (handed, kept) in sockcap_handed.iter().zip([&DIRECTORY, &RECORDER]) {
@@ -133,7 +133,7 @@ pub(crate) fn keep_directory() {
     }
 }
 
-/// Opens the directory of the host, which is made where it is missing.
+/// Opens the directory of the host, and makes it if it is missing.
 fn open_home() -> Result<OwnDescriptor, isize> {
     directory::open_directory().or_else(|error| {
         if directory::is_uprooted() {
@@ -144,7 +144,7 @@ fn open_home() -> Result<OwnDescriptor, isize> {
     })
 }
 
-/// Directory of the host, for several files to be made in it.
+/// Directory of the host, in which several files are to be made.
 pub(crate) fn home() -> Result<OwnDescriptor, isize> {
     DIRECTORY.get(0).map_or_else(open_home, Ok)
 }
@@ -162,7 +162,7 @@ pub(crate) fn recorder() {
     }
 }
 
-/// The recorder's socket, where one is kept.
+/// The recorder's socket, if one is kept.
 pub(crate) fn kept_recorder() -> Option<OwnDescriptor> {
     RECORDER.get(0)
 }
@@ -183,8 +183,8 @@ pub(crate) fn open_log(state: &ProcessState) -> Result<OwnDescriptor, isize> {
     kept.map_or_else(|| open_again(state), Ok)
 }
 
-/// Flags by which the log is opened again. Whatever lies in its place now, that takes no time and
-/// does nothing else.
+/// Flags by which the log is opened again. Whatever is at its path now, that takes no time and has
+/// no side effects.
 const AGAIN: c_int = libc::O_RDWR
     | libc::O_APPEND
     | libc::O_CLOEXEC
@@ -192,8 +192,8 @@ const AGAIN: c_int = libc::O_RDWR
     | libc::O_NONBLOCK
     | libc::O_NOCTTY;
 
-/// Opens the process's log by its name, if that still leads to the file that was made. Another user
-/// may have put a file or a link there.
+/// Opens the process's log by its name, if that still leads to the same file. Another user may have
+/// put a file or a link there.
 #[cold]
 #[inline(never)]
 fn open_again(state: &ProcessState) -> Result<OwnDescriptor, isize> {
@@ -210,7 +210,8 @@ pub(crate) fn note_log(state: &ProcessState, file: &OwnDescriptor) {
     }
 }
 
-/// Device and inode of a file; zeros where it is no regular one, or the kernel does not tell.
+/// Device and inode of a file; zeros if it is not a regular one, or the kernel does not report
+/// them.
 #[inline(never)]
 fn file_identity(file: &OwnDescriptor) -> [u64; 2] {
     let is_regular = |status: &libc::stat| status.st_mode & libc::S_IFMT == libc::S_IFREG;
@@ -242,18 +243,18 @@ pub(super) fn base_name(path: &CStr) -> &CStr {
     bytes.get(begin..).and_then(|name| CStr::from_bytes_with_nul(name).ok()).unwrap_or(c"")
 }
 
-/// Closes the descriptor of the parent's log, in a child that has begun.
+/// Closes the descriptor of the parent's log in a new child.
 pub(crate) fn begin_child() {
     LOG.let_go();
 }
 
-/// Closes all descriptors, in a process that goes on without the library.
+/// Closes all descriptors, in a process that continues without the library.
 #[cfg(feature = "injected")]
 pub(crate) fn let_go() {
     ALL.iter().for_each(|kept| kept.let_go());
 }
 
-/// Whether `fd` is kept, and so closed as far as the program knows.
+/// Whether `fd` is kept, and so closed from the program's point of view.
 #[inline(always)]
 pub(crate) fn is_kept(fd: c_int) -> bool {
     // No descriptor has the number -1.
@@ -273,15 +274,15 @@ fn is_ours(fd: c_int) -> bool {
     })
 }
 
-/// Moves what is kept at the number `fd` to another number.
+/// Moves the kept descriptor with the number `fd` to another number.
 pub(crate) fn free_number(fd: c_int) {
     for kept in ALL.iter().filter(|kept| kept.fd.load(Relaxed) == fd) {
         kept.replace_with(&OwnDescriptor::never_closed(fd), kept.generation.load(Relaxed));
     }
 }
 
-/// Calls `close` for all numbers from `first` to `last` but those that are kept, and stops at its
-/// first failure.
+/// Calls `close` for all numbers from `first` to `last` except kept ones, and stops at its first
+/// failure.
 pub(crate) fn close_around(
     first: c_uint,
     last: c_uint,

@@ -1,11 +1,11 @@
-//! Reserve: room made ahead, for a process that is about to lose the way to its log, by another
-//! root directory, another user, or system calls given up.
+//! Reserve: space made ahead, for a process that is about to lose access to its log, by another
+//! root directory, another user, or forbidden system calls.
 //!
-//! The log is mapped far beyond its end while it can still be opened. The mapping costs addresses,
-//! and the file nothing but a size, until a chunk is needed. Then the kernel is asked to give its
-//! pages room on the disk, which takes neither a path nor a descriptor and fails with an error
-//! where a plain store would be a SIGBUS. Where not even that call is permitted, the log has the
-//! room that it was given before.
+//! The log is mapped far beyond its end while it can still be opened. The mapping costs only
+//! address space, and the file only a size, until a chunk is needed. Then the kernel is asked to
+//! allocate its pages on the disk, which takes neither a path nor a descriptor and fails with an
+//! error where a plain store would be a SIGBUS. If not even that call is permitted, the log has the
+//! space that it was given before.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,7 +20,7 @@ use crate::tuning::{
     RESERVE_AHEAD_BYTES, RESERVE_BYTES, RESERVE_BYTES_LIMITED, RESERVE_STEP_BYTES,
 };
 
-/// Whether a reserve can be given room when that is needed. The kernel is asked once.
+/// Whether a reserve can be allocated when it is needed. The kernel is asked once.
 pub(crate) fn can_populate() -> bool {
     static ANSWER: AtomicU32 = AtomicU32::new(0);
     if ANSWER.load(Relaxed) == 0 {
@@ -29,13 +29,13 @@ pub(crate) fn can_populate() -> bool {
     ANSWER.load(Relaxed) == 2
 }
 
-/// Makes a reserve for the process's own log, unless it has one; with room `ahead` where it may get
-/// none later.
+/// Makes a reserve for the process's own log, unless it has one; with space allocated `ahead` if it
+/// may get none later.
 pub(crate) fn make_reserve(state: &ProcessState, header: &FileHeader, ahead: bool) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
-        // The next loss of rights may be worse. A step less will do, as pages of a mapping are slow
-        // to get.
+        // The next loss of rights may be worse. A step less will do, since pages of a mapping are
+        // slow to get.
         while ahead
             && state.reserve_ready.load(Relaxed) < used + RESERVE_AHEAD_BYTES - RESERVE_STEP_BYTES
             && matches!(grow_reserve(state), Some(Ok(())))
@@ -58,15 +58,15 @@ pub(crate) fn make_reserve(state: &ProcessState, header: &FileHeader, ahead: boo
     }
 }
 
-/// Largest length, up to `length`, that the process may give a file of its own; `None` where that
-/// is nothing.
+/// Largest length, up to `length`, that the process may give a file of its own; `None` if that is
+/// zero.
 pub(crate) fn largest_length(length: usize) -> Option<usize> {
     let most =
         recording_options().max_bytes.min(raw::file_size_limit()) as usize & !(CHUNK_BYTES - 1);
     Some(length.min(most)).filter(|length| *length > HEADER_BYTES)
 }
 
-/// Makes `memory` the place of the log from now on. Its first `ready` bytes have room.
+/// Makes `memory` the place of the log from now on. Its first `ready` bytes are allocated.
 pub(crate) fn publish_reserve(state: &ProcessState, memory: *mut u8, length: usize, ready: usize) {
     state.reserve_length.store(length, Relaxed);
     state.reserve_ready.store(ready, Relaxed);
@@ -74,7 +74,7 @@ pub(crate) fn publish_reserve(state: &ProcessState, memory: *mut u8, length: usi
 }
 
 /// Memory of the chunk at `offset` of the file, or the cause ([`lost`]) for which there is none;
-/// `None` where there is no reserve.
+/// `None` if there is no reserve.
 pub(crate) fn reserved_chunk(
     state: &ProcessState,
     offset: usize,
@@ -96,7 +96,7 @@ pub(crate) fn reserved_chunk(
     Some(Ok(memory.wrapping_add(offset)))
 }
 
-/// Gives some more of the reserve room; `None` where there is no more.
+/// Allocates some more of the reserve; `None` if all of it is.
 fn grow_reserve(state: &ProcessState) -> Option<Result<(), usize>> {
     let memory = state.reserve.load(Acquire);
     let ready = state.reserve_ready.load(Relaxed);
@@ -104,7 +104,7 @@ fn grow_reserve(state: &ProcessState) -> Option<Result<(), usize>> {
     if memory.is_null() || step == 0 {
         return None;
     }
-    // Several threads may ask for the same pages, which then have room once.
+    // Several threads may ask for the same pages, which are then allocated once.
     // SAFETY: within the mapping, which is never removed.
     Some(match unsafe { raw::populate_pages(memory.wrapping_add(ready), step) } {
         0 => {
@@ -115,7 +115,7 @@ fn grow_reserve(state: &ProcessState) -> Option<Result<(), usize>> {
     })
 }
 
-/// Cause of loss ([`lost`]) that stands for an error of the kernel when it was to give pages room.
+/// Cause of loss ([`lost`]) for an error of the kernel when it was to allocate pages.
 fn cause_of_error(error: isize) -> usize {
     match -error as i32 {
         // A store would have been a SIGBUS.

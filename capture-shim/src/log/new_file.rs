@@ -11,14 +11,14 @@ use crate::platform::{clock, identity};
 use crate::state::ProcessState;
 use crate::state::options::recording_options;
 
-/// Beginning of the process; the present where it was not seen.
+/// Start time of the process; the current time if the start was not seen.
 pub(crate) fn process_start(state: &ProcessState) -> Anchor {
-    // SAFETY: nobody writes it once the process has a second thread.
+    // SAFETY: nothing writes it once the process has a second thread.
     let birth = unsafe { *state.birth.get() };
     if birth == Anchor::default() { clock::read_anchor() } else { birth }
 }
 
-/// Sets `path` to that of a log of this process, which ends with `extension`.
+/// Sets `path` to that of a log of this process, with this `extension`.
 pub(crate) fn set_path(
     path: &mut BoundedText<PATH>,
     state: &ProcessState,
@@ -40,12 +40,12 @@ const NEW: c_int = libc::O_RDWR
     | libc::O_CLOEXEC
     | libc::O_NOFOLLOW;
 
-/// Mode of a log. Heads may have what only the process's own user may read.
+/// Mode of a log. Snippets may contain data that only the process's own user may read.
 fn mode() -> u32 {
     if recording_options().keeps_any_snippets() { 0o600 } else { 0o640 }
 }
 
-/// Makes the file `path` in `home`, the directory above it.
+/// Makes the file `path` in `home`, its parent directory.
 pub(crate) fn create_in(
     home: &OwnDescriptor,
     path: &BoundedText<PATH>,
@@ -54,7 +54,7 @@ pub(crate) fn create_in(
         .inspect(OwnDescriptor::keep_in_place)
 }
 
-/// Makes the file `path`, and the directories above it where they are missing.
+/// Makes the file `path`, and its parent directories if they are missing.
 pub(crate) fn create_log_file(path: &BoundedText<PATH>) -> Result<OwnDescriptor, usize> {
     let make = || keep::open_file(path.as_c_str(), NEW, mode());
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();

@@ -1,13 +1,13 @@
-//! Pages of the log: how the kernel is told to give them.
+//! Pages of the log: how the kernel is asked to provide them.
 //!
-//! Whatever is open while a thread waits for them waits, too. So no wait may be longer than a
-//! request: pages are made ready a few at once, and the kernel does not read ahead. At the first
-//! store into a segment it would do so, for 1.5 ms where that is 4 MiB
+//! All requests in progress wait while a thread waits for pages. So no wait may be longer than a
+//! request: pages are prepared a few at a time, and the kernel does not read ahead. At the first
+//! store into a segment it would do so, for 1.5 ms with 4 MiB
 //! (docs/decisions/0124-pages-of-the-log-come-a-few-at-once.md).
 
 use crate::platform::raw;
 
-/// Says how a new mapping of the log is used.
+/// Advises the kernel on the use of a new mapping of the log.
 pub(crate) fn advise_mapping(memory: *mut u8, length: usize) {
     // A child has a log of its own and must not write into this one.
     for advice in [libc::MADV_DONTFORK, libc::MADV_RANDOM] {
@@ -16,12 +16,12 @@ pub(crate) fn advise_mapping(memory: *mut u8, length: usize) {
     }
 }
 
-/// Has the kernel make a part of a mapping of the log ready to be written. Where it cannot, the
-/// pages come later, one by one.
+/// Has the kernel prepare a part of a mapping of the log for writing. If it cannot, the pages come
+/// later, one by one.
 pub(crate) fn make_ready(memory: *mut u8, length: usize) {
     // SAFETY: neither changes what is in memory, and nothing is stored.
     unsafe {
-        // The pages come from the file together. The call behind it would get them one by one.
+        // The pages come from the file together. The next call would get them one by one.
         raw::advise_mapping(memory, length, libc::MADV_WILLNEED);
         raw::populate_pages(memory, length);
     }

@@ -1,8 +1,8 @@
-//! Leavings of threads that end: the rest of a chunk is for the next thread that begins, so that a
-//! program of many short threads does not need a chunk for each.
+//! Partial chunks of ended threads: the rest of a chunk is given to the next thread that begins, so
+//! that a program of many short threads does not need a chunk for each.
 //!
-//! A thread's end is told by a destructor of thread-specific data. This alone sees a return, an
-//! exit and a cancellation alike, and, unlike thread-local storage of a language, it allocates
+//! A thread's end is detected by a destructor of thread-specific data. Only this covers a return,
+//! an exit and a cancellation alike, and, unlike a language's thread-local storage, it allocates
 //! nothing.
 
 use core::ffi::{c_uint, c_void};
@@ -22,12 +22,12 @@ use crate::tuning::MIN_LEAVING_BYTES;
 /// Number of keys, from 0 on, for which glibc has room in each thread.
 const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
 
-/// Key whose destructor marks a thread's end, plus one; 0 where there is none.
+/// Key plus one, with a destructor that marks a thread's end; 0 if there is none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// Asks libc to tell of the end of threads.
+/// Registers a destructor for the end of threads.
 pub(crate) fn watch_thread_ends() {
-    // They are not in all versions of libc's own file, so they must not be needed.
+    // Not all versions of libc have them in libc's own file, so they must not be required.
     let (Some(create), Some(_)) = (linker::pthread_key_create(), linker::pthread_setspecific())
     else {
         return;
@@ -35,14 +35,14 @@ pub(crate) fn watch_thread_ends() {
     let mut key = 0;
     // SAFETY: libc writes the key.
     let result = unsafe { create(&mut key, on_end) };
-    // The memory of a later key is got from the program's allocator, in whose lock the thread may
-    // have been waiting just now.
+    // The memory of a later key comes from the program's allocator, for the lock of which the
+    // thread may have been waiting just now.
     if result == 0 && !(RESOURCES && key >= KEYS_WITHOUT_ALLOCATION) {
         KEY.store(key + 1, Relaxed);
     }
 }
 
-/// Asks libc to tell of the calling thread's end: the thread has its first chunk.
+/// Registers the end of the calling thread, which has its first chunk.
 pub(crate) fn expect_end() {
     if KEY.load(Relaxed) != 0
         && let Some(set) = linker::pthread_setspecific()
@@ -52,7 +52,7 @@ pub(crate) fn expect_end() {
     }
 }
 
-/// Leaves the rest of the thread's chunk to others, called by libc when the thread ends.
+/// Leaves the rest of the thread's chunk to others. Libc calls it when the thread ends.
 unsafe extern "C" fn on_end(_: *mut c_void) {
     thread_ends();
 }
@@ -64,7 +64,7 @@ pub(crate) fn thread_ends() {
         return; // It came from the parent of this process, and so did its chunk.
     }
     if RESOURCES {
-        // SAFETY: takes nothing.
+        // SAFETY: takes no arguments.
         let object = unsafe { libc::pthread_self() };
         let what = HandoffObject::Thread;
         let signal = SignalRecord { what, object, all: true, amount: 0, duration: 0 };
@@ -74,7 +74,7 @@ pub(crate) fn thread_ends() {
     thread.set_ended(true);
     let left = thread.cursor.swap(0, AcqRel);
     if recording_options().keeps_newest {
-        // A record that was interrupted here will not be gone on with.
+        // A record that was interrupted here will not be continued.
         thread.retired.iter().for_each(|kept| recycle::queue_chunk(state, kept.swap(0, AcqRel)));
         recycle::queue_chunk(state, left.saturating_sub(1));
     } else {
@@ -93,7 +93,7 @@ pub(crate) fn leave_chunk(state: &ProcessState, cursor: usize) {
     }
 }
 
-/// Takes the rest of a chunk that some thread left.
+/// Takes the rest of a chunk that an ended thread left.
 pub(crate) fn take_chunk(state: &ProcessState) -> Option<usize> {
     let taken = |place: &AtomicUsize| match place.load(Relaxed) {
         0 => 0,

@@ -1,11 +1,11 @@
-//! Positions of transfers in their streams, where the log forgets its oldest part
+//! Positions of transfers in their streams, if the log overwrites its oldest part
 //! (`SOCKCAP_WHEN_FULL=newest`).
 //!
-//! A reader finds the other end of a message by counting bytes from the stream's first on, and
-//! nobody knows how many of them were forgotten. So the first transfer of each direction of a flow
-//! in a chunk has its position before it. The next in the same chunk lies behind it, unless another
-//! thread came in between: then it has a position too. Each chunk is thus right by itself,
-//! whichever others are gone. All bytes that this process moved are counted, whether their records
+//! A reader finds the other end of a message by counting bytes from the stream's first one, and the
+//! number of overwritten ones is unknown. So the first transfer of each direction of a flow in a
+//! chunk is preceded by its position. The next one in the same chunk adjoins it, unless another
+//! thread came in between: then it has a position too. Each chunk is thus correct by itself,
+//! whichever others are gone. All bytes moved by this process are counted, whether their records
 //! were written or not.
 
 use core::ptr;
@@ -34,8 +34,7 @@ struct FlowCounts {
 struct DirectionCounts {
     /// Number of bytes that have moved.
     total: AtomicU64,
-    /// Chunk of the latest record and its end, as [`mark`] puts them; 0 where there is no record
-    /// yet.
+    /// Chunk of the latest record and its end, encoded by [`mark`]; 0 if there is no record yet.
     latest: AtomicU64,
 }
 
@@ -48,10 +47,10 @@ impl FlowCounts {
     }
 }
 
-/// Counts of all flows; null where they are not needed.
+/// Counts of all flows; null if they are not needed.
 static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the counts, where they are needed. False without memory.
+/// Maps the counts, if they are needed. Returns false if memory is lacking.
 pub(crate) fn create_counts() -> bool {
     if recording_options().keeps_newest {
         let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<FlowCounts>())
@@ -82,8 +81,8 @@ pub(crate) fn begin_flow(flow: u32) {
     }
 }
 
-/// Begins to count a direction of a flow behind bytes that went `before` it was begun; where their
-/// number is not known, nothing is counted.
+/// Begins to count a direction of a flow after the bytes that were moved `before`; if their number
+/// is not known, nothing is counted.
 pub(crate) fn begin_flow_at(flow: u32, direction: Direction, before: Option<u64>) {
     let Some(flow_counts) = counts_of(flow).filter(|counts| counts.flow.load(Relaxed) == flow)
     else {
@@ -95,8 +94,7 @@ pub(crate) fn begin_flow_at(flow: u32, direction: Direction, before: Option<u64>
     }
 }
 
-/// Writes a transfer, with its position where the log needs that. Otherwise as
-/// [`Writer::transfer`].
+/// Writes a transfer, with its position if the log needs that. Otherwise like [`Writer::transfer`].
 pub(crate) fn write_transfer(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     if recording_options().keeps_newest {
         write_positioned(writer, moved, now);
@@ -113,8 +111,8 @@ fn write_positioned(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     let counts = known.map(|flow_counts| flow_counts.counts_in(moved.direction));
     let before = counts.map_or(NO_POSITION, |counts| counts.total.fetch_add(moved.bytes, Relaxed));
     let position = encode::position_record(now, moved.flow, moved.direction, before);
-    // Asked again at the very moment at which the record gets its place: a signal handler may have
-    // come in between.
+    // Checked again at the very moment at which the record gets its place: a signal handler may
+    // have come in between.
     let follows = |chunk| {
         counts.is_some_and(|counts| counts.latest.load(Relaxed) == record_mark(chunk, before))
     };

@@ -1,11 +1,11 @@
-//! Spare logs, made ahead for children that will not be able to make their own: of a process that
-//! gives up the system calls for it, and can still fork.
+//! Preallocated logs for children that will not be able to make their own: for a process that gives
+//! up the required system calls, and can still fork.
 //!
-//! Each is a file of its own beside the process's log, mapped so that children inherit it. A child
+//! Each is a file of its own next to the process's log, mapped so that children inherit it. A child
 //! takes the next one by its number in memory that all descendants share; so does the process
-//! itself where it has no log by then. The files take no room on the disk before they are taken
-//! (256 KiB where a child can get none then) and end with `.spare`; readers pass over those that
-//! nobody took.
+//! itself if it has no log by then. The files take no space on the disk before they are used (256
+//! KiB if a child cannot allocate any then) and have the extension `.spare`; readers skip unused
+//! ones.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -19,19 +19,19 @@ use crate::platform::text::{BoundedText, PATH};
 use crate::state::ProcessState;
 use crate::tuning::{SPARE_LOG_BYTES, SPARE_LOG_BYTES_LIMITED, SPARE_LOG_ROOM_BYTES, SPARE_LOGS};
 
-/// Spare logs that a process and its descendants share.
+/// Preallocated logs that a process and its descendants share.
 #[repr(C)]
 struct PreallocatedPool {
-    /// Number of logs that were taken, or asked for.
+    /// Number of logs that were taken, or requested.
     taken: AtomicU32,
     /// Number of logs.
     count: u32,
     slots: [PreallocatedLog; SPARE_LOGS],
-    /// Room in which paths are made.
+    /// Buffer in which paths are made.
     path: BoundedText<PATH>,
 }
 
-/// Spare log: its mapping, the mapping's length, and how much of it has room on the disk.
+/// Preallocated log: its mapping, the mapping's length, and its allocated length on the disk.
 #[repr(C)]
 pub(crate) struct PreallocatedLog {
     pub(crate) memory: *mut u8,
@@ -40,7 +40,7 @@ pub(crate) struct PreallocatedLog {
 }
 
 impl PreallocatedLog {
-    /// Gives the log's first bytes room, unless they have it. Whether they have it then.
+    /// Allocates the log's first bytes, unless they are. Returns whether they are allocated then.
     fn give_room(&self, bytes: usize) -> bool {
         let bytes = bytes.min(self.length);
         let has_room = self.ready.load(Relaxed) >= bytes
@@ -53,16 +53,16 @@ impl PreallocatedLog {
     }
 }
 
-/// Pool of this process and of those that forked it. A child that can make its log by its path does
-/// not use it.
+/// Pool of this process and of its ancestors. A child that can make its log by its path does not
+/// use it.
 static POOL: AtomicPtr<PreallocatedPool> = AtomicPtr::new(ptr::null_mut());
 
-/// Number of spare logs made so far, by this process and those that it comes from. It is part of
-/// their names.
+/// Number of logs preallocated so far, by this process and its ancestors. It is part of their
+/// names.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Makes `count` spare logs, unless there are enough: half of that. They have `much` room each
-/// where that may be all that they will ever have.
+/// Preallocates `count` logs, unless there still are at least half of them. Each gets `much` space
+/// if it may never get any more.
 pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
     let old = POOL.load(Acquire);
     // SAFETY: null or a pool, which is never removed.
@@ -103,7 +103,7 @@ pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
     }
 }
 
-/// Makes one spare log, and gives its file to `note`.
+/// Makes one preallocated log, and passes its file to `note`.
 pub(crate) fn make_one(
     path: &BoundedText<PATH>,
     room: usize,
@@ -115,13 +115,13 @@ pub(crate) fn make_one(
     map(path, &file, length, room)
 }
 
-/// Length of a spare log's mapping.
+/// Length of a preallocated log's mapping.
 fn mapped_length() -> Option<usize> {
     let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
     log_reserve::largest_length(reach)
 }
 
-/// Gives the new file `path` some `room` and maps it; removes it where that fails.
+/// Allocates `room` for the new file `path` and maps it; removes it if that fails.
 fn map(
     path: &BoundedText<PATH>,
     file: &OwnDescriptor,
@@ -139,23 +139,23 @@ fn map(
     Some(PreallocatedLog { memory, length, ready: AtomicUsize::new(ready) })
 }
 
-/// Makes a spare log this process's own, and its reserve.
+/// Makes a preallocated log this process's own, and its reserve.
 pub(crate) fn become_own(state: &ProcessState, slot: &PreallocatedLog) {
     log_reserve::publish_reserve(state, slot.memory, slot.length, slot.ready.load(Relaxed));
-    // The process's own children must not write into it. Its first page they may have, which does
-    // not matter.
+    // The process's own children must not write into it. They may have its first page, which does
+    // no harm.
     let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
-    // SAFETY: this process's alone from now on.
+    // SAFETY: owned by this process alone from now on.
     unsafe { raw::advise_mapping(behind, length, libc::MADV_DONTFORK) };
 }
 
-/// Counts this process, which has found no spare log, in the header of one that another has taken:
-/// the first page of each is everybody's.
+/// Counts this process, which has found no preallocated log, in the header of one that another
+/// process has taken: all of them share the first page of each.
 pub(crate) fn count_missing() {
     // SAFETY: null, or a pool that was inherited, which is never removed.
     if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }
         && let Some(first) = pool.slots.first()
-        // A store into a page without room may be a SIGBUS.
+        // A store into an unallocated page may be a SIGBUS.
         && first.ready.load(Relaxed) >= segment::FIRST
     {
         let header: *mut FileHeader = first.memory.cast();
@@ -164,7 +164,7 @@ pub(crate) fn count_missing() {
     }
 }
 
-/// Takes a spare log for this process, whose reserve it becomes.
+/// Takes a preallocated log for this process, which uses it as its reserve.
 pub(crate) fn take_preallocated(state: &ProcessState) -> Option<*mut FileHeader> {
     let pool = POOL.load(Acquire);
     // SAFETY: null, or a pool that was inherited, which is never removed.

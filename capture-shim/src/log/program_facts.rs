@@ -12,11 +12,11 @@ use crate::platform::{arguments, clock};
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::settings;
 
-/// Facts from before the program gave up the ways to find them out; null before that. Children have
+/// Facts from before the program lost the means to determine them; null before that. Children have
 /// them too.
 static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
-/// Remembers the facts for a time when they cannot be found out.
+/// Remembers the facts for a time when they cannot be determined.
 pub(crate) fn remember_facts() {
     if KNOWN.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
@@ -31,7 +31,7 @@ pub(crate) fn remember_facts() {
     }
 }
 
-/// Fills in the facts of a header, whichever of the program's processes has the log.
+/// Fills in the facts of a header, whichever of the program's processes owns the log.
 pub(crate) fn fill_header(fields: &mut FileHeader) {
     // SAFETY: null or a mapping that is never removed.
     let Some(known) = (unsafe { KNOWN.load(Acquire).as_ref() }) else { return find_out(fields) };
@@ -42,7 +42,7 @@ pub(crate) fn fill_header(fields: &mut FileHeader) {
     copy! { limit keeps_newest source cgroup resources heads recording }
     // The process may have gone to another namespace since.
     fields.namespace = raw::inode_of(c"/proc/self/ns/net").unwrap_or(known.namespace);
-    // A child's namespace of ids may be another one.
+    // A child may have another pid namespace.
     fields.pid_namespace = raw::inode_of(c"/proc/self/ns/pid").unwrap_or(0);
 }
 

@@ -1,8 +1,8 @@
 //! Records, as they are written into the mapped log.
 //!
 //! Each thread writes into a chunk of its own. Once a record's words are reserved, the first word
-//! says "reserved", the others are stored, and the true first word goes in last, so that a reader
-//! finds whole records however the process ends.
+//! is set to "reserved", the others are stored, and the true first word is stored last, so that a
+//! reader finds complete records however the process ends.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -17,7 +17,7 @@ use super::commit::{commit_datagram, commit_record};
 use crate::state::DatagramPeers;
 
 impl RecordWriter {
-    /// Writes a transfer on a stream: `ticks` is its time, `now` the present.
+    /// Writes a transfer on a stream: `ticks` is its time, `now` the current time.
     #[inline(always)]
     pub(crate) fn transfer(
         self,
@@ -33,7 +33,7 @@ impl RecordWriter {
         }
     }
 
-    /// Writes a transfer on a stream in the shortest form, and tells whether that was possible.
+    /// Writes a transfer on a stream in the shortest form, and returns whether that was possible.
     #[inline(always)]
     pub(crate) fn transfer_fast(
         self,
@@ -67,8 +67,7 @@ impl RecordWriter {
         now: u64,
     ) {
         let Some(_behind) = self.make_ready(now) else { return };
-        // Until this record is whole, one of a signal handler must not be read as following upon
-        // it.
+        // Until this record is complete, one of a signal handler must not be read as following it.
         self.thread.latest.store(0, Release);
         match encode::transfer_common(direction, flow, ticks, bytes, duration) {
             Some(words) if self.is_near(ticks) => self.append_words(&words),
@@ -79,7 +78,7 @@ impl RecordWriter {
         self.thread.latest.store(ticks, Release);
     }
 
-    /// Writes a datagram's record; `now` is the present.
+    /// Writes a datagram's record; `now` is the current time.
     #[inline(always)]
     pub(crate) fn datagram(self, datagram: &DatagramRecord, now: u64) {
         let DatagramRecord { flow, peer, .. } = *datagram;
@@ -122,7 +121,7 @@ impl RecordWriter {
         }
     }
 
-    /// Writes a record whose time is `now`.
+    /// Writes a record with the time `now`.
     #[inline]
     pub(crate) fn record<const CAPACITY: usize>(self, words: &RecordWords<CAPACITY>, now: u64) {
         self.record_words(words.as_slice(), now);
@@ -144,12 +143,12 @@ impl RecordWriter {
         let Some(place) = self.reserve_words(length, || true) else {
             return self.count_lost(lost::BUSY);
         };
-        // SAFETY: as many words were reserved for this record, and what pads the names is zero
+        // SAFETY: as many words were reserved for this record, and the padding of the names is zero
         // already.
         unsafe {
             let tag = AtomicU32::from_ptr(place);
             tag.store(encode::reservation_word(length), Relaxed);
-            // Neither the compiler nor (by the release below) the machine moves the tag behind the
+            // Neither the compiler nor (by the release below) the machine moves the tag after the
             // body.
             core::sync::atomic::fence(Release);
             place.add(1).copy_from_nonoverlapping(head.as_ptr().add(1), head.len() - 1);

@@ -1,14 +1,14 @@
-//! Flight recorder: a log that has reached its limit goes on in the place of its oldest chunk.
+//! Flight recorder: a log that has reached its limit continues in place of its oldest chunk.
 //!
-//! Chunks whose threads have no more use for them stand in a queue, in the order in which they were
-//! full. A thread that needs a chunk takes the oldest out. Its records of flows that live on (their
-//! numbers, ends and descriptors) go along into the chunk that the thread will write; everything
-//! else in it is forgotten.
+//! Chunks that their threads no longer use are in a queue, in the order in which they were filled.
+//! A thread that needs a chunk takes the oldest one. Its records of flows that are still open
+//! (their numbers, ends and descriptors) are carried over into the chunk that the thread will
+//! write; everything else in it is overwritten.
 //!
-//! The reader is right at any moment, also after SIGKILL, because a chunk passes through a state in
-//! which it is nobody's: its magic says free before its old records are zeroed, and says chunk only
-//! when the new ones can be read. And what is taken along from one chunk is in another before the
-//! first is zeroed: some chunks are kept spare for that.
+//! The reader sees a consistent log at any moment, also after SIGKILL, because a chunk passes
+//! through a state without owner: its magic is set to "free" before its old records are zeroed, and
+//! to "chunk" only when the new ones can be read. And records carried over from one chunk are in
+//! another before the first is zeroed: some chunks are kept empty for that.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -30,8 +30,8 @@ use crate::tuning::{
 
 mod carried_records;
 
-/// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
-/// which it came.
+/// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket
+/// with which it was inserted.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 const PAGE_BITS: u32 = 36;
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
@@ -39,7 +39,7 @@ const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 /// Scratch memories, one for each bit of [`Queue::busy`].
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
-/// Scratch memory that its owner has alone, as long as this lives.
+/// Scratch memory that its owner uses exclusively, as long as this lives.
 struct OwnScratch<'state> {
     queue: &'state ChunkQueue,
     index: u32,
@@ -61,7 +61,7 @@ impl<'state> OwnScratch<'state> {
 
     fn scratch(&mut self) -> Option<&mut ChunkScratch> {
         let first = SCRATCH.load(Relaxed);
-        // SAFETY: null, or [`MAX_SCRATCHES`]; this one is nobody else's, and any bytes are valid.
+        // SAFETY: null, or [`MAX_SCRATCHES`]; this one has no other owner, and any bytes are valid.
         (!first.is_null()).then(|| unsafe { &mut *first.add(self.index as usize) })
     }
 }
@@ -78,13 +78,13 @@ fn chunk_capacity() -> usize {
         / CHUNK_BYTES
 }
 
-/// Number of places of the queue: twice as many as there can be chunks in it, so that none is
-/// needed while the one that was there a round before is still being taken.
+/// Number of places of the queue: twice the maximum number of chunks in it, so that none is needed
+/// while the one in it from the previous round is still being taken.
 fn place_count() -> usize {
     (2 * chunk_capacity()).next_power_of_two()
 }
 
-/// Maps the queue, where it is needed. False without memory.
+/// Maps the queue, if it is needed. Returns false if memory is lacking.
 pub(crate) fn create_queue() -> bool {
     if recording_options().keeps_newest {
         let Some(memory) = state::private_to_process(place_count() * size_of::<AtomicU64>()) else {
@@ -103,11 +103,11 @@ pub(crate) fn create_queue() -> bool {
 /// Place of a ticket in the queue.
 fn queue_place(ticket: u64) -> Option<&'static AtomicU64> {
     let queue = QUEUE.load(Relaxed);
-    // SAFETY: null, or as many places as this, which are never removed.
+    // SAFETY: null, or that many places, which are never removed.
     (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (place_count() - 1)) })
 }
 
-/// Value of a place: the ticket, and the page that came with it.
+/// Value of a place: the ticket, and the page inserted with it.
 fn place_value(ticket: u64, page: u64) -> u64 {
     // No ticket is 0, so that an untouched place has none.
     ticket.wrapping_add(1) << PAGE_BITS | page & PAGE_MASK
@@ -128,11 +128,11 @@ pub(crate) fn queue_chunk(state: &ProcessState, address: usize) {
 /// Puts a chunk that its thread has filled, up to before `cursor`, into the queue, unless a record
 /// in it is still to be written.
 ///
-/// That is so where a signal handler fills chunks while the code that it interrupted is about to
-/// write: that code has a place, and would write into it whatever the chunk is by then. So such a
-/// chunk stays with the thread until it is whole. Were there ever more of them than a thread can
-/// keep (or one is never made whole, because the handler jumped out), the chunk is not used again,
-/// and the log has one less.
+/// That happens if a signal handler fills chunks while the code that it interrupted is about to
+/// write: that code has reserved words, and would write there whatever the chunk is by then. So
+/// such a chunk stays with the thread until it is complete. If there ever are more of them than a
+/// thread can keep (or one is never completed, because the handler jumped out), the chunk is not
+/// reused, and the log has one less.
 pub(crate) fn retire_chunk(
     state: &ProcessState,
     retired: &[AtomicUsize; MAX_RETIRED],
@@ -140,7 +140,7 @@ pub(crate) fn retire_chunk(
 ) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
-        // Taken out first: either a handler that comes in between gives it, or this does, but not
+        // Removed first: either a handler that comes in between queues it, or this does, but not
         // both.
         if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
         {
@@ -172,12 +172,12 @@ fn is_whole(last: usize) -> bool {
     true
 }
 
-/// Oldest chunk of the queue, taken out. One that is just being put in is passed over.
+/// Takes the oldest chunk out of the queue. One that is just being inserted is skipped.
 fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
-    // The tail is read anew each time: while this thread stood still, others may have emptied what
-    // it saw and filled more.
+    // The tail is read anew each time: while this thread was paused, others may have emptied the
+    // queue and filled more chunks.
     while ticket < queue.tail.load(Acquire) {
         let place = queue_place(ticket)?;
         let found = place.load(Acquire);
@@ -187,7 +187,7 @@ fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
             let taken = is_taken
                 || place.compare_exchange(found, place_value(ticket, 0), AcqRel, Acquire).is_ok();
             if taken {
-                // The head moves on once, whoever is first.
+                // The head advances once, whichever thread is first.
                 let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
             }
             if taken && !is_taken {
@@ -200,7 +200,7 @@ fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
 }
 
 /// Gives the thread `tid` a chunk, with its header; returns its address and the number of its words
-/// that are in use already.
+/// already in use.
 #[cold]
 #[inline(never)]
 pub(crate) fn recycle_chunk(
@@ -249,7 +249,7 @@ pub(crate) fn recycle_chunk(
     Err(lost::LIMIT)
 }
 
-/// Chunk of the file that was never used, while there are more than `but` of them.
+/// Takes a chunk of the file that was never used, while there are more than `but` of them.
 fn take_unused(state: &ProcessState, header: &FileHeader, but: usize) -> Option<*mut u8> {
     loop {
         let most =
@@ -267,7 +267,7 @@ fn take_unused(state: &ProcessState, header: &FileHeader, but: usize) -> Option<
             }
             Err(cause) if causes::is_temporary(cause) => return None,
             Err(_) => {
-                // The log is as large as it will be. Numbers from here on are never given.
+                // The log has its final size. Numbers from here on are never assigned.
                 state.queue.refused.store((chunk_capacity() - number as usize) as u32, Relaxed);
                 return None;
             }
@@ -286,7 +286,7 @@ fn take_empty(state: &ProcessState) -> Option<*mut u8> {
     Some(ptr::with_exposed_provenance_mut(taken as usize))
 }
 
-/// Keeps an empty chunk, or puts it into the queue where there are enough.
+/// Keeps an empty chunk, or puts it into the queue if there are enough.
 fn keep_empty(state: &ProcessState, chunk: *mut u32) {
     let address = chunk.expose_provenance();
     let kept = state
@@ -299,13 +299,13 @@ fn keep_empty(state: &ProcessState, chunk: *mut u32) {
     }
 }
 
-/// Makes a chunk nobody's, with nothing in it.
+/// Releases the ownership of a chunk and clears it.
 fn clear_chunk(chunk: *mut u32) {
     let header: *mut ChunkHeader = chunk.cast();
     // SAFETY: a whole chunk, and ours.
     unsafe {
         (*header).magic.store(CHUNK_FREE, Relaxed);
-        // The fence: a reader that sees a zero of the records sees the magic too.
+        // The fence: a reader that sees a zeroed record sees the magic too.
         core::sync::atomic::fence(Release);
         chunk.add(1).write_bytes(0, CHUNK_WORDS - 1);
     }

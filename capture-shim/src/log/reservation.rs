@@ -1,7 +1,7 @@
 //! Reservation of words in the thread's chunk, and the distance to its latest times.
 //!
-//! A record's words are reserved by one compare-and-exchange on the thread's cursor, which a signal
-//! handler can come before or behind but not into.
+//! A record's words are reserved by one compare-and-exchange on the thread's cursor. A signal
+//! handler can run before or after it, but not within it.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -27,14 +27,14 @@ impl RecordWriter {
         distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
     }
 
-    /// Writes a record, or counts it as lost where the thread's chunk has no room for it.
+    /// Writes a record, or counts it as lost if the thread's chunk has no room for it.
     pub(super) fn append_words(self, words: &[u32]) {
         if !self.append_fast(words) {
             self.count_lost(lost::BUSY);
         }
     }
 
-    /// Writes a record where the thread's chunk has room for it, and tells whether it had.
+    /// Writes a record if the thread's chunk has room for it, and returns whether it had.
     #[inline(always)]
     pub(super) fn append_fast(self, words: &[u32]) -> bool {
         let place = self.reserve_words(words.len(), || true);
@@ -45,14 +45,14 @@ impl RecordWriter {
         })
     }
 
-    /// Reserves `words` words of the thread's chunk, where it has them left and `fits` holds of the
+    /// Reserves `words` words of the thread's chunk, if it has them left and `fits` holds for the
     /// thread at that moment.
     #[inline(always)]
     pub(super) fn reserve_words(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;
         loop {
-            // Loaded before anything that `fits` looks at: a signal handler that changes that moves
-            // the cursor too.
+            // Loaded before any state that `fits` reads: a signal handler that changes the state
+            // moves the cursor too.
             let at = cursor.load(Acquire);
             let used = at % CHUNK_BYTES;
             if used == 0 || used + 4 * words > CHUNK_BYTES || !fits() {

@@ -12,7 +12,7 @@ pub(crate) fn log_file_use(end: u64, file: &FileUse) {
     }
 }
 
-/// Logs a sign that was given by a call at `begin` ticks.
+/// Logs a signal that was given by a call at `begin` ticks.
 pub(crate) fn log_signal(begin: u64, signal: &SignalRecord) {
     if let Some(writer) = existing_writer() {
         writer.record(&encode::signal_record(begin, signal), begin);

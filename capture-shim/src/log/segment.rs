@@ -1,11 +1,11 @@
-//! Segments of the log: where each chunk lies in the file, and mapping a segment when its first
-//! chunk is needed.
+//! Segments of the log: where each chunk is in the file, and mapping a segment when its first chunk
+//! is needed.
 //!
-//! A segment is given its room on the disk before it is mapped, because a store into a mapped hole
-//! of a full disk is a SIGBUS in the host program. Segments begin small, since most processes log
-//! little, and double up to [`SEGMENT_BYTES`]. Several threads may need the same segment at once.
-//! Each maps it for itself, and all but the first to publish its mapping take theirs back, so no
-//! thread ever waits for another.
+//! A segment is allocated on the disk before it is mapped, because a store into a mapped hole on a
+//! full disk is a SIGBUS in the host program. Segments begin small, since most processes log
+//! little, and double up to [`SEGMENT_BYTES`]. Several threads may need the same segment at the
+//! same time. Each maps it for itself, and all but the first to publish its mapping unmap theirs
+//! again, so no thread ever waits for another.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -22,8 +22,8 @@ use crate::tuning::{
     ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, READY_BYTES, SEGMENT_BYTES,
 };
 
-/// Length of the first segment: the header and one chunk, which is all that most processes of a
-/// script need.
+/// Length of the first segment: the header and one chunk, which is enough for most processes of a
+/// script.
 pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 
 /// Largest size of a log, in bytes.
@@ -59,11 +59,11 @@ fn segment_of(offset: usize) -> LogSegment {
     }
 }
 
-/// Takes the next chunk, or tells the cause ([`lost`]) for which there is none.
+/// Takes the next chunk, or returns the cause ([`lost`]) for which there is none.
 pub(crate) fn next_chunk(state: &ProcessState, header: &FileHeader) -> Result<*mut u8, usize> {
     loop {
-        // The number is taken once there is memory for the chunk: a number that was given back
-        // might be another thread's as well.
+        // The number is taken once there is memory for the chunk: a number that was returned might
+        // be another thread's as well.
         let number = header.chunks.load(Relaxed);
         let memory = chunk_memory(state, number).inspect_err(|cause| {
             if !causes::is_temporary(*cause) {
@@ -77,7 +77,7 @@ pub(crate) fn next_chunk(state: &ProcessState, header: &FileHeader) -> Result<*m
     }
 }
 
-/// Has the kernel make the pages of the next chunks ready, [`READY_BYTES`] at once.
+/// Has the kernel prepare the pages of the next chunks, [`READY_BYTES`] at a time.
 fn touch_ahead(state: &ProcessState, number: u32, memory: *mut u8) {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
     if offset.is_multiple_of(READY_BYTES) && state.reserve.load(Acquire).is_null() {
@@ -106,7 +106,7 @@ pub(crate) fn chunk_memory(state: &ProcessState, number: u32) -> Result<*mut u8,
     if base.is_null() {
         base = causes::try_with_backoff(state, || map_segment(state, &segment))?;
         if let Err(first) = place.compare_exchange(ptr::null_mut(), base, AcqRel, Acquire) {
-            // SAFETY: the mapping was just made and nobody has seen it.
+            // SAFETY: the mapping was just made and was never published.
             unsafe { raw::unmap_memory(base, segment.length) };
             base = first;
         }
@@ -114,8 +114,8 @@ pub(crate) fn chunk_memory(state: &ProcessState, number: u32) -> Result<*mut u8,
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
-/// Mapping of the log from `offset` of the file on, to the file's end; `None` where there is none.
-/// There are no segments beyond the one of `offset`.
+/// Mapping of the log from `offset` of the file to its end; `None` if there is none. There are no
+/// segments after the one of `offset`.
 pub(crate) fn map_rest(state: &ProcessState, offset: usize) -> Option<(*mut u8, usize)> {
     let reserve = state.reserve.load(Acquire);
     let (memory, begin, length) = if reserve.is_null() {
@@ -154,8 +154,8 @@ fn segment_offset(index: usize) -> usize {
     }
 }
 
-/// Notes what of the log is mapped, for whoever takes the library out of the process. A child has
-/// none of it.
+/// Records the mapped parts of the log, for a recorder that removes the library from the process. A
+/// child has none of them.
 #[cfg(feature = "injected")]
 pub(crate) fn note_mapped(state: &ProcessState) {
     for (index, base) in state.segments.iter().enumerate() {
@@ -179,13 +179,13 @@ fn map_segment(state: &ProcessState, segment: &LogSegment) -> Result<*mut u8, us
     map_file(&file, segment.offset, segment.length)
 }
 
-/// Gives a segment of the file room and maps it.
+/// Allocates a segment of the file and maps it.
 pub(crate) fn map_file(
     file: &raw::OwnDescriptor,
     offset: usize,
     length: usize,
 ) -> Result<*mut u8, usize> {
-    // Beyond the limit the kernel would answer with a deadly SIGXFSZ.
+    // Beyond the limit the kernel would send a fatal SIGXFSZ.
     if (offset + length) as u64 > raw::file_size_limit() {
         return Err(lost::FILE_SIZE);
     }
@@ -195,7 +195,8 @@ pub(crate) fn map_file(
     Ok(memory)
 }
 
-/// Gives a segment of the file room. Signals interrupt that, and the longer it takes the surer.
+/// Allocates a segment of the file. Signals interrupt that, and the longer it takes the more
+/// likely.
 fn allocate_segment(file: &raw::OwnDescriptor, offset: usize, length: usize) -> Result<(), usize> {
     let interrupted = -libc::EINTR as isize;
     let mut result = file.allocate(offset, length);

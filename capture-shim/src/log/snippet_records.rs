@@ -1,7 +1,7 @@
-//! Records of heads, whose bytes are put in piece by piece.
+//! Records of snippets, with their bytes added piece by piece.
 //!
-//! A head may be longer than a record, and a record no longer than what is left of the thread's
-//! chunk. So a record is reserved for as many bytes as it can have, and committed once it has them.
+//! A snippet may be longer than a record, and a record no longer than the rest of the thread's
+//! chunk. So a record is reserved for the maximum number of bytes, and committed once it has them.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, fence};
@@ -12,20 +12,20 @@ use socket_log::layout::{CHUNK_BYTES, LARGEST_SNIPPET_BYTES, SNIPPET_WORDS, lost
 use super::RecordWriter;
 use super::chunks::FullChunk;
 
-/// Record that is being written: its words are reserved, and its bytes come.
+/// Record that is being written: its words are reserved, and its bytes arrive.
 pub(crate) struct OpenSnippet {
     place: *mut u32,
     /// First word, which is stored last.
     first: u32,
-    /// Number of bytes that the record has, and of those that are there.
+    /// Number of bytes of the record, and of those already present.
     length: usize,
     filled: usize,
     _behind: FullChunk,
 }
 
 impl RecordWriter {
-    /// Writes the record of a `head` that has all bytes of `pieces`, where one record is enough and
-    /// the thread's chunk has room for it. False where nothing was written.
+    /// Writes the record of a `head` with all bytes of `pieces`, if one record is enough and the
+    /// thread's chunk has room for it. Returns false if nothing was written.
     #[inline(always)]
     pub(crate) fn write_snippet<'piece>(
         self,
@@ -40,13 +40,13 @@ impl RecordWriter {
         }
         let Some(place) = self.reserve_words(count, || true) else { return false };
         let words = encode::snippet_header(head);
-        // SAFETY: the words were reserved for this record, and no more of them are written. What
-        // pads the last one is zero already.
+        // SAFETY: the words were reserved for this record, and no more of them are written. The
+        // padding of the last one is zero already.
         unsafe {
             AtomicU32::from_ptr(place).store(encode::reservation_word(count), Relaxed);
             // As in `open_head`.
             fence(Release);
-            // One by one: read as a whole where they were just stored, they would be waited for.
+            // One by one: a wide load of words that were just stored would stall.
             for (index, word) in words.iter().enumerate().skip(1) {
                 place.add(index).write(*word);
             }
@@ -63,8 +63,8 @@ impl RecordWriter {
         true
     }
 
-    /// Begins a record of `head`, which has `length` bytes, or as many of them as fit. `None` where
-    /// the log takes no more.
+    /// Begins a record of `head`, with `length` bytes, or as many of them as fit. `None` if the log
+    /// has no more room.
     pub(crate) fn open_snippet(
         self,
         head: &SnippetHeader,
@@ -73,7 +73,7 @@ impl RecordWriter {
     ) -> Option<OpenSnippet> {
         let behind = self.make_ready(now)?;
         let used = self.thread.cursor.load(Acquire) % CHUNK_BYTES;
-        // Where there is no chunk, `make_ready` has said so.
+        // If there is no chunk, `make_ready` has reported that.
         let room = CHUNK_BYTES.saturating_sub(used + 4 * SNIPPET_WORDS);
         let kept = length.min(LARGEST_SNIPPET_BYTES).min(room);
         let cut = head.cut && kept == length;
@@ -87,7 +87,7 @@ impl RecordWriter {
         // SAFETY: the words were reserved for this record.
         unsafe {
             AtomicU32::from_ptr(place).store(encode::reservation_word(count), Relaxed);
-            // Neither the compiler nor (by the release at the end) the machine moves the tag behind
+            // Neither the compiler nor (by the release at the end) the machine moves the tag after
             // the body.
             fence(Release);
             place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
@@ -97,17 +97,17 @@ impl RecordWriter {
 }
 
 impl OpenSnippet {
-    /// Number of bytes that are still to come.
+    /// Number of bytes that are still missing.
     pub(crate) fn free_bytes(&self) -> usize {
         self.length - self.filled
     }
 
-    /// Number of bytes that the record has.
+    /// Number of bytes of the record.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// Takes the first of these bytes, as many as are still to come.
+    /// Takes the first of these bytes, as many as are still missing.
     pub(crate) fn put_bytes(&mut self, bytes: &[u8]) {
         let count = bytes.len().min(self.free_bytes());
         // SAFETY: within the reserved words.
@@ -115,7 +115,7 @@ impl OpenSnippet {
         self.filled += count;
     }
 
-    /// Takes `count` bytes `byte`, or as many as are still to come.
+    /// Takes `count` bytes `byte`, or as many as are still missing.
     pub(crate) fn fill_bytes(&mut self, byte: u8, count: usize) {
         let count = count.min(self.free_bytes());
         // SAFETY: within the reserved words.
@@ -123,13 +123,13 @@ impl OpenSnippet {
         self.filled += count;
     }
 
-    /// Place of the next byte. What pads the last word is zero already.
+    /// Place of the next byte. The padding of the last word is zero already.
     fn next_byte(&self) -> *mut u8 {
         // SAFETY: within the reserved words, or at their end.
         unsafe { self.place.add(SNIPPET_WORDS).cast::<u8>().add(self.filled) }
     }
 
-    /// Commits the record. What is missing stays zero.
+    /// Commits the record. Missing bytes stay zero.
     pub(crate) fn commit(self) {
         // SAFETY: the words were reserved for this record.
         unsafe { AtomicU32::from_ptr(self.place) }.store(self.first, Release);

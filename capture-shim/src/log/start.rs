@@ -1,9 +1,9 @@
 //! Beginning of a log: when the process uses its first socket.
 //!
-//! Most processes never do, and leave nothing. The beginning of the process is noted before, as its
-//! log has to tell it.
+//! Most processes never do, and leave nothing. The start time of the process is noted before, since
+//! its log has to contain it.
 //!
-//! Whatever goes wrong here, the program runs on as if the library were not there.
+//! Whatever fails here, the program continues as if the library were not there.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -17,13 +17,13 @@ use crate::platform::{checksum, clock, identity, permitted_syscalls, raw};
 use crate::state::{ProcessState, lineage};
 use crate::tuning::MAX_YIELDS;
 
-/// Notes the beginning of a child, which has one thread. It has no log until it uses a socket.
+/// Notes the start of a child, which has one thread. It has no log until it uses a socket.
 pub(crate) fn begin_child(state: &ProcessState) {
     let birth = clock::read_anchor();
     // SAFETY: the process has one thread.
     unsafe { *state.birth.get() = birth };
     if permitted_syscalls::is_active() {
-        // The child knows its parent by this, and its children know it.
+        // This is how the child knows its parent, and how its children will know it.
         identity::process_ids();
     }
     lineage::enter_process(birth.realtime);
@@ -34,7 +34,7 @@ pub(crate) fn start_log(state: &ProcessState) {
     let own = identity::thread_id();
     if let Err(starter) = state.starting.compare_exchange(0, own, AcqRel, Acquire) {
         // Another thread starts the log, which takes as long as making a file. It may be this very
-        // thread, interrupted by a signal: so the wait has an end.
+        // thread, interrupted by a signal: so the wait is bounded.
         for _ in 0..MAX_YIELDS {
             let is_over = state.generation.load(Acquire) != 0 || state.starting.load(Acquire) == 0;
             if is_over || starter == own {
@@ -44,8 +44,8 @@ pub(crate) fn start_log(state: &ProcessState) {
         }
         return;
     }
-    // Not when the library is loaded: most processes have no use for it, and a virtual processor
-    // takes long to say what it has.
+    // Not when the library is loaded: most processes do not need it, and a virtual processor takes
+    // long to report its features.
     checksum::choose_crc32();
     let generation = clock::current_ticks() | 1;
     match causes::try_with_backoff(state, || create_log(state)) {
@@ -57,7 +57,7 @@ pub(crate) fn start_log(state: &ProcessState) {
             state.header.store(header, Relaxed);
         }
         Err(cause) if causes::is_temporary(cause) => {
-            // The next attempt is made at one of the next messages.
+            // A later message triggers the next attempt.
             state.starting.store(0, Release);
             return;
         }
@@ -69,11 +69,11 @@ pub(crate) fn start_log(state: &ProcessState) {
     state.generation.store(generation, Release);
 }
 
-/// Makes the log, or takes a spare one where none can be made; or tells the cause ([`lost`]) for
-/// which there is none.
+/// Makes the log, or takes a preallocated one if none can be made; otherwise returns the cause
+/// ([`lost`]).
 fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
-    // A file that is made and cannot be mapped is of no use. So a spare log comes first where
-    // system calls are given up.
+    // A file that is made and cannot be mapped is of no use. So a preallocated log has priority if
+    // system calls are forbidden.
     let spare = if permitted_syscalls::is_active() {
         preallocated_logs::take_preallocated(state)
     } else {
@@ -83,20 +83,21 @@ fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     guard::begin_guard();
     let made = spare.map_or_else(|| create_file(state), Ok);
     let header = made.or_else(|cause| preallocated_logs::take_preallocated(state).ok_or(cause))?;
-    // SAFETY: a page of a new log, which is this process's alone and stays mapped; zeros are valid.
+    // SAFETY: a page of a new log, which is owned by this process alone and stays mapped; zeros are
+    // valid.
     fill_in(state, unsafe { &mut *header });
     Ok(header)
 }
 
-/// Makes the log ahead, for a time when none can be made any more. Tools pass over it until there
-/// is something in it.
+/// Makes the log ahead, for a time when none can be made any more. Tools skip it as long as it is
+/// empty.
 pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     if state.starting.compare_exchange(0, identity::thread_id(), AcqRel, Acquire).is_err() {
         return;
     }
     checksum::choose_crc32();
     let generation = clock::current_ticks() | 1;
-    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
+    // SAFETY: only the thread that starts the log writes the path, and nothing reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
     let made = new_file::set_path(path, state, b".spare")
@@ -113,19 +114,19 @@ pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     state.generation.store(generation, Release);
 }
 
-/// Fills in the header of a log that was made ahead: it is about to have something in it.
+/// Fills in the header of a log that was made ahead, just before its first record.
 #[cold]
 #[inline(never)]
 pub(crate) fn fill_header(state: &ProcessState) {
     let header = state.header.load(Relaxed);
-    // Once only, by whoever is first, a signal handler maybe.
+    // Once only, by whichever thread is first, possibly in a signal handler.
     if !header.is_null() && state.unused.compare_exchange(1, 0, AcqRel, Relaxed).is_ok() {
-        // SAFETY: the mapping has room for it, and zeros are valid; nobody else fills it in.
+        // SAFETY: the mapping has room for it, and zeros are valid; nothing else fills it in.
         fill_in(state, unsafe { &mut *header });
     }
 }
 
-/// Fills in the header of a new log, and lets readers have it.
+/// Fills in the header of a new log, and publishes it to readers.
 fn fill_in(state: &ProcessState, fields: &mut FileHeader) {
     program_facts::fill_header(fields);
     let who = identity::process_ids();
@@ -140,7 +141,7 @@ fn fill_in(state: &ProcessState, fields: &mut FileHeader) {
 fn create_file(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     // The path is made in its final place, since the program may have left little room on the
     // stack.
-    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
+    // SAFETY: only the thread that starts the log writes the path, and nothing reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
     new_file::set_path(path, state, b".sclog").ok_or(lost::REFUSED)?;

@@ -1,7 +1,7 @@
 //! Writer: the right of a thread to write into the log.
 //!
-//! A thread has it where its process has a log that is its own. A `vfork` child does not: it runs
-//! on its parent's memory.
+//! A thread has it if its process has a log of its own. A `vfork` child does not: it runs on its
+//! parent's memory.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -19,8 +19,8 @@ pub(crate) struct RecordWriter {
     pub(super) thread: &'static ThreadLogState,
 }
 
-/// Writer of the calling thread; `None` where nothing may be logged: before the start, without a
-/// log, and in a `vfork` child, which runs on its parent's memory.
+/// Writer of the calling thread; `None` if nothing may be logged: before the start, without a log,
+/// and in a `vfork` child, which runs on its parent's memory.
 #[inline(always)]
 pub(crate) fn current_writer() -> Option<RecordWriter> {
     let state = state::current_state()?;
@@ -41,7 +41,7 @@ pub(super) fn attached_writer(state: &'static ProcessState) -> Option<RecordWrit
         .then_some(RecordWriter { state, thread })
 }
 
-/// Standing of the calling thread, where nothing is to be logged that would be worth a log.
+/// Standing of the calling thread, for events that do not justify beginning a log.
 pub(crate) enum LogStanding {
     /// The process has a log, and the thread may write into it.
     Writes(RecordWriter),
@@ -65,7 +65,7 @@ pub(crate) fn log_standing() -> LogStanding {
     }
 }
 
-/// State of the process, where the calling thread may change the table of descriptors.
+/// State of the process, if the calling thread may change the table of descriptors.
 pub(crate) fn state_for_table() -> Option<&'static ProcessState> {
     match log_standing() {
         LogStanding::Writes(writer) => Some(writer.state),
@@ -74,8 +74,8 @@ pub(crate) fn state_for_table() -> Option<&'static ProcessState> {
     }
 }
 
-/// Writer of the calling thread where there is a log already: for what is worth a record, but no
-/// log.
+/// Writer of the calling thread if there is a log already: for events that are worth a record, but
+/// not a new log.
 pub(crate) fn existing_writer() -> Option<RecordWriter> {
     match log_standing() {
         LogStanding::Writes(writer) => Some(writer),
@@ -129,7 +129,7 @@ fn attach_thread(
     Some(RecordWriter { state, thread })
 }
 
-/// Makes the calling thread look at who it is before it writes again: its child is about to run on
+/// Makes the calling thread check its identity before it writes again: its child is about to run on
 /// its memory.
 pub(crate) fn set_aside() {
     let (Some(state), thread) = (state::current_state(), thread::current_thread()) else { return };
@@ -137,7 +137,7 @@ pub(crate) fn set_aside() {
         thread.tid.store(identity::thread_id(), Relaxed);
         state.has_vforked.store(1, Relaxed);
     } else {
-        // The thread is attached first: the child must not be taken for it, even if the child is
+        // The thread is attached first: the child must not be mistaken for it, even if the child is
         // the first to log.
         let _ = current_writer();
         thread.generation.store(0, Relaxed);

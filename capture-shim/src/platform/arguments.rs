@@ -1,8 +1,8 @@
-//! Arguments that the program was begun with.
+//! Arguments with which the program was started.
 //!
-//! A server may write a title over them before it uses its first socket, so they are kept when the
-//! library is loaded. musl hands a constructor no arguments; there the kernel is asked when the log
-//! begins.
+//! A server may write a title over them before it uses its first socket, so they are copied when
+//! the library is loaded. musl passes a constructor no arguments; there the kernel is asked when
+//! the log begins.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -17,7 +17,7 @@ struct StartArgumentsCell(UnsafeCell<StartArguments>);
 // SAFETY: written by the constructor alone, before the program has a second thread.
 unsafe impl Sync for StartArgumentsCell {}
 
-/// Arguments as a header has them, each ended by a zero byte.
+/// Arguments in the form of a header, each ended by a zero byte.
 struct StartArguments {
     bytes: [u8; ARGUMENTS_BYTES],
     length: usize,
@@ -27,7 +27,7 @@ struct StartArguments {
 static KEPT: StartArgumentsCell =
     StartArgumentsCell(UnsafeCell::new(StartArguments { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
 
-/// Keeps the arguments that the loader handed to the constructor.
+/// Copies the arguments that the loader passed to the constructor.
 ///
 /// # Safety
 /// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are
@@ -61,7 +61,7 @@ pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_cha
 
 /// Writes the arguments into a header's field.
 pub(crate) fn write_arguments(field: &mut [u8; ARGUMENTS_BYTES]) {
-    // SAFETY: nobody writes any more once the constructor has run.
+    // SAFETY: nothing writes any more once the constructor has run.
     let kept = unsafe { &*KEPT.0.get() };
     if kept.length > 0 {
         *field = kept.bytes;

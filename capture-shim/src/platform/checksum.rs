@@ -1,7 +1,7 @@
-//! CRC-32 of datagrams, by carry-less multiplication where the processor has it.
+//! CRC-32 of datagrams, by carry-less multiplication if the processor supports it.
 //!
-//! crc32fast asks the processor what it has only with the standard library; without that, it takes
-//! a table and eight times as long (docs/decisions/0101). So buffers of 16 bytes and more are
+//! crc32fast detects processor features only with the standard library; without that, it uses a
+//! table and takes eight times as long (docs/decisions/0101). So buffers of 16 bytes and more are
 //! folded in [`folding`]. Shorter ones go through crc32fast's table, as does everything on other
 //! processors.
 
@@ -10,7 +10,7 @@ use crc32fast::Hasher;
 #[cfg(target_arch = "x86_64")]
 mod folding;
 
-/// CRC-32 (IEEE) of the bytes behind `so_far` and of `bytes` behind those. The first `so_far` is 0.
+/// CRC-32 (IEEE) of the bytes covered by `so_far` followed by `bytes`. The first `so_far` is 0.
 #[inline(always)]
 pub(crate) fn update_crc32(so_far: u32, bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
@@ -20,7 +20,7 @@ pub(crate) fn update_crc32(so_far: u32, bytes: &[u8]) -> u32 {
     by_table(so_far, bytes)
 }
 
-/// Asks the processor which instructions it has.
+/// Detects the processor's instructions.
 pub(crate) fn choose_crc32() {
     #[cfg(target_arch = "x86_64")]
     folding::choose_folding();

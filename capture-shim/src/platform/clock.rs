@@ -1,10 +1,10 @@
 //! Time: ticks for the records, and anchors that tie ticks to the clocks.
 //!
 //! A tick is a step of the processor's cycle counter, halved until it is about a nanosecond, but
-//! only where the kernel itself keeps its time by that counter. Elsewhere it is a nanosecond of
-//! `CLOCK_MONOTONIC`, which the vDSO gives without a system call but for twice the price. Nobody
-//! has to know the counter's rate: readers find it between two anchors, and correct it at every
-//! further one.
+//! only if the kernel itself keeps its time by that counter. Otherwise it is a nanosecond of
+//! `CLOCK_MONOTONIC`, which the vDSO returns without a system call but at twice the cost. The
+//! counter's rate need not be known: readers determine it between two anchors, and correct it at
+//! every further one.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::transmute;
@@ -18,19 +18,19 @@ use super::{raw, test_clock};
 use crate::c_library::objects::LoadedObject;
 use crate::tuning::FIRST_ANCHOR_REACH;
 
-/// One more than the bits by which the cycle counter is shifted; 0 where ticks are nanoseconds of
+/// Bits by which the cycle counter is shifted plus one; 0 if ticks are nanoseconds of
 /// `CLOCK_MONOTONIC`. Chosen by the constructor and kept by all children, so that a child's ticks
 /// never mix two clocks.
 #[unsafe(link_section = ".data.often_read")]
 static CYCLES: AtomicU32 = AtomicU32::new(0);
 
-/// TickChoice of the ticks (`SOCKCAP_CLOCK`).
+/// Choice of the ticks (`SOCKCAP_CLOCK`).
 pub(crate) enum TickChoice {
-    /// Cycles where the kernel trusts their counter, else nanoseconds.
+    /// Cycles if the kernel trusts their counter, otherwise nanoseconds.
     Trusted,
     /// Nanoseconds (`monotonic`).
     Monotonic,
-    /// Cycles wherever their counter is steady (`cycles`): for tests, since the counter may be out
+    /// Cycles whenever their counter is steady (`cycles`): for tests, since the counter may be out
     /// of step between processors.
     Cycles,
 }
@@ -39,14 +39,14 @@ pub(crate) enum TickChoice {
 pub(crate) fn tick_description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
         0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
-        // True nanoseconds of a shifted clock: their rate on that clock is found like that of
+        // True nanoseconds of a shifted clock: their rate on that clock is determined like that of
         // cycles.
         0 => (tick::CYCLES, 0),
         shifted => (tick::CYCLES, shifted - 1),
     }
 }
 
-/// Present time, in ticks.
+/// Current time, in ticks.
 #[inline(always)]
 pub(crate) fn current_ticks() -> u64 {
     match CYCLES.load(Relaxed) {
@@ -55,51 +55,51 @@ pub(crate) fn current_ticks() -> u64 {
     }
 }
 
-/// Present time on machines without a counter that the kernel trusts. It lies apart, as each hook
-/// has a reading of the clock in it.
+/// Current time on machines without a counter that the kernel trusts. It is a separate function,
+/// since each hook contains a reading of the clock.
 #[cold]
 #[inline(never)]
 fn monotonic_ticks() -> u64 {
     clock_nanoseconds(libc::CLOCK_MONOTONIC) as u64
 }
 
-/// Present time, where ticks are made of the cycle counter.
+/// Current time, if ticks are made from the cycle counter.
 #[cfg(feature = "injected")]
 #[inline(always)]
 pub(crate) fn ticks_by_counter() -> u64 {
     ticks_of_counter(counter::read_counter())
 }
 
-/// Whether ticks are made of the cycle counter, by [`of_counter`].
+/// Whether ticks are made from the cycle counter, by [`of_counter`].
 #[cfg(feature = "injected")]
 pub(crate) fn counts_cycles() -> bool {
     CYCLES.load(Relaxed) != 0
 }
 
-/// Ticks of a value of the cycle counter, where ticks are made of it.
+/// Ticks of a value of the cycle counter, if ticks are made from it.
 #[cfg(feature = "injected")]
 #[inline(always)]
 pub(crate) fn ticks_of_counter(value: u64) -> u64 {
     value >> CYCLES.load(Relaxed).saturating_sub(1)
 }
 
-/// Distance, in ticks, up to which records may go from an anchor at `ticks`, in a log that began at
+/// Distance, in ticks, up to which records may be from an anchor at `ticks`, in a log that began at
 /// `start`.
 ///
-/// Cycles are turned into time at the rate found between anchors, so no more time is bridged
-/// without one than lies behind it. Thus the last record's time is as good as the reading of the
-/// anchors, also in a process that is killed.
+/// Cycles are converted into time at the rate between anchors, so the distance to the last anchor
+/// never exceeds the time covered by anchors. Thus the last record's time is as accurate as the
+/// reading of the anchors, also in a process that is killed.
 #[inline]
 pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
-        // A shifted clock runs at a rate of its own, which is found like that of cycles.
+        // A shifted clock has a rate of its own, which is determined like that of cycles.
         0 if !test_clock::is_on() => ANCHOR_REACH as u32,
         _ => ticks.saturating_sub(start).clamp(FIRST_ANCHOR_REACH, ANCHOR_REACH) as u32,
     }
 }
 
 /// All clocks at one moment, that of the reading of `CLOCK_REALTIME`; the other two are read on
-/// both sides of it. The tightest of four tries is taken, since a thread can be interrupted in
+/// both sides of it. The tightest of four tries is used, since a thread can be interrupted in
 /// between.
 pub(crate) fn read_anchor() -> Anchor {
     let mut best = try_anchor();
@@ -112,7 +112,7 @@ pub(crate) fn read_anchor() -> Anchor {
     test_clock::shift_anchor(best.0)
 }
 
-/// All clocks once, and how long it took to read them, in nanoseconds.
+/// All clocks once, and the time that it took to read them, in nanoseconds.
 fn try_anchor() -> (Anchor, i64) {
     let before = clock_nanoseconds(libc::CLOCK_MONOTONIC);
     let first = counter::read_counter_in_order();
@@ -127,7 +127,7 @@ fn try_anchor() -> (Anchor, i64) {
     (Anchor { ticks, monotonic, realtime }, after - before)
 }
 
-/// Decides what a tick is. It takes as long as measuring the counter's rate roughly does.
+/// Decides what a tick is. It takes as long as a rough measurement of the counter's rate.
 pub(crate) fn choose_ticks(choice: TickChoice) {
     find_kernel_function();
     let wanted = match choice {
@@ -138,7 +138,7 @@ pub(crate) fn choose_ticks(choice: TickChoice) {
     if !wanted {
         return;
     }
-    // 20 us give the rate to 1% at least, and a factor of two decides.
+    // 20 us give the rate to 1% or better, and a factor of two decides.
     let (begin, first) =
         (clock_nanoseconds(libc::CLOCK_MONOTONIC), counter::read_counter_in_order());
     let mut elapsed = 0;
@@ -175,12 +175,12 @@ mod counter {
     /// Value of the counter. The processor may read it some instructions early.
     #[inline(always)]
     pub(super) fn read_counter() -> u64 {
-        // SAFETY: every x86-64 processor has it, and Linux lets programs read it (one that asked
-        // the kernel not to, by PR_SET_TSC, gets the signal it asked for from the vDSO as well).
+        // SAFETY: every x86-64 processor has it, and Linux lets programs read it (a program that
+        // forbade it, by PR_SET_TSC, gets the signal from the vDSO as well).
         unsafe { _rdtsc() }
     }
 
-    /// Value of the counter when all instructions before have ended.
+    /// Value of the counter when all preceding instructions have ended.
     pub(super) fn read_counter_in_order() -> u64 {
         // SAFETY: as above.
         unsafe {
@@ -191,7 +191,7 @@ mod counter {
         }
     }
 
-    /// Whether the counter runs at one rate whatever the processor does ("invariant TSC").
+    /// Whether the counter runs at a constant rate in all processor states ("invariant TSC").
     pub(super) fn is_steady() -> bool {
         const ADVANCED_POWER: u32 = 0x8000_0007;
         const INVARIANT: u32 = 1 << 8;
@@ -215,14 +215,14 @@ mod counter {
     }
 }
 
-/// Type of the kernel's function in its own object.
+/// Type of the kernel's function in the vDSO.
 type GetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
 
-/// Kernel's function for the time in its own object (vDSO), which every process has in its memory;
-/// null before it is sought, and where there is none.
+/// Kernel's function for the time in its own object (vDSO), which is mapped into every process;
+/// null before it is searched for, and if it does not exist.
 ///
-/// Libc's function of that name is never called: `faketime` and its like interpose it. Besides, a
-/// program that has given up the system call can still ask the kernel's object.
+/// Libc's function of that name is never called: `faketime` and similar tools interpose it.
+/// Besides, a program that has given up the system call can still use the vDSO.
 static GET_TIME: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Finds the kernel's function for the time.
@@ -232,14 +232,14 @@ fn find_kernel_function() {
     } else {
         c"__vdso_clock_gettime"
     };
-    // SAFETY: takes a number only.
+    // SAFETY: takes only a number.
     let object = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
     if let Some(object) = LoadedObject::kernel_object(object) {
         GET_TIME.store(object.find_symbol(NAME), Relaxed);
     }
 }
 
-/// Time of a clock of the kernel, in nanoseconds; 0 where it does not tell.
+/// Time of a clock of the kernel, in nanoseconds; 0 if it is not available.
 #[inline(always)]
 fn clock_nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

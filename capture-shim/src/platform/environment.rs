@@ -1,4 +1,4 @@
-//! Environment of the program, as it is at present.
+//! Current environment of the program.
 
 use core::ffi::{CStr, c_char};
 
@@ -32,7 +32,7 @@ pub(crate) fn find_variable(strings: *const *const c_char, name: &[u8]) -> Optio
     None
 }
 
-/// Whether `byte` stands between two entries of a preload list.
+/// Whether `byte` separates two entries of a preload list.
 pub(crate) fn is_list_separator(byte: &u8) -> bool {
     matches!(byte, b':' | b' ')
 }

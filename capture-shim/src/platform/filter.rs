@@ -1,19 +1,19 @@
-//! Interpreter of seccomp filters: the kernel's classic packet filter, as far as it decides on
-//! system calls.
+//! Interpreter of seccomp filters: the kernel's classic packet filter (BPF), as far as it is used
+//! for system calls.
 //!
-//! A program that restricts itself hands its filter to the kernel through a hook. A copy of the
-//! filter, worked through step by step, tells which system calls it lets pass. To try one that it
-//! does not would be the program's death.
+//! A program that restricts itself passes its filter to the kernel through a hook. Interpreting a
+//! copy of the filter shows which system calls it permits. Trying one that it does not permit would
+//! kill the program.
 
 use libc::sock_filter;
 
-/// Maximum number of instructions that the kernel takes.
+/// Maximum number of instructions that the kernel accepts.
 pub(crate) const LONGEST: usize = 4096;
 
-/// Number of words that a filter can keep.
+/// Number of memory words of a filter.
 const MEMORY: usize = 16;
 
-/// System call, in the words that filters look at: number, architecture, the calling instruction's
+/// System call, in the words that filters inspect: number, architecture, the calling instruction's
 /// address, and the six arguments; each of the last seven in two words, the low one first.
 pub(crate) struct SystemCall([u32; 16]);
 
@@ -38,8 +38,8 @@ impl SystemCall {
     }
 }
 
-/// Result of the filter: a `SECCOMP_RET_` word. `None` for a filter that the kernel would not have
-/// taken.
+/// Result of the filter: a `SECCOMP_RET_` word. `None` for a filter that the kernel would have
+/// rejected.
 pub(crate) fn run_filter(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
     let (mut a, mut x) = (0u32, 0u32);
     let mut memory = [0u32; MEMORY];
@@ -51,8 +51,8 @@ pub(crate) fn run_filter(filter: &[sock_filter], call: &SystemCall) -> Option<u3
         at += 1;
         // The low three bits are the class.
         match code & 7 {
-            // Loads: absolute, immediate, from memory, the length. A system call has nothing to
-            // load by other ways.
+            // Loads: absolute, immediate, from memory, the length. The other modes do not apply to
+            // a system call.
             class @ (libc::BPF_LD | libc::BPF_LDX) => {
                 let value = match code & 0xe0 {
                     libc::BPF_ABS if k % 4 == 0 => *call.0.get(k as usize / 4)?,

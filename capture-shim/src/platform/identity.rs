@@ -1,9 +1,9 @@
-//! Ids of the calling thread and its process, also where the program has given up asking the
+//! Ids of the calling thread and its process, also if the program has given up the right to ask the
 //! kernel.
 //!
 //! Libc knows the id of each thread: the kernel wrote it there when the thread or the process was
-//! made. No function of libc tells it without a system call, but a mutex that one thread can lock
-//! twice has to keep the id of its owner.
+//! made. No function of libc returns it without a system call, but a mutex that one thread can lock
+//! twice has to store the id of its owner.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
@@ -12,11 +12,11 @@ use core::sync::atomic::Ordering::Relaxed;
 use super::{permitted_syscalls, raw};
 use crate::c_library::linker;
 
-/// Index of the word of a recursive mutex that has its owner's id, plus one; 0 where it was not
+/// Index of the word of a recursive mutex that contains its owner's id, plus one; 0 if it was not
 /// found.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
-/// Ids of the process, its parent and its user, as far as they were asked for. A child that may not
+/// Ids of the process, its parent and its user, as far as they were queried. A child that may not
 /// ask knows its parent from here.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static PARENT: AtomicU32 = AtomicU32::new(0);
@@ -28,8 +28,8 @@ const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
 fn locked_mutex_words() -> Option<[u32; WORDS]> {
     let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
-    // SAFETY: in the order that libc wants, on memory of the types that it wants. Nobody else has
-    // the mutex, so nothing waits and no system call is made.
+    // SAFETY: in the order and on memory of the types that libc requires. Nothing else uses the
+    // mutex, so nothing waits and no system call is made.
     unsafe {
         if linker::pthread_mutexattr_init()?(attributes.as_mut_ptr()) != 0
             || linker::pthread_mutexattr_settype()?(
@@ -48,8 +48,8 @@ fn locked_mutex_words() -> Option<[u32; WORDS]> {
 }
 
 /// Finds the place where libc keeps the thread's id, while the kernel can still be asked for it.
-/// Behind a first filter all is known but the user: the system calls of a process with filters take
-/// as long as these.
+/// After a first filter everything is known but the user: in a process with filters, system calls
+/// take as long as this.
 pub(crate) fn find_thread_id() {
     if permitted_syscalls::is_active() && OWNER.load(Relaxed) != 0 && PROCESS.load(Relaxed) != 0 {
         if let Some(user) = raw::kernel_id(libc::SYS_geteuid) {
@@ -65,7 +65,7 @@ pub(crate) fn find_thread_id() {
     }
 }
 
-/// Id of the calling thread, as libc knows it; 0 where it does not say.
+/// Id of the calling thread, as libc has it; 0 if it is unknown.
 fn thread_id_by_libc() -> u32 {
     let index = (OWNER.load(Relaxed) as usize).wrapping_sub(1);
     if index == usize::MAX {
@@ -79,7 +79,7 @@ pub(crate) fn thread_id() -> u32 {
     raw::kernel_id(libc::SYS_gettid).unwrap_or_else(thread_id_by_libc)
 }
 
-/// Ids of a process that begins a log, its parent, and the user whose rights it has.
+/// Ids of a process that begins a log, its parent, and its effective user.
 pub(crate) struct ProcessIds {
     pub(crate) pid: u32,
     pub(crate) parent: u32,

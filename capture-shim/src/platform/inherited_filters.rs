@@ -1,9 +1,9 @@
-//! Seccomp filters that outlive the program which installed them: they are handed on to the program
-//! that it executes, in a variable of the environment, as nothing else tells what they forbid.
+//! Seccomp filters that outlive the program which installed them: they are passed on to the program
+//! that it executes, in an environment variable, since what they forbid is not visible otherwise.
 //!
 //! The variable has sixteen hexadecimal digits for each instruction, and a dot before each filter.
-//! Where the filters are not known it is a star, and the program makes no system call of the
-//! library's.
+//! If the filters are not known, it is a star, and the library makes no system calls in the
+//! program.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -18,25 +18,25 @@ use crate::tuning::MAX_HANDED_INSTRUCTIONS;
 /// Beginning of the variable.
 pub(crate) const FILTERS: &[u8] = b"SOCKCAP_FILTERS=";
 
-/// Text of filters that are not known.
+/// Text of unknown filters.
 const UNKNOWN: &[u8] = b"*";
 /// Sign before each filter.
 const BEFORE: u8 = b'.';
 /// Number of digits of an instruction.
 const DIGITS: usize = 16;
 
-/// Instructions of the filters that this program was begun with.
+/// Instructions of the filters that this program was started with.
 struct FilterInstructions(UnsafeCell<[sock_filter; MAX_HANDED_INSTRUCTIONS]>);
 
-// SAFETY: written by the constructor alone, and read from then on.
+// SAFETY: written by the constructor alone, and only read from then on.
 unsafe impl Sync for FilterInstructions {}
 
 static INSTRUCTIONS: FilterInstructions = FilterInstructions(UnsafeCell::new(
     [sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; MAX_HANDED_INSTRUCTIONS],
 ));
 
-/// Filters that are in force, each with its instructions; `None` where they are not known, or are
-/// more than can be handed on.
+/// Active filters, each with its instructions; `None` if they are not known, or are too long to be
+/// passed on.
 fn active_filters() -> Option<impl Iterator<Item = &'static [sock_filter]>> {
     let count = COUNT.load(Acquire);
     let kept = KEPT.get(..count as usize)?.iter().map(|kept| {
@@ -48,7 +48,7 @@ fn active_filters() -> Option<impl Iterator<Item = &'static [sock_filter]>> {
     (count != EVERYTHING && sum <= MAX_HANDED_INSTRUCTIONS).then_some(kept)
 }
 
-/// Length of the variable with the zero byte behind it; 0 where there are no filters.
+/// Length of the variable with its terminating zero byte; 0 if there are no filters.
 pub(crate) fn variable_length() -> usize {
     if !is_active() {
         return 0;
@@ -58,8 +58,9 @@ pub(crate) fn variable_length() -> usize {
     FILTERS.len() + text + 1
 }
 
-/// Writes the variable into `room`, which is as long as [`length`] says. Where another thread has
-/// installed a filter meanwhile, and there is no room for it, it is one that permits nothing.
+/// Writes the variable into `room`, which has the [`length`] of the variable. If another thread has
+/// installed a filter meanwhile, and there is no room for it, it is replaced by one that permits
+/// nothing.
 pub(crate) fn write_variable(room: &mut [u8]) {
     room.fill(0);
     let (length, mut needed) = (room.len(), 0);
@@ -90,8 +91,8 @@ pub(crate) fn write_variable(room: &mut [u8]) {
     }
 }
 
-/// Takes the filters that the environment tells of, before the first system call. Text that makes
-/// no sense permits nothing.
+/// Takes over the filters in the environment variable, before the first system call. Invalid text
+/// permits nothing.
 ///
 /// # Safety
 /// To be called by the constructor alone, once.
@@ -122,7 +123,7 @@ pub(crate) unsafe fn take_filters(text: &[u8]) {
     }
 }
 
-/// Number that these digits say.
+/// Parses a number in hexadecimal digits.
 fn parse_number(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |number, digit| {
         let value = match digit {

@@ -9,7 +9,7 @@ pub(crate) struct InitOnce<T>(UnsafeCell<T>);
 unsafe impl<T: Sync> Sync for InitOnce<T> {}
 
 impl<T> InitOnce<T> {
-    /// The value as long as nothing was written.
+    /// A cell with its initial value.
     pub(crate) const fn new(value: T) -> InitOnce<T> {
         InitOnce(UnsafeCell::new(value))
     }
@@ -17,7 +17,7 @@ impl<T> InitOnce<T> {
     /// The value.
     #[inline(always)]
     pub(crate) fn get(&self) -> &T {
-        // SAFETY: nobody writes any more once the constructor has run, and it takes no reference
+        // SAFETY: nothing writes any more once the constructor has run, and it takes no reference
         // while it writes.
         unsafe { &*self.0.get() }
     }

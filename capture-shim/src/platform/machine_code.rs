@@ -1,11 +1,11 @@
 //! Machine code that makes system calls by itself, past libc.
 //!
 //! An instruction that calls the kernel takes the call's number from a register. Compilers set that
-//! to a constant shortly before, or copy it from where the number of a function that makes any call
-//! came in. Code is not disassembled: whatever looks like such a call counts. Of all programs and
-//! libraries of a Debian 12 with compilers, Java and LLVM that are linked dynamically, these are
-//! liburing and stress-ng, which has such a function. A constant that is kept in another register
-//! is not found; so is that of libgomp, which makes no call of sockets.
+//! to a constant shortly before, or, in a function that makes any call, copy it from an argument.
+//! Code is not disassembled: everything that looks like such a call counts. Of all dynamically
+//! linked programs and libraries of a Debian 12 with compilers, Java and LLVM, these are liburing
+//! and stress-ng, which has such a function. A constant that is kept in another register is not
+//! found; libgomp has one, but makes no socket calls.
 
 #[cfg(target_arch = "x86_64")]
 use socket_log::layout::uncaptured::CALLS_ANY;
@@ -15,7 +15,7 @@ use socket_log::layout::uncaptured::{CALLS_RINGS, CALLS_SOCKETS};
 /// between.
 pub(crate) const REACH: usize = 64;
 
-/// What calls a number is one of; 0 for others.
+/// Kind of the call with this number; 0 for others.
 fn call_kind(number: u32) -> u32 {
     match i64::from(number) {
         libc::SYS_io_uring_setup => CALLS_RINGS,
@@ -35,8 +35,8 @@ fn call_kind(number: u32) -> u32 {
     }
 }
 
-/// Which calls the code has, as flags of [`socket_log::layout::uncaptured`]. What stands in its
-/// first [`REACH`] bytes is only looked at for numbers.
+/// Calls in the code, as flags of [`socket_log::layout::uncaptured`]. Its first [`REACH`] bytes are
+/// only searched for numbers.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn own_calls(code: &[u8]) -> u32 {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -54,7 +54,7 @@ pub(crate) fn own_calls(code: &[u8]) -> u32 {
     found
 }
 
-/// Place of the first two bytes like these.
+/// Index of the first occurrence of these two bytes.
 #[cfg(target_arch = "x86_64")]
 fn find_pair(bytes: &[u8], [first, second]: [u8; 2]) -> Option<usize> {
     use core::arch::x86_64::{
@@ -80,13 +80,13 @@ fn find_pair(bytes: &[u8], [first, second]: [u8; 2]) -> Option<usize> {
     Some(at + rest)
 }
 
-/// Whether the last instructions of these copy words between registers and from the stack, and the
+/// Whether the last instructions of `code` copy words between registers and from the stack, and the
 /// number among them from the stack or from a function's first argument.
 #[cfg(target_arch = "x86_64")]
 fn takes_number(mut code: &[u8]) -> bool {
     const NUMBER: u8 = 0;
     const FIRST_ARGUMENT: u8 = 7;
-    // A prefix has a bit more for each of the two registers of an instruction.
+    // A prefix has another bit for each of the two registers of an instruction.
     let register = |low: u8, prefix: u8, bit: u8| low & 7 | (prefix >> bit & 1) << 3;
     loop {
         let (length, to, from) = match *code {
@@ -115,7 +115,7 @@ fn takes_number(mut code: &[u8]) -> bool {
     }
 }
 
-/// Number that the last instruction of these which sets the register to a constant gives it.
+/// Number from the last instruction in `code` that sets the register to a constant.
 #[cfg(target_arch = "x86_64")]
 fn number_before(code: &[u8]) -> Option<u32> {
     const LIMIT: u32 = 1024;
@@ -131,8 +131,8 @@ fn number_before(code: &[u8]) -> Option<u32> {
     })
 }
 
-/// Which calls the code has, as flags of [`socket_log::layout::uncaptured`]. What stands in its
-/// first [`REACH`] bytes is only looked at for numbers.
+/// Calls in the code, as flags of [`socket_log::layout::uncaptured`]. Its first [`REACH`] bytes are
+/// only searched for numbers.
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn own_calls(code: &[u8]) -> u32 {
     const SVC: [u8; 4] = 0xd400_0001u32.to_le_bytes();
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// Code behind `before` bytes of nothing, and those that are not looked at.
+    /// Code after `before` zero bytes and the bytes that are not searched for calls.
     fn at(before: usize, code: &[u8]) -> Vec<u8> {
         [vec![0x90; REACH + before], code.to_vec(), vec![0xcc; 40]].concat()
     }
@@ -198,7 +198,7 @@ mod tests {
         let futex: &[u8] = &[0xb8, 202, 0, 0, 0, 0x0f, 0x05];
         // A number that is set for another call, and replaced before this one.
         let replaced: &[u8] = &[0xb8, 41, 0, 0, 0, 0xb8, 3, 0, 0, 0, 0x0f, 0x05];
-        // mov eax, r12d: a constant that was set long before, maybe.
+        // mov eax, r12d: possibly a constant that was set long before.
         let kept: &[u8] = &[0x44, 0x89, 0xe0, 0x0f, 0x05];
         for code in [futex, replaced, kept, b"\x0f", b"\x0f\x05", b""] {
             assert_eq!(own_calls(&at(7, code)), 0, "{code:?}");

@@ -1,9 +1,9 @@
-//! Memory that the library has mapped and keeps, in an image that it is injected into. Who takes
-//! the library out of a process that goes on reads the list, and unmaps what is on it.
+//! Memory that the library has mapped and keeps, in an image that it is injected into. A recorder
+//! that removes the library from a running process reads the list, and unmaps its entries.
 //!
-//! Listed is what the library never unmaps by itself, and what never becomes the program's. A child
-//! has the list, too, and the same mappings, with their content or without. Mappings that a child
-//! does not have are noted as the library ends.
+//! The list contains mappings that the library never unmaps by itself, and that never become the
+//! program's. A child has the list, too, and the same mappings, with their content or without.
+//! Mappings that a child does not have are added when the library ends.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -31,8 +31,7 @@ struct MappedList {
     count: AtomicUsize,
 }
 
-/// Notes memory that was mapped. The first time is when the process has one thread that knows the
-/// library.
+/// Notes a mapping. The first time is while the process has only one thread that uses the library.
 pub(crate) fn note_mapping(memory: *mut u8, length: usize) {
     let mut ranges = sockcap_mapped.ranges.load(Acquire);
     if ranges.is_null() {
@@ -52,7 +51,7 @@ fn write_range(ranges: *mut MappedRange, memory: *mut u8, length: usize) {
     }
     let place = sockcap_mapped.count.fetch_add(1, AcqRel);
     if place < MAX_MAPPED {
-        // SAFETY: within the list, whose zeros are valid, and nobody else has this place.
+        // SAFETY: within the list, with valid zeros, and this place has no other owner.
         let range = unsafe { &*ranges.add(place) };
         range.start.store(memory.expose_provenance(), Relaxed);
         range.length.store(length, Release);

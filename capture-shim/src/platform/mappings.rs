@@ -5,11 +5,11 @@ use super::text::{PATH, PathScratch};
 
 /// Mapping of a file.
 pub(crate) struct FileMapping<'a> {
-    /// First address, and the one behind its last.
+    /// First address, and the address after its last.
     pub(crate) range: [usize; 2],
-    /// Whether what is in it can be executed.
+    /// Whether it is executable.
     pub(crate) is_code: bool,
-    /// Whether it is a copy of the process's own, as those of programs and libraries are.
+    /// Whether it is private to the process, as for programs and libraries.
     pub(crate) is_private: bool,
     /// Offset in the file.
     pub(crate) offset: usize,
@@ -17,7 +17,7 @@ pub(crate) struct FileMapping<'a> {
     pub(crate) path: &'a [u8],
 }
 
-/// Calls `with` for each mapping of a file, in the order of addresses.
+/// Calls `with` for each mapping of a file, in address order.
 pub(crate) fn for_each_mapping(mut with: impl FnMut(&FileMapping)) {
     let Ok(list) = raw::open(c"/proc/self/maps", libc::O_RDONLY | libc::O_CLOEXEC, 0) else {
         return;
@@ -36,12 +36,12 @@ pub(crate) fn for_each_mapping(mut with: impl FnMut(&FileMapping)) {
             return;
         }
         buffer.copy_within(whole..filled, 0);
-        // A line that fills the whole buffer is no path of a file that could be opened.
+        // A line that fills the whole buffer is not the path of a file that could be opened.
         kept = if whole == 0 && filled == PATH { 0 } else { filled - whole };
     }
 }
 
-/// Mapping of a line; `None` where it is none of a file.
+/// Mapping of a line; `None` if it is not a mapping of a file.
 fn parse_mapping(line: &[u8]) -> Option<FileMapping<'_>> {
     let path = line.get(line.iter().position(|byte| *byte == b'/')?..)?;
     let mut words = line.split(|byte| *byte == b' ');

@@ -9,7 +9,7 @@ use libc::sock_filter;
 use super::filter::{self, SystemCall};
 use crate::tuning::MAX_FILTERS;
 
-/// KeptFilter copy of a filter.
+/// Kept copy of a filter.
 pub(super) struct KeptFilter {
     pub(super) first: AtomicPtr<sock_filter>,
     pub(super) length: AtomicUsize,
@@ -20,7 +20,7 @@ pub(super) static KEPT: [KeptFilter; MAX_FILTERS] =
     [const { KeptFilter { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
         MAX_FILTERS];
 
-/// Number of kept filters; [`EVERYTHING`] where no system call is permitted.
+/// Number of kept filters; [`EVERYTHING`] if no system call is permitted.
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);
 pub(super) const EVERYTHING: u32 = u32::MAX;
 
@@ -30,15 +30,14 @@ pub(crate) fn is_active() -> bool {
     COUNT.load(Relaxed) != 0
 }
 
-/// What a filter does about a call by which it does no harm: it lets the call pass, or fail with an
-/// error.
+/// Actions of a filter that do no harm: it lets the call pass, or fail with an error.
 const HARMLESS: [u32; 3] =
     [libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_LOG, libc::SECCOMP_RET_ERRNO];
 
-/// What it does about a call that succeeds.
+/// Actions of a filter that let the call succeed.
 const PASSING: [u32; 2] = [libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_LOG];
 
-/// Whether all filters do one of these `actions` about a system call.
+/// Whether all filters respond with one of these `actions` to a system call.
 fn all_do(actions: &[u32], number: usize, arguments: &[usize; 6]) -> bool {
     let count = COUNT.load(Acquire);
     let call = SystemCall::new(number, arguments);

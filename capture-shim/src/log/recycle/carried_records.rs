@@ -1,4 +1,4 @@
-//! Records that are carried along when a chunk is used again: those of flows that live on.
+//! Records that are carried over when a chunk is reused: those of flows that are still open.
 
 use socket_log::encode;
 use socket_log::layout::{
@@ -12,8 +12,8 @@ use crate::tuning::MAX_CARRIED_WORDS;
 /// Maximum number of flows in a chunk.
 const FLOWS: usize = CHUNK_WORDS / 4;
 
-/// Memory in which carried records are gathered. It is too much for the stack of a program that may
-/// have left little.
+/// Memory in which carried records are collected. It is too large for the stack of a program that
+/// may have left little.
 #[repr(C)]
 pub(super) struct ChunkScratch {
     words: [u32; MAX_CARRIED_WORDS],
@@ -29,7 +29,7 @@ pub(super) struct CarriedRecords<'scratch> {
 }
 
 impl<'scratch> CarriedRecords<'scratch> {
-    /// Nothing carried yet.
+    /// No records yet.
     pub(super) fn new(scratch: &'scratch mut ChunkScratch) -> CarriedRecords<'scratch> {
         CarriedRecords {
             words: &mut scratch.words,
@@ -54,11 +54,11 @@ impl<'scratch> CarriedRecords<'scratch> {
         }
     }
 
-    /// Gathers the records of `chunk` about flows that live on, each behind the anchor that its
-    /// time is told by. False where they are too many.
+    /// Collects the records of `chunk` about flows that are still open, each after the anchor for
+    /// its time. Returns false if there are too many.
     pub(super) fn collect_live(&mut self, chunk: &[u32]) -> bool {
-        // The flows in order, each once. (The core library's sorting takes more stack than all else
-        // here.)
+        // The flows in order, each once. (The core library's sorting takes more stack than
+        // everything else here.)
         let mut count = 0;
         for record in ChunkRecords(chunk.get(CHUNK_HEADER_WORDS..).unwrap_or(&[])) {
             for flow in flows_of(record).into_iter().filter(|flow| *flow != 0) {
@@ -94,11 +94,11 @@ impl<'scratch> CarriedRecords<'scratch> {
                 self.push_words(record);
             }
         }
-        // With room for the anchor that closes the records.
+        // With room for the anchor that ends the records.
         self.fits && self.length + ANCHOR_WORDS <= MAX_CARRIED_WORDS
     }
 
-    /// Goes back to the time of the new chunk's own records.
+    /// Returns to the time of the new chunk's own records.
     pub(super) fn push_anchor(&mut self, anchor: &Anchor) {
         if self.length > 0 {
             self.push_words(encode::anchor_record(anchor).as_slice());
@@ -106,7 +106,7 @@ impl<'scratch> CarriedRecords<'scratch> {
     }
 }
 
-/// Flows about which a record is needed as long as they live; 0 for none.
+/// Flows for which a record is needed as long as they are open; 0 for none.
 fn flows_of(record: &[u32]) -> [u32; 2] {
     match *record {
         [first, _, flow, ..] => match first as u8 {
@@ -118,7 +118,7 @@ fn flows_of(record: &[u32]) -> [u32; 2] {
     }
 }
 
-/// Number of words of the record that begins with `first`; 1 where none begins.
+/// Number of words of the record that begins with `first`; 1 if none begins.
 pub(super) fn record_length(first: u32) -> usize {
     match first as u8 {
         0 => 1,

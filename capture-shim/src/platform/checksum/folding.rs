@@ -3,8 +3,8 @@
 //! A message as a polynomial over GF(2) keeps its remainder by the CRC's polynomial when a block of
 //! it is replaced by that block times x^d, d bits further on; and x^d may be reduced first. Bits
 //! are in the CRC's order, lowest first, so a block's first bytes are its highest powers. Zeros
-//! before a message change nothing. A message whose length is no multiple of 16 is therefore taken
-//! with zeros before it that make it one.
+//! before a message change nothing. A message with a length that is not a multiple of 16 is
+//! therefore extended by zeros before it.
 
 use core::arch::x86_64::{
     __cpuid, __cpuid_count, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128,
@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// Smallest buffer that is folded, in bytes.
 const SHORTEST: usize = 16;
 
-/// Smallest buffer for which wide registers are worth their while, in bytes.
+/// Smallest buffer for which wide registers are worthwhile, in bytes.
 const LONG: usize = 16 + 7 * 16 + 128;
 
 /// Width of folding: none, 128 bits at a time, 256 bits at a time.
@@ -28,7 +28,7 @@ const NARROW: u8 = 1;
 const WIDE: u8 = 2;
 static WIDTH: AtomicU8 = AtomicU8::new(NONE);
 
-/// Asks the processor for its instructions, and the system whether it keeps the wide registers.
+/// Detects the processor's instructions, and whether the system saves the wide registers.
 pub(super) fn choose_folding() {
     const PCLMULQDQ: u32 = 1 << 1;
     const SSSE3: u32 = 1 << 9;
@@ -38,7 +38,7 @@ pub(super) fn choose_folding() {
     const VPCLMULQDQ: u32 = 1 << 10;
     const SSE_AND_AVX_STATE: u64 = 0b110;
     if WIDTH.load(Relaxed) != NONE {
-        return; // The parent of this process has asked.
+        return; // The parent of this process has detected them.
     }
     let has = |register: u32, bits: u32| register & bits == bits;
     let basic = __cpuid(1).ecx;
@@ -49,7 +49,7 @@ pub(super) fn choose_folding() {
         && has(basic, OSXSAVE)
         && has(extended.ebx, AVX2)
         && has(extended.ecx, VPCLMULQDQ)
-        // SAFETY: the processor has the instruction, as it has just said.
+        // SAFETY: the processor has the instruction, as it has just reported.
         && unsafe { _xgetbv(0) } & SSE_AND_AVX_STATE == SSE_AND_AVX_STATE
     {
         WIDE
@@ -59,16 +59,15 @@ pub(super) fn choose_folding() {
     WIDTH.store(width, Relaxed);
 }
 
-/// CRC-32 of the bytes behind `so_far` and of `bytes` behind those; `None` where the table is to be
-/// taken.
+/// CRC-32 of the bytes covered by `so_far` followed by `bytes`; `None` if the table is to be used.
 #[inline(always)]
 pub(super) fn update_folded(so_far: u32, bytes: &[u8]) -> Option<u32> {
     let width = WIDTH.load(Relaxed);
     if width == NONE || bytes.len() < SHORTEST {
         return None;
     }
-    // SAFETY: the processor has the instructions, as was asked; there are as many bytes as it
-    // takes.
+    // SAFETY: the processor has the instructions, as was checked; there are as many bytes as
+    // required.
     Some(unsafe {
         if width == WIDE && bytes.len() >= LONG {
             fold_by_256(so_far, bytes)
@@ -89,8 +88,8 @@ const fn power_modulo(n: u32) -> u32 {
 }
 
 /// Two factors, for a block's first 8 bytes and its last, that move a block `bits` further on. The
-/// product of two reversed numbers comes out one bit low, and 32 bits of these are below the
-/// factor: hence the shift and the powers.
+/// product of two reversed numbers is one bit too low, and 32 bits of these are below the factor:
+/// hence the shift and the powers.
 const fn folding_factors(bits: u32) -> (i64, i64) {
     ((power_modulo(bits + 32) as i64) << 1, (power_modulo(bits - 32) as i64) << 1)
 }
@@ -108,7 +107,7 @@ const QUOTIENT: i64 = barrett_quotient();
 
 /// Quotient of x^64 by the polynomial, by long division.
 const fn barrett_quotient() -> i64 {
-    // The highest power is at the top here, as on paper.
+    // The highest power is at the top here, as in long division on paper.
     let divisor = (POLYNOMIAL as u64).reverse_bits() >> 31;
     let (mut rest, mut result, mut index) = (1u128 << 64, 0u64, 33);
     while index > 0 {
@@ -139,7 +138,7 @@ static SHUFFLE: [u8; 48] = {
 #[inline]
 #[target_feature(enable = "sse2")]
 unsafe fn load_block(at: *const u8) -> __m128i {
-    // SAFETY: as the caller says; they need not be aligned.
+    // SAFETY: as the caller guarantees; they need not be aligned.
     unsafe { _mm_loadu_si128(at.cast()) }
 }
 
@@ -163,7 +162,7 @@ struct FoldState {
 }
 
 /// Takes the first 1 to 16 bytes of a message, so that a multiple of 16 is left. The checksum so
-/// far stands for all that came before, and is added to the message's first four bytes; it is kept
+/// far stands for all bytes before, and is added to the message's first four bytes; it is kept
 /// inverted.
 ///
 /// # Safety
@@ -174,8 +173,8 @@ unsafe fn begin_folding(so_far: u32, bytes: &[u8]) -> FoldState {
     let before = _mm_cvtsi32_si128(!so_far as i32);
     let odd = (bytes.len() - 1) % 16 + 1;
     let at = bytes.as_ptr();
-    // SAFETY: 16 bytes of the message; the tables' 48 have 16 behind every place up to 32, and
-    // `odd` is at most 16.
+    // SAFETY: 16 bytes of the message; the tables' 48 have 16 after every place up to 32, and `odd`
+    // is at most 16.
     unsafe {
         let first = _mm_xor_si128(load_block(at), before);
         let up = load_block(SHUFFLE.as_ptr().add(odd));
@@ -192,19 +191,19 @@ unsafe fn begin_folding(so_far: u32, bytes: &[u8]) -> FoldState {
 /// CRC-32 by folding 128 bits at a time.
 #[target_feature(enable = "pclmulqdq,ssse3,sse4.1")]
 unsafe fn fold_narrow(so_far: u32, bytes: &[u8]) -> u32 {
-    // SAFETY: as many bytes as it takes, as the caller says.
+    // SAFETY: as many bytes as required, as the caller guarantees.
     unsafe { finish_folding(begin_folding(so_far, bytes)) }
 }
 
 /// Checksum of the whole message from its state.
 ///
 /// # Safety
-/// What is left is readable.
+/// The remaining bytes are readable.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 unsafe fn finish_folding(folded: FoldState) -> u32 {
     let FoldState { mut block, mut carry, mut at, mut left } = folded;
-    // SAFETY: each load is within what is left.
+    // SAFETY: each load is within the remaining bytes.
     unsafe {
         if left >= 128 {
             let mut lanes = [
@@ -247,13 +246,13 @@ unsafe fn finish_folding(folded: FoldState) -> u32 {
     reduce_block(block)
 }
 
-/// Remainder of the message that `block` stands for, times x^32 as the CRC wants it. Its first 8
-/// bytes are moved onto the others, then the first 4 of what that leaves, and the last 8 are
-/// divided by the polynomial (Barrett).
+/// Remainder of the message that `block` stands for, times x^32 as the CRC requires. Its first 8
+/// bytes are moved onto the others, then the first 4 of the result, and the last 8 are divided by
+/// the polynomial (Barrett).
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 fn reduce_block(block: __m128i) -> u32 {
-    /// Factor in the upper half of its 8 bytes, where it leaves the product as short as it can be.
+    /// Factor in the upper half of its 8 bytes, which makes the product as short as possible.
     const fn upper_factor(n: u32) -> i64 {
         ((power_modulo(n - 1) as u64) << 32) as i64
     }
@@ -269,7 +268,7 @@ fn reduce_block(block: __m128i) -> u32 {
     !_mm_extract_epi32::<1>(_mm_xor_si128(rest, product)) as u32
 }
 
-/// Folds two blocks at once, as [`fold`] does one.
+/// Folds two blocks, as [`fold`] does one.
 #[inline]
 #[target_feature(enable = "vpclmulqdq,avx2")]
 fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
@@ -282,7 +281,8 @@ fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
 /// CRC-32 by folding 256 bits at a time.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 unsafe fn fold_by_256(so_far: u32, bytes: &[u8]) -> u32 {
-    // SAFETY: each load is within what is left, which is long, as the caller says.
+    // SAFETY: each load is within the remaining bytes, of which there are enough, as the caller
+    // guarantees.
     unsafe {
         let FoldState { block, carry, mut at, mut left } = begin_folding(so_far, bytes);
         let two = |at: *const u8| _mm256_loadu_si256(at.cast());

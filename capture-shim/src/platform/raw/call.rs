@@ -4,7 +4,7 @@ use core::ffi::c_long;
 
 use crate::platform::permitted_syscalls;
 
-/// Size of the smallest page that Linux has, in bytes.
+/// Size of the smallest page on Linux, in bytes.
 pub(crate) const PAGE: usize = 4096;
 
 /// Makes system call `number`. One that the program has given up is refused like any that the
@@ -23,7 +23,8 @@ pub(super) unsafe fn system_call(number: c_long, arguments: [usize; 6]) -> isize
     unsafe { direct_call(number, arguments) }
 }
 
-/// Makes a system call of the program's, one more than the program itself makes at that place.
+/// Makes a system call of the program, in addition to the one that the program itself makes at that
+/// place.
 ///
 /// # Safety
 /// As the system call demands.
@@ -41,7 +42,8 @@ pub(crate) unsafe fn repeat_call(number: c_long, arguments: [c_long; 6]) -> i64 
 #[inline(always)]
 unsafe fn direct_call(number: c_long, arguments: [usize; 6]) -> isize {
     let result: isize;
-    // SAFETY: the x86-64 convention of the Linux kernel; the caller answers for the call itself.
+    // SAFETY: the x86-64 convention of the Linux kernel; the caller is responsible for the call
+    // itself.
     unsafe {
         core::arch::asm!(
             "syscall",
@@ -68,7 +70,8 @@ unsafe fn direct_call(number: c_long, arguments: [usize; 6]) -> isize {
 #[inline(always)]
 unsafe fn direct_call(number: c_long, arguments: [usize; 6]) -> isize {
     let result: isize;
-    // SAFETY: the AArch64 convention of the Linux kernel; the caller answers for the call itself.
+    // SAFETY: the AArch64 convention of the Linux kernel; the caller is responsible for the call
+    // itself.
     unsafe {
         core::arch::asm!(
             "svc #0",
@@ -86,7 +89,7 @@ unsafe fn direct_call(number: c_long, arguments: [usize; 6]) -> isize {
 }
 
 socket_log::without_std! {
-    /// Ends the process at once: for the case that the library itself is wrong.
+    /// Ends the process immediately, for the case that the library itself is wrong.
     pub(crate) fn abort_process() -> ! {
         loop {
             // SAFETY: signals the process itself.

@@ -6,7 +6,7 @@ use core::ptr;
 
 use super::call::system_call;
 
-/// Beginning of the kernel's `tcp_info`, as far as Linux 4.19 has it.
+/// Beginning of the kernel's `tcp_info`, as of Linux 4.19.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct TcpInfo {
@@ -28,13 +28,13 @@ const _: () = assert!(offset_of!(TcpInfo, bytes_sent) == 200);
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 
-/// Maximum number of times that the kernel is asked while bytes come in or are acknowledged. Each
-/// takes about a microsecond, and a packet of a fast network mostly comes more rarely.
+/// Maximum number of times that the kernel is asked while bytes arrive or are acknowledged. Each
+/// takes about a microsecond, and packets of a fast network mostly arrive more rarely.
 const ATTEMPTS: usize = 16;
 
 impl TcpInfo {
-    /// Facts of the connection `fd`; `None` of other sockets, and of a kernel that knows less than
-    /// the first `known` bytes of them.
+    /// Facts about the connection `fd`; `None` for other sockets, and for a kernel that knows less
+    /// than the first `known` bytes of them.
     fn of_socket(fd: c_int, known: usize) -> Option<TcpInfo> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut info: TcpInfo = unsafe { core::mem::zeroed() };
@@ -47,7 +47,7 @@ impl TcpInfo {
             ptr::from_mut(&mut length) as usize,
             0,
         ];
-        // SAFETY: the kernel writes at most the length told.
+        // SAFETY: the kernel writes at most the given length.
         let asked = unsafe { system_call(libc::SYS_getsockopt, arguments) } == 0;
         (asked && length as usize >= known).then_some(info)
     }
@@ -57,7 +57,7 @@ impl TcpInfo {
         matches!(self.state, ESTABLISHED | CLOSE_WAIT)
     }
 
-    /// Bytes that came, without the other side's last packet, which the kernel counts as a byte.
+    /// Received bytes, without the other side's last packet, which the kernel counts as a byte.
     fn received_bytes(&self) -> u64 {
         self.bytes_received.saturating_sub(u64::from(self.state == CLOSE_WAIT))
     }
@@ -72,13 +72,13 @@ fn queued_bytes(fd: c_int, request: u64) -> Option<u64> {
     (unsafe { system_call(libc::SYS_ioctl, arguments) } == 0).then_some(u64::from(count))
 }
 
-/// Number of bytes that the receive queue of the unix stream `fd` holds.
+/// Number of bytes in the receive queue of the unix stream `fd`.
 pub(crate) fn bytes_unread(fd: c_int) -> Option<u32> {
     queued_bytes(fd, libc::FIONREAD).and_then(|bytes| u32::try_from(bytes).ok())
 }
 
 /// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
-/// TCP can tell, since Linux 4.1.
+/// TCP reports it, since Linux 4.1.
 pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
     let info = TcpInfo::of_socket(fd, offset_of!(TcpInfo, segments));
     let queues = [libc::FIONREAD, libc::TIOCOUTQ].map(|request| queued_bytes(fd, request));
@@ -93,9 +93,9 @@ pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
         .and_then(|(info, unread)| info.received_bytes().checked_sub(unread))
 }
 
-/// Number of bytes that programs have handed to the open TCP connection `fd`. The kernel tells it
-/// in two ways. They differ by the first packet of the side that connected, which counts as a byte
-/// in one of them; where they differ by more, neither is believed.
+/// Number of bytes that programs have passed to the open TCP connection `fd`. The kernel reports it
+/// in two ways. They differ by the first packet of the connecting side, which counts as a byte in
+/// one of them; if they differ by more, neither is trusted.
 pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
     let (info, queued) = read_consistently(fd, libc::TIOCOUTQ, |info| info.bytes_acknowledged)?;
     let sent = info.bytes_sent.checked_sub(info.bytes_sent_again)?;
@@ -104,8 +104,8 @@ pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
     matches!(acknowledged.checked_sub(sent), Some(0 | 1)).then_some(sent)
 }
 
-/// Facts of the connection and the answer to `request`, asked while `count` of the facts stayed the
-/// same.
+/// Facts about the connection and the answer to `request`, queried while `count` of the facts
+/// stayed the same.
 fn read_consistently(
     fd: c_int,
     request: u64,

@@ -1,4 +1,4 @@
-//! Files: opened, given room, mapped and closed again; directories and links on the way to them.
+//! Files: opened, allocated, mapped and closed again; directories and links on their paths.
 
 use core::ffi::{CStr, c_int};
 use core::ptr;
@@ -10,13 +10,13 @@ use super::memory::{USABLE, map_memory};
 pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<OwnDescriptor, isize> {
     let arguments =
         [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
-    // SAFETY: the path ends with a zero byte, as its type says.
+    // SAFETY: the path ends with a zero byte, by its type.
     let result = unsafe { system_call(libc::SYS_openat, arguments) };
     if result < 0 { Err(result) } else { Ok(OwnDescriptor::owned(result as c_int)) }
 }
 
-/// Open descriptor of the library's own, closed when dropped unless `log/keep.rs` keeps it.
-/// The library keeps hardly any, because daemons close descriptors that they do not know.
+/// Open descriptor of the library's own, closed when dropped unless `log/keep.rs` keeps it. The
+/// library keeps hardly any, because daemons close descriptors that they do not know.
 pub(crate) struct OwnDescriptor {
     number: c_int,
     is_kept: bool,
@@ -46,7 +46,7 @@ impl OwnDescriptor {
         mode: u32,
     ) -> Result<OwnDescriptor, isize> {
         let arguments = [self.word(), name.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
-        // SAFETY: the name ends with a zero byte, as its type says.
+        // SAFETY: the name ends with a zero byte, by its type.
         let result = unsafe { system_call(libc::SYS_openat, arguments) };
         if result < 0 { Err(result) } else { Ok(OwnDescriptor::owned(result as c_int)) }
     }
@@ -54,20 +54,20 @@ impl OwnDescriptor {
     /// Makes the directory `name` in this one.
     pub(crate) fn make_directory(&self, name: &CStr, mode: u32) -> isize {
         let arguments = [self.word(), name.as_ptr() as usize, mode as usize, 0, 0, 0];
-        // SAFETY: the name ends with a zero byte, as its type says.
+        // SAFETY: the name ends with a zero byte, by its type.
         unsafe { system_call(libc::SYS_mkdirat, arguments) }
     }
 
     /// Sets the mode of the file.
     pub(crate) fn set_mode(&self, mode: u32) {
-        // SAFETY: takes numbers only.
+        // SAFETY: takes only numbers.
         unsafe { system_call(libc::SYS_fchmod, [self.word(), mode as usize, 0, 0, 0, 0]) };
     }
 
-    /// Gives the file to another user. This may be refused.
+    /// Changes the owner of the file. This may be refused.
     pub(crate) fn give_to(&self, uid: u32) -> bool {
-        let group = u32::MAX as usize; // As it is.
-        // SAFETY: takes numbers only.
+        let group = u32::MAX as usize; // Unchanged.
+        // SAFETY: takes only numbers.
         unsafe { system_call(libc::SYS_fchown, [self.word(), uid as usize, group, 0, 0, 0]) == 0 }
     }
 
@@ -79,24 +79,24 @@ impl OwnDescriptor {
         };
     }
 
-    /// Duplicates the descriptor to the first free number from `first` on, which no other program
-    /// gets.
+    /// Duplicates the descriptor to the first free number from `first` on, closed in executed
+    /// programs.
     pub(crate) fn duplicate(&self, first: c_int) -> Result<c_int, isize> {
         let arguments = [self.word(), libc::F_DUPFD_CLOEXEC as usize, first as usize, 0, 0, 0];
-        // SAFETY: takes numbers only.
+        // SAFETY: takes only numbers.
         let result = unsafe { system_call(libc::SYS_fcntl, arguments) };
         if result < 0 { Err(result) } else { Ok(result as c_int) }
     }
 
-    /// Status of the file, as the kernel tells it.
+    /// Status of the file from the kernel.
     pub(crate) fn status(&self) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
         self.ask_status(&mut status).then_some(status)
     }
 
-    /// The same by the call that the dynamic linker makes, too: a filter that was there before the
-    /// program lets it pass.
+    /// Returns the status by the call that the dynamic linker makes, too: a filter that is older
+    /// than the program lets it pass.
     pub(crate) fn status_of_new(&self) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -109,7 +109,7 @@ impl OwnDescriptor {
         (result == 0 || self.ask_status(&mut status)).then_some(status)
     }
 
-    /// The same by that call alone, of a number that may be closed.
+    /// Returns the status by that call alone, of a number that may be closed.
     pub(crate) fn status_of_any(fd: c_int) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -127,30 +127,30 @@ impl OwnDescriptor {
         unsafe { system_call(libc::SYS_fstat, arguments) == 0 }
     }
 
-    /// Reads once into `buffer` and returns the number of bytes that came; 0 on an error.
+    /// Reads once into `buffer` and returns the number of bytes read; 0 on an error.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
         let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
-        // SAFETY: the buffer is as long as told.
+        // SAFETY: the buffer has the given length.
         unsafe { system_call(libc::SYS_read, arguments).max(0) as usize }
     }
 
-    /// Reads once into `buffer` from `offset` on, and returns the number of bytes that came; 0 on
-    /// an error.
+    /// Reads once into `buffer` from `offset` on, and returns the number of bytes read; 0 on an
+    /// error.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: usize) -> usize {
         let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0];
-        // SAFETY: the buffer is as long as told.
+        // SAFETY: the buffer has the given length.
         unsafe { system_call(libc::SYS_pread64, arguments).max(0) as usize }
     }
 
-    /// Gives the file room on the disk, so that storing through a mapping cannot fail later.
+    /// Allocates the file on the disk, so that storing through a mapping cannot fail later.
     pub(crate) fn allocate(&self, offset: usize, length: usize) -> isize {
-        // SAFETY: takes numbers only.
+        // SAFETY: takes only numbers.
         unsafe { system_call(libc::SYS_fallocate, [self.word(), 0, offset, length, 0, 0]) }
     }
 
-    /// Has a new file's blocks written in their place, on file systems that else write a copy, for
-    /// which there may be no room when a store through a mapping is to be kept. Those that are
-    /// known to write in place are not asked, and others refuse it.
+    /// Has a new file's blocks written in place, on file systems that otherwise copy on write,
+    /// where there may be no room for the copy when a store through a mapping is flushed. File
+    /// systems that are known to write in place are not asked, and others refuse it.
     pub(crate) fn keep_in_place(&self) {
         const COMPRESSED: u64 = 0x4;
         const NEVER_COMPRESSED: u64 = 0x400;
@@ -172,7 +172,7 @@ impl OwnDescriptor {
         if call(libc::FS_IOC_GETFLAGS, &mut flags) {
             let compression = COMPRESSED | NEVER_COMPRESSED;
             if flags & compression != 0 {
-                // As inherited from the directory. The two exclude each other.
+                // As inherited from the directory. The two are mutually exclusive.
                 flags &= !compression;
                 call(libc::FS_IOC_SETFLAGS, &mut flags);
             }
@@ -181,7 +181,7 @@ impl OwnDescriptor {
         }
     }
 
-    /// Kind of the file system, by its magic number; 0 where the kernel does not say.
+    /// Type of the file system, by its magic number; 0 if the kernel does not report it.
     #[inline(never)]
     fn file_system(&self) -> i64 {
         // SAFETY: a struct of numbers may be all zeros.
@@ -197,19 +197,19 @@ impl OwnDescriptor {
         map_memory(length, USABLE, libc::MAP_SHARED, self.number, offset)
     }
 
-    /// Maps the beginning of the file privately, to be read only.
+    /// Maps the beginning of the file privately and read-only.
     #[cfg(all(feature = "resources", target_arch = "x86_64"))]
     pub(crate) fn map_to_read(&self, length: usize) -> Option<*mut u8> {
         map_memory(length, libc::PROT_READ, libc::MAP_PRIVATE, self.number, 0).ok()
     }
 
-    /// Maps the beginning of the file, shared, holes included. Holes get no room by this, even if
-    /// the program has all its memory locked.
+    /// Maps the beginning of the file, shared, including holes. Holes are not allocated by this,
+    /// even if the program has all its memory locked.
     pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {
         let memory = map_memory(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
         // SAFETY: the mapping is new.
         unsafe {
-            // Nothing is to be read ahead.
+            // No read-ahead.
             super::memory::advise_mapping(memory, length, libc::MADV_RANDOM);
             system_call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
             let result = system_call(
@@ -225,12 +225,12 @@ impl OwnDescriptor {
     }
 
     /// Makes a file that was opened for appending at least `size` bytes large, by writing zeros
-    /// behind its end: for file systems that cannot be asked for room. Several threads that do this
-    /// at once make it larger, and overwrite nothing.
+    /// after its end: for file systems that do not support allocation. Several threads that do this
+    /// concurrently make it larger, and overwrite nothing.
     pub(crate) fn extend(&self, size: usize) -> isize {
         static ZEROS: [u8; PAGE] = [0; PAGE];
         while self.size() < size {
-            // SAFETY: as long as told.
+            // SAFETY: of the given length.
             let result = unsafe {
                 system_call(
                     libc::SYS_write,
@@ -246,7 +246,7 @@ impl OwnDescriptor {
 
     /// Size of the file, in bytes.
     pub(crate) fn size(&self) -> usize {
-        // SAFETY: takes numbers only.
+        // SAFETY: takes only numbers.
         unsafe {
             system_call(libc::SYS_lseek, [self.word(), 0, libc::SEEK_END as usize, 0, 0, 0]).max(0)
                 as usize
@@ -255,7 +255,7 @@ impl OwnDescriptor {
 
     /// Sets the size of the file, in bytes.
     pub(crate) fn resize(&self, size: usize) -> isize {
-        // SAFETY: takes numbers only.
+        // SAFETY: takes only numbers.
         unsafe { system_call(libc::SYS_ftruncate, [self.word(), size, 0, 0, 0, 0]) }
     }
 }
@@ -275,9 +275,9 @@ pub(crate) fn close_descriptor(fd: c_int) {
     drop(OwnDescriptor::owned(fd));
 }
 
-/// Closes all descriptors of the program from `first` to `last`, where the kernel knows how.
+/// Closes all descriptors of the program from `first` to `last`, if the kernel supports it.
 pub(crate) fn close_range(first: u32, last: u32) -> isize {
-    // SAFETY: takes numbers only.
+    // SAFETY: takes only numbers.
     unsafe { system_call(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]) }
 }
 
@@ -313,7 +313,7 @@ pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
         0,
         0,
     ];
-    // SAFETY: the path ends with a zero byte, the buffer is as long as told.
+    // SAFETY: the path ends with a zero byte, the buffer has the given length.
     unsafe { system_call(libc::SYS_readlinkat, arguments).max(0) as usize }
 }
 
@@ -325,7 +325,8 @@ pub(crate) fn inode_of(path: &CStr) -> Option<u64> {
 /// Whether the file that `path` leads to has capabilities.
 pub(crate) fn has_capabilities(path: &CStr) -> bool {
     let name = c"security.capability";
-    // SAFETY: both end with a zero byte; without room the kernel only says how much it would need.
+    // SAFETY: both end with a zero byte; without room the kernel only returns how much it would
+    // need.
     unsafe {
         system_call(
             libc::SYS_getxattr,
@@ -344,7 +345,7 @@ pub(crate) fn is_denied(path: &CStr) -> bool {
     unsafe { system_call(libc::SYS_faccessat2, arguments) == -libc::EACCES as isize }
 }
 
-/// Status of the file that `path` leads to, as the kernel tells it.
+/// Status from the kernel of the file that `path` leads to.
 pub(crate) fn status_of(path: &CStr) -> Option<libc::stat> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -361,9 +362,9 @@ pub(crate) fn status_of(path: &CStr) -> Option<libc::stat> {
     (result == 0).then_some(status)
 }
 
-/// Path of the working directory, with the zero byte that ends it; nothing on an error.
+/// Path of the working directory, with its terminating zero byte; empty on an error.
 pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
-    // SAFETY: the buffer is as long as told.
+    // SAFETY: the buffer has the given length.
     unsafe {
         system_call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0])
             .max(0) as usize

@@ -1,4 +1,4 @@
-//! Memory: mappings are made, given room, advised and removed; memory of the program is tested for
+//! Memory: mappings are made, allocated, advised and removed; memory of the program is tested for
 //! being readable.
 
 use core::ffi::c_int;
@@ -30,7 +30,7 @@ pub(super) fn map_memory(
 /// Protection for reading and writing.
 pub(super) const USABLE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Maps private memory that begins as zeros and takes room only where it is touched.
+/// Maps private memory that begins as zeros and takes space only where it is touched.
 pub(crate) fn map_anonymous(length: usize) -> Option<*mut u8> {
     map_memory(length, USABLE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)
         .ok()
@@ -43,8 +43,8 @@ pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
 
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Gives the pages of a shared mapping of a file their room on the disk. The kernel does so at the
-/// first store into each, too, but then a lack of room is a signal and not an error.
+/// Allocates the pages of a shared mapping of a file on the disk. The kernel does so at the first
+/// store into each, too, but then a lack of space is a signal and not an error.
 ///
 /// # Safety
 /// The mapping is the caller's own.
@@ -55,18 +55,18 @@ pub(crate) unsafe fn populate_pages(address: *mut u8, length: usize) -> isize {
     }
 }
 
-/// Whether the kernel knows [`populate`], which Linux has from 5.14 on.
+/// Whether the kernel supports [`populate`], which Linux does since 5.14.
 pub(crate) fn can_populate() -> bool {
     // SAFETY: no page.
     unsafe { populate_pages(ptr::without_provenance_mut(PAGE), 0) == 0 }
 }
 
-/// Arguments of [`populate`], for asking a filter.
+/// Arguments of [`populate`], for evaluating a filter.
 pub(crate) fn populate_arguments() -> [usize; 6] {
     [PAGE, PAGE, MADV_POPULATE_WRITE, 0, 0, 0]
 }
 
-/// Arguments of the two system calls that make a new log, to open and to map it, for asking a
+/// Arguments of the two system calls that make a new log, to open and to map it, for evaluating a
 /// filter.
 pub(crate) fn new_log_arguments() -> [[usize; 6]; 2] {
     let flags = libc::O_RDWR
@@ -79,8 +79,8 @@ pub(crate) fn new_log_arguments() -> [[usize; 6]; 2] {
     [create, [0, PAGE, USABLE as usize, libc::MAP_SHARED as usize, 3, 0]]
 }
 
-/// Whether the program's memory of `count` values from `first` on can be read. All pages are asked
-/// for in one call, where the kernel knows it (Linux 5.14).
+/// Whether the program's memory of `count` values from `first` on can be read. All pages are tested
+/// in one call, if the kernel supports it (Linux 5.14).
 pub(crate) fn are_readable<T>(first: *const T, count: usize) -> bool {
     const MADV_POPULATE_READ: usize = 22;
     let last = first.wrapping_add(count.saturating_sub(1));
@@ -97,18 +97,18 @@ pub(crate) fn are_readable<T>(first: *const T, count: usize) -> bool {
         && is_readable(last)
 }
 
-/// Gives advice about a mapping; true when the kernel took it.
+/// Gives advice about a mapping; true if the kernel accepted it.
 ///
 /// # Safety
 /// The mapping is the caller's own, and the advice loses nothing that is still needed.
 pub(crate) unsafe fn advise_mapping(address: *mut u8, length: usize, advice: c_int) -> bool {
-    // SAFETY: the caller answers for the mapping.
+    // SAFETY: the caller is responsible for the mapping.
     unsafe {
         system_call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0
     }
 }
 
-/// Puts private memory into the place of a mapping: stores into it lead nowhere from now on.
+/// Replaces a mapping by private memory: stores into it have no effect from now on.
 pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     let arguments = [address as usize, length, USABLE as usize, flags as usize, usize::MAX, 0];
@@ -116,13 +116,13 @@ pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     unsafe { system_call(libc::SYS_mmap, arguments) == address as isize }
 }
 
-/// Changes what may be done with pages of the program.
+/// Changes the protection of pages of the program.
 ///
 /// # Safety
-/// What uses the pages meanwhile may do so, before and after.
+/// The protection permits all concurrent uses of the pages, before and after.
 #[cfg(not(feature = "injected"))]
 pub(crate) unsafe fn protect_pages(page: usize, length: usize, protection: c_int) -> bool {
-    // SAFETY: the caller answers for the pages.
+    // SAFETY: the caller is responsible for the pages.
     unsafe { system_call(libc::SYS_mprotect, [page, length, protection as usize, 0, 0, 0]) == 0 }
 }
 
@@ -136,9 +136,9 @@ pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
     if (-4095..0).contains(&result) {
         return None;
     }
-    // A kernel that does not know the flag chooses an address of its own.
+    // A kernel that does not support the flag chooses an address of its own.
     if result as usize != address {
-        // SAFETY: nobody knows it.
+        // SAFETY: its address was never published.
         unsafe { unmap_memory(result as *mut u8, PAGE) };
         return None;
     }
@@ -150,23 +150,23 @@ pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
 /// # Safety
 /// Nothing uses the mapping any more.
 pub(crate) unsafe fn unmap_memory(address: *mut u8, length: usize) {
-    // SAFETY: the caller answers for the mapping.
+    // SAFETY: the caller is responsible for the mapping.
     unsafe { system_call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
 }
 
-/// Whether the program's memory at `address` can be read. An address that the program hands to the
-/// kernel may be wrong, which is an error for the kernel to report and no reason to die.
+/// Whether the program's memory at `address` can be read. An address that the program passes to the
+/// kernel may be invalid, which is an error for the kernel to report and no reason to crash.
 pub(crate) fn is_readable<T>(address: *const T) -> bool {
-    /// Page that was found readable last. It is taken to be so still, or each datagram would cost a
-    /// system call. A program that has unmapped it since and hands it to the kernel is not told
-    /// apart.
+    /// Page that was last found readable. It is assumed to be so still, or each datagram would cost
+    /// a system call. A program that has unmapped it since and passes it to the kernel is not
+    /// detected.
     static LATEST: AtomicUsize = AtomicUsize::new(usize::MAX);
     const WORD: usize = 8;
     let own_frame = 0u8;
     let (first, last) = (address.addr(), address.addr().wrapping_add(size_of::<T>().max(1) - 1));
     let is_in = |page: usize| first / PAGE == page && last / PAGE == page;
     if first < PAGE {
-        return false; // Where null pointers lead, which the kernel may take for none given.
+        return false; // Target of null pointers, which the kernel may treat as absent.
     }
     if is_in(ptr::from_ref(&own_frame).addr() / PAGE) || is_in(LATEST.load(Relaxed)) {
         return true;
@@ -174,8 +174,8 @@ pub(crate) fn is_readable<T>(address: *const T) -> bool {
     let can_read = |address: usize| {
         // The word lies wholly inside the page, so that its neighbour does not matter.
         let within = address.min((address | (PAGE - 1)) - (WORD - 1));
-        // The kernel reads the set of signals before it finds that `how` makes no sense.
-        // SAFETY: changes nothing, since there is no such thing to do.
+        // The kernel reads the signal set before it finds that `how` is invalid.
+        // SAFETY: changes nothing, since the operation is invalid.
         let result =
             unsafe { system_call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
         result != -libc::EFAULT as isize

@@ -1,37 +1,37 @@
-//! Facts that the kernel knows of the calling process and its host: ids, limits, time and names.
+//! Facts from the kernel about the calling process and its host: ids, limits, time and names.
 
 use core::ffi::c_long;
 use core::ptr;
 
 use super::call::system_call;
 
-/// Id of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the program
-/// has given up asking for it.
+/// Id of the process (`SYS_getpid`), its parent, the thread, or the user. `None` if the program has
+/// given up the right to ask for it.
 pub(crate) fn kernel_id(number: c_long) -> Option<u32> {
-    // SAFETY: takes nothing.
+    // SAFETY: takes no arguments.
     u32::try_from(unsafe { system_call(number, [0; 6]) }).ok()
 }
 
-/// Id of the user whose rights the process has.
+/// Effective user id of the process.
 pub(crate) fn geteuid() -> u32 {
     kernel_id(libc::SYS_geteuid).unwrap_or(u32::MAX)
 }
 
 /// Lets another thread run.
 pub(crate) fn sched_yield() {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: takes no arguments and cannot fail.
     unsafe { system_call(libc::SYS_sched_yield, [0; 6]) };
 }
 
-/// Path that the kernel was given for the program; of a script the script's.
+/// Path that the kernel was given for the program; for a script the script's.
 pub(crate) fn started_as() -> &'static [u8] {
-    // SAFETY: asks for a word that the kernel has left, and makes no system call.
+    // SAFETY: reads a word that the kernel has left, and makes no system call.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
     // SAFETY: null, or a text that lives as long as the program.
     if path.is_null() { &[] } else { unsafe { core::ffi::CStr::from_ptr(path) }.to_bytes() }
 }
 
-/// Time of a clock by the system call; zeros where the process may not ask.
+/// Time of a clock by the system call; zeros if the process may not ask.
 #[cold]
 pub(crate) fn system_time(clock: libc::clockid_t) -> libc::timespec {
     clock_time(clock).unwrap_or(libc::timespec { tv_sec: 0, tv_nsec: 0 })
@@ -74,7 +74,7 @@ pub(crate) fn node_name(buffer: &mut [u8]) -> usize {
     length
 }
 
-/// Limit of the process for `resource`; 0 where it cannot be asked for.
+/// Limit of the process for `resource`; 0 if it cannot be queried.
 fn resource_limit(resource: u32) -> u64 {
     let mut limit = [0; 2];
     let arguments = [0, resource as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
@@ -93,12 +93,12 @@ pub(crate) fn descriptor_limit() -> u64 {
     resource_limit(libc::RLIMIT_NOFILE)
 }
 
-/// Whether the process may use as much of its address space as it likes.
+/// Whether the process may use an unlimited address space.
 pub(crate) fn has_boundless_space() -> bool {
     resource_limit(libc::RLIMIT_AS) == u64::MAX
 }
 
-/// Stack of the calling thread for its handlers of signals, if it has set one.
+/// Alternate signal stack of the calling thread, if it has set one.
 #[cfg(feature = "injected")]
 pub(crate) fn alternate_stack() -> Option<libc::stack_t> {
     // SAFETY: a struct of numbers may be all zeros.

@@ -1,11 +1,11 @@
-//! Actions on signals, and the calling thread's mask.
+//! Signal actions, and the calling thread's mask.
 
 use core::ffi::c_int;
 use core::ptr;
 
 use super::call::system_call;
 
-/// What is to happen at a signal, as the kernel has it.
+/// Action on a signal, in the kernel's form.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct SignalAction {
@@ -25,7 +25,7 @@ pub(crate) const fn signal_bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
-/// Action on a signal; `None` where the process may not ask.
+/// Action on a signal; `None` if the process may not ask.
 pub(crate) fn signal_action(signal: c_int) -> Option<SignalAction> {
     let mut action = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let arguments = [signal as usize, 0, ptr::from_mut(&mut action) as usize, SET, 0, 0];
@@ -33,22 +33,23 @@ pub(crate) fn signal_action(signal: c_int) -> Option<SignalAction> {
     (unsafe { system_call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(action)
 }
 
-/// Sets the action on a signal, and returns the one before; `None` where that is refused.
+/// Sets the action on a signal, and returns the previous one; `None` if that is refused.
 ///
 /// # Safety
-/// The handler is one.
+/// The handler is valid.
 pub(crate) unsafe fn replace_action(signal: c_int, action: &SignalAction) -> Option<SignalAction> {
     let mut old = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let (new, old_place) = (ptr::from_ref(action) as usize, ptr::from_mut(&mut old) as usize);
     let arguments = [signal as usize, new, old_place, SET, 0, 0];
-    // SAFETY: the kernel reads one struct and fills the other; the caller answers for the handler.
+    // SAFETY: the kernel reads one struct and fills the other; the caller is responsible for the
+    // handler.
     (unsafe { system_call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(old)
 }
 
-/// Sets the action on a signal, where that is not refused.
+/// Sets the action on a signal, unless that is refused.
 ///
 /// # Safety
-/// The handler is one.
+/// The handler is valid.
 pub(crate) unsafe fn set_action(signal: c_int, action: &SignalAction) {
     // SAFETY: as the caller says.
     unsafe { replace_action(signal, action) };
@@ -64,12 +65,12 @@ pub(crate) fn change_mask(how: c_int, set: u64) -> u64 {
     old
 }
 
-/// Sends the calling thread a signal that it was sent before, with what was said of it.
+/// Sends the calling thread a signal that it received before, with the same information.
 ///
 /// # Safety
-/// `about` is what the kernel gave to a handler.
+/// `about` is the structure that the kernel passed to a handler.
 pub(crate) unsafe fn send_again(signal: c_int, about: *const libc::siginfo_t) {
-    // SAFETY: take nothing.
+    // SAFETY: take no arguments.
     let [process, thread] = [libc::SYS_getpid, libc::SYS_gettid]
         .map(|number| unsafe { system_call(number, [0; 6]) } as usize);
     let arguments = [process, thread, signal as usize, about as usize, 0, 0];
@@ -77,8 +78,8 @@ pub(crate) unsafe fn send_again(signal: c_int, about: *const libc::siginfo_t) {
     unsafe { system_call(libc::SYS_rt_tgsigqueueinfo, arguments) };
 }
 
-/// Flag and function by which the kernel is told how a handler returns, as this processor needs
-/// them. Debuggers and unwinders know the function by its bytes.
+/// Flag and function for the return from a handler, as the kernel needs them on this processor.
+/// Debuggers and unwinders recognise the function by its bytes.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn signal_restorer() -> (u64, usize) {
     /// Instructions by which libc's handlers return: `mov rax, 15; syscall`.
@@ -90,7 +91,7 @@ pub(crate) fn signal_restorer() -> (u64, usize) {
     (SA_RESTORER, restore as *const () as usize)
 }
 
-/// Flag and function by which the kernel is told how a handler returns: it knows by itself.
+/// Flag and function for the return from a handler: the kernel needs none here.
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn signal_restorer() -> (u64, usize) {
     (0, 0)

@@ -1,11 +1,11 @@
-//! Facts that the kernel knows of a socket.
+//! Facts from the kernel about a socket.
 
 use core::ffi::{c_int, c_long};
 use core::ptr;
 
 use super::call::system_call;
 
-/// Asks for the events of each of these descriptors at present. False where the kernel refuses.
+/// Queries the current events of each of these descriptors. Returns false if the kernel refuses.
 pub(crate) fn poll_descriptors(descriptors: &mut [libc::pollfd]) -> bool {
     const AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut timeout = AT_ONCE;
@@ -17,16 +17,16 @@ pub(crate) fn poll_descriptors(descriptors: &mut [libc::pollfd]) -> bool {
         0,
         0,
     ];
-    // SAFETY: as long as told; no time passes.
+    // SAFETY: of the given length; does not block.
     unsafe { system_call(libc::SYS_ppoll, arguments) >= 0 }
 }
 
-/// Value of an option that all sockets have, and that is a number.
+/// Value of a numeric option that all sockets have.
 pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, name: c_int) -> Result<T, isize> {
     protocol_option(fd, libc::SOL_SOCKET, name)
 }
 
-/// Value of a socket's option that is a number, of the protocol `level`.
+/// Value of a socket's numeric option of the protocol `level`.
 pub(crate) fn protocol_option<T: Copy + Default>(
     fd: c_int,
     level: c_int,
@@ -42,7 +42,7 @@ pub(crate) fn protocol_option<T: Copy + Default>(
         ptr::from_mut(&mut length) as usize,
         0,
     ];
-    // SAFETY: the kernel writes at most the length told.
+    // SAFETY: the kernel writes at most the given length.
     let result = unsafe { system_call(libc::SYS_getsockopt, arguments) };
     if result < 0 { Err(result) } else { Ok(value) }
 }
@@ -53,7 +53,7 @@ pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Optio
     let mut length = buffer.len() as u32;
     let arguments =
         [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
-    // SAFETY: the kernel writes at most the length told.
+    // SAFETY: the kernel writes at most the given length.
     let result = unsafe { system_call(number, arguments) };
     (result == 0).then_some(length as usize)
 }
