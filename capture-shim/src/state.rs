@@ -1,5 +1,5 @@
-//! Floor 3, the state: choices of the user, state of the process and of each thread, and what other
-//! programs inherit.
+//! Layer 3, the state: options of the user, state of the process and of each thread, and the
+//! environment that other programs inherit.
 
 pub(crate) mod goroutine;
 pub(crate) mod inherit;

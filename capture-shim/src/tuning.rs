@@ -1,5 +1,5 @@
 //! Tuned figures of the library: the sizes of its tables and steps, each with its unit, its meaning
-//! and what it was measured to be worth. A figure without a measurement was chosen, not measured.
+//! and its measured effect. A figure without a measurement was chosen, not measured.
 
 use socket_log::layout::{CHUNK_BYTES, CHUNK_WORDS};
 
@@ -7,28 +7,28 @@ use socket_log::layout::{CHUNK_BYTES, CHUNK_WORDS};
 /// measured.
 pub(crate) const MIN_LOG_BYTES: u64 = 64 * 1024;
 
-/// Length of a log's later segments, in bytes; the first ones are shorter. Room for one takes 80 us
-/// on ext4, and 1.2 ms on tmpfs, once for some 400,000 records.
+/// Length of a log's later segments, in bytes; the first ones are shorter. Allocating one takes 80
+/// us on ext4, and 1.2 ms on tmpfs, once for some 400,000 records.
 pub(crate) const SEGMENT_BYTES: usize = 4 << 20;
 
-/// Length of the pages that are made ready at once, in bytes. 64 KiB take about 70 us on ext4,
-/// which is less than a request. In a server of Go pages took 1.2% of the time one by one, 1.0% by
-/// 16 KiB, 0.7% by 32 KiB and 0.5% by 64 KiB. By 2 MiB it was 0.4%, but there the p99 was 1.15 to
-/// 1.56 times that without the library.
+/// Length of the pages that are prepared together, in bytes. 64 KiB take about 70 us on ext4, which
+/// is less than a request. In a Go server pages took 1.2% of the time one by one, 1.0% by 16 KiB,
+/// 0.7% by 32 KiB and 0.5% by 64 KiB. By 2 MiB it was 0.4%, but there the p99 was 1.15 to 1.56
+/// times that without the library.
 pub(crate) const READY_BYTES: usize = 64 << 10;
 
 /// Maximum number of a log's segments, which makes its largest size about 8 GiB. Chosen, not
 /// measured.
 pub(crate) const MAX_SEGMENTS: usize = 2048;
 
-/// Size of the pieces, in bytes, in which a file is given room where signals interrupt that.
-/// Chosen, not measured.
+/// Size of the pieces, in bytes, in which a file is allocated if signals interrupt that. Chosen,
+/// not measured.
 pub(crate) const ALLOCATION_PIECE_BYTES: usize = 64 * 1024;
 
 /// Number of attempts at each such piece. Chosen, not measured.
 pub(crate) const ALLOCATION_TRIES: usize = 16;
 
-/// Maximum number of times that a log which could not grow is not grown before the next attempt.
+/// Maximum number of times that a log which could not grow is not extended before the next attempt.
 /// Chosen, not measured.
 pub(crate) const MAX_PAUSE: u64 = 1024;
 
@@ -36,74 +36,77 @@ pub(crate) const MAX_PAUSE: u64 = 1024;
 /// measured.
 pub(crate) const MAX_YIELDS: u32 = 100_000;
 
-/// Length of a reserve beyond what is in use, in bytes. It costs addresses alone. Chosen, not
+/// Length of a reserve beyond the used part, in bytes. It costs only address space. Chosen, not
 /// measured.
 pub(crate) const RESERVE_BYTES: usize = 256 << 20;
 
-/// The same where the process's address space is limited. Chosen, not measured.
+/// Length of a reserve if the process's address space is limited, in bytes. Chosen, not measured.
 pub(crate) const RESERVE_BYTES_LIMITED: usize = 16 << 20;
 
-/// Step by which a reserve is given room when that is needed, in bytes. Chosen, not measured.
+/// Step by which a reserve is allocated when it is needed, in bytes. Chosen, not measured.
 pub(crate) const RESERVE_STEP_BYTES: usize = 64 * 1024;
 
-/// Room of a reserve made ahead, in bytes, for a process that may not be able to ask for more.
-/// Chosen, not measured.
+/// Allocated part of a reserve made ahead, in bytes, for a process that may not be able to allocate
+/// more. Chosen, not measured.
 pub(crate) const RESERVE_AHEAD_BYTES: usize = 4 << 20;
 
-/// Number of spare logs that a process makes for its children at once. Chosen, not measured.
+/// Number of logs that a process preallocates together for its children. Chosen, not measured.
 pub(crate) const SPARE_LOGS: usize = 16;
 
-/// The same for a process without sockets, and itself. A file takes some 30 us, and programs that
-/// restrict themselves by landlock have 1 ms to do so. Chosen: itself and one child.
+/// Number of preallocated logs of a process without sockets, including its own. A file takes some
+/// 30 us, and programs that restrict themselves by landlock have 1 ms to do so. Chosen: itself and
+/// one child.
 pub(crate) const FEW_SPARE_LOGS: usize = 2;
 
-/// Room of a spare log, in bytes, whose process can give it no more later. Chosen, not measured.
+/// Allocated size of a preallocated log, in bytes, if the process cannot allocate more later.
+/// Chosen, not measured.
 pub(crate) const SPARE_LOG_ROOM_BYTES: usize = 256 * 1024;
 
-/// Length of a spare log's mapping, in bytes. It costs addresses alone. Chosen, not measured.
+/// Length of a preallocated log's mapping, in bytes. It costs only address space. Chosen, not
+/// measured.
 pub(crate) const SPARE_LOG_BYTES: usize = 64 << 20;
 
-/// The same where the process's address space is limited. Chosen, not measured.
+/// Length of that mapping if the process's address space is limited, in bytes. Chosen, not
+/// measured.
 pub(crate) const SPARE_LOG_BYTES_LIMITED: usize = 1 << 20;
 
 /// Lowest number of a descriptor that the library keeps. Chosen, not measured.
 pub(crate) const MIN_KEPT_DESCRIPTOR: u64 = 1000;
 
-/// Distance of that number from the process's limit, where the limit is lower. Chosen, not
-/// measured.
+/// Distance of that number from the process's limit, if the limit is lower. Chosen, not measured.
 pub(crate) const KEPT_BELOW_LIMIT: u64 = 24;
 
-/// Maximum number of descriptors that a process may have left for its log to be made ahead. Chosen,
-/// not measured.
+/// Number of descriptors left to a process at or below which its log is made ahead. Chosen, not
+/// measured.
 pub(crate) const FEW_DESCRIPTORS: u64 = 16;
 
-/// Number of descriptors that are looked at, from 0 on, as a program begins and ends, for sockets
-/// that no call in sight made. Chosen, not measured.
+/// Number of descriptors that are inspected, from 0 on, when a program begins and ends, for sockets
+/// that no visible call made. Chosen, not measured.
 pub(crate) const SURVEYED_DESCRIPTORS: core::ffi::c_int = 64;
 
 /// Maximum number of sockets with which a program may begin for that. Chosen, not measured.
 pub(crate) const INHERITED_SOCKETS: usize = 32;
 
-/// Length of the pieces, in bytes, in which code is looked through. Chosen, not measured.
+/// Length of the pieces, in bytes, in which code is searched. Chosen, not measured.
 pub(crate) const CODE_PIECE_BYTES: usize = 64 << 10;
 
-/// Maximum number of bytes of code that are looked through as a process ends. A page takes 0.4 us
-/// and more.
+/// Maximum number of bytes of code that are searched when a process ends. A page takes 0.4 us and
+/// more.
 pub(crate) const MAX_CODE_BYTES: usize = 8 << 20;
 
-/// Shortest life of a process whose libraries are looked through as it ends, in nanoseconds. To
-/// find them takes 0.15 ms: a file below `/proc/self` takes 10 us to open for the first time.
+/// Minimum life of a process for its libraries to be searched when it ends, in nanoseconds. Finding
+/// them takes 0.15 ms: a file below `/proc/self` takes 10 us to open for the first time.
 pub(crate) const MIN_LIFE_NANOSECONDS: usize = 10_000_000;
 
-/// Life of a process for which one byte of code is looked through, in nanoseconds: that takes a
-/// fiftieth of it at most.
+/// Life of a process for which one byte of code is searched, in nanoseconds: that takes a fiftieth
+/// of it at most.
 pub(crate) const NANOSECONDS_OF_LIFE_FOR_BYTE: usize = 20;
 
-/// Largest size of a program's code that is looked through as it begins, in bytes.
+/// Maximum size of a program's code that is searched when it begins, in bytes.
 pub(crate) const MAX_SMALL_PROGRAM_BYTES: usize = 64 << 10;
 
-/// Maximum number of chunks that ended threads have left for others. A program seldom has more
-/// threads that end before another begins. Chosen, not measured.
+/// Maximum number of partial chunks of ended threads that are kept for others. A program seldom has
+/// more threads that end before another begins. Chosen, not measured.
 pub(crate) const MAX_LEAVINGS: usize = 64;
 
 /// Smallest rest of a chunk that is kept for another thread, in bytes. Chosen, not measured.
@@ -113,113 +116,111 @@ pub(crate) const MIN_LEAVING_BYTES: usize = 1024;
 /// measured.
 pub(crate) const SPARE_CHUNKS: usize = 4;
 
-/// Maximum number of chunks that are looked at for one that can be used again. Chosen, not
-/// measured.
+/// Maximum number of chunks that are examined for one that can be reused. Chosen, not measured.
 pub(crate) const MAX_CHUNKS_TRIED: usize = 16;
 
-/// Number of records that are lost without a search after one that found no chunk to use again:
-/// live flows fill the log. A search takes about 345 µs, and without this each call of a program
-/// with 2,000 connections and a log of 64 KiB made one.
+/// Number of records that are lost without a search after one that found no chunk to reuse: open
+/// flows fill the log. A search takes about 345 µs, and without this each call of a program with
+/// 2,000 connections and a log of 64 KiB made one.
 pub(crate) const RECORDS_BETWEEN_SEARCHES: u32 = 256;
 
-/// Maximum number of threads and signal handlers that use a chunk again at one moment; the records
+/// Maximum number of threads and signal handlers that reuse a chunk at the same time; the records
 /// of others are lost. At most 64, the bits of a word. Chosen, not measured.
 pub(crate) const MAX_SCRATCHES: usize = 64;
 
-/// Maximum number of full chunks that a thread keeps from being used again. Chosen, not measured.
+/// Maximum number of full chunks that a thread withholds from reuse. Chosen, not measured.
 pub(crate) const MAX_RETIRED: usize = 4;
 
-/// Maximum number of words that are taken along from a chunk that is used again. A chunk with more
-/// is left as it is. Chosen, not measured.
+/// Maximum number of words that are carried over from a reused chunk. A chunk with more is left as
+/// it is. Chosen, not measured.
 pub(crate) const MAX_CARRIED_WORDS: usize = CHUNK_WORDS / 2;
 
 /// Number of attempts at a transfer with its position, each disturbed by a signal handler. Chosen,
 /// not measured.
 pub(crate) const POSITION_TRIES: usize = 8;
 
-/// Number of flows whose bytes are counted; a later flow takes the place of the one that far before
-/// it. Chosen, not measured.
+/// Number of flows with counted bytes; a later flow takes the place of the one that many flows
+/// earlier. Chosen, not measured.
 pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 
-/// Number of flows that take turns in looks at the queues of unix streams; where two have one place
-/// they are looked at more rarely. Chosen, not measured.
+/// Number of places for the sampling of the queues of unix streams; flows that share a place are
+/// sampled more rarely. Chosen, not measured.
 pub(crate) const FLOWS_WITH_QUEUES: usize = 1 << 10;
 
-/// Number of turns of a unix stream found in use at whose beginnings its queue is looked at. One
-/// look at a quiet moment is enough, and under load some are at moments when bytes are on their
-/// way. Chosen, not measured.
+/// Number of turns of a unix stream found in use at the beginnings of which its queue is sampled.
+/// One sample at a quiet moment is enough, and under load some are at moments when bytes are in
+/// transit. Chosen, not measured.
 pub(crate) const FIRST_LOOKS: u64 = 32;
 
-/// Ticks, which are about nanoseconds, between later looks at turns. The other end may be recorded
-/// at any time from then on, and its calls are certain once there was a look. Each is a system call
-/// (0.4 us) and 20 bytes of the log.
+/// Ticks, which are about nanoseconds, between later samples at turns. The recording of the other
+/// end may begin at any time from then on, and its calls are certain once there was a sample. Each
+/// is a system call (0.4 us) and 20 bytes of the log.
 pub(crate) const BETWEEN_LOOKS: u64 = 1 << 24;
 
-/// The same where one end has the turn for so long. Chosen, not measured.
+/// Ticks between samples while one end keeps its turn. Chosen, not measured.
 pub(crate) const WITHIN_TURNS: u64 = 1 << 26;
 
-/// Number of flows with an unfinished fingerprint; a later flow takes the place of the one that far
-/// before it. Chosen, not measured.
+/// Number of flows with an unfinished fingerprint; a later flow takes the place of the one that
+/// many flows earlier. Chosen, not measured.
 pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 
-/// Number of flows whose heads are followed; a later flow takes the place of the one that far
-/// before it, which has no more heads in the log then. Each takes 576 bytes once it is used.
+/// Number of flows with followed messages; a later flow takes the place of the one that many flows
+/// earlier, which has no more snippets in the log then. Each takes 576 bytes once it is used.
 /// Chosen, not measured.
 pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 
-/// Number of sessions of TLS libraries that are followed; another one in the same place takes it,
-/// and plain text that was read ahead for the former has no heads then. Each takes 640 bytes once
-/// it is used. Chosen, not measured.
+/// Number of sessions of TLS libraries that are followed; another one in the same place replaces
+/// it, and plain text that was read ahead for the former has no snippets then. Each takes 640 bytes
+/// once it is used. Chosen, not measured.
 pub(crate) const TLS_SESSIONS: usize = 1 << 13;
 
-/// Number of records of TLS that one receive may bring and that are told apart; those behind them
-/// count as parts of the last one. Servers that read ahead find some requests of HTTP/2 in one.
-/// Chosen, not measured.
+/// Number of TLS records in one receive that are told apart; those after them count as parts of the
+/// last one. Servers that read ahead find some requests of HTTP/2 in one. Chosen, not measured.
 pub(crate) const MAX_RECORDS_AHEAD: usize = 8;
 
-/// Maximum number of layers of one of NSPR's descriptors that are looked at for that of NSS.
-/// Programs have two or three. Chosen, not measured.
+/// Maximum number of layers of an NSPR descriptor that are searched for that of NSS. Programs have
+/// two or three. Chosen, not measured.
 pub(crate) const MAX_NSPR_LAYERS: usize = 16;
 
-/// Number of places in programs that call functions of TLS libraries and are remembered. Most
-/// programs have a handful. Those that use NSPR for files, too, have hundreds. A place takes 24
-/// bytes once it is used. Chosen, not measured.
+/// Number of remembered call sites of TLS library functions. Most programs have a handful. Those
+/// that use NSPR for files, too, have hundreds. A place takes 24 bytes once it is used. Chosen, not
+/// measured.
 pub(crate) const MAX_TLS_CALLERS: usize = 4096;
 
 /// Number of places in the table where each of them may be. Chosen, not measured.
 pub(crate) const TLS_CALLERS_TRIED: usize = 4;
 
-/// Maximum number of bytes that are kept of one end's words until the other end's, or of a
-/// datagram, where nothing is known of their form. Chosen, not measured.
+/// Maximum number of bytes that are kept of one end's turn, or of a datagram, of unknown form.
+/// Chosen, not measured.
 pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;
 
-/// Maximum number of bytes that are kept of a message of Redis: the lines of an array and of its
-/// first text, and that. Chosen, not measured.
+/// Maximum number of bytes that are kept of a Redis message: the lines of an array and of its first
+/// text, and that text. Chosen, not measured.
 pub(crate) const MAX_KEPT_REDIS_BYTES: usize = 96;
 
-/// Longest first text of such a message that is kept, in bytes. Names of commands have at most 20.
-/// Chosen, not measured.
+/// Maximum length of the first text of such a message that is kept, in bytes. Names of commands
+/// have at most 20. Chosen, not measured.
 pub(crate) const MAX_KEPT_REDIS_TEXT_BYTES: u64 = 64;
 
 /// Maximum number of bytes that are kept of the lines of a head. Chosen, not measured.
 pub(crate) const MAX_KEPT_LINES_BYTES: usize = 1024;
 
-/// The same of a first line whose end has not come yet, so that it may be something else. Chosen,
-/// not measured.
+/// Maximum number of bytes that are kept of an incomplete first line, which may turn out to be
+/// something else. Chosen, not measured.
 pub(crate) const MAX_KEPT_UNFINISHED_BYTES: usize = 256;
 
-/// Maximum number of bytes that are kept of a frame behind its head: as many as it may have unless
+/// Maximum number of bytes that are kept of a frame after its header: as many as it may have unless
 /// the two ends agree on more. Chosen, not measured.
 pub(crate) const MAX_KEPT_FRAME_BYTES: usize = 16 << 10;
 
-/// Longest frame of HTTP/2 that is passed as a whole, in bytes, its head included. Longer ones go
-/// by the way that knows all forms of them. Chosen, not measured.
+/// Longest frame of HTTP/2 that is handled as a whole, in bytes, including its header. Longer ones
+/// take the slow path, which handles all forms. Chosen, not measured.
 pub(crate) const MAX_WHOLE_FRAME_BYTES: usize = 512;
 
 /// Maximum number of values that are left out of such a frame. Chosen, not measured.
 pub(crate) const MAX_BLANKS: usize = 16;
 
-/// Maximum number of bytes that are searched for the end of what may be a first line. Servers take
+/// Maximum number of bytes that are searched for the end of a possible first line. Servers accept
 /// lines of that length. Chosen, not measured.
 pub(crate) const MAX_FIRST_LINE_BYTES: usize = 8 << 10;
 
@@ -230,31 +231,30 @@ pub(crate) const MAX_PIECES: usize = 8;
 /// Number of descriptors whose sockets are remembered, from 0 on. Chosen, not measured.
 pub(crate) const REMEMBERED_DESCRIPTORS: usize = 1024;
 
-/// Number of descriptors that are asked about in one call. Chosen, not measured.
+/// Number of descriptors that are queried in one call. Chosen, not measured.
 pub(crate) const DESCRIPTORS_POLLED: usize = 512;
 
 /// Number of threads that may be between their creation and their first instruction and still know
 /// their creator. Chosen, not measured.
 pub(crate) const MAX_BEGINNINGS: usize = 64;
 
-/// Number of threads that may each have a `vfork` child with something to say. Chosen, not
-/// measured.
+/// Number of threads that may each have a `vfork` child with a note to leave. Chosen, not measured.
 pub(crate) const MAX_NOTES: usize = 4;
 
-/// Maximum time to wait for a recorder that is told of a program to come, in seconds: as long as
-/// the recorder may take, and a second more. Chosen, not measured.
+/// Maximum time to wait for a recorder to which a program was announced, in seconds: the maximum
+/// time of the recorder, and a second more. Chosen, not measured.
 pub(crate) const SECONDS_TO_ANNOUNCE: i64 = 3;
 
-/// Beginning of a program's file that is looked at, in bytes: its header, the table behind it, and
-/// the note by which Go knows its builds, which Go's own linker puts at 3968.
+/// Beginning of a program's file that is inspected, in bytes: its header, the table after it, and
+/// Go's build note, which Go's own linker puts at 3968.
 pub(crate) const PROGRAM_HEAD_BYTES: usize = 4096;
 
 /// Maximum number of seccomp filters that are kept; beyond that, no system call is permitted.
 /// Chosen, not measured.
 pub(crate) const MAX_FILTERS: usize = 16;
 
-/// Maximum number of instructions of all filters that are handed on to another program. Their text
-/// is nearly as long as the kernel lets a variable be (128 KiB).
+/// Maximum number of instructions of all filters that are passed on to another program. Their text
+/// is nearly as long as the kernel permits for a variable (128 KiB).
 pub(crate) const MAX_HANDED_INSTRUCTIONS: usize = 8000;
 
 /// Maximum number of ports in `SOCKCAP_PORTS`. Chosen, not measured.
@@ -267,59 +267,59 @@ pub(crate) const MAX_CLOCK_STEPS: usize = 8;
 /// measured.
 pub(crate) const FIRST_ANCHOR_REACH: u64 = 1 << 17;
 
-/// Room for the line of a process's ancestors, in bytes; the first are left out where there are
-/// more. Chosen, not measured.
+/// Room for the lineage of a process, in bytes; the first ancestors are left out if there are more.
+/// Chosen, not measured.
 pub(crate) const LINEAGE_BYTES: usize = 1024;
 
-/// Number of eventfds that may be watched by epoll at once. Event loops have one each. Chosen, not
-/// measured.
+/// Maximum number of eventfds that are watched by epoll at the same time. Event loops have one
+/// each. Chosen, not measured.
 #[cfg(feature = "resources")]
 pub(crate) const MAX_WATCHED_EVENTFDS: usize = 64;
 
-/// Maximum number of events of one wait that are looked at for eventfds. Chosen, not measured.
+/// Maximum number of events of one wait that are checked for eventfds. Chosen, not measured.
 #[cfg(feature = "resources")]
 pub(crate) const MAX_EPOLL_EVENTS: usize = 64;
 
-/// Number of goroutines made ready that a thread may write down for each system call of it that a
-/// hook looks at. The analysis takes as many for each message. Chosen, not measured: a worker pool
-/// makes 2 to 6 ready for a message.
+/// Number of woken goroutines that a thread may record for each of its hooked system calls. The
+/// analysis uses as many for each message. Chosen, not measured: a worker pool wakes 2 to 6 for a
+/// message.
 #[cfg(feature = "injected")]
 pub(crate) const READY_PER_CALL: u64 = 64;
 
-/// Number of these that a thread may write down before its first such call. Chosen, not measured:
-/// one read has brought 50 answers, which let 50 go on.
+/// Number of woken goroutines that a thread may record before its first such call. Chosen, not
+/// measured: one read has brought 50 responses, which woke 50.
 #[cfg(feature = "injected")]
 pub(crate) const READY_AT_FIRST: u64 = 512;
 
-/// Maximum number of these that a thread may have left: 48 KiB of the log. Chosen, not measured.
+/// Maximum number of such records that a thread may have left: 48 KiB of the log. Chosen, not
+/// measured.
 #[cfg(feature = "injected")]
 pub(crate) const MAX_READY: u64 = 2048;
 
-/// Maximum number of mappings that are noted, so that they can be given back: those of as many
-/// threads as can have hooks, and some more. The list takes room only where it is written.
+/// Maximum number of mappings that are noted, so that they can be unmapped: those of the maximum
+/// number of threads with hooks, and some more. The list takes memory only where it is written.
 #[cfg(feature = "injected")]
 pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;
 
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);
 
-/// Maximum number of kinds of Tokio's tasks that are followed; others are no one's. A kind is what
-/// one call of `spawn` in the source makes. Each takes 24 bytes. Chosen, not measured: a server
-/// with axum, tonic and redis has 11.
+/// Maximum number of kinds of Tokio tasks that are followed; others are attributed to no task. A
+/// kind is made by one call of `spawn` in the source. Each takes 24 bytes. Chosen, not measured: a
+/// server with axum, tonic and redis has 11.
 #[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_KINDS: usize = 1024;
 
-/// Maximum number of functions that let tasks go on: a version of Tokio has two. Chosen, not
-/// measured.
+/// Maximum number of functions that wake tasks: a version of Tokio has two. Chosen, not measured.
 #[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_WAKES: usize = 8;
 
-/// Maximum number of functions that take up tasks which are started. There is one for each kind of
-/// scheduler, and two versions of Tokio may be in one program. Chosen, not measured.
+/// Maximum number of functions that take up started tasks. There is one for each kind of scheduler,
+/// and two versions of Tokio may be in one program. Chosen, not measured.
 #[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_STARTERS: usize = 8;
 
-/// Maximum number of records of tasks that can go on which a thread writes in a row: 48 KiB of the
-/// log. Chosen, not measured.
+/// Maximum number of records of woken tasks that a thread writes in sequence: 48 KiB of the log.
+/// Chosen, not measured.
 #[cfg(all(feature = "resources", target_arch = "x86_64"))]
 pub(crate) const MAX_IN_A_ROW: u32 = 2048;

@@ -1,9 +1,9 @@
 //! Copies of the program's seccomp filters, so that the library makes no system call that they
-//! forbid: one could be the program's end.
+//! forbid: it could kill the program.
 //!
 //! Every filter that the program installs passes a hook, which keeps a copy. From then on each
-//! system call of the library is held against all copies before it is made. A child inherits the
-//! filters and, since the copies lie in plain memory, the copies. A filter that was installed
+//! system call of the library is checked against all copies before it is made. A child inherits the
+//! filters and, since the copies are in plain memory, the copies. A filter that was installed
 //! before the program began, or past libc, is not known.
 
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -14,14 +14,14 @@ use super::filter::{self, SystemCall};
 use super::permitted_syscalls::{self, COUNT, EVERYTHING, KEPT, permits_call};
 use super::raw;
 
-/// Copy of a filter, made before the filter is in force.
+/// Copy of a filter, made before the filter is active.
 pub(crate) struct FilterCopy(Option<(*mut sock_filter, usize)>);
 
 impl FilterCopy {
-    /// No filter: next to no system call is permitted.
+    /// No filter: almost no system call is permitted.
     pub(crate) const NONE: FilterCopy = FilterCopy(None);
 
-    /// Whether a system call succeeds as far as the program's filters say, this one included.
+    /// Whether a system call succeeds according to the program's filters, including this one.
     pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
         let Some((first, length)) = self.0 else { return false };
         let call = SystemCall::new(number as usize, arguments);
@@ -34,11 +34,11 @@ impl FilterCopy {
     }
 }
 
-/// Copies the filter that the program hands to the kernel; `None` where the kernel will refuse it,
-/// by its length or as it cannot be read.
+/// Copies the filter that the program passes to the kernel; `None` if the kernel will refuse it,
+/// because of its length or because it cannot be read.
 ///
 /// # Safety
-/// `program` is null, or what the program gives as its `sock_fprog`, which may be wrong.
+/// `program` is null, or the program's `sock_fprog`, which may be invalid.
 pub(crate) unsafe fn copy_filter(program: *const sock_fprog) -> Option<FilterCopy> {
     if program.is_null() || !raw::is_readable(program) {
         return None;
@@ -60,22 +60,22 @@ pub(crate) unsafe fn copy_filter(program: *const sock_fprog) -> Option<FilterCop
     Some(FilterCopy(Some((to, length))))
 }
 
-/// Gives back the copy of a filter that the kernel has refused.
+/// Frees the copy of a filter that the kernel has refused.
 pub(crate) fn discard(copy: FilterCopy) {
     if let Some((first, length)) = copy.0 {
-        // SAFETY: the mapping of `copy`, which nobody else has seen.
+        // SAFETY: the mapping of `copy`, which was never published.
         unsafe { raw::unmap_memory(first.cast(), length * size_of::<sock_filter>()) };
     }
 }
 
-/// Keeps the copy of a filter that is now in force.
+/// Keeps the copy of a filter that is now active.
 pub(crate) fn enforce_filter(copy: FilterCopy) {
     let index = COUNT.load(Relaxed);
     match (copy.0, KEPT.get(index as usize)) {
         (Some((first, length)), Some(kept)) => {
             kept.length.store(length, Relaxed);
             kept.first.store(first, Release);
-            // Two threads at once would overwrite each other's place.
+            // Two concurrent threads would overwrite each other's place.
             if COUNT.compare_exchange(index, index + 1, Release, Relaxed).is_err() {
                 permit_nothing();
             }

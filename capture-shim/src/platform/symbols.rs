@@ -1,7 +1,7 @@
-//! Functions that the program's own file names in its table of symbols. Most programs of Debian
-//! have no such table; programs that were built by cargo have one unless it was stripped.
+//! Functions in the symbol table of the program's own file. Most programs of Debian have no such
+//! table; programs built by cargo have one unless it was stripped.
 //!
-//! The file is mapped, read once, and unmapped. What it says is believed only where the program in
+//! The file is mapped, read once, and unmapped. Its contents are trusted only if the program in
 //! memory begins with the same bytes, and nothing outside of the file is ever read.
 
 use core::ptr;
@@ -11,7 +11,7 @@ use super::raw;
 /// Program in memory, with its file.
 pub(crate) struct ProgramImage<'a> {
     file: &'a [u8],
-    /// What is added to an address of the file.
+    /// Load bias: the difference of addresses in memory and in the file.
     bias: usize,
 }
 
@@ -26,28 +26,28 @@ pub(crate) struct ConstantsRange {
     pub(crate) end: usize,
 }
 
-/// Length of the header of a file, in bytes.
+/// Length of the file header, in bytes.
 const HEADER: usize = 64;
-/// Length of an entry of the table of segments, in bytes.
+/// Length of an entry of the segment table, in bytes.
 const SEGMENT: usize = 56;
-/// Length of an entry of the table of sections, in bytes.
+/// Length of an entry of the section table, in bytes.
 const SECTION: usize = 64;
 /// Length of a symbol, in bytes.
 const SYMBOL: usize = 24;
 /// Kind of a segment that the dynamic linker writes and then makes read-only.
 const CONSTANTS: u32 = 0x6474_e552;
-/// Kind of a section that is the table of symbols.
+/// Kind of the section that contains the symbol table.
 const SYMBOL_TABLE: u32 = 2;
-/// Kind of a symbol that is a function.
+/// Kind of a function symbol.
 const FUNCTION: u8 = 2;
 
-/// Calls `look` with the running program, if its file can be read and is what runs.
+/// Calls `look` with the running program, if its file can be read and matches it.
 pub(crate) fn with_program(look: impl FnOnce(&ProgramImage)) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     let Ok(file) = raw::open(c"/proc/self/exe", flags, 0) else { return };
     let length = file.size();
     let Some(memory) = file.map_to_read(length) else { return };
-    // SAFETY: the mapping is that long. The file of a program that runs cannot be written.
+    // SAFETY: the mapping is that long. The file of a running program cannot be written.
     let bytes = unsafe { core::slice::from_raw_parts(memory, length) };
     if let Some(program) = ProgramImage::new(bytes) {
         look(&program);
@@ -60,7 +60,7 @@ impl<'a> ProgramImage<'a> {
     fn new(file: &'a [u8]) -> Option<ProgramImage<'a>> {
         let unbiased = ProgramImage { file, bias: 0 };
         let is_known = file.get(..6)? == b"\x7fELF\x02\x01";
-        // SAFETY: takes a number only.
+        // SAFETY: takes only a number.
         let table = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
         let offset = unbiased.word_at(32)?;
         let first = unbiased.find_segment(libc::PT_LOAD, |start| start == 0)?;
@@ -74,7 +74,7 @@ impl<'a> ProgramImage<'a> {
         (file.get(..HEADER)? == in_memory).then_some(ProgramImage { file, bias })
     }
 
-    /// Calls `visit` with the name and the address of each function that the file names.
+    /// Calls `visit` with the name and the address of each function in the symbol table.
     pub(crate) fn for_each_function(&self, mut visit: impl FnMut(&[u8], usize)) -> Option<()> {
         let (sections, count) = (self.word_at(40)?, usize::from(self.u16_at(60)?));
         let section = |index: usize| sections.checked_add(index.checked_mul(SECTION)?);
@@ -122,7 +122,7 @@ impl<'a> ProgramImage<'a> {
         (extent[0] < extent[1]).then_some(extent)
     }
 
-    /// First segment of a kind whose place in the file is as told.
+    /// First segment of a kind with a matching file offset.
     fn find_segment(&self, kind: u32, is_at: impl Fn(usize) -> bool) -> Option<FileSegment> {
         let (table, count) = (self.word_at(32)?, usize::from(self.u16_at(56)?));
         (0..count)
@@ -157,12 +157,12 @@ impl<'a> ProgramImage<'a> {
     }
 }
 
-/// Part of the file that is mapped, or that says something of the mapping.
+/// Part of the file that is mapped, or that describes the mapping.
 struct FileSegment {
     kind: u32,
-    /// Place in the file, in bytes.
+    /// Offset in the file, in bytes.
     offset: usize,
-    /// Address, as the file has it.
+    /// Address in the file's terms.
     address: usize,
     /// Length in memory, in bytes.
     length: usize,

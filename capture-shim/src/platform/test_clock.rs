@@ -1,11 +1,11 @@
-//! Clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one
-//! machine, each with a clock of its own.
+//! Deliberately wrong clock (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one machine, each
+//! with a clock of its own.
 //!
 //! The value is `OFFSET,SKEW[,AT:STEP]...`. `OFFSET` is how far the clock is ahead when
 //! `CLOCK_MONOTONIC` is 0, in nanoseconds. `SKEW` is by how many parts per million it runs faster.
 //! At `AT` nanoseconds of `CLOCK_MONOTONIC` the clock is set forward by `STEP` nanoseconds. All
-//! processes with one value have one clock. Only anchors are shifted, since all times come from
-//! them. Where the variable is not set, that costs a look at each anchor.
+//! processes with the same value have the same clock. Only anchors are shifted, since all times
+//! derive from them. If the variable is not set, that costs one check at each anchor.
 
 use socket_log::layout::Anchor;
 
@@ -27,7 +27,7 @@ struct ClockShift {
 /// Shift of this process's clock, if it is shifted.
 static SHIFT: InitOnce<Option<ClockShift>> = InitOnce::new(None);
 
-/// Reads the value of the variable. A value that makes no sense counts as not given.
+/// Reads the value of the variable. An invalid value counts as absent.
 pub(crate) fn read_shift(choice: Option<&[u8]>) {
     let shift = choice.and_then(parse_shift);
     // SAFETY: the constructor is alone.
@@ -39,13 +39,13 @@ fn clock_shift() -> Option<&'static ClockShift> {
     SHIFT.get().as_ref()
 }
 
-/// Whether the clock is shifted. Its rate is then to be found between anchors, also where a tick is
-/// a true nanosecond.
+/// Whether the clock is shifted. Its rate must then be determined between anchors, also if a tick
+/// is a true nanosecond.
 pub(crate) fn is_on() -> bool {
     clock_shift().is_some()
 }
 
-/// Anchor as the shifted clock has it.
+/// Anchor on the shifted clock.
 #[inline]
 pub(crate) fn shift_anchor(anchor: Anchor) -> Anchor {
     match clock_shift() {
@@ -58,7 +58,7 @@ impl ClockShift {
     #[cold]
     fn apply(&self, anchor: Anchor) -> Anchor {
         let monotonic = anchor.monotonic;
-        // The product is made in two parts, as it may be too large.
+        // The product is computed in two parts, as it may be too large.
         let gained = (monotonic / MILLION)
             .wrapping_mul(self.skew)
             .wrapping_add((monotonic % MILLION).wrapping_mul(self.skew) / MILLION);
@@ -73,7 +73,7 @@ impl ClockShift {
     }
 }
 
-/// Shift that a value of the variable says; `None` where it makes no sense.
+/// Shift given by a value of the variable; `None` if it is invalid.
 fn parse_shift(text: &[u8]) -> Option<ClockShift> {
     let mut parts = text.split(|byte| *byte == b',');
     let (offset, skew) = (parse_number(parts.next()?)?, parse_number(parts.next()?)?);
@@ -83,11 +83,11 @@ fn parse_shift(text: &[u8]) -> Option<ClockShift> {
         let mut numbers = part.split(|byte| *byte == b':');
         *places.next()? = (parse_number(numbers.next()?)?, parse_number(numbers.next()?)?);
     }
-    // A clock that stands still or goes back is no clock.
+    // A clock that stands still or goes back is invalid.
     (skew.abs() < MILLION).then_some(ClockShift { offset, skew, steps })
 }
 
-/// Whole number, maybe negative.
+/// Parses an integer, possibly negative.
 fn parse_number(text: &[u8]) -> Option<i64> {
     let (sign, digits) = match text.split_first()? {
         (b'-', digits) => (-1, digits),

@@ -1,11 +1,11 @@
-//! Text of bounded length without allocation: paths and environment strings, each ended by a zero
-//! byte.
+//! Text of bounded length without allocation: paths and environment strings, each with a
+//! terminating zero byte.
 
 use core::ffi::CStr;
 
 use super::raw;
 
-/// Text of up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
+/// Text of up to `N - 1` bytes with a terminating zero. All zeros is the empty text.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct BoundedText<const N: usize> {
@@ -28,7 +28,7 @@ impl<const N: usize> BoundedText<N> {
         (self.length, self.overflown) = (0, false);
     }
 
-    /// Appends `bytes`. What does not fit is dropped, and [`Text::is_whole`] says so.
+    /// Appends `bytes`. Bytes that do not fit are dropped, and [`Text::is_whole`] reports it.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut BoundedText<N> {
         for byte in bytes {
             match self.bytes.get_mut(self.length) {
@@ -57,15 +57,16 @@ impl<const N: usize> BoundedText<N> {
         self.push(digits.get(first..).unwrap_or(&[]))
     }
 
-    /// Appends what `fill` writes into the room that is left; `fill` returns how much of it counts.
-    /// There is no buffer in between, since a path takes too much of a stack to lie there twice.
+    /// Appends the bytes that `fill` writes into the remaining room; `fill` returns how many of
+    /// them count. There is no buffer in between, since a path takes too much stack to be there
+    /// twice.
     pub(crate) fn push_with(
         &mut self,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> &mut BoundedText<N> {
         let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
         let kept = fill(room).min(room.len());
-        // Behind the text there are zeros, as in every text that nothing was taken back from.
+        // The text is followed by zeros, like every text from which nothing was removed.
         if let Some(rest) = room.get_mut(kept..) {
             rest.fill(0);
         }
@@ -78,12 +79,12 @@ impl<const N: usize> BoundedText<N> {
         !self.overflown
     }
 
-    /// Bytes without the zero that ends them.
+    /// Bytes without the terminating zero.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or(&[])
     }
 
-    /// Text as a system call takes it.
+    /// Text as an argument of a system call.
     pub(crate) fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
     }
@@ -108,7 +109,7 @@ pub(crate) struct PathScratch(*mut u8);
 pub(crate) const PATH: usize = 4352;
 
 impl PathScratch {
-    /// Maps the memory. `None` without memory.
+    /// Maps the memory. `None` if memory is lacking.
     pub(crate) fn new() -> Option<PathScratch> {
         raw::map_anonymous(size_of::<BoundedText<PATH>>()).map(PathScratch)
     }
@@ -116,21 +117,21 @@ impl PathScratch {
     /// The memory as `count` plain values, which are zeros at first.
     pub(crate) fn zeroed_words<T: Copy>(&mut self, count: usize) -> &mut [T] {
         let count = count.min(size_of::<BoundedText<PATH>>() / size_of::<T>());
-        // SAFETY: the mapping is as large as that; used for plain numbers alone, and zeros are
-        // valid numbers.
+        // SAFETY: the mapping is large enough; used for plain numbers alone, and zeros are valid
+        // numbers.
         unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
     }
 
     /// The memory as a text, empty at first.
     pub(crate) fn as_text(&mut self) -> &mut BoundedText<PATH> {
-        // SAFETY: the mapping is as large as that, and its zeros are the empty text.
+        // SAFETY: the mapping is large enough, and its zeros are the empty text.
         unsafe { &mut *self.0.cast() }
     }
 }
 
 impl Drop for PathScratch {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it.
+        // SAFETY: nothing else uses it.
         unsafe { raw::unmap_memory(self.0, size_of::<BoundedText<PATH>>()) };
     }
 }

@@ -1,11 +1,11 @@
-//! Goroutine that the calling thread runs, where the library was injected into a program of Go:
-//! what runs in sequence there. A thread takes up whichever can go on.
+//! Goroutine that the calling thread runs, if the library was injected into a Go program: it is
+//! what runs sequentially there. A thread takes up whichever goroutine is ready.
 
-/// Goroutine that records are of, until another is told of.
+/// Goroutine of the following records, until another one is recorded.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Goroutine {
-    /// Number of the goroutine; 0 where records are of the thread itself.
+    /// Number of the goroutine; 0 if records are of the thread itself.
     pub(crate) number: u64,
     /// Number of the goroutine that started it; 0 for none.
     pub(crate) creator: u64,

@@ -1,7 +1,7 @@
 //! Environment of the programs that this one starts, so that they are recorded too.
 //!
-//! They find the user's choices in their environment. Where a program gives another an environment
-//! of its own making, the hooks of `exec` and `spawn` add what is missing.
+//! They find the user's options in their environment. If a program gives another one a new
+//! environment, the hooks of `exec` and `spawn` add the missing variables.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::ptr;
@@ -18,16 +18,15 @@ use crate::platform::environment::{environ, find_variable, present_environment};
 use crate::platform::inherited_filters::{self, FILTERS};
 use crate::platform::{identity, raw};
 
-/// Maximum number of variables that [`CompleteEnvironment`] adds, with the null pointer behind
-/// them.
+/// Maximum number of variables that [`CompleteEnvironment`] adds, including the final null pointer.
 const ADDED: usize = 5 + OPTIONS.len() + 1;
 
-/// Environment that has all that a child of a recorded program needs: the given one, or one made in
-/// a mapping of its own. It is not on the stack, where the program may have left little room (a
-/// handler on its alternate stack, say).
+/// Environment with everything that a child of a recorded program needs: the given one, or one made
+/// in a mapping of its own. It is not on the stack, where the program may have left little room (a
+/// handler on its alternate stack, for example).
 ///
-/// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
-/// share remembers it, and [`reclaim`] gives it back.
+/// A `vfork` child with a successful `exec` leaves its mapping to its parent. The thread that they
+/// share remembers it, and [`reclaim`] unmaps it.
 pub(crate) struct CompleteEnvironment(Option<*mut EnvironmentMapping>);
 
 /// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
@@ -44,9 +43,9 @@ impl CompleteEnvironment {
         CompleteEnvironment(None)
     }
 
-    /// Environment to be used in place of `given`: the same array where nothing is missing. Where
-    /// the library cannot be loaded (`refused` is the error, or 0), it is one that does not ask for
-    /// the library; it has all the rest where a recorder can put the library there (`is_put`).
+    /// Environment to be used in place of `given`: the same array if nothing is missing. If the
+    /// library cannot be loaded (`refused` is the error, or 0), it is one that does not request the
+    /// library; it has everything else if a recorder can inject the library (`is_put`).
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
@@ -69,7 +68,7 @@ impl CompleteEnvironment {
         better.unwrap_or(given)
     }
 
-    /// The given environment with a preload list of the other libraries, or with none.
+    /// The given environment with a preload list of the other libraries, or without one.
     #[cold]
     #[inline(never)]
     fn without_library(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
@@ -79,7 +78,7 @@ impl CompleteEnvironment {
         let start = self.map_array(
             size_of::<EnvironmentMapping>() + pointers + PRELOAD.len() + others.len() + 1,
         )?;
-        // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
+        // SAFETY: the mapping is new, zeroed, long enough, and outlives its use by the kernel.
         let (places, text) = unsafe {
             let places = start.add(size_of::<EnvironmentMapping>());
             (
@@ -105,7 +104,7 @@ impl CompleteEnvironment {
                 *place = string;
             }
         }
-        // SAFETY: where the places begin.
+        // SAFETY: the beginning of the places.
         Some(
             unsafe { start.add(size_of::<EnvironmentMapping>()) }
                 .cast::<*const c_char>()
@@ -123,14 +122,14 @@ impl CompleteEnvironment {
         let settings = user_settings();
         let count = string_count(given);
         let pointers = (count + ADDED) * size_of::<*const c_char>();
-        // Room for the list with this library before it, or with this library's path in place of
-        // each entry.
+        // Room for the list preceded by this library, or with this library's path in place of each
+        // entry.
         let others = find_variable(given, PRELOAD).unwrap_or(&[]);
         let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
         let of_filters = inherited_filters::variable_length();
         let start =
             self.map_array(size_of::<EnvironmentMapping>() + pointers + text + of_filters)?;
-        // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
+        // SAFETY: the mapping is new, zeroed, long enough, and outlives its use by the kernel.
         let (places, text, filters) = unsafe {
             let places = start.add(size_of::<EnvironmentMapping>());
             (
@@ -178,7 +177,7 @@ impl CompleteEnvironment {
     fn map_array(&mut self, length: usize) -> Option<*mut u8> {
         let memory = raw::map_anonymous(length)?;
         let mapping: *mut EnvironmentMapping = memory.cast();
-        // SAFETY: the mapping is new and longer than that.
+        // SAFETY: the mapping is new and long enough.
         unsafe { mapping.write(EnvironmentMapping { length, tid: identity::thread_id() }) };
         self.0 = Some(mapping);
         let child_mapping = &thread::current_thread().child_mapping;
@@ -197,19 +196,19 @@ impl Drop for CompleteEnvironment {
                 Relaxed,
                 Relaxed,
             );
-            // SAFETY: the call that was given it has come back.
+            // SAFETY: the call that received it has returned.
             unsafe { raw::unmap_memory(mapping.cast(), (*mapping).length) };
         }
     }
 }
 
-/// Gives back the mapping that a `vfork` child left to the calling thread, which is not such a
-/// child itself.
+/// Unmaps the mapping that a `vfork` child left to the calling thread, which is not such a child
+/// itself.
 pub(crate) fn reclaim_mapping() {
     let child_mapping = &thread::current_thread().child_mapping;
     let mapping: *mut EnvironmentMapping = child_mapping.load(Relaxed).cast();
     // A mapping of this thread's own is in use: then this is a signal handler that came in between.
-    // SAFETY: null or a mapping that nobody else removes.
+    // SAFETY: null or a mapping that nothing else removes.
     if !mapping.is_null() && unsafe { (*mapping).tid } != identity::thread_id() {
         child_mapping.store(ptr::null_mut(), Relaxed);
         // SAFETY: its maker runs another program by now, or has ended.
@@ -217,7 +216,7 @@ pub(crate) fn reclaim_mapping() {
     }
 }
 
-/// Whether an environment asks for this library.
+/// Whether an environment requests this library.
 fn asks_for_own(given: *const *const c_char) -> bool {
     find_variable(given, PRELOAD).is_some_and(names_own)
 }
@@ -231,25 +230,25 @@ fn is_complete(given: *const *const c_char) -> bool {
         && !(0..OPTIONS.len()).any(|index| is_missing(given, index))
 }
 
-/// Whether an environment loads this library, wherever its reader is.
+/// Whether an environment loads this library, from any working directory.
 fn has_library(given: *const *const c_char) -> bool {
     own_path().is_empty() || find_variable(given, PRELOAD).is_some_and(is_loaded)
 }
 
-/// Whether an environment tells the host's name.
+/// Whether an environment contains the host's name.
 fn has_host(given: *const *const c_char) -> bool {
     host_name().is_empty() || find_variable(given, HOST).is_some()
 }
 
-/// Whether an environment tells the data directory in a way that does not depend on where its
-/// reader is.
+/// Whether an environment contains the data directory in a form that does not depend on the working
+/// directory.
 fn has_directory(given: *const *const c_char) -> bool {
     data_directory().is_empty()
         || find_variable(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
 }
 
-/// Whether an environment tells all filters for system calls that are in force. There are none
-/// fewer than when it was made, so its length says that.
+/// Whether an environment contains all active seccomp filters. Filters are only ever added, so its
+/// length shows that.
 fn has_filters(given: *const *const c_char) -> bool {
     let length = inherited_filters::variable_length();
     length == 0
@@ -257,7 +256,7 @@ fn has_filters(given: *const *const c_char) -> bool {
             .is_some_and(|text| FILTERS.len() + text.len() + 1 == length)
 }
 
-/// Whether an option was given to this process and not in an environment.
+/// Whether an option was given to this process but is missing in an environment.
 fn is_missing(given: *const *const c_char, index: usize) -> bool {
     option_value(index).is_some()
         && OPTIONS.get(index).is_some_and(|name| find_variable(given, name).is_none())
@@ -270,7 +269,7 @@ struct EnvironmentBuilder<'room> {
 }
 
 impl EnvironmentBuilder<'_> {
-    /// Takes away the variable that begins with `name`.
+    /// Removes the variable that begins with `name`.
     fn remove(&mut self, name: &[u8]) {
         if let Some(index) = self.position(name) {
             self.pointers.copy_within(index + 1..self.count, index);
@@ -290,7 +289,7 @@ impl EnvironmentBuilder<'_> {
         })
     }
 
-    /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
+    /// Sets the variable that begins with `name` to `text`, in its old place or after the last.
     fn put_variable(&mut self, name: &[u8], text: &CStr) {
         let old = self.position(name);
         let index = old.unwrap_or(self.count);
@@ -313,9 +312,9 @@ fn string_count(strings: *const *const c_char) -> usize {
     count
 }
 
-/// Puts what is missing into the program's own environment. Children that libc starts without a
-/// hook (`system`, `popen`) find it there, and so do those that would look for a relative path of
-/// the data directory.
+/// Adds the missing variables to the program's own environment. Children that libc starts without a
+/// hook (`system`, `popen`) find them there, and so do those that would search for a relative path
+/// of the data directory.
 pub(crate) fn complete_own() {
     let mut complete = CompleteEnvironment::new();
     // SAFETY: the program's own environment.
@@ -323,7 +322,7 @@ pub(crate) fn complete_own() {
     if better == present_environment() {
         return;
     }
-    // The mapping is never given back: from now on it is the program's environment. Libc copies it
+    // The mapping is never unmapped: from now on it is the program's environment. Libc copies it
     // before it changes it.
     thread::current_thread().child_mapping.store(ptr::null_mut(), Relaxed);
     core::mem::forget(complete);

@@ -1,9 +1,8 @@
-//! Line of the processes that this one comes from.
+//! Lineage: the ancestors of this process.
 //!
-//! A process without a socket leaves no log, but the tree of processes should have it where one of
-//! its descendants has one. So each process knows those above it, by a variable of its environment.
-//! A new program finds it there, a child inherits the memory in which it lies, and a log's header
-//! has it.
+//! A process without a socket leaves no log, but the process tree should contain it if one of its
+//! descendants has a log. So each process knows its ancestors, by an environment variable. A new
+//! program finds it there, a child inherits the memory that contains it, and a log's header has it.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
@@ -18,32 +17,31 @@ use crate::tuning::LINEAGE_BYTES;
 /// Beginning of the variable.
 pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
 
-/// Maximum length of a process's name in the line, as of the kernel's own names of processes.
+/// Maximum length of a process's name in the variable, as for the kernel's own process names.
 const NAME: usize = 15;
 
-/// The variable: the processes above, and this one as the last.
+/// The variable: the ancestors, followed by this process.
 struct LineageVariable(UnsafeCell<[u8; LINEAGE_BYTES]>);
 
-// SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is
-// a second thread.
+// SAFETY: written by the constructor and by a new `fork` child, before there is a second thread.
 unsafe impl Sync for LineageVariable {}
 
-/// Line of this process.
+/// Lineage of this process.
 static LINE: LineageVariable = LineageVariable(UnsafeCell::new([0; LINEAGE_BYTES]));
 
-/// The variable, with this process as the last; empty where nothing is recorded.
+/// The variable, with this process as the last entry; empty if nothing is recorded.
 pub(crate) fn lineage_variable() -> &'static CStr {
     // SAFETY: as for `Line`; its last byte is always zero.
     CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
 }
 
-/// Whether an environment has the variable as it should be.
+/// Whether an environment has the correct variable.
 pub(crate) fn is_in(given: *const *const c_char) -> bool {
     let own = lineage_variable().to_bytes();
     own.is_empty() || find_variable(given, ANCESTORS) == own.get(ANCESTORS.len()..)
 }
 
-/// Reads the line that the program was given. The process has to enter itself.
+/// Reads the variable that the program was given. The process then has to enter itself.
 pub(crate) fn read_lineage() {
     let given = find_variable(present_environment(), ANCESTORS).unwrap_or(b"");
     // SAFETY: the constructor is alone.
@@ -72,7 +70,7 @@ pub(crate) fn enter_process(start: i64) {
     let line = unsafe { &mut *LINE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };
-    // The line is changed in place, as a program may have left little room on the stack.
+    // The variable is changed in place, as a program may have left little room on the stack.
     let kept = latest_entries(above, LINEAGE_BYTES - begin - own.len() - 2).len();
     line.copy_within(end - kept..end, begin);
     let mut rest = line.iter_mut().skip(begin + kept);
@@ -83,7 +81,7 @@ pub(crate) fn enter_process(start: i64) {
     rest.for_each(|place| *place = 0);
 }
 
-/// Writes the processes above this one into a header's field.
+/// Writes the ancestors of this process into a header's field.
 pub(crate) fn fill_ancestors(field: &mut [u8; ANCESTORS_BYTES]) {
     let all = lineage_variable().to_bytes().get(ANCESTORS.len()..).unwrap_or(&[]);
     let own = all.iter().rposition(|byte| *byte == b',').unwrap_or(0);
@@ -91,7 +89,7 @@ pub(crate) fn fill_ancestors(field: &mut [u8; ANCESTORS_BYTES]) {
     text::fill_field(field, above);
 }
 
-/// Last whole entries of a line that together are not longer than `room`.
+/// Last whole entries of `line` that fit into `room` bytes.
 fn latest_entries(line: &[u8], room: usize) -> &[u8] {
     let Some(over) = line.len().checked_sub(room).filter(|over| *over > 0) else { return line };
     let cut = line.get(over - 1..).unwrap_or(&[]);
@@ -99,7 +97,7 @@ fn latest_entries(line: &[u8], room: usize) -> &[u8] {
     cut.get(comma..).unwrap_or(&[])
 }
 
-/// Name of the file that the program was started as; of a script its own.
+/// Name of the file that the program was started as; for a script the script's name.
 fn started_as() -> &'static [u8] {
     text::file_name(raw::started_as())
 }

@@ -1,8 +1,8 @@
-//! Options: what is recorded beside messages, the programs and ports that are recorded, and the
-//! maximum size of a log.
+//! Options: what is recorded in addition to messages, which programs and ports are recorded, and
+//! the maximum size of a log.
 //!
-//! They are read once, at load, from the variables that `docs/capture.md` describes. A value that
-//! makes no sense counts as not given: a recording that is larger than wished is better than none.
+//! They are read once, at load, from the variables that `docs/capture.md` describes. An invalid
+//! value counts as absent: a recording that is larger than desired is better than none.
 
 use socket_log::layout::{CHUNK_BYTES, snippet};
 
@@ -12,25 +12,25 @@ use crate::platform::{InitOnce, raw};
 use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
 /// Whether files, sleeps and hand-offs between threads are recorded too: in
-/// `libsockcap_resources.so`, of the same sources.
+/// `libsockcap_resources.so`, from the same sources.
 pub(crate) const RESOURCES: bool = cfg!(feature = "resources");
 
-/// Options, in a form that is quick to ask.
+/// Options, in a form that is fast to query.
 pub(crate) struct RecordingOptions {
     /// Largest size of a process's log, in bytes of whole chunks.
     pub(crate) max_bytes: u64,
-    /// Whether a log that is full goes on in the place of its oldest part, instead of ending.
+    /// Whether a full log continues in place of its oldest part, instead of ending.
     pub(crate) keeps_newest: bool,
-    /// Whether the time is recorded for which threads wait for descriptors.
+    /// Whether the time is recorded during which threads wait for descriptors.
     pub(crate) waits: bool,
     /// Whether each message is followed by the thread's CPU time.
     pub(crate) cpu: bool,
-    /// Number of bytes at the beginning of each direction of a stream whose checksum is recorded; 0
-    /// for none.
+    /// Number of bytes at the beginning of each direction of a stream that the recorded checksum
+    /// covers; 0 for none.
     pub(crate) fingerprint: u32,
-    /// Whether heads of messages are all that is recorded of streams beside their messages.
+    /// Whether snippets are all that is recorded of streams in addition to their messages.
     pub(crate) watches_heads_alone: bool,
-    /// Classes of heads that are kept, a bit for each.
+    /// Classes of snippets that are kept, a bit for each.
     heads: u8,
     ports: [u16; MAX_PORTS],
     port_count: usize,
@@ -104,22 +104,22 @@ impl RecordingOptions {
         self.ports.iter().take(self.port_count).any(|selected| *selected == port)
     }
 
-    /// Whether anything is recorded of a stream beside its messages alone.
+    /// Whether anything is recorded of a stream in addition to its messages.
     pub(crate) fn watches_streams(&self) -> bool {
         self.cpu || self.fingerprint > 0 || self.keeps_newest || self.keeps_any_snippets()
     }
 
-    /// Whether anything is recorded of a socket beside its datagrams alone.
+    /// Whether anything is recorded of a socket in addition to its datagrams.
     pub(crate) fn watches_datagrams(&self) -> bool {
         self.cpu || self.keeps_any_snippets()
     }
 
-    /// Whether heads of messages are kept.
+    /// Whether snippets are kept.
     pub(crate) fn keeps_any_snippets(&self) -> bool {
         self.heads != 0
     }
 
-    /// Whether heads of the class `class` are kept, one of [`head`].
+    /// Whether snippets of the class `class` are kept, one of [`head`].
     #[inline(always)]
     pub(crate) fn keeps_snippets(&self, class: u8) -> bool {
         self.heads >> class & 1 != 0
@@ -127,7 +127,7 @@ impl RecordingOptions {
 }
 
 /// Whether this program is to be recorded: by the name of its file, by that of its first argument,
-/// or by what the kernel calls it (which for a script is the script's name).
+/// or by its name in the kernel (which for a script is the script's name).
 pub(crate) fn selects_this_command() -> bool {
     let Some(list) = settings::option_value(6).filter(|list| !list.is_empty()) else { return true };
     let mut path = [0; 4096];
@@ -154,14 +154,15 @@ fn read_until<'buffer>(
     buffer.get(..length).unwrap_or(&[]).split(|byte| *byte == end).next().unwrap_or(&[])
 }
 
-/// Whether a value turns an option on: everything but nothing, `0`, `no`, `off` and `false`.
+/// Whether a value turns an option on: any value except the empty one, `0`, `no`, `off` and
+/// `false`.
 fn is_on(value: &[u8]) -> bool {
     !matches!(value, b"" | b"0" | b"no" | b"off" | b"false")
 }
 
-/// Classes of heads that a value of `SOCKCAP_PROTOCOLS` asks for, a bit for each: all where it only
-/// turns them on, or else those of the protocols that it names. Which protocol of the last class it
-/// is nobody knows yet.
+/// Classes of snippets requested by a value of `SOCKCAP_PROTOCOLS`, a bit for each: all if it only
+/// turns them on, otherwise those of the named protocols. Protocols of the last class cannot be
+/// told apart yet.
 fn parse_classes(value: &[u8]) -> u8 {
     const ALL: u8 = 1 << snippet::HTTP1 | 1 << snippet::HTTP2 | 1 << snippet::OTHER;
     if !is_on(value) {
@@ -180,7 +181,7 @@ fn parse_classes(value: &[u8]) -> u8 {
     value.split(|byte| *byte == b',').map(class).fold(0, |all, class| all | class)
 }
 
-/// Number, with K, M or G behind it for the powers of 1024.
+/// Parses a number, with an optional suffix K, M or G for the powers of 1024.
 fn parse_size(text: &[u8]) -> Option<u64> {
     let (digits, shift) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 10),

@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
-/// tells whether it held `old`.
+/// returns whether it held `old`.
 ///
 /// This is one instruction, so a handler comes before or after it, never in between. It is not
 /// locked, as no other thread changes the word: it takes a fifth of the time of a locked
@@ -28,7 +28,7 @@ pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {
 }
 
 /// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
-/// tells whether it held `old`.
+/// returns whether it held `old`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {

@@ -1,11 +1,11 @@
 //! Peers of a thread's latest datagrams, which need not be written again.
 //!
-//! A socket mostly talks to the peer that it talked to before. Then a record of four words does,
-//! which leaves the peer to the latest record in the long form (see `kind::SEND_DATAGRAM_SHORT`). A
-//! thread remembers the peers of a few flows for each direction, and forgets them with its chunk. A
-//! signal handler may come at any moment and log datagrams of its own: what it does to the log must
-//! be in what is remembered, so while a peer is being noted, a handler notes none and says that it
-//! was there.
+//! A socket mostly exchanges datagrams with the same peer as before. Then a record of four words
+//! suffices, which refers to the peer of the latest record in the long form (see
+//! `kind::SEND_DATAGRAM_SHORT`). A thread remembers the peers of a few flows for each direction,
+//! and forgets them with its chunk. A signal handler may come at any moment and log datagrams of
+//! its own: its effect on the log must be in the remembered state, so while a peer is being noted,
+//! a handler notes none and leaves a mark.
 
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -19,18 +19,18 @@ const LONGEST: usize = size_of::<libc::sockaddr_in6>();
 const INET: usize = size_of::<libc::sockaddr_in>();
 const WORD: usize = size_of::<usize>();
 
-/// In the place of a flow: no peer is known.
+/// Value in place of a flow: no peer is known.
 const NONE: usize = 0;
 
-/// In the place of a flow: a peer is being noted.
+/// Value in place of a flow: a peer is being noted.
 const BUSY: usize = usize::MAX;
 
-/// In the place of a flow: a peer is being noted, and a signal handler has written a datagram's
+/// Value in place of a flow: a peer is being noted, and a signal handler has written a datagram's
 /// record meanwhile.
 const DISTURBED: usize = usize::MAX - 1;
 
-/// Peers that a thread remembers of one direction; flows take turns in each of four places. All of
-/// it begins as zeros.
+/// Peers that a thread remembers for one direction; flows share each of four places. All of it
+/// begins as zeros.
 #[repr(C)]
 pub(crate) struct DatagramPeers([LatestPeer; 4]);
 
@@ -95,7 +95,8 @@ impl LatestPeer {
         }) == 0
     }
 
-    /// Begins a datagram's record in the long form. Tells whether its peer may be noted behind it.
+    /// Begins a datagram's record in the long form. Returns whether its peer may be noted
+    /// afterwards.
     pub(crate) fn begin_record(&self) -> bool {
         if self.flow.load(Acquire) == BUSY || self.flow.load(Acquire) == DISTURBED {
             self.flow.store(DISTURBED, Release);
@@ -131,7 +132,7 @@ impl LatestPeer {
     }
 }
 
-/// Word number `index` of `name`, with zeros behind its end.
+/// Word number `index` of `name`, with zeros past its end.
 #[inline(always)]
 fn word_of_name(name: &[u8], index: usize) -> usize {
     let mut bytes = [0; WORD];

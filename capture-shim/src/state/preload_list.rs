@@ -1,4 +1,4 @@
-//! Preload lists (`LD_PRELOAD`): whether one loads this library, and lists with it and without it.
+//! Preload lists (`LD_PRELOAD`): whether a list loads this library, and lists with and without it.
 
 use super::settings::{PRELOAD, own_path};
 use crate::platform::environment::is_list_separator;
@@ -9,13 +9,13 @@ fn is_own(entry: &[u8]) -> bool {
     file_name(entry) == file_name(own_path())
 }
 
-/// Whether an entry depends on where its reader is. A name alone does not: the dynamic linker has
-/// its own places.
+/// Whether an entry depends on the working directory. A bare name does not: the dynamic linker has
+/// its own search path.
 fn is_relative(entry: &[u8]) -> bool {
     entry.first() != Some(&b'/') && entry.contains(&b'/')
 }
 
-/// Whether a preload list loads this library, wherever its reader is.
+/// Whether a preload list loads this library, from any working directory.
 pub(super) fn is_loaded(list: &[u8]) -> bool {
     let mut own = list.split(is_list_separator).filter(|entry| is_own(entry)).peekable();
     own.peek().is_some() && !own.any(is_relative)
@@ -27,7 +27,7 @@ pub(super) fn names_own(list: &[u8]) -> bool {
 }
 
 /// Writes `LD_PRELOAD=` and the entries of `list` that are not this library into `text`, which is
-/// zeroed and large enough. Tells whether there are some.
+/// zeroed and large enough. Returns whether there are any.
 pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
@@ -47,12 +47,12 @@ pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     has_others
 }
 
-/// Writes `LD_PRELOAD=` and a list that loads this library beside `others` into `text`, which is
+/// Writes `LD_PRELOAD=` and a list that loads this library next to `others` into `text`, which is
 /// zeroed and large enough.
 pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
-        // Zipped in this order: the other one would take a place more than there are bytes.
+        // Zipped in this order: the other order would consume one place too many.
         for (byte, place) in bytes.iter().zip(places.by_ref()) {
             *place = *byte;
         }

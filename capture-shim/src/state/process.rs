@@ -1,8 +1,8 @@
-//! State of the process, in memory that the kernel hands to a child as zeros.
+//! State of the process, in memory that the kernel passes to a child as zeros.
 //!
 //! `pthread_atfork` sees only `fork`; `MADV_WIPEONFORK` works for every way of making a process
 //! with a copy of the memory. A child that reads a zero generation knows that it has no log yet.
-//! What stays the same in a child (paths, names) is in [`super::settings`] instead.
+//! State that is the same in a child (paths, names) is in [`super::settings`] instead.
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
@@ -23,67 +23,67 @@ pub(crate) struct ProcessState {
     pub(crate) generation: AtomicU64,
     /// Id of the thread that starts the log, or has started it.
     pub(crate) starting: AtomicU32,
-    /// Mark of a process in which a thread was about to make a `vfork` child while there was no
+    /// Flag of a process in which a thread was about to make a `vfork` child while there was no
     /// log, see `log/writer.rs`.
     pub(crate) has_vforked: AtomicU32,
-    /// Mark of the process in which the program began, until it ends. Its children have none.
+    /// Flag of the process in which the program began, until it ends. Its children do not have it.
     pub(crate) began_program: AtomicU32,
-    /// Mark of a log that was made ahead and has nothing in it, not even a header.
+    /// Flag of a log that was made ahead and is empty, even without a header.
     pub(crate) unused: AtomicU32,
     /// Count that this process's children share, see `log/children_without_log.rs`; null before
     /// there are any.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
     /// Number of threads that have had a chunk.
     pub(crate) writers: AtomicU32,
-    /// Beginning of the process. Written before it has a second thread; zeros where it was not
-    /// seen.
+    /// Start of the process. Written before it has a second thread; zeros if it was not seen.
     pub(crate) birth: UnsafeCell<Anchor>,
     /// Number of flows so far.
     pub(crate) flows: AtomicU32,
     /// Cause for which the log grows no further, of [`socket_log::layout::lost`], plus one; 0 while
     /// it grows.
     pub(crate) stopped: AtomicU32,
-    /// Number of times that the log is not grown before the next attempt, and the cause; see
+    /// Number of times that the log is not extended before the next attempt, and the cause; see
     /// `log/causes.rs`.
     pub(crate) pause: AtomicU64,
-    /// One more than the largest descriptor with an entry in the table.
+    /// Largest descriptor with an entry in the table, plus one.
     pub(crate) descriptors: AtomicU32,
     /// Header of the log, mapped; null without a log.
     pub(crate) header: AtomicPtr<FileHeader>,
     /// Segments of the log, each mapped when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; MAX_SEGMENTS],
-    /// Reserve: the whole log as it was mapped ahead, see `log/log_reserve.rs`; null without
-    /// one.
+    /// Reserve: the mapping of the whole log that was made ahead, see `log/log_reserve.rs`; null
+    /// without one.
     pub(crate) reserve: AtomicPtr<u8>,
     /// Length of the reserve, in bytes.
     pub(crate) reserve_length: AtomicUsize,
-    /// Length of the part of the reserve, from its beginning, that has room on the disk, in bytes.
+    /// Length of the part of the reserve, from its beginning, that is allocated on the disk, in
+    /// bytes.
     pub(crate) reserve_ready: AtomicUsize,
-    /// Number of messages that were not logged because the log could not be begun yet.
+    /// Number of messages that were not logged because the log could not be started yet.
     pub(crate) missed: AtomicU64,
-    /// Chunks that can be used again, where the log keeps the newest.
+    /// Chunks that can be reused, if the log keeps the newest.
     pub(crate) queue: ChunkQueue,
-    /// Cursors of chunks that ended threads have left.
+    /// Cursors of partial chunks of ended threads.
     pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
-    /// Device and inode of the log, written with its path; zeros where they are not known.
+    /// Device and inode of the log, written with its path; zeros if they are not known.
     pub(crate) identity: [AtomicU64; 2],
     /// Path of the log. Written by the thread that starts the log, before the generation.
     pub(crate) path: UnsafeCell<BoundedText<PATH>>,
-    /// Mark of a process in which a file of libc's has moved bytes of a socket: more may come when
+    /// Flag of a process in which a file of libc's has moved bytes of a socket: more may come when
     /// the process ends.
     pub(crate) has_buffered: AtomicU32,
 }
 
 impl ProcessState {
-    /// Whether the process's log was made ahead, for a time when none can be made, and nothing is
-    /// in it.
+    /// Whether the process's log was made ahead, for a time when none can be made, and is empty.
     pub(crate) fn is_unused(&self) -> bool {
         self.unused.load(Ordering::Relaxed) != 0
     }
 
     /// Path of the log.
     pub(crate) fn log_path(&self) -> &CStr {
-        // SAFETY: asked by those who have seen the generation, and nobody writes it any more then.
+        // SAFETY: called by threads that have seen the generation, and nothing writes it any more
+        // then.
         unsafe { &*self.path.get() }.as_c_str()
     }
 }
@@ -92,20 +92,20 @@ impl ProcessState {
 #[unsafe(link_section = ".data.often_read")]
 static STATE: AtomicPtr<ProcessState> = AtomicPtr::new(ptr::null_mut());
 
-/// Words by which whoever has put the library into the process switches its hooks off from outside,
-/// where it cannot take the library out: the process may not be stopped, or be traced. Without the
-/// state nothing is written, and no hook has to ask for that.
+/// Words by which the recorder that has injected the library switches its hooks off from outside,
+/// if it cannot remove the library: the process may not be stopped, or be traced. Without the state
+/// nothing is written, and no hook needs an additional check for that.
 #[cfg(feature = "injected")]
 #[repr(C)]
 struct HookSwitch {
-    /// Where the state is found.
+    /// Place of the pointer to the state.
     state: &'static AtomicPtr<ProcessState>,
-    /// What was there, where hooks are switched off.
+    /// The pointer, saved while hooks are switched off.
     kept: AtomicPtr<ProcessState>,
     /// Offset of the log's header in the state, and of the process's progress in the header.
     header: usize,
     progress: usize,
-    /// What the progress becomes.
+    /// New value of the progress.
     left: u64,
 }
 
@@ -129,18 +129,18 @@ pub(crate) fn find_again() {
     }
 }
 
-/// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.
+/// Whether children find the state wiped. If the kernel cannot do that, the hook of `fork` does.
 static WIPED: AtomicU32 = AtomicU32::new(0);
 
 /// State of the process, once [`create`] has run.
 #[inline(always)]
 pub(crate) fn current_state() -> Option<&'static ProcessState> {
     let state = STATE.load(Ordering::Acquire);
-    // SAFETY: null or a mapping that is never removed and whose zeros are valid.
+    // SAFETY: null or a mapping that is never removed, in which zeros are valid.
     unsafe { state.as_ref() }
 }
 
-/// Maps the state. False without memory.
+/// Maps the state. Returns false if memory is lacking.
 pub(crate) fn create_state() -> bool {
     let Some(memory) = private_to_process(size_of::<ProcessState>()) else { return false };
     STATE.store(memory.cast(), Ordering::Release);
@@ -150,7 +150,7 @@ pub(crate) fn create_state() -> bool {
 /// Maps zeroed memory that a child finds zeroed again. It is never unmapped by the library.
 pub(crate) fn private_to_process(length: usize) -> Option<*mut u8> {
     let memory = raw::map_anonymous(length)?;
-    // SAFETY: the mapping is new; that a child loses it is the purpose.
+    // SAFETY: the mapping is new; that a child loses it is intended.
     let wiped = unsafe { raw::advise_mapping(memory, length, libc::MADV_WIPEONFORK) };
     WIPED.store(u32::from(wiped), Ordering::Relaxed);
     #[cfg(feature = "injected")]

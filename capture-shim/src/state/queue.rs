@@ -1,4 +1,4 @@
-//! Progress of the queue of chunks that can be used again (see `log/recycle.rs`).
+//! Progress of the queue of chunks that can be reused (see `log/recycle.rs`).
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -11,12 +11,12 @@ pub(crate) struct ChunkQueue {
     pub(crate) head: AtomicU64,
     /// Number of tickets given.
     pub(crate) tail: AtomicU64,
-    /// Addresses of chunks that nobody owns and nothing is in, or 0.
+    /// Addresses of empty chunks without an owner, or 0.
     pub(crate) spares: [AtomicU64; SPARE_CHUNKS],
-    /// Number of chunks that the log will not have: the disk had no room for them.
+    /// Number of chunks that the log will not get, because the disk had no space for them.
     pub(crate) refused: AtomicU32,
-    /// Number of requests for a chunk that are refused before one is looked for again: the last
-    /// search found flows that live on in all that it looked at.
+    /// Number of requests for a chunk that are refused before the next search: the last search
+    /// found flows that are still open in all chunks that it inspected.
     pub(crate) held_off: AtomicU32,
     /// Set of the scratch memories in use, a bit for each.
     pub(crate) busy: AtomicU64,

@@ -1,4 +1,4 @@
-//! What the thread's chunk says of the goroutine that its records are of.
+//! Goroutine of the records in the thread's chunk, as last recorded there.
 
 #[cfg(feature = "injected")]
 mod of_slot {
@@ -7,7 +7,7 @@ mod of_slot {
     use crate::state::goroutine::Goroutine;
     use crate::state::slot;
 
-    /// Goroutine of the records to come, if the thread's chunk does not say so yet.
+    /// Goroutine of the records to come, if it is not recorded in the thread's chunk yet.
     #[inline(always)]
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         let slot = slot::current_slot();
@@ -18,7 +18,7 @@ mod of_slot {
         Some(Goroutine { number, creator: slot.creator.load(Relaxed) })
     }
 
-    /// Notes whose the thread's chunk says that records are. A new chunk says nothing: 0.
+    /// Notes the goroutine that is recorded in the thread's chunk. In a new chunk there is none: 0.
     pub(crate) fn note_recorded(number: u64) {
         slot::current_slot().told.store(number, Relaxed);
     }
@@ -31,8 +31,8 @@ mod of_slot {
     use crate::state::goroutine::Goroutine;
     use crate::state::thread;
 
-    /// Task of the records to come, if the thread's chunk does not say so yet. Who started it has
-    /// a record of its own.
+    /// Task of the records to come, if it is not recorded in the thread's chunk yet. The task that
+    /// started it has a record of its own.
     #[inline(always)]
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         let thread = thread::current_thread();
@@ -41,7 +41,7 @@ mod of_slot {
             .then_some(Goroutine { number: u64::from(number), creator: 0 })
     }
 
-    /// Notes whose the thread's chunk says that records are. A new chunk says nothing: 0.
+    /// Notes the task that is recorded in the thread's chunk. In a new chunk there is none: 0.
     pub(crate) fn note_recorded(number: u64) {
         thread::current_thread().told.store(number as u32, Relaxed);
     }
@@ -57,7 +57,7 @@ mod of_slot {
         None
     }
 
-    /// Nothing is told of them.
+    /// Does nothing, since there are none.
     #[inline(always)]
     pub(crate) fn note_recorded(_: u64) {}
 }

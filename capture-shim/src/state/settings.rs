@@ -1,5 +1,5 @@
-//! Settings that the user gave as variables of the environment. They are read once, at load;
-//! [`super::inherit`] hands them on to other programs.
+//! Settings that the user gave as environment variables. They are read once, at load;
+//! [`super::inherit`] passes them on to other programs.
 
 use core::ffi::{CStr, c_int};
 
@@ -12,7 +12,7 @@ use crate::platform::environment::{find_variable, is_list_separator, present_env
 use crate::platform::text::BoundedText;
 use crate::platform::{InitOnce, raw};
 
-/// Size of the longest path or name that is taken, in bytes.
+/// Maximum size of a path or name, in bytes.
 const LONGEST: usize = 4096;
 
 /// Variables of the options. [`super::options`] gives them their meaning.
@@ -51,11 +51,11 @@ pub(crate) struct UserSettings {
     pub(crate) host: BoundedText<256>,
     /// Path of the directory of all hosts.
     pub(crate) hosts: BoundedText<{ LONGEST + 8 }>,
-    /// Name of the host, as it may be, which its directory has, too.
+    /// Name of the host, restricted to valid characters, which is also the name of its directory.
     pub(crate) host_directory: BoundedText<256>,
     /// `LD_PRELOAD=`, with the path of this library.
     pub(crate) library: BoundedText<LONGEST>,
-    /// Variables of [`OPTIONS`]; those that were not given are empty.
+    /// Variables of [`OPTIONS`]; absent ones are empty.
     pub(crate) options: [BoundedText<1024>; OPTIONS.len()],
 }
 
@@ -83,8 +83,8 @@ pub(crate) fn user_settings() -> &'static UserSettings {
     SETTINGS.get()
 }
 
-/// Reads the settings. False when there is no path of the data directory, or it is too long to be
-/// used.
+/// Reads the settings. Returns false if the data directory has no path, or one that is too long to
+/// be used.
 pub(crate) fn read_settings() -> bool {
     let mut directory = BoundedText::new();
     directory.push(DIRECTORY);
@@ -124,7 +124,7 @@ pub(crate) fn read_settings() -> bool {
     }
     let mut hosts = BoundedText::new();
     hosts.push(directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])).push(b"/hosts");
-    // A preload list cannot name every path.
+    // A preload list cannot contain every path.
     if !library.is_whole() || library.as_bytes().iter().any(is_list_separator) {
         library = BoundedText::new();
     }
@@ -135,8 +135,8 @@ pub(crate) fn read_settings() -> bool {
     usable
 }
 
-/// Appends `path` as an absolute one. Appends nothing where it depends on a working directory that
-/// has no path (any more).
+/// Appends `path` as an absolute one. Appends nothing if it depends on a working directory without
+/// a path (any more).
 fn push_absolute(to: &mut BoundedText<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
         let before = to.as_bytes().len();
@@ -154,8 +154,8 @@ fn push_absolute(to: &mut BoundedText<LONGEST>, path: &[u8]) {
     to.push(path);
 }
 
-/// Appends the path of the library that programs with a dynamic linker load, as the list for that
-/// linker has it.
+/// Appends the path of the library that programs with a dynamic linker load, as in the linker's
+/// preload list.
 #[cfg(feature = "injected")]
 fn push_own_path(to: &mut BoundedText<LONGEST>) {
     let list = find_variable(present_environment(), PRELOAD).unwrap_or(&[]);
@@ -168,7 +168,7 @@ fn push_own_path(to: &mut BoundedText<LONGEST>) {
     }
 }
 
-/// Appends the path of this library, as the dynamic linker knows it.
+/// Appends the path of this library, as the dynamic linker has it.
 #[cfg(not(feature = "injected"))]
 fn push_own_path(to: &mut BoundedText<LONGEST>) {
     if let Some(library) = objects::own_object() {
@@ -176,12 +176,12 @@ fn push_own_path(to: &mut BoundedText<LONGEST>) {
     }
 }
 
-/// Id of the recording that this process is of; zeros where it is of none.
+/// Id of the recording that this process belongs to; zeros if there is none.
 pub(crate) fn recording_id() -> [u8; RECORDING_BYTES] {
     option_value(RECORDING).and_then(RecordingId::parse).map(RecordingId::bytes).unwrap_or_default()
 }
 
-/// TickChoice of the ticks.
+/// Choice of the ticks.
 pub(crate) fn tick_choice() -> TickChoice {
     match option_value(7) {
         Some(b"monotonic") => TickChoice::Monotonic,
@@ -190,20 +190,20 @@ pub(crate) fn tick_choice() -> TickChoice {
     }
 }
 
-/// Path of this library; empty where there is none that a preload list can name.
+/// Path of this library; empty if a preload list cannot contain it.
 pub(crate) fn own_path() -> &'static [u8] {
     user_settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
 }
 
 /// Error of the kernel for which the dynamic linker of a program that begins here could not open
-/// this library, or 0. Behind `chroot`, or for another user, its path may lead nowhere, and the
-/// linker would tell the user of the program so.
+/// this library, or 0. After `chroot`, or for another user, its path may be invalid, and the linker
+/// would print a message about it to the program's user.
 pub(crate) fn refusal() -> c_int {
     let path = &user_settings().library;
     if path.as_bytes().len() <= PRELOAD.len() {
         return 0;
     }
-    // SAFETY: behind the name of the variable, still in front of the zero byte.
+    // SAFETY: after the name of the variable, and before the final zero byte.
     let path = unsafe { CStr::from_ptr(path.as_c_str().as_ptr().add(PRELOAD.len())) };
     match raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         Ok(_) => 0,
@@ -215,7 +215,7 @@ pub(crate) fn refusal() -> c_int {
     }
 }
 
-/// Path of the data directory; empty where it cannot be used.
+/// Path of the data directory; empty if it cannot be used.
 pub(crate) fn data_directory() -> &'static [u8] {
     user_settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
 }
@@ -235,7 +235,7 @@ pub(crate) fn host_name() -> &'static [u8] {
     user_settings().host_directory.as_bytes()
 }
 
-/// Value of an option, by its index in [`OPTIONS`]; `None` where it was not given.
+/// Value of an option, by its index in [`OPTIONS`]; `None` if it was not given.
 pub(crate) fn option_value(index: usize) -> Option<&'static [u8]> {
     let option = user_settings().options.get(index)?;
     option.as_bytes().strip_prefix(*OPTIONS.get(index)?)

@@ -1,9 +1,9 @@
 //! Slot of a thread, in an image that the library is injected into: the thread's state, and the
 //! stack that hooks run on.
 //!
-//! Such an image has no thread-local storage that the library could have a part in. The base of the
-//! GS segment, which neither libc nor Go's runtime uses, is the address of the thread's slot. A new
-//! thread begins with its creator's; [`Slot::owner`] tells that apart.
+//! Such an image has no thread-local storage that the library could use. The base of the GS
+//! segment, which neither libc nor Go's runtime uses, is the address of the thread's slot. A new
+//! thread begins with its creator's; [`Slot::owner`] distinguishes the two.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -14,14 +14,14 @@ use super::goroutine::Goroutine;
 use super::thread::{OFFSET_IN_SLOT, ThreadLogState};
 use crate::tuning::{MAX_READY, READY_AT_FIRST, READY_PER_CALL};
 
-/// Memory of a thread. The places of its fields are known to `exports/injected/entries.rs`.
+/// Memory of a thread. `exports/injected/entries.rs` uses the offsets of its fields.
 #[repr(C, align(64))]
 pub(crate) struct Slot {
     /// Address of the slot itself.
     pub(crate) own: AtomicUsize,
     /// FS base of the thread that the slot belongs to. No thread has [`NOBODY`].
     pub(crate) owner: AtomicUsize,
-    /// End of the slot's stack, where it begins to be used.
+    /// End of the slot's stack, at which its use begins.
     pub(crate) stack_end: AtomicUsize,
     /// Length of the slot's stack, in bytes.
     pub(crate) stack_length: AtomicUsize,
@@ -38,16 +38,15 @@ pub(crate) struct Slot {
     pub(crate) alternate_length: AtomicUsize,
     /// Stack pointer of the program at its `vfork`, or 0 outside of one.
     pub(crate) vfork_stack: AtomicUsize,
-    /// Number of system calls that no hook could look at.
+    /// Number of system calls that were made without a hook.
     pub(crate) skipped: AtomicU64,
-    /// Number of the goroutine that the hook is for; 0 where it is not known, or where it is for
-    /// none.
+    /// Number of the goroutine that the hook is for; 0 if it is not known, or if it is for none.
     pub(crate) goroutine: AtomicU64,
     /// Number of the goroutine that started that one; 0 for none.
     pub(crate) creator: AtomicU64,
-    /// Number of the goroutine that records in the thread's chunk are said to be of; 0 for none.
+    /// Number of the goroutine recorded for the records in the thread's chunk; 0 for none.
     pub(crate) told: AtomicU64,
-    /// Number of goroutines made ready that may still be written of, see
+    /// Number of records of woken goroutines that may still be written, see
     /// [`Slot::may_tell_of_ready`].
     ready_left: AtomicU64,
     /// [`Slot::waiting`] at that `vfork`.
@@ -56,11 +55,11 @@ pub(crate) struct Slot {
     pub(crate) vfork_floor: AtomicUsize,
     errno: UnsafeCell<c_int>,
     reserved: [AtomicU64; 6],
-    /// State of the thread, as everywhere.
+    /// State of the thread, as on other images.
     pub(crate) thread: ThreadLogState,
 }
 
-// SAFETY: a slot is used by its thread alone, and `errno` by nobody else.
+// SAFETY: a slot is used by its thread alone, and so is `errno`.
 unsafe impl Sync for Slot {}
 
 /// Owner of the slot that belongs to no thread.
@@ -69,34 +68,34 @@ pub(crate) const NOBODY: usize = 1;
 const _: () = assert!(core::mem::offset_of!(Slot, thread) == OFFSET_IN_SLOT);
 
 impl Slot {
-    /// Makes records to come those of a goroutine, or of the thread itself.
+    /// Attributes further records to a goroutine, or to the thread itself.
     #[inline(always)]
     pub(crate) fn set_goroutine(&self, goroutine: Goroutine) {
         self.goroutine.store(goroutine.number, Relaxed);
         self.creator.store(goroutine.creator, Relaxed);
     }
 
-    /// Allows the first records of goroutines made ready: one that has read on another thread may
-    /// go on with it here.
+    /// Allows the first records of woken goroutines: one that has read on another thread may
+    /// continue here.
     pub(crate) fn allow_ready_at_first(&self) {
         self.ready_left.store(READY_AT_FIRST, Relaxed);
     }
 
-    /// Allows some more records of goroutines made ready, as the thread is at a system call.
+    /// Allows some more records of woken goroutines, as the thread is at a system call.
     #[inline(always)]
     pub(crate) fn replenish_ready(&self) {
         let left = self.ready_left.load(Relaxed) + READY_PER_CALL;
         self.ready_left.store(left.min(MAX_READY), Relaxed);
     }
 
-    /// Whether one more record may be written of a goroutine that was made ready. In a program that
-    /// mostly computes, most tell nothing of messages.
+    /// Whether one more record of a woken goroutine may be written. In a program that mostly
+    /// computes, most of them contribute nothing about messages.
     #[inline(always)]
     pub(crate) fn may_record_ready(&self) -> bool {
         self.ready_left.load(Relaxed) > 0
     }
 
-    /// Takes one off those that may be written.
+    /// Decrements the number of records that may still be written.
     #[inline(always)]
     pub(crate) fn count_ready(&self) {
         self.ready_left.store(self.ready_left.load(Relaxed).saturating_sub(1), Relaxed);
@@ -107,7 +106,7 @@ impl Slot {
 #[inline(always)]
 pub(crate) fn current_slot() -> &'static Slot {
     let address: usize;
-    // SAFETY: hooks run only where GS leads to a slot, which is never unmapped.
+    // SAFETY: hooks run only if GS points to a slot, which is never unmapped.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr gs:[0]",
@@ -118,7 +117,7 @@ pub(crate) fn current_slot() -> &'static Slot {
     }
 }
 
-/// Place of the calling thread's `errno`, as libc's function of this name gives it.
+/// Address of the calling thread's `errno`, like libc's function of this name.
 #[unsafe(no_mangle)]
 extern "C" fn __errno_location() -> *mut c_int {
     current_slot().errno.get()

@@ -1,12 +1,12 @@
-//! State of each thread: its place in the log, and what proves that place to be its own.
+//! State of each thread: its place in the log, and the proof that the place is its own.
 //!
-//! The memory is a part of the thread's slot where the library was injected. Elsewhere it is
+//! The memory is a part of the thread's slot if the library was injected. Otherwise it is
 //! initial-exec thread-local storage made by hand, because the general kind goes through
 //! `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable. There is
-//! no destructor: a thread's end leaves nothing to do.
+//! no destructor: a thread's end requires no action.
 //!
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
-//! its parent; [`Thread::generation`] tells such copies apart, see `log/writer.rs`.
+//! its parent; [`Thread::generation`] distinguishes such copies, see `log/writer.rs`.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -19,15 +19,15 @@ use crate::tuning::MAX_RETIRED;
 /// use it, so the atomics are for the handlers and cost nothing.
 #[repr(C, align(64))]
 pub(crate) struct ThreadLogState {
-    /// Generation of the process when the thread was attached to the log, or 0 when it must be
-    /// looked at anew.
+    /// Generation of the process when the thread was attached to the log, or 0 if it must be
+    /// checked anew.
     pub(crate) generation: AtomicU64,
-    /// Address of the next record; a multiple of the chunk's size when there is no room (or no
+    /// Address of the next record; a multiple of the chunk's size if there is no room (or no
     /// chunk).
     pub(crate) cursor: AtomicUsize,
     /// Ticks of the latest anchor in the thread's chunk.
     pub(crate) anchor: AtomicU64,
-    /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is not settled.
+    /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is undetermined.
     pub(crate) latest: AtomicU64,
     /// Generation as in [`Thread::generation`], kept while that one is set aside for a `vfork`.
     pub(crate) attached: AtomicU64,
@@ -35,17 +35,17 @@ pub(crate) struct ThreadLogState {
     pub(crate) tid: AtomicU32,
     /// Number of ticks from the latest anchor to the next.
     pub(crate) reach: AtomicU32,
-    /// Id of the thread that started this one, until the log has that; 0 for none or not known.
+    /// Id of the thread that started this one, until it is in the log; 0 for none or unknown.
     pub(crate) creator: AtomicU32,
-    /// Whether the thread has begun to end, see `log/partial_chunks.rs`, whether it has SIGBUS
-    /// blocked, as far as the program knows, see `log/guard.rs`: a bit each. The others are the
-    /// descriptor that it prints to, see `hooks/stdio.rs`, and one more; 0 for none.
+    /// Whether the thread has begun to end, see `log/partial_chunks.rs`, and whether it has SIGBUS
+    /// blocked, from the program's point of view, see `log/guard.rs`: a bit each. The others are
+    /// the descriptor that it prints to, see `hooks/stdio.rs`, plus one; 0 for none.
     marks: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
     pub(crate) child_mapping: AtomicPtr<u8>,
-    /// Full chunks that are kept from being used again while an interrupted record is still to be
-    /// written into them, see `log/recycle.rs`; 0 for none.
+    /// Full chunks that must not be reused yet because an interrupted record is still to be written
+    /// into them, see `log/recycle.rs`; 0 for none.
     pub(crate) retired: [AtomicUsize; MAX_RETIRED],
     /// Mark of the TLS library's function that the thread is within, see
     /// `flows/message_snippets/plain.rs`; 0 for none.
@@ -54,11 +54,11 @@ pub(crate) struct ThreadLogState {
     pub(crate) session_frame: AtomicUsize,
     /// Number of the task that the thread runs, see `exports/tokio.rs`; 0 for none.
     pub(crate) task: AtomicU32,
-    /// Number of the task that records in the thread's chunk are said to be of; 0 for none.
+    /// Number of the task recorded for the records in the thread's chunk; 0 for none.
     pub(crate) told: AtomicU32,
-    /// Number of records of tasks that were let go on since the last other one.
+    /// Number of records of woken tasks since the last other record.
     pub(crate) in_a_row: AtomicU32,
-    /// Place in the thread's chunk behind the last of these.
+    /// Position in the thread's chunk after the last of these.
     pub(crate) behind: AtomicU32,
     /// Peers that its latest datagrams went to.
     pub(crate) sent_to: DatagramPeers,
@@ -84,12 +84,12 @@ impl ThreadLogState {
         self.marks.load(Relaxed) & ENDED != 0
     }
 
-    /// Says whether the thread has begun to end.
+    /// Sets whether the thread has begun to end.
     pub(crate) fn set_ended(&self, has_ended: bool) {
         self.set_mark(ENDED, has_ended);
     }
 
-    /// Whether the thread has SIGBUS blocked, as far as the program knows.
+    /// Whether the thread has SIGBUS blocked, from the program's point of view.
     pub(crate) fn has_blocked(&self) -> bool {
         self.marks.load(Relaxed) & BLOCKED != 0
     }
@@ -100,15 +100,15 @@ impl ThreadLogState {
     }
 
     /// Notes the descriptor to which the thread prints from now on, or none. A function that is
-    /// left by `siglongjmp` takes no note away, so the descriptor is noted and not the mere fact:
-    /// writes to others are still seen.
+    /// left by `siglongjmp` does not remove its note, so the descriptor is noted and not the mere
+    /// fact: writes to others are still seen.
     pub(crate) fn set_printing(&self, to: Option<c_int>) {
         let marks = self.marks.load(Relaxed) & ((1 << NUMBER_OF_MARKS) - 1);
         let to = to.map_or(0, |fd| (fd as u32).wrapping_add(1));
         self.marks.store(marks | to << NUMBER_OF_MARKS, Relaxed);
     }
 
-    /// Says whether the thread has SIGBUS blocked, as far as the program knows.
+    /// Sets whether the thread has SIGBUS blocked, from the program's point of view.
     pub(crate) fn set_blocked(&self, has_blocked: bool) {
         self.set_mark(BLOCKED, has_blocked);
     }
@@ -136,7 +136,7 @@ pub(super) const OFFSET_IN_SLOT: usize = 192;
 #[inline(always)]
 pub(crate) fn current_thread() -> &'static ThreadLogState {
     let address: usize;
-    // SAFETY: hooks run only where GS leads to a slot, which is never unmapped.
+    // SAFETY: hooks run only if GS points to a slot, which is never unmapped.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr gs:[0]",

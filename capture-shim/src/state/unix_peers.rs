@@ -1,11 +1,11 @@
-//! The other ends of unix sockets that the process had before the library came into it. The kernel
-//! tells them only to who asks by netlink, so the recorder asks, and tells the library.
+//! The other ends of unix sockets that the process had before the library was injected. The kernel
+//! reports them only by netlink, so the recorder queries them, and passes them to the library.
 
 use crate::platform::InitOnce;
 use crate::platform::environment::{find_variable, present_environment};
 
-/// Variable with the sockets: of each the kernel's id and that of its other end, 16 hexadecimal
-/// digits each, in the order of the first.
+/// Variable with the sockets: for each the kernel's id and that of its other end, 16 hexadecimal
+/// digits each, ordered by the first.
 const VARIABLE: &[u8] = b"SOCKCAP_UNIX_PEERS=";
 
 /// Number of digits of an id.
@@ -14,8 +14,8 @@ const DIGITS: usize = 16;
 /// Value of the variable.
 static PEERS: InitOnce<&[u8]> = InitOnce::new(&[]);
 
-/// Reads the variable. Only who attaches to a running process gives it; its text stays where it is
-/// as long as the library does.
+/// Reads the variable. Only a recorder that attaches to a running process sets it; its text stays
+/// in place as long as the library does.
 ///
 /// # Safety
 /// To be called by the constructor alone.
@@ -26,7 +26,7 @@ pub(crate) unsafe fn read() {
     }
 }
 
-/// The kernel's id of the socket at the other end of the unix socket `cookie`, where it is known.
+/// The kernel's id of the socket at the other end of the unix socket `cookie`, if it is known.
 pub(crate) fn of(cookie: u64) -> Option<u64> {
     let (pairs, _) = PEERS.get().as_chunks::<{ 2 * DIGITS }>();
     let own = |pair: &[u8; 2 * DIGITS]| number(pair.get(..DIGITS)?);
@@ -35,7 +35,7 @@ pub(crate) fn of(cookie: u64) -> Option<u64> {
     number(pair.get(DIGITS..)?)
 }
 
-/// Number of these hexadecimal digits.
+/// Number with these hexadecimal digits.
 fn number(digits: &[u8]) -> Option<u64> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(u64::from);
     digits.iter().try_fold(0, |number: u64, byte| Some(number << 4 | digit(byte)?))

@@ -1,6 +1,6 @@
-//! Heads: what is kept of the bytes of a conversation.
+//! Heads: the bytes of a conversation that are kept.
 //!
-//! The fuzz target of heads takes this in as its own, without the tests.
+//! The fuzz target of heads includes this file, without the tests.
 
 #[path = "../../src/flows/message_snippets/behind.rs"]
 mod behind;

@@ -1,5 +1,5 @@
-//! What the library works out from bytes alone, tested without it: its own `read` and `write` would
-//! be those of the test program.
+//! Results that the library computes from bytes alone, tested without the library: its own `read`
+//! and `write` would be those of the test program.
 
 #![allow(
     clippy::unwrap_used,

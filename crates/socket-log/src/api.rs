@@ -1,14 +1,14 @@
-//! Functions of libc that move bytes out of sight: the subject of
-//! [`CALL`](crate::layout::kind::CALL) records.
+//! Functions of libc that move bytes unseen: the subject of [`CALL`](crate::layout::kind::CALL)
+//! records.
 //!
-//! Libc's resolver and its buffered files call the kernel from within, past every function that a
-//! preloaded library can stand in for. Of these calls the log has which one it was, when, how long
-//! it took and its result; never an argument, since names of hosts and lines of a system log are
+//! Libc's resolver and its buffered files call the kernel internally, past every function that a
+//! preloaded library can interpose. For these calls the log has which one it was, when, how long it
+//! took and its result; never an argument, since names of hosts and lines of a system log are
 //! payload.
 
 macro_rules! apis {
     ($($name:ident = $number:literal, $text:literal;)*) => {
-        /// Function of libc that moves bytes out of sight.
+        /// Function of libc that moves bytes unseen.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         #[allow(missing_docs, reason = "each is named as libc's function is")]

@@ -1,9 +1,9 @@
 //! Durations in ten bits: a tiny floating-point number for the common record.
 //!
 //! A call's duration is a secondary fact that matters by its order of magnitude, so the common
-//! record gives it ten bits: five of exponent, five of mantissa. Below 64 ticks it is exact; above,
-//! its relative error is at most 1/32 (it is rounded down to one of 32 steps per power of two).
-//! What does not fit is written in the long form of the record, exactly.
+//! record has ten bits for it: five of exponent, five of mantissa. Below 64 ticks it is exact;
+//! above, its relative error is at most 1/32 (it is rounded down to one of 32 steps per power of
+//! two). A longer duration is written exactly, in the long form of the record.
 
 /// Largest duration, in ticks, that [`pack_duration`] can hold (about 68 s for ticks of one
 /// nanosecond).
@@ -18,13 +18,13 @@ pub(crate) fn pack_duration(ticks: u64) -> Option<u32> {
     if ticks > LARGEST {
         return None;
     }
-    // The mantissa is the five bits behind the leading one; exponent 1 stands for 32..64.
+    // The mantissa is the five bits after the leading one; exponent 1 stands for 32..64.
     let exponent = 64 - 5 - ticks.leading_zeros();
     let mantissa = (ticks >> (exponent - 1)) as u32 & 31;
     Some(exponent << 5 | mantissa)
 }
 
-/// Duration in ticks that [`pack_duration`] put into the low ten bits of `bits`, rounded down.
+/// Duration in ticks that [`pack_duration`] packed into the low ten bits of `bits`, rounded down.
 #[cfg(any(test, feature = "reader"))]
 pub(crate) fn unpack_duration(bits: u32) -> u64 {
     let (exponent, mantissa) = (bits >> 5 & 31, u64::from(bits & 31));

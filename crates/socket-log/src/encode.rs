@@ -1,9 +1,8 @@
 //! Records as words, made by the writer without allocation and without the standard library.
 //!
 //! The first word of every record holds its kind in the low eight bits. The common records (one
-//! transfer on a stream) are two or three words and keep other things in the rest of the first;
-//! every other record keeps its length in words there, so that a reader can step over kinds it does
-//! not know.
+//! transfer on a stream) are two or three words and use the rest of the first word for other data;
+//! every other record has its length in words there, so that a reader can skip unknown kinds.
 
 mod flows;
 mod goroutines;

@@ -1,5 +1,5 @@
-//! Stream to a process of the same host, by the path of its socket, or as one end of a pair that is
-//! given to it: short, and never waited for longer than told.
+//! Stream to a process of the same host, by the path of its socket, or as one end of a passed pair:
+//! short-lived, and with bounded waits.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -8,13 +8,13 @@ use super::call::system_call;
 use super::files::OwnDescriptor;
 use super::sockets::socket_option;
 
-/// Connects to the socket at `path`. What is sent and received there waits for at most `seconds`.
+/// Connects to the socket at `path`. Sends and receives on it wait for at most `seconds`.
 pub(crate) fn connect_unix(path: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     connect_as(libc::SOCK_STREAM, path, b"", seconds)
 }
 
-/// Connects to the socket of datagrams at `path` and `behind` it. What is sent there waits for at
-/// most `seconds`.
+/// Connects to the datagram socket at `path` followed by `behind`. Sends on it wait for at most
+/// `seconds`.
 pub(crate) fn connect_datagrams(path: &[u8], behind: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     connect_as(libc::SOCK_DGRAM, path, behind, seconds)
 }
@@ -24,12 +24,12 @@ fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<O
     // SAFETY: a struct of numbers may be all zeros.
     let mut address: libc::sockaddr_un = unsafe { core::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as u16;
-    // A zero byte ends the path.
+    // A zero byte terminates the path.
     let length = path.len() + behind.len();
     let room = address.sun_path.get_mut(..length).filter(|_| length < 108)?;
     room.iter_mut().zip(path.iter().chain(behind)).for_each(|(place, byte)| *place = *byte as _);
     let kind = kind | libc::SOCK_CLOEXEC;
-    // SAFETY: takes numbers only.
+    // SAFETY: takes only numbers.
     let made = unsafe {
         system_call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0])
     };
@@ -40,8 +40,8 @@ fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<O
     (unsafe { system_call(libc::SYS_connect, place) } == 0).then_some(socket)
 }
 
-/// Makes a stream, gives its other end to the process that takes the datagrams of `to`, and returns
-/// this one. What is sent and received there waits for at most `seconds`.
+/// Makes a stream, passes its other end to the process that receives the datagrams of `to`, and
+/// returns this end. Sends and receives on it wait for at most `seconds`.
 #[inline(never)]
 pub(crate) fn hand_stream(to: &OwnDescriptor, seconds: i64) -> Option<OwnDescriptor> {
     let mut pair: [c_int; 2] = [0; 2];
@@ -66,7 +66,7 @@ struct OneDescriptor {
 }
 
 impl OwnDescriptor {
-    /// Sets for how long what is sent and received there waits at most.
+    /// Sets the maximum time that sends and receives wait.
     fn wait_at_most(&self, seconds: i64) {
         let limit = libc::timeval { tv_sec: seconds, tv_usec: 0 };
         for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
@@ -83,7 +83,7 @@ impl OwnDescriptor {
         }
     }
 
-    /// Sends a datagram of one byte with a descriptor. False where that fails.
+    /// Sends a datagram of one byte with a descriptor. Returns false if that fails.
     fn send_descriptor(&self, given: &OwnDescriptor) -> bool {
         let byte = 0u8;
         let mut bytes =
@@ -105,20 +105,19 @@ impl OwnDescriptor {
         message.msg_controllen = size_of_val(&control) as _;
         let place = ptr::from_ref(&message) as usize;
         let arguments = [self.word(), place, libc::MSG_NOSIGNAL as usize, 0, 0, 0];
-        // SAFETY: the structs and what they lead to live until the call has ended.
+        // SAFETY: the structs and the memory that they point to live until the call has ended.
         unsafe { system_call(libc::SYS_sendmsg, arguments) == 1 }
     }
 
-    /// Sends all of `bytes`, as one piece. False where that fails; no signal comes of it.
+    /// Sends all of `bytes`, as one piece. Returns false if that fails; it raises no signal.
     pub(crate) fn send_all(&self, bytes: &[u8]) -> bool {
         let arguments =
             [self.word(), bytes.as_ptr() as usize, bytes.len(), libc::MSG_NOSIGNAL as usize, 0, 0];
-        // SAFETY: as long as told.
+        // SAFETY: of the given length.
         unsafe { system_call(libc::SYS_sendto, arguments) == bytes.len() as isize }
     }
 
-    /// Receives one byte, and waits for it again where a signal came in between; `None` where none
-    /// comes.
+    /// Receives one byte, and waits again if a signal interrupted; `None` if none arrives.
     pub(crate) fn receive_byte(&self) -> Option<u8> {
         const MAX_INTERRUPTIONS: usize = 100;
         let mut byte = 0u8;
@@ -134,7 +133,7 @@ impl OwnDescriptor {
         None
     }
 
-    /// Lets the process at the other end trace this one, where the kernel asks for leave (Yama).
+    /// Lets the process at the other end trace this one, if the kernel requires permission (Yama).
     pub(crate) fn allow_tracing(&self) {
         let Ok([process, _, _]) =
             socket_option::<[u32; 3]>(self.word() as c_int, libc::SO_PEERCRED)
@@ -142,7 +141,7 @@ impl OwnDescriptor {
             return;
         };
         let arguments = [libc::PR_SET_PTRACER as usize, process as usize, 0, 0, 0, 0];
-        // SAFETY: takes numbers only; a kernel without Yama refuses.
+        // SAFETY: takes only numbers; a kernel without Yama refuses.
         unsafe { system_call(libc::SYS_prctl, arguments) };
     }
 }

@@ -1,5 +1,4 @@
-//! Any bytes in any parts: nothing panics, no more is kept than what may be, and what is secret
-//! never is.
+//! Any bytes in any parts: nothing panics, limits of kept bytes hold, and secrets are never kept.
 
 use proptest::prelude::*;
 
@@ -8,7 +7,7 @@ use super::sink::SnippetClass;
 use super::talk::{By, Kept, Talk};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_KEPT_LINES_BYTES, MAX_KEPT_TURN_BYTES};
 
-/// Pieces of what is said: those that mean something, and any others.
+/// Pieces of a conversation: meaningful ones, and any others.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&'static [u8]> = vec![
         b"GET / HTTP/1.1\r\n",
@@ -77,14 +76,14 @@ proptest! {
         }
     }
 
-    /// What is kept was said, whatever is said and whatever happens.
+    /// Kept bytes were sent, whatever is sent and whatever happens.
     #[test]
     fn kept_bytes_were_said(
         pieces in prop::collection::vec((any::<u8>(), 0..4u8, piece(), 0..60usize), 1..20),
     ) {
         let mut bytes = Vec::new();
         for (flags, event, piece, cut) in &pieces {
-            // Most pieces are bytes. Some of these come in parts.
+            // Most pieces are bytes. Some of these arrive in parts.
             let flags = if *event == 0 { *flags } else { flags & 0x7f };
             let (begin, end) = piece.split_at(*cut.min(&piece.len()));
             for part in [begin, end] {
@@ -116,7 +115,7 @@ proptest! {
                 for part in cuts.windows(2).filter(|part| part[0] < part[1]) {
                     talk.say(by, &said[part[0]..part[1]]);
                     if seen {
-                        // As where another thread were in the same direction.
+                        // As if another thread were in the same direction.
                         talk.say_at(by, 0, u64::MAX / 2, &[]);
                     }
                 }

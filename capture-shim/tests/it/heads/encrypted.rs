@@ -1,4 +1,4 @@
-//! Plain text of TLS libraries: where it came from, and what is kept of it.
+//! Plain text of TLS libraries: its origin, and the bytes of it that are kept.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn received(calls: &[&[u8]]) -> TlsRecords {
     records
 }
 
-/// Begin of the call and the offset in it of a byte of plain text that is given out now.
+/// Begin of the call and the offset in it of a byte of plain text that is returned now.
 fn place(records: &mut TlsRecords, offset: usize) -> (u64, u32) {
     let (moment, at) = records.take_plaintext(0, 9).unwrap().position_of(offset);
     (moment.begin, at)
@@ -54,7 +54,7 @@ fn a_record_whose_head_comes_alone_begins_with_it() {
 
 #[test]
 fn the_latest_record_is_the_one_whose_text_is_given() {
-    // What a server says of sessions, and then the answer.
+    // The server's session tickets, and then the response.
     let (ticket, answer) = (record(250), record(80));
     let mut records = received(&[&ticket[..5], &ticket[5..], &answer[..5], &answer[5..]]);
     assert_eq!(place(&mut records, 0), (30, 0));
@@ -66,7 +66,7 @@ fn the_latest_record_is_the_one_whose_text_is_given() {
     records.take_plaintext(133, 9000);
     assert_eq!(place(&mut records, 0), (10, 255), "where the next one begins");
     assert_eq!(place(&mut records, 3), (10, 263));
-    // One that ends in another call belongs to where it began.
+    // One that ends in another call belongs to the call in which it began.
     let (begun, rest) = both.split_at(300);
     let mut records = received(&[begun]);
     records.take_plaintext(233, 233);
@@ -87,7 +87,7 @@ fn what_was_not_seen_has_no_place() {
 }
 
 proptest! {
-    /// Places of one text never go back, and are in calls that were made.
+    /// Positions of one text never go back, and are in calls that were made.
     #[test]
     fn any_bytes_in_any_calls(
         calls in prop::collection::vec(
@@ -150,9 +150,9 @@ fn tls_behind_the_answer_of_a_proxy() {
     assert_eq!(talk.http1(By::Client)[1..], [GET, GET]);
 }
 
-/// Where a head of plain text begins, in bytes of the encrypted stream: as its sender's log has it,
-/// who writes the text in records of these lengths, and as that of its receiver, who reads each
-/// record's head by itself and gives out its text in pieces of these lengths.
+/// Where a head of plain text begins, in bytes of the encrypted stream: in the log of its sender,
+/// which writes the text in records of these lengths, and in that of its receiver, which reads each
+/// record's header separately and returns its text in pieces of these lengths.
 fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
     let mut sizes = records.iter().cycle();
     let mut reads = reads.iter().cycle();
@@ -163,7 +163,7 @@ fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
         let (part, behind) = rest.split_at(rest.len().min(*sizes.next().unwrap()));
         rest = behind;
         let encrypted = record(part.len() as u16 + 17);
-        // The time of a call is the place of its first byte, from 1 on.
+        // The time of a call is the position of its first byte, from 1 on.
         sent.note_sent(moment(begin + 1));
         talks[0].give(sent.take_plaintext(part.len(), part.len()).unwrap(), part);
         sent.forget();

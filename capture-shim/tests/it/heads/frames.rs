@@ -22,13 +22,13 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// A field whose name is written out, as an entry of the table.
+/// A field with a literal name, as an entry of the table.
 fn literal(name: &str, value: &str) -> Vec<u8> {
     let length = [value.len() as u8];
     [&[0x40, name.len() as u8], name.as_bytes(), &length, value.as_bytes()].concat()
 }
 
-/// A field whose name is that of an entry.
+/// A field with the name of a table entry.
 fn named(index: u8, value: &str) -> Vec<u8> {
     assert!(index < 63);
     [&[0x40 | index, value.len() as u8], value.as_bytes()].concat()
@@ -58,9 +58,9 @@ impl SnippetSink for Whole {
     }
 }
 
-/// What becomes of blocks, one after another, each given in parts of `size` bytes.
+/// Result of blocks, one after another, each passed in parts of `size` bytes.
 fn blanked(blocks: &[Vec<u8>], size: usize) -> Vec<Vec<u8>> {
-    // SAFETY: may be all zeros.
+    // SAFETY: all zeros are valid.
     let mut walk = unsafe { MaybeUninit::<HeaderBlocks>::zeroed().assume_init() };
     let mut query = QueryBlanker::default();
     let mut each = |block: &Vec<u8>| {
@@ -122,7 +122,7 @@ fn a_server_is_known_by_its_settings() {
     let answer = frame(1, END_HEADERS, 1, &[0x88]);
     for size in [1, 4, 9, 100] {
         let said = [&settings[..], &answer].concat();
-        // Before the client has said anything.
+        // Before the client has sent anything.
         let mut talk = Talk::new();
         talk.say_parts(Server, &said, size);
         assert_eq!(kept(&talk, Server), said, "{size}");
@@ -207,7 +207,7 @@ fn values_of_chosen_fields_are_kept_by_whatever_name() {
     }
 }
 
-/// Fields of a block, whose names are chosen or not.
+/// Fields of a block, with chosen and other names.
 fn fields() -> impl Strategy<Value = Vec<u8>> {
     let value = || {
         let bytes = prop_oneof![
@@ -224,7 +224,7 @@ fn fields() -> impl Strategy<Value = Vec<u8>> {
             [length, value].concat()
         })
     };
-    // Whole fields, by short numbers and long ones, sizes of the table, and named ones.
+    // Whole fields, by short and long numbers, table sizes, and named ones.
     let first = prop_oneof![
         4 => (0x80..=0xffu8).prop_map(|byte| vec![byte]),
         1 => (0x20..0x40u8).prop_map(|byte| vec![byte]),
@@ -251,7 +251,7 @@ fn fields() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
-    /// What is quickly passed as a whole is what is kept of it byte by byte.
+    /// The fast path for whole frames keeps the same as the byte-by-byte path.
     #[test]
     fn frames_are_kept_alike_in_whatever_parts(
         frames in prop::collection::vec((0..9u8, 0..2u8, fields()), 1..8),
@@ -269,8 +269,8 @@ proptest! {
     }
 }
 
-/// A kept value of 127 bytes, whose length has two. Read as one byte, its last byte would begin
-/// another kept field, which goes as far as the secret one.
+/// A kept value of 127 bytes, with a length of two bytes. Read as one byte, its last byte would
+/// begin another kept field, which extends to the secret one.
 #[test]
 fn a_secret_behind_a_long_value_is_blanked() {
     let path = [&[0x04, 0x7f, 0][..], &[b'a'; 126], &[0x44]].concat();
@@ -286,7 +286,7 @@ fn a_secret_behind_a_long_value_is_blanked() {
 
 #[test]
 fn blocks_of_the_standard() {
-    // C.4: requests in Huffman's code. The last has the field custom-key: custom-value.
+    // C.4: Huffman-coded requests. The last has the field custom-key: custom-value.
     let requests = [
         hex("8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff"),
         hex("8286 84be 5886 a8eb 1064 9cbf"),
@@ -298,7 +298,7 @@ fn blocks_of_the_standard() {
         [&hex("8286 84be 5806")[..], b"******"].concat(),
         [&hex("8287 85bf 4088 25a8 49e9 5ba9 7d7f 09")[..], b"*********"].concat(),
     ];
-    // C.6: answers. Only :status is kept of them.
+    // C.6: responses. Only :status is kept of them.
     let answers = [
         hex("4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b
              ff6e 919d 29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3"),
@@ -352,7 +352,7 @@ fn frames_are_found_again_behind_bytes_that_nobody_sees() {
     talk.say(Server, [&frame(4, 0, 0, &[])[..], &data[..100]].concat());
     talk.pass(Server, 909).say(Server, [&data[..], &answer].concat());
     assert_eq!(kept(&talk, Server), [frame(4, 0, 0, &[]), answer.clone()].concat());
-    // Over the end of a frame: nothing more is known.
+    // Beyond the end of a frame: nothing more is known.
     talk.say(Server, &data[..100]).pass(Server, 910).say(Server, &answer);
     assert_eq!(kept(&talk, Server), [frame(4, 0, 0, &[]), answer].concat());
 }

@@ -1,27 +1,27 @@
-//! The walkers on any bytes in any parts, for fuzzing and property tests. Panics where they break
-//! their word: what is kept are bytes that were said where the run says, and lines that are chosen.
+//! The walkers on any bytes in any parts, for fuzzing and property tests. Panics if they violate
+//! their contract: kept bytes were sent at the position of the run, and kept lines are chosen ones.
 
 use super::sink::SnippetClass;
 use super::talk::{By, Kept, Talk};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_KEPT_LINES_BYTES, MAX_KEPT_TURN_BYTES};
 
-/// Bits of the byte in front of each piece. The first two are those of the pieces of protocols, so
-/// that seeds of these are seeds of this.
+/// Bits of the byte before each piece. The first two are those of the pieces of protocols, so that
+/// seeds of these are seeds of this.
 const SERVER: u8 = 1;
 const CONTINUES: u8 = 2;
-/// The piece is no bytes but something that happens; the bits below say what.
+/// The piece is not bytes but an event; the lower bits are its kind.
 const EVENT: u8 = 128;
 const PASSES: u8 = 2;
 const OVERLAPS: u8 = 4;
 const DECRYPTS: u8 = 8;
 
-/// Largest number of bytes that are held from one buffer to the next.
+/// Largest number of bytes that are buffered from one buffer to the next.
 const MAX_HELD_BYTES: usize = 40;
 
-/// What the client of HTTP/2 says first.
+/// Preface of an HTTP/2 client.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Lines that may be kept behind the first one of a head, as they begin.
+/// Beginnings of lines that may be kept after the first one of a head.
 const CHOSEN: [&str; 9] = [
     "host:",
     "content-length:",
@@ -38,12 +38,13 @@ const CHOSEN: [&str; 9] = [
 #[derive(Default)]
 struct Stream {
     bytes: Vec<u8>,
-    /// Places where transfers begin, by the number of the transfer.
+    /// Where transfers begin, by the number of the transfer.
     begins: Vec<(usize, usize)>,
 }
 
 impl Stream {
-    /// Where nothing was held, a run begins in its transfer; what was held, a little before.
+    /// A run without buffered bytes begins in its transfer; one with buffered bytes, a little
+    /// before.
     fn check_place(&self, kept: &Kept) {
         let found = self.begins.iter().position(|(number, _)| *number == kept.transfer).unwrap();
         let end = self.begins.get(found + 1).map_or(self.bytes.len(), |(_, begin)| *begin);
@@ -53,7 +54,7 @@ impl Stream {
     }
 }
 
-/// Lets two ends say any bytes in any parts, and checks what is kept. Returns that.
+/// Lets two ends send any bytes in any parts, and checks the kept heads. Returns them.
 pub(super) fn walk(bytes: &[u8]) -> Vec<Kept> {
     let mut talk = match bytes.first() {
         Some(first) if first & EVENT != 0 && first & SERVER != 0 => Talk::joined(),
@@ -119,12 +120,12 @@ fn check(kept: &[Kept], streams: &[Stream; 2]) {
                 SnippetClass::Other => {
                     verbatim(kept, &kept.bytes, stream, |said, kept| said == kept)
                 }
-                // Values may be blanked, and queries in Huffman's code bit by bit.
+                // Values may be blanked, and Huffman-coded queries bit by bit.
                 SnippetClass::Http2 => {
                     let known = if kept.run.continues { 0 } else { kept.bytes.len().min(9) };
                     verbatim(kept, &kept.bytes[..known], stream, |said, kept| said == kept);
                 }
-                // Lines may be left out behind the first one, and a query within that.
+                // Lines may be left out after the first one, and a query within that.
                 SnippetClass::Http1 => {
                     let first = kept.bytes.get(..1).unwrap_or(&[]);
                     verbatim(kept, first, stream, |said, kept| said == kept);
@@ -144,7 +145,7 @@ fn check(kept: &[Kept], streams: &[Stream; 2]) {
     }
 }
 
-/// The first bytes of a run follow each other in what was said, from the run's place on.
+/// The first bytes of a run are contiguous in the stream, from the run's position on.
 fn verbatim(kept: &Kept, bytes: &[u8], stream: &Stream, is_same: impl Fn(u8, u8) -> bool) {
     let said = stream.bytes.get(kept.place..).and_then(|said| said.get(..bytes.len()));
     let is_there =
@@ -152,8 +153,8 @@ fn verbatim(kept: &Kept, bytes: &[u8], stream: &Stream, is_same: impl Fn(u8, u8)
     assert!(is_there, "{kept:?} was not said there");
 }
 
-/// A head as a whole: it is no longer than it may be, and of HTTP/1 it is lines that were said, all
-/// but the first of them chosen.
+/// A whole head: it does not exceed its limit, and for HTTP/1 it consists of lines that were sent,
+/// all but the first of them chosen.
 fn check_head(head: &[&Kept], stream: &Stream) {
     let Some(first) = head.first() else { return };
     let bytes: Vec<u8> = head.iter().flat_map(|kept| kept.bytes.iter().copied()).collect();
@@ -188,7 +189,7 @@ fn check_head(head: &[&Kept], stream: &Stream) {
     }
 }
 
-/// Length of the first line that was said, some bytes of it left out.
+/// Length of the first line that was sent, with some of its bytes left out.
 fn first_line(kept: &[u8], said: &[u8]) -> usize {
     let end = said.iter().position(|byte| *byte == b'\n').map_or(said.len(), |end| end + 1);
     let line = &said[..end];
@@ -198,8 +199,8 @@ fn first_line(kept: &[u8], said: &[u8]) -> usize {
     end
 }
 
-/// Frames of HTTP/2 are the same in whatever parts they come. The first byte says how long the
-/// parts are, the others are what a client says behind its beginning.
+/// Frames of HTTP/2 are kept in the same way in whatever parts they arrive. The first byte is the
+/// length of the parts, the others follow a client's preface.
 pub(super) fn frames(bytes: &[u8]) {
     let Some((size, frames)) = bytes.split_first() else { return };
     let said = [PREFACE, frames].concat();
@@ -213,7 +214,7 @@ pub(super) fn frames(bytes: &[u8]) {
     assert_eq!(of(said.len()), of(size), "frames in parts of {size} bytes");
 }
 
-/// Takes any bytes as both.
+/// Uses any bytes as both.
 pub(crate) fn any(bytes: &[u8]) {
     frames(bytes);
     walk(bytes);

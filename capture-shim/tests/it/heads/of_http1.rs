@@ -60,7 +60,7 @@ fn a_first_line_that_is_too_long_has_no_hole() {
     let line = format!("GET /{} HTTP/1.1\r\n", "a".repeat(400));
     for first in [MAX_KEPT_UNFINISHED_BYTES - 1, MAX_KEPT_UNFINISHED_BYTES, 300] {
         let mut talk = Talk::new();
-        // Its end comes alone: it must not be joined to what was kept before.
+        // Its end arrives alone: it must not be joined to the bytes kept before.
         talk.say(Client, &line[..first]).say(Client, &line[first..400]);
         talk.say(Client, format!("{}\r\n", &line[400..]));
         let kept = line[..MAX_KEPT_UNFINISHED_BYTES].to_owned();
@@ -91,7 +91,7 @@ fn bodies_that_an_answer_does_not_have_are_not_waited_for() {
     ];
     for (request, answer) in cases {
         let mut talk = Talk::new();
-        // In one transfer, where nothing but the count tells where the second begins.
+        // In one transfer, where only the count shows where the second begins.
         talk.say(Client, format!("{request}{GET}"));
         talk.say(Server, format!("{answer}{OK}"));
         assert_eq!(talk.http1(Server), [answer, OK], "to {request:?}");
@@ -118,7 +118,7 @@ fn bodies_of_unknown_length_end_where_a_transfer_begins_with_a_head() {
     talk.say(Server, "6\r\nSECRET\r\n0\r\n\r\n").say(Client, GET).say(Server, OK);
     let kept = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     assert_eq!(talk.http1(Server), [kept, OK]);
-    // What only begins like a request is none.
+    // Text that only begins like a request is none.
     talk.say(Client, "GET SECRET HTTP\r\n").say(Client, "GET /SECRET");
     assert_eq!(talk.http1(Client), [GET, GET]);
     assert_eq!(talk.heads(Client).len(), 2, "nothing else is kept where HTTP/1 is spoken");
@@ -178,7 +178,7 @@ fn strange_heads() {
     }
 }
 
-/// What is kept of a request with that first line, in one buffer or in parts of it.
+/// Kept bytes of a request with that first line, in one buffer or in parts of it.
 fn kept_line(line: &str, size: usize) -> String {
     let mut talk = Talk::new();
     talk.say_parts(Client, format!("{line}\r\nHost: shop\r\n\r\n").as_bytes(), size);
@@ -235,11 +235,12 @@ fn targets_keep_what_is_no_secret() {
     ] {
         for version in ["HTTP/1.1", "SIP/2.0"] {
             let line = format!("{target} {version}");
-            // Behind a query no version but that of HTTP is told from a space.
+            // After a query, only the version of HTTP/1.1 can be distinguished from text after a
+            // space.
             let is_told = version == "HTTP/1.1" || !kept.contains('?');
             let expected = format!("{kept} {}", if is_told { version } else { "" });
             assert_eq!(kept_line(&line, 1000), expected, "{line}");
-            // Of longer lines in parts less is kept.
+            // Less is kept of longer lines in parts.
             for size in [1, 7, 16].into_iter().filter(|_| line.len() < 39) {
                 assert_eq!(kept_line(&line, size), expected, "{line}, in parts of {size}");
             }
@@ -310,7 +311,7 @@ fn bytes_that_nobody_sees_are_counted() {
 fn two_threads_at_once_end_what_is_known() {
     let mut talk = Talk::new();
     talk.say_at(Client, 10, 20, &[b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"]);
-    // This call was made before the one before had returned.
+    // This call was made before the previous one had returned.
     talk.say_at(Client, 15, 30, &[b"\r\nSECRET"]).say_at(Client, 40, 50, &[GET.as_bytes()]);
     let heads = talk.http1(Client);
     assert_eq!(heads.len(), 2, "{heads:?}");

@@ -1,5 +1,5 @@
-//! Messages of Redis: each of a pipeline is kept by what names it, however it is cut into
-//! transfers, and nothing of its keys and values.
+//! Messages of Redis: each of a pipeline is kept with its identifying words, however it is cut into
+//! transfers, and without its keys and values.
 
 use proptest::prelude::*;
 
@@ -8,14 +8,14 @@ use super::talk::By::{self, Client, Server};
 use super::talk::Talk;
 use crate::tuning::{MAX_KEPT_REDIS_BYTES, MAX_KEPT_TURN_BYTES};
 
-/// A command as clients say it.
+/// A command in the form that clients send.
 fn command(words: &[&str]) -> String {
     let text = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
     format!("*{}\r\n{}", words.len(), words.iter().map(text).collect::<String>())
 }
 
-/// What was kept of `by`: of each message the bytes, where they begin, and whether more of them
-/// was left out.
+/// Kept messages of `by`: the bytes of each, where they begin, and whether more of them was left
+/// out.
 fn messages(talk: &Talk, by: By) -> Vec<(String, usize, bool)> {
     let mut messages: Vec<(Vec<u8>, usize, bool)> = Vec::new();
     for kept in talk.kept.iter().filter(|kept| kept.by == by) {
@@ -33,7 +33,7 @@ fn messages(talk: &Talk, by: By) -> Vec<(String, usize, bool)> {
     messages.into_iter().map(|(bytes, place, cut)| (text(bytes), place, cut)).collect()
 }
 
-/// Messages, each with what is kept of it.
+/// Messages, each with its kept bytes.
 fn message() -> impl Strategy<Value = (String, String)> {
     let known = [
         (command(&["PING"]), "*1\r\n$4\r\nPING\r\n"),
@@ -49,7 +49,7 @@ fn message() -> impl Strategy<Value = (String, String)> {
     prop::sample::select(known.map(|(said, kept)| (said, kept.to_owned())).to_vec())
 }
 
-/// Messages that only one who answers begins with.
+/// Messages that only a server begins with.
 fn answer() -> impl Strategy<Value = (String, String)> {
     let text = "x".repeat(200);
     let known = [
@@ -67,7 +67,7 @@ fn answer() -> impl Strategy<Value = (String, String)> {
     prop_oneof![1 => message(), 2 => prop::sample::select(known.to_vec())]
 }
 
-/// Says messages in parts of these sizes, and checks what is kept of each.
+/// Sends messages in parts of these sizes, and checks the kept bytes of each.
 fn check(talk: &mut Talk, by: By, said: &[(String, String)], sizes: &[usize]) {
     let before = messages(talk, by).len();
     let begin = talk.said(by);
@@ -152,7 +152,7 @@ fn answers_are_none_where_nobody_asked() {
 fn what_is_no_message_behind_one_is_kept_as_words() {
     let ping = command(&["PING"]);
     let mut talk = Talk::new();
-    // A command as people type it, a text that does not end, and a number that is none.
+    // A command as people type it, a text that does not end, and an invalid number.
     talk.say(Client, format!("{ping}PING\r\n")).say(Server, "+PONG\r\n+PONG\r\n");
     talk.say(Client, "*1\r\n$4\r\nPINGS\r\n").say(Server, "-ERR what\r\n");
     talk.say(Client, &ping).say(Server, "$x\r\n").say(Client, &ping);
@@ -160,7 +160,7 @@ fn what_is_no_message_behind_one_is_kept_as_words() {
         |by| -> Vec<String> { messages(&talk, by).into_iter().map(|(said, ..)| said).collect() };
     assert_eq!(text(Client), [&ping, "PING\r\n", "*1\r\n$4\r\nPINGS\r\n", &ping, &ping]);
     assert_eq!(text(Server), ["+PONG\r\n", "+PONG\r\n", "-ERR what\r\n", "$x\r\n"]);
-    // What is behind a message whose rest was left out is not known to begin anything.
+    // Bytes after a message with an omitted rest are not known to begin anything.
     let mut talk = Talk::new();
     talk.say(Client, command(&["GET", "a"])).say(Server, "$3\r\nabc").say(Server, "defgh");
     assert_eq!(messages(&talk, Server), [("$3\r\n".into(), 0, true)]);

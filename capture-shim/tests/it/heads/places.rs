@@ -1,5 +1,5 @@
-//! Places of heads: each is where its first byte is, however what was said is cut into transfers
-//! and buffers.
+//! Positions of heads: each is that of its first byte, however the stream is cut into transfers and
+//! buffers.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const HEADERS: &[u8] = b"\0\0\x03\x01\x04\0\0\0\x01\x82\x84\x86";
 const DATA: &[u8] = b"\0\0\x0b\0\0\0\0\0\x01hello world";
 
-/// Says `bytes` in transfers of these sizes, every other one in buffers of these sizes.
+/// Sends `bytes` in transfers of these sizes, every other one in buffers of these sizes.
 fn say(talk: &mut Talk, by: By, bytes: &[u8], sizes: &[usize]) {
     let mut rest = bytes;
     for (index, size) in sizes.iter().cycle().enumerate() {
@@ -26,7 +26,7 @@ fn say(talk: &mut Talk, by: By, bytes: &[u8], sizes: &[usize]) {
     }
 }
 
-/// Where the heads are that were kept of `by`.
+/// Positions of the kept heads of `by`.
 fn places(talk: &Talk, by: By) -> Vec<usize> {
     let begins = talk.kept.iter().filter(|kept| kept.by == by && !kept.run.continues);
     begins.map(|kept| kept.place).collect()

@@ -1,9 +1,10 @@
-//! Queries in paths of HTTP/2: nothing of them is kept, whatever their code and however they come.
+//! Queries in paths of HTTP/2: nothing of them is kept, whatever their encoding and however they
+//! arrive.
 
 use super::talk::By::Client;
 use super::talk::Talk;
 
-/// Huffman's codes of some bytes and their lengths in bits (RFC 7541, appendix B).
+/// Huffman codes of some bytes and their lengths in bits (RFC 7541, appendix B).
 const CODES: [(u8, u32, u32); 15] = [
     (b'/', 0x18, 6),
     (b'a', 0x3, 5),
@@ -47,14 +48,14 @@ fn decoded(bytes: &[u8]) -> String {
                 continue 'next;
             }
         }
-        // What pads the last byte is less than one, and ones alone.
+        // The padding of the last byte is shorter than a byte, and only ones.
         assert!(bits.len() < 8 && bits.chars().all(|bit| bit == '1'), "{bits} behind {text}");
         break;
     }
     text
 }
 
-/// A request with that path as a literal, whose name is that of entry 4 of the static table.
+/// A request with that path as a literal, with the name of entry 4 of the static table.
 fn request(path: &[u8], is_coded: bool) -> Vec<u8> {
     let length = path.len() as u8 | if is_coded { 0x80 } else { 0 };
     let block = [&[0x82, 0x44, length], path].concat();
@@ -62,7 +63,7 @@ fn request(path: &[u8], is_coded: bool) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &head, &block].concat()
 }
 
-/// What is kept of the path, whichever way it comes.
+/// Kept bytes of the path, whichever way it arrives.
 fn kept(path: &[u8], is_coded: bool) -> Vec<u8> {
     let said = request(path, is_coded);
     let mut first: Option<Vec<u8>> = None;
@@ -104,7 +105,7 @@ fn parameters_of_a_path_are_blanked() {
         ("/a;XX?;/", "/a;**?**"),
     ] {
         assert_eq!(String::from_utf8(kept(said.as_bytes(), false)).unwrap(), expected);
-        // A slash behind blank bits could not be where it was.
+        // A slash after blank bits could not stay in its place.
         let path = said.split_once(';').unwrap().0;
         let told = decoded(&kept(&coded(said), true));
         let rest = told.strip_prefix(&format!("{path};")).unwrap_or_else(|| panic!("{told}"));

@@ -1,4 +1,4 @@
-//! Conversation of two ends, and what is kept of it.
+//! Conversation of two ends, and the kept bytes of it.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -11,15 +11,15 @@ use super::form::TransferForm;
 use super::records::{CallTime, PlaintextOrigin};
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 
-/// One who speaks.
+/// End that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Client,
     Server,
 }
 
-/// What was kept: the number of the transfer, the run, its bytes, and where in all that was said
-/// the first of them is.
+/// Kept bytes: the number of the transfer, the run, its bytes, and the position of the first of
+/// them in the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) by: By,
@@ -40,14 +40,14 @@ pub(super) struct Talk {
     conversation: Box<FlowConversation>,
     directions: [Box<DirectionState>; 2],
     pub(super) kept: Vec<Kept>,
-    /// Number of heads of HTTP/1 that were passed as a whole.
+    /// Number of HTTP/1 heads that were handled as a whole.
     pub(super) whole: usize,
     pub(super) transfers: usize,
     now: u64,
-    /// Number of bytes that each has said, and where the transfer of each time begins.
+    /// Number of bytes that each end has sent, and where the transfer of each time begins.
     said: [usize; 2],
     begins: HashMap<u64, usize>,
-    /// Whether heads that lie in one buffer are passed as a whole.
+    /// Whether heads that lie in one buffer are handled as a whole.
     passes_whole: bool,
     /// Where heads of plain text begin: the time of the call and the offset in it.
     pub(super) given: Vec<u64>,
@@ -56,7 +56,7 @@ pub(super) struct Talk {
 struct Taker<'talk> {
     by: By,
     transfer: usize,
-    /// Where the transfer begins, and where what is held from before does.
+    /// Where the transfer begins, and where the buffered bytes begin.
     begin: usize,
     held: usize,
     kept: &'talk mut Vec<Kept>,
@@ -85,7 +85,7 @@ impl SnippetSink for Taker<'_> {
         self.take(bytes);
     }
 
-    /// Heads that are passed line by line are put bit by bit.
+    /// Heads that are handled line by line are put piece by piece.
     fn put_ranges(&mut self, run: SnippetRun, bytes: &[u8], pieces: &[Range<usize>]) {
         *self.whole += usize::from(run.class == SnippetClass::Http1);
         self.begin_run(run);
@@ -120,20 +120,20 @@ impl Talk {
         }
     }
 
-    /// Joins the conversation in its midst.
+    /// Joins the conversation in the middle.
     pub(super) fn joined() -> Talk {
         let mut talk = Talk::new();
         talk.directions.iter_mut().for_each(|direction| direction.begin_walk(true));
         talk
     }
 
-    /// Conversation in which every head is passed line by line.
+    /// Conversation in which every head is handled line by line.
     pub(super) fn by_lines() -> Talk {
         Talk { passes_whole: false, ..Talk::new() }
     }
 
-    /// Goes on with the plain text of a TLS library's `session`. Tells whether it is that of this
-    /// conversation.
+    /// Continues with the plain text of a TLS library's `session`. Returns whether it is that of
+    /// this conversation.
     pub(super) fn decrypt(&mut self, session: usize) -> bool {
         let is_of = self.conversation.is_plain_of(session);
         if is_of {
@@ -150,14 +150,14 @@ impl Talk {
         direction
     }
 
-    /// Speaks one transfer, which lies in several buffers.
+    /// Sends one transfer, which lies in several buffers.
     pub(super) fn say_in(&mut self, by: By, buffers: &[&[u8]]) -> &mut Talk {
         self.now += 2;
         let now = self.now;
         self.say_at(by, now - 1, now, buffers)
     }
 
-    /// The same in a call from `begin` to `end`.
+    /// Sends one transfer in a call from `begin` to `end`.
     pub(super) fn say_at(&mut self, by: By, begin: u64, end: u64, buffers: &[&[u8]]) -> &mut Talk {
         self.call(by, begin, end);
         let direction = &mut self.directions[usize::from(by == By::Server)];
@@ -205,7 +205,7 @@ impl Talk {
         self
     }
 
-    /// Speaks plain text from `origin`, whose calls last for one tick.
+    /// Sends plain text from `origin`, by calls that last for one tick.
     pub(super) fn give(&mut self, origin: PlaintextOrigin, text: &[u8]) {
         let known = self.kept.len();
         let direction = &mut self.directions[0];
@@ -225,12 +225,12 @@ impl Talk {
         self.transfers += 1;
     }
 
-    /// Speaks one transfer.
+    /// Sends one transfer.
     pub(super) fn say(&mut self, by: By, bytes: impl AsRef<[u8]>) -> &mut Talk {
         self.say_in(by, &[bytes.as_ref()])
     }
 
-    /// Speaks transfers of `size` bytes.
+    /// Sends transfers of `size` bytes.
     pub(super) fn say_parts(&mut self, by: By, bytes: impl AsRef<[u8]>, size: usize) -> &mut Talk {
         for part in bytes.as_ref().chunks(size) {
             self.say(by, part);
@@ -238,7 +238,7 @@ impl Talk {
         self
     }
 
-    /// Lets bytes pass that nobody sees.
+    /// Passes bytes that are not visible.
     pub(super) fn pass(&mut self, by: By, bytes: u64) -> &mut Talk {
         self.now += 2;
         let now = self.now;
@@ -249,12 +249,12 @@ impl Talk {
         self
     }
 
-    /// Number of bytes that `by` has said.
+    /// Number of bytes that `by` has sent.
     pub(super) fn said(&self, by: By) -> usize {
         self.said[usize::from(by == By::Server)]
     }
 
-    /// What was kept of `by`, the parts of a head joined, with the class of each.
+    /// Kept heads of `by`, with their parts joined, and the class of each.
     pub(super) fn heads(&self, by: By) -> Vec<(SnippetClass, String)> {
         let mut heads: Vec<(SnippetClass, Vec<u8>)> = Vec::new();
         for kept in self.kept.iter().filter(|kept| kept.by == by) {

@@ -1,5 +1,6 @@
-//! Quick ways, as of heads that lie in one buffer as a whole: what they keep is what is kept line
-//! by line, and their parts (newlines, names of lines) say what the plain ways say.
+//! Fast paths, such as for heads that lie in one buffer as a whole: they keep the same bytes as the
+//! line-by-line path, and their parts (newlines, names of lines) give the same results as the plain
+//! versions.
 
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ use super::talk::By::{Client, Server};
 use super::talk::Talk;
 use super::usual::usual_first_line;
 
-/// First lines, usual and strange, with and without a return behind.
+/// First lines, usual and strange, with and without a final carriage return.
 fn first() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "GET",
@@ -60,7 +61,7 @@ fn first() -> impl Strategy<Value = String> {
     (line, prop::sample::select(vec!["", "\r"])).prop_map(|(line, end)| line + end)
 }
 
-/// Lines of a header: those that are kept, those that are nearly such, others, and the empty one.
+/// Lines of a header: kept ones, similar ones, others, and the empty one.
 fn line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
         "Host:",
@@ -115,7 +116,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 /// Bytes that other protocols begin with: messages of Redis, types and lengths, settings of HTTP/2,
-/// records of TLS.
+/// TLS records.
 fn other() -> impl Strategy<Value = Vec<u8>> {
     let begins: Vec<&[u8]> = vec![
         b"*1\r\n$4\r\nPING\r\n",
@@ -146,7 +147,7 @@ fn other() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(begin, count)| [begin, &vec![b'y'; count]].concat())
 }
 
-/// Bytes of one end: heads, bodies, and what is neither.
+/// Bytes of one end: heads, bodies, and others.
 fn said() -> impl Strategy<Value = Vec<u8>> {
     let head = (first(), prop::collection::vec(line(), 0..14))
         .prop_map(|(first, lines)| format!("{first}\n{}", lines.concat()).into_bytes());
@@ -167,7 +168,7 @@ proptest! {
         let (mut talk, mut by_lines) = (Talk::new(), Talk::by_lines());
         for (index, (asks, bytes)) in transfers.iter().enumerate() {
             let by = if *asks { Client } else { Server };
-            // As it is, in several buffers, and in several transfers.
+            // Unchanged, in several buffers, and in several transfers.
             let size = if index % 3 == 0 { bytes.len().max(1) } else { size };
             let parts: Vec<&[u8]> = bytes.chunks(size).collect();
             for talk in [&mut talk, &mut by_lines] {
@@ -223,8 +224,8 @@ proptest! {
     }
 }
 
-/// What most clients and servers say. What is passed as a whole must be no less than that, or the
-/// test above would compare one way with itself.
+/// Messages of most clients and servers. At least these must be handled as a whole, or the test
+/// above would compare one path with itself.
 #[test]
 fn usual_heads_are_passed_as_a_whole() {
     let fields = "Host: shop\r\nUser-Agent: some/1.2\r\nAccept: */*\r\nX-Request-Id: 7\r\n";

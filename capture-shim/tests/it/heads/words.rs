@@ -1,4 +1,4 @@
-//! What is kept of anything that is no HTTP, and of what is encrypted.
+//! Kept bytes of protocols other than HTTP, and of encrypted data.
 
 use super::sink::SnippetClass;
 use super::talk::By::{Client, Server};
@@ -71,11 +71,11 @@ fn nothing_is_kept_of_what_is_encrypted() {
         talk.say_parts(Client, hello, size);
         talk.say(Server, b"\x16\x03\x03\x00\x7a\x02SECRET")
             .say(Client, b"\x17\x03\x03\x00\x20SECRET");
-        // In the midst of a record.
+        // In the middle of a record.
         talk.say(Server, b"SECRET").say(Client, "GET / HTTP/1.1\r\n\r\n");
         assert_eq!(talk.kept, [], "{size}");
     }
-    // Behind words that were not.
+    // After a turn that was not encrypted.
     let mut talk = Talk::new();
     talk.say(Server, "220 mail\r\n").say(Client, "STARTTLS\r\n").say(Server, "220 go\r\n");
     talk.say(Client, hello).say(Server, b"\x16\x03\x03\x00\x7a\x02SECRET");
