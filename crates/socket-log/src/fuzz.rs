@@ -1,12 +1,12 @@
-//! Reader on any bytes, for fuzzing and property tests. It panics where the reader breaks its word,
-//! which is to return what is whole and to say where the rest is.
+//! Reader on any bytes, for fuzzing and property tests. It panics if the reader violates its
+//! contract, which is to return all complete records and to report where the rest is.
 
 use std::path::Path;
 
 use crate::switches::{RECORD_BYTES, SwitchEntry, SwitchLog};
 use crate::{LogRecord, SocketLog};
 
-/// Reads `bytes` as a log, in every way that there is.
+/// Reads `bytes` as a log, by all functions of the reader.
 pub fn log(bytes: &[u8]) {
     let Ok(log) = SocketLog::from_bytes(Path::new("input"), bytes.to_vec()) else { return };
     let header = log.header();
@@ -43,7 +43,7 @@ pub fn switches(bytes: &[u8]) {
         SwitchEntry::Switch(switch) => {
             let begin = log.header().start.monotonic;
             assert!(switch.time >= begin, "{switch:?} is from before the file began");
-            // Half a name is one, too.
+            // Half a name is a record, too.
             records += RECORD_BYTES as u64;
         }
         SwitchEntry::Damaged(damage) => {
@@ -126,7 +126,7 @@ mod tests {
         log.to_bytes()
     }
 
-    /// Writes the log as a seed of its target, where `scripts/fuzz` wants it.
+    /// Writes the log as a seed of its fuzz target, where `scripts/fuzz` expects it.
     #[test]
     fn seeds_for_fuzzing() {
         log(&seed());
@@ -151,7 +151,7 @@ mod tests {
                     0 => bytes.truncate(at.max(4096)),
                     1 => drop(bytes.splice(at..at, word.to_le_bytes())),
                     2 => drop(bytes.drain(at..(at + word as usize % 5000).min(bytes.len()))),
-                    // Overwrites a place where whole words are.
+                    // Overwrites an aligned word.
                     3 => bytes.iter_mut().skip(at & !3).zip(word.to_le_bytes()).for_each(|(old, new)| *old = new),
                     _ => bytes.iter_mut().skip(at).take(1).for_each(|old| *old = word as u8),
                 }

@@ -1,18 +1,18 @@
-//! Host name as it may be: the preloaded library and `sockcap` make one of whatever they are given,
-//! so that a host has one name, and one directory.
+//! Host names, restricted to valid characters: the preloaded library and `sockcap` convert any
+//! given name in the same way, so that a host has one name, and one directory.
 
 /// Maximum length of a host's name, in bytes. The header of a log has room for no more.
 pub const HOST_NAME_LENGTH: usize = 127;
 
-/// Whether a host's name may have this byte.
+/// Whether a host name may contain this byte.
 pub const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Bytes of the host's name that `given` stands for: a character that no host's name may have is
-/// `_`, and so is a dot at the beginning. Empty where nothing is given.
+/// Bytes of the host name for `given`: a character that is not valid in a host name becomes `_`,
+/// and so does a dot at the beginning. Empty if nothing is given.
 pub fn plain_bytes(given: &[u8]) -> impl Iterator<Item = u8> {
-    // In UTF-8 all bytes of a character but the first are of this form.
+    // In UTF-8 all bytes of a character except the first have this form.
     let is_first_of_character = |byte: &&u8| !matches!(**byte, 0x80..=0xbf);
     let plain = |(place, byte): (usize, &u8)| match byte {
         b'.' if place == 0 => b'_',

@@ -30,18 +30,18 @@ pub use read::{
     disk_usage,
 };
 
-/// Keeps its items only where this crate is built without the standard library.
+/// Keeps its items only if this crate is built without the standard library.
 ///
-/// The preloaded library brings its own panic handler, but Cargo builds this crate once for all
-/// that are built together, and beside a tool that reads logs the standard library brings the
-/// handler. It does so, too, where panics unwind, as in the development profile.
+/// The preloaded library has its own panic handler, but Cargo builds this crate once for all
+/// packages that are built together, and next to a tool that reads logs the standard library
+/// provides the handler. It does so, too, if panics unwind, as in the development profile.
 #[cfg(all(not(feature = "reader"), panic = "abort"))]
 #[macro_export]
 macro_rules! without_std {
     ($($item:item)*) => { $($item)* };
 }
 
-/// Keeps its items only where this crate is built without the standard library.
+/// Keeps its items only if this crate is built without the standard library.
 #[cfg(any(feature = "reader", panic = "unwind"))]
 #[macro_export]
 macro_rules! without_std {

@@ -1,19 +1,19 @@
-//! Names that a host and its logs may have. They come over the wire and become names of
-//! directories and files, so whatever passes here names a direct child of the directory it is
-//! joined to, on every host that a log may be taken to.
+//! Names that a host and its logs may have. They arrive over the network and become names of
+//! directories and files, so every accepted name is that of a direct child of the directory it is
+//! joined to, on every host that a log may be copied to.
 
 use crate::host_name;
 
 pub use crate::host_name::HOST_NAME_LENGTH;
 
-/// Maximum length of a log's name, in bytes, as file systems have it.
+/// Maximum length of a log's name, in bytes, the limit of file systems.
 pub const LOG_NAME_LENGTH: usize = 255;
 
-/// Sign at the collector between the name and the number of a log whose name another had already.
-/// No name on a host has it.
+/// Separator at the collector between the name and the number of a log with a name that was already
+/// taken. No name on a host contains it.
 pub const AGAIN: &str = "+";
 
-/// Name on its host of a log that the collector calls `name`.
+/// Name on its host of the log with this `name` at the collector.
 pub fn original_name(name: &str) -> String {
     match (name.split_once(AGAIN), name.rsplit_once('.')) {
         (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
@@ -24,12 +24,12 @@ pub fn original_name(name: &str) -> String {
 /// Reason why a name is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It can be no host's.
+    /// It is not valid for a host.
     #[error(
         "a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'"
     )]
     Host,
-    /// It can be no log's.
+    /// It is not valid for a log.
     #[error(
         "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog, .spare, .switches or .operations"
     )]
@@ -39,24 +39,24 @@ pub enum NameError {
 /// Whether a host may have this name.
 ///
 /// # Errors
-/// [`NameError::Host`], which says what it may be.
+/// [`NameError::Host`], which states the valid names.
 pub fn check_host_name(name: &str) -> Result<(), NameError> {
     if is_plain(name) && name.len() <= HOST_NAME_LENGTH { Ok(()) } else { Err(NameError::Host) }
 }
 
-/// The host name that a user writes.
+/// Parses a host name from a user.
 ///
 /// # Errors
-/// What a host name may be, for the user.
+/// A message to the user about valid host names.
 pub fn read_host_name(text: &str) -> Result<String, String> {
     check_host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// The variable that names this host, to the preloaded library and to `sockcap`.
+/// The environment variable with this host's name, for the preloaded library and for `sockcap`.
 pub const HOST_VARIABLE: &str = "SOCKCAP_HOST";
 
-/// Name of this host, as the preloaded library takes it: what `SOCKCAP_HOST` says, else the
-/// kernel's. What no host's name may have in it is `_`.
+/// Name of this host, by the same rule as in the preloaded library: the value of `SOCKCAP_HOST`,
+/// otherwise the kernel's. Invalid characters become `_`.
 #[cfg(feature = "reader")]
 pub fn own_host_name() -> String {
     let given = std::env::var_os(HOST_VARIABLE).filter(|name| !name.is_empty());
@@ -66,17 +66,17 @@ pub fn own_host_name() -> String {
     }
 }
 
-/// The name, without what no host's name may have in it.
+/// The name, with invalid characters replaced.
 #[cfg(feature = "reader")]
 fn plain(name: &[u8]) -> String {
     let plain: String = host_name::plain_bytes(name).map(char::from).collect();
     if plain.is_empty() { "localhost".to_owned() } else { plain }
 }
 
-/// Whether a log, begun or made ahead, or a file of switches or operations may have this name.
+/// Whether a log, a preallocated log, or a file of switches or operations may have this name.
 ///
 /// # Errors
-/// [`NameError::Log`], which says what it may be.
+/// [`NameError::Log`], which states the valid names.
 pub fn check_log_name(name: &str) -> Result<(), NameError> {
     let is_log =
         [".sclog", ".spare", ".switches", ".operations"].iter().any(|end| name.ends_with(end));
@@ -87,8 +87,8 @@ pub fn check_log_name(name: &str) -> Result<(), NameError> {
     }
 }
 
-/// No separator, no control character, nothing that a shell or a terminal takes for something else;
-/// neither hidden, nor the directory itself or the one above.
+/// Whether the name contains no separator, no control character, and nothing special to a shell or
+/// a terminal, and is neither hidden, nor `.` or `..`.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain_character)
 }
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(original_name("+"), "+");
     }
 
-    /// Names near the border: path tricks with and without a log's ending.
+    /// Names close to the limits: path tricks with and without a log's extension.
     fn name() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             Just("..".to_owned()),

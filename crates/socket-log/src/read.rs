@@ -1,4 +1,4 @@
-//! Reading of logs: whole records are returned, and damage is reported.
+//! Reading of logs: complete records are returned, and damage is reported.
 
 mod blank_snippets;
 mod bytes;

@@ -1,20 +1,21 @@
-//! Id of a recording: which run of `sockcap record` made a log.
+//! Id of a recording: identifies the run of `sockcap record` that made a log.
 //!
-//! A recorder works on logs at its end, maybe as a user with more rights than those who can make
-//! files beside them. By the id it knows the logs of its own recording. The id is random, but no
-//! secret of the recorded programs: it is in their environment and in their logs.
+//! A recorder processes logs at its end, possibly as a user with more rights than those who can
+//! make files next to them. The id identifies the logs of its own recording. It is random, but not
+//! secret from the recorded programs: it is in their environment and in their logs.
 
 use core::fmt;
 
 /// Number of bytes of an id.
 pub const RECORDING_BYTES: usize = 16;
 
-/// Id of a recording: random bytes that a recorder draws, and gives to all that it starts.
+/// Id of a recording: random bytes that a recorder generates, and passes to all programs that it
+/// starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RecordingId([u8; RECORDING_BYTES]);
 
 impl RecordingId {
-    /// Id of these bytes; `None` where all are zero, as in logs of no recorder.
+    /// Id with these bytes; `None` if all are zero, as in logs without a recorder.
     pub fn new(bytes: [u8; RECORDING_BYTES]) -> Option<RecordingId> {
         (bytes != [0; RECORDING_BYTES]).then_some(RecordingId(bytes))
     }
@@ -24,7 +25,7 @@ impl RecordingId {
         self.0
     }
 
-    /// Id that a text of 32 hexadecimal digits names, as [`fmt::Display`] writes it.
+    /// Parses an id from 32 hexadecimal digits, as written by [`fmt::Display`].
     pub fn parse(text: &[u8]) -> Option<RecordingId> {
         let mut bytes = [0; RECORDING_BYTES];
         if text.len() != 2 * RECORDING_BYTES {

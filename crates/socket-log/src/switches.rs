@@ -1,5 +1,5 @@
-//! Switches: when each thread of a recorded command had a processor, as the kernel tells it to
-//! `sockcap record --resources`. A file beside the logs of its host, `PID-TIME.switches`, with the
+//! Switches: when each thread of a recorded command had a processor, as reported by the kernel to
+//! `sockcap record --resources`. A file next to the logs of its host, `PID-TIME.switches`, with the
 //! header of a log and then records of one size (`docs/log-format.md`).
 
 mod file_header;
@@ -15,5 +15,5 @@ pub use read::{SwitchEntry, SwitchLog};
 pub use record::{RECORD_BYTES, SwitchEvent, ThreadSwitch};
 pub use write::SwitchWriter;
 
-/// Ending of the name of such a file, behind the last dot.
+/// Extension of the name of such a file, after the last dot.
 pub const EXTENSION: &str = "switches";

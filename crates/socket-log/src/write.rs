@@ -1,12 +1,11 @@
 //! Maker of logs from outside of the process: the same bytes that the preloaded library would
 //! leave, from a few calls.
 //!
-//! It is for tools that saw the sockets in another way (`sockcap import` of `strace` output or of
-//! packets), and for tests (feature `write`). It goes through [`encode`] and
-//! [`layout`](crate::layout) like the real writer, so that there is one layout only. Ticks are
-//! nanoseconds of `CLOCK_MONOTONIC`. The wall clock is [`EPOCH`] later, unless
-//! [`LogWriter::set_epoch`] says otherwise: with an epoch of 0 ticks are nanoseconds since the Unix
-//! epoch.
+//! It is for tools that observed the sockets in another way (`sockcap import` of `strace` output or
+//! of packets), and for tests (feature `write`). It uses [`encode`] and [`layout`](crate::layout)
+//! like the real writer, so that there is only one layout. Ticks are nanoseconds of
+//! `CLOCK_MONOTONIC`. The wall clock is [`EPOCH`] later, unless [`LogWriter::set_epoch`] changes
+//! that: with an epoch of 0 ticks are nanoseconds since the Unix epoch.
 //!
 //! The log is held in memory until it is written, four bytes a word, unless it is spilled
 //! ([`LogWriter::spill_full_chunks`]).
@@ -66,15 +65,15 @@ pub struct LogWriter {
     namespace: u64,
     epoch: i64,
     start: u64,
-    /// Indices of chunks that no thread goes on in and that are not in the file yet.
+    /// Indices of full chunks that are not in the file yet.
     full: Vec<usize>,
-    /// Indices of chunks whose thread has ended.
+    /// Indices of chunks of ended threads.
     free: Vec<usize>,
 }
 
 impl LogWriter {
     /// Log of process `pid`, begun at tick 0, on a host named `host` running `executable`. Records
-    /// are written by the thread `pid` until `LogWriter::set_thread` names another.
+    /// are written by the thread `pid` until `LogWriter::set_thread` sets another one.
     pub fn new(host: &str, pid: u32, executable: &str) -> LogWriter {
         let mut this = LogWriter {
             header: vec![0; HEADER_BYTES],
@@ -119,7 +118,7 @@ impl LogWriter {
         self
     }
 
-    /// Writes a flow that the process came to by `origin`.
+    /// Writes a flow that the process obtained by `origin`.
     pub fn flow(
         &mut self,
         ticks: u64,
@@ -173,8 +172,8 @@ impl LogWriter {
         self.raw_record(ticks, words.as_slice())
     }
 
-    /// Writes the names of the ends of a flow whose connection is being made, by a call `took`
-    /// ticks before that has returned.
+    /// Writes the names of the ends of a flow with a connection in progress, by a call `took` ticks
+    /// before that has returned.
     pub fn endpoints_connecting(
         &mut self,
         ticks: u64,
@@ -223,8 +222,8 @@ impl LogWriter {
         self.transfer(ticks, flow, Direction::Receive, bytes)
     }
 
-    /// Writes a datagram. One to the same peer as the one before takes the common form, as the real
-    /// writer has it.
+    /// Writes a datagram. One to the same peer as the previous one takes the common form, as in the
+    /// real writer.
     pub fn datagram(&mut self, datagram: &DatagramRecord) -> &mut LogWriter {
         let place = (self.tid, datagram.flow, datagram.direction);
         let fits = |thread: &&ThreadCursor| {
@@ -253,7 +252,7 @@ impl LogWriter {
         }
     }
 
-    /// Writes the bytes of a head, in as many records as that takes; `head` says all else.
+    /// Writes the bytes of a snippet, in as many records as needed; `head` has all other facts.
     pub fn snippet(&mut self, head: &SnippetHeader, bytes: &[u8]) -> &mut LogWriter {
         let parts = bytes.len().div_ceil(LARGEST_SNIPPET_BYTES).max(1);
         let mut rest = bytes;
@@ -288,8 +287,8 @@ impl LogWriter {
         self.raw_record(ticks, encode::process_record(ticks, event, value).as_slice())
     }
 
-    /// Writes any record, as words, of the present thread. A transfer soon after another takes its
-    /// shortest form, as the real writer has it.
+    /// Writes any record, as words, of the current thread. A transfer soon after another takes its
+    /// shortest form, as in the real writer.
     pub fn raw_record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
         let room = |thread: &ThreadCursor| {
             self.chunks
@@ -344,10 +343,10 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Writes the file, and the directories it is in.
+    /// Writes the file, and makes its parent directories.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// If the operating system refuses.
     pub fn write_file(&self, path: impl Into<DataPath>) -> std::io::Result<()> {
         let path = &path.into();
         path.parent().create_dir_all()?;
@@ -359,7 +358,7 @@ impl LogWriter {
     fn append_words(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {
         match self.chunks.get_mut(index).filter(|chunk| chunk.len() + words.len() <= CHUNK_WORDS) {
             Some(chunk) => chunk.extend_from_slice(words),
-            // An anchor that does not fit: the next chunk's header is one.
+            // If an anchor does not fit, the next chunk's header serves as one.
             None => {
                 self.threads.remove(&self.tid);
                 self.full.push(index);
@@ -389,7 +388,7 @@ impl LogWriter {
     }
 }
 
-/// Shortest form of a record of the common form, where it has one.
+/// Shortest form of a record of the common form, if it has one.
 fn shortest_form(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
     let &[first, _, rest]: &[u32; TRANSFER_WORDS] = words.try_into().ok()?;
     let direction = match first as u8 {
@@ -414,8 +413,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-        /// Whichever of several threads, flows and directions a datagram is of, its peer is read
-        /// back, and most records to one peer in succession go without it.
+        /// Whichever of several threads, flows and directions a datagram belongs to, its peer is
+        /// read back, and most records to one peer in succession omit it.
         #[test]
         fn the_peers_of_datagrams_are_read_back(
             what in prop::collection::vec((1u32..3, 1u32..3, any::<bool>(), 0usize..4, 1u64..2_000_000_000), 0..400),
@@ -429,7 +428,7 @@ mod tests {
             let mut writer = LogWriter::new("h", 1, "/x");
             let (mut expected, mut ticks) = (Vec::new(), 0);
             for (index, (tid, flow, sent, peer, pause)) in what.into_iter().enumerate() {
-                // Now and then so long that an anchor comes between.
+                // Sometimes so long that an anchor comes in between.
                 ticks += if index % 16 == 0 { pause } else { 100 };
                 let direction = if sent { Direction::Send } else { Direction::Receive };
                 let datagram = DatagramRecord {

@@ -1,4 +1,4 @@
-//! Records of flows: how a process came to them, the names of their ends, and their end.
+//! Records of flows: how a process obtained them, the names of their ends, and their end.
 
 use super::numbered_enum::numbered;
 use super::transfers::Direction;
@@ -15,11 +15,11 @@ numbered! {
         Accept = 2,
         /// Made by `socketpair`.
         Pair = 3,
-        /// Found at its first use: inherited, passed by another process, or made out of our sight.
+        /// Found at its first use: inherited, passed by another process, or made unseen.
         Found = 4,
     }
 
-    /// Role of a process's end of a flow, where it is known.
+    /// Role of a process's end of a flow, if it is known.
     pub enum FlowRole {
         /// Not known: a flow found in use.
         Unknown = 0,
@@ -27,7 +27,7 @@ numbered! {
         Connect = 1,
         /// The end came out of `accept`.
         Accept = 2,
-        /// The end has a name of its own only: by `bind`, or by the first send of a datagram
+        /// The end has only a name of its own: by `bind`, or by the first send of a datagram
         /// socket.
         Bind = 3,
         /// The end listens.
@@ -75,8 +75,8 @@ pub fn flow_record(ticks: u64, flow: &FlowRecord) -> FlowWords {
 
 /// Number of words of an endpoints record before the names.
 pub const ENDPOINTS_WORDS: usize = 5;
-/// Flag in the word with the names' lengths: it has the time that `connect` took, packed, from the
-/// bit [`TOOK_SHIFT`] on.
+/// Flag in the word with the names' lengths: it contains the duration of `connect`, packed, from
+/// the bit [`TOOK_SHIFT`] on.
 pub(crate) const TOOK: u32 = 1 << 26;
 pub(crate) const TOOK_SHIFT: u32 = 16;
 /// Flag in the same word: `connect` returned while the connection was under way.
@@ -91,9 +91,9 @@ pub struct ConnectOutcome {
     pub under_way: bool,
 }
 
-/// Names of a flow's ends in three parts: fixed words, and the two names, raw `sockaddr`s, either
-/// empty where unknown. They follow in [`padded_words`] words each. Where the record is of a
-/// `connect`, `connect` tells of the call.
+/// Names of a flow's ends in three parts: fixed words, and the two names, raw `sockaddr`s, which
+/// are empty if unknown. They follow in [`padded_words`] words each. If the record is of a
+/// `connect`, `connect` describes the call.
 #[inline]
 pub fn endpoints_fragments<'a>(
     ticks: u64,
@@ -145,7 +145,7 @@ pub fn shutdown_record(ticks: u64, flow: u32, how: i32) -> RecordWords {
     RecordWords::new(kind::SHUTDOWN, how as u16, ticks, flow).finish()
 }
 
-/// Record of a receive that met the end of the stream.
+/// Record of a receive at the end of the stream.
 #[inline]
 pub fn end_of_file_record(ticks: u64, flow: u32) -> RecordWords {
     RecordWords::new(kind::END_OF_FILE, 0, ticks, flow).finish()
@@ -167,7 +167,7 @@ pub fn socket_pair_record(ticks: u64, first: u32, second: u32) -> RecordWords {
     words.finish()
 }
 
-/// Record of the socket at the other end of a unix socket: the kernel's id `cookie` of it.
+/// Record of the socket at the other end of a unix socket, by the kernel's id `cookie`.
 #[inline]
 pub fn other_end(ticks: u64, flow: u32, cookie: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::OTHER_END, 0, ticks, flow);

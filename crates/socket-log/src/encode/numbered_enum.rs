@@ -1,6 +1,6 @@
-//! Enums that a record holds as a number, with the way back.
+//! Enums that a record stores as a number, with the conversion back.
 
-/// Defines enums with a number for each choice.
+/// Defines enums with a number for each variant.
 macro_rules! numbered {
     ($(
         $(#[$about:meta])*
@@ -16,7 +16,7 @@ macro_rules! numbered {
         }
 
         impl $name {
-            /// Choice of this number.
+            /// Returns the variant with this number.
             #[cfg(feature = "reader")]
             pub fn from_number(number: u16) -> Option<$name> {
                 [$($name::$choice),*].into_iter().find(|choice| *choice as u16 == number)

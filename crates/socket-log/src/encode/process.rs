@@ -14,19 +14,19 @@ numbered! {
         /// The process made a child that begins with another program; the value is the child's pid.
         Spawn = 2,
         /// The process is about to become another program; the value is 0, or the error for which
-        /// that one cannot load the library (its path leads nowhere behind `chroot`, say).
+        /// that program cannot load the library (for example, its path is invalid after `chroot`).
         Exec = 3,
         /// The process ends; the value is its status.
         Exit = 4,
     }
 
-    /// What a process did that is not captured.
+    /// Uncaptured event of a process.
     pub enum UncapturedEvent {
-        /// It has a socket of a kind that is not captured.
+        /// It has a socket of an uncaptured kind.
         Socket = 1,
         /// It set up `io_uring`, by which bytes move without calls.
         Ring = 2,
-        /// It has a socket that no call in sight of the library made, or used.
+        /// It has a socket that no call visible to the library made, or used.
         OutOfSight = 3,
         /// It has loaded an object (its program or a library) that makes system calls by itself,
         /// past libc.
@@ -39,7 +39,7 @@ numbered! {
         Poll = 1,
         /// `select` and `pselect`.
         Select = 2,
-        /// `epoll_wait` and its kin.
+        /// `epoll_wait` and its variants.
         Epoll = 3,
     }
 }
@@ -53,7 +53,7 @@ pub fn anchor_record(anchor: &Anchor) -> RecordWords {
     words.finish()
 }
 
-/// Record behind which the chunk is written by the thread `tid`; it is an anchor too.
+/// Record after which the chunk is written by the thread `tid`; it is an anchor too.
 #[inline]
 pub fn continued_record(anchor: &Anchor, tid: u32) -> RecordWords {
     let mut words = RecordWords::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
@@ -69,12 +69,12 @@ pub fn process_record(ticks: u64, event: ProcessEvent, value: i32) -> RecordWord
     RecordWords::new(kind::PROCESS, event as u16, ticks, value as u32).finish()
 }
 
-/// Call in which libc moves bytes out of sight.
+/// Call in which libc moves bytes unseen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LibcCall {
     /// Function that was called.
     pub api: Api,
-    /// Number of the flow that it was about; 0 where that is not known.
+    /// Number of the flow that it was about; 0 if unknown.
     pub flow: u32,
     /// Duration of the call, in ticks.
     pub duration: u64,
@@ -82,8 +82,8 @@ pub struct LibcCall {
     pub result: i32,
 }
 
-/// Record of a call. Its time, when the call was made, is whole, so it is right however long the
-/// call took.
+/// Record of a call. Its time, when the call was made, is stored in full, so it is right however
+/// long the call took.
 #[inline]
 pub fn libc_call_record(ticks: u64, call: &LibcCall) -> RecordWords {
     let mut words = RecordWords::new(kind::CALL, call.api as u16, ticks, call.flow);
@@ -93,8 +93,8 @@ pub fn libc_call_record(ticks: u64, call: &LibcCall) -> RecordWords {
     words.finish()
 }
 
-/// Record of a thread, which writes it, that was started by the thread `creator`. `handle` is its
-/// `pthread_t`, 0 where that is not recorded.
+/// Record of a thread, written by itself, that was started by the thread `creator`. `handle` is its
+/// `pthread_t`, 0 if that is not recorded.
 #[inline]
 pub fn thread_record(ticks: u64, creator: u32, handle: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::THREAD, 0, ticks, creator);
@@ -104,7 +104,7 @@ pub fn thread_record(ticks: u64, creator: u32, handle: u64) -> RecordWords {
     words.finish()
 }
 
-/// Record of a process `pid` that begins a program which loads no library, for the reason `cause`.
+/// Record of a process `pid` that starts a program which loads no library, for the reason `cause`.
 /// Of a long path the end is kept.
 #[inline(never)]
 pub fn unseen_record(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
@@ -116,7 +116,7 @@ pub fn unseen_record(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords
     words.finish()
 }
 
-/// Nature of a socket as `socket(2)` takes it: family, type and protocol.
+/// Nature of a socket, as in the arguments of `socket(2)`: family, type and protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SocketKind {
     /// Address family.
@@ -127,8 +127,8 @@ pub struct SocketKind {
     pub protocol: u16,
 }
 
-/// Record of something that is not captured: `value` is the descriptor, or of an object what calls
-/// it has (flags of [`uncaptured`](crate::layout::uncaptured)).
+/// Record of an uncaptured event: `value` is the descriptor, or for an object its calls (flags of
+/// [`uncaptured`](crate::layout::uncaptured)).
 #[inline(never)]
 pub fn uncaptured_record(
     ticks: u64,
@@ -155,8 +155,7 @@ pub fn uncaptured_object_record(ticks: u64, calls: u32, path: &[u8]) -> LongWord
     words.finish()
 }
 
-/// Record of a wait from `duration` ticks before `ticks` until then; `result` is what the call
-/// returned.
+/// Record of a wait from `duration` ticks before `ticks` until then; `result` is the call's result.
 #[inline]
 pub fn wait_record(ticks: u64, call: WaitCall, result: i32, duration: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::WAIT, call as u16, ticks, result as u32);

@@ -1,23 +1,23 @@
-//! Records of resources beside messages: files, sleeps, and hand-offs between threads.
+//! Records of resources other than messages: files, sleeps, and hand-offs between threads.
 //!
-//! The words at the end of such a record that are zero are left out, as most are.
+//! Zero words at the end of such a record are left out, as most are zero.
 
 use super::numbered_enum::numbered;
 use super::words::RecordWords;
 use crate::layout::kind;
 
 numbered! {
-    /// What is done with a file.
+    /// Operation on a file.
     pub enum FileOperation {
         /// Its bytes are read.
         Read = 1,
         /// Bytes are written to it.
         Write = 2,
-        /// What was written is brought to the disk.
+        /// Written data is flushed to the disk.
         Sync = 3,
     }
 
-    /// Object by which one thread hands something to another.
+    /// Object by which one thread hands off to another.
     pub enum HandoffObject {
         /// Condition variable.
         Condition = 1,
@@ -25,21 +25,21 @@ numbered! {
         Semaphore = 2,
         /// Eventfd.
         Eventfd = 3,
-        /// Pipe, with a name or without.
+        /// Pipe, named or anonymous.
         Pipe = 4,
-        /// Word of memory that the kernel's `futex` is asked about by way of `syscall`.
+        /// Word of memory used with the kernel's `futex` through `syscall`.
         Futex = 5,
         /// Mutex.
         Mutex = 6,
-        /// Lock of many readers or one writer.
+        /// Read-write lock.
         ReadWriteLock = 7,
-        /// Thread, whose end is waited for.
+        /// Thread, for the end of which others wait.
         Thread = 8,
         /// Barrier.
         Barrier = 9,
-        /// Goroutine, which another one let go on or started. Records of its own
-        /// ([`READY`](crate::layout::kind::READY), [`STARTED`](crate::layout::kind::STARTED)) say
-        /// that, no signals and wakes.
+        /// Goroutine, which another one woke or started. It has records of its own
+        /// ([`READY`](crate::layout::kind::READY), [`STARTED`](crate::layout::kind::STARTED)), not
+        /// signals and wakes.
         Goroutine = 10,
     }
 }
@@ -64,14 +64,14 @@ impl HandoffObject {
 
 /// Flags of these records, in the high 8 bits of their aux field.
 pub mod resource_flag {
-    /// The call failed: nothing was read, written or brought to the disk.
+    /// The call failed: nothing was read, written or flushed to the disk.
     pub const FAILED: u16 = 1 << 8;
-    /// The bytes went to or from another descriptor within the kernel (`sendfile` and its kin), in
-    /// a call that may be recorded of that one too.
+    /// The bytes were moved to or from another descriptor within the kernel (`sendfile` and its
+    /// variants), in a call that may be recorded for that descriptor too.
     pub const MOVED: u16 = 1 << 9;
-    /// The sign is for all who wait.
+    /// The signal is for all waiting threads.
     pub const ALL: u16 = 1 << 8;
-    /// The wait ended as its time was over.
+    /// The wait timed out.
     pub const TIMED_OUT: u16 = 1 << 9;
     /// The wait was ended by a signal handler.
     pub const INTERRUPTED: u16 = 1 << 10;
@@ -80,7 +80,7 @@ pub mod resource_flag {
 /// Use of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileUse {
-    /// What was done.
+    /// Operation.
     pub operation: FileOperation,
     /// Number of bytes; 0 for a sync.
     pub bytes: u64,
@@ -88,34 +88,34 @@ pub struct FileUse {
     pub duration: u64,
     /// Whether the call failed.
     pub failed: bool,
-    /// Whether the bytes went to or from another descriptor within the kernel.
+    /// Whether the bytes were moved to or from another descriptor within the kernel.
     pub moved: bool,
 }
 
-/// Sign that a thread gave.
+/// Signal that a thread gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalRecord {
     /// Kind of object.
     pub what: HandoffObject,
-    /// Which object: an address, or the kernel's number of it, as the log's format says.
+    /// Which object: an address, or the kernel's number of it, as defined by the log's format.
     pub object: u64,
-    /// Whether it is for all who wait.
+    /// Whether it is for all waiting threads.
     pub all: bool,
     /// Bytes written to a pipe, number added to an eventfd, number of threads that the kernel woke
     /// by a futex; 0 for others.
     pub amount: u32,
-    /// Duration of the call, in ticks, where it is long enough to tell (pipes); else 0.
+    /// Duration of the call, in ticks, if it is long enough to measure (pipes); otherwise 0.
     pub duration: u64,
 }
 
-/// End of a wait for a sign.
+/// End of a wait for a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeRecord {
     /// Kind of object.
     pub what: HandoffObject,
     /// Which object, as in [`SignalRecord::object`].
     pub object: u64,
-    /// Whether the wait ended as its time was over.
+    /// Whether the wait timed out.
     pub timed_out: bool,
     /// Whether a signal handler ended it.
     pub interrupted: bool,
@@ -145,7 +145,7 @@ pub fn sleep_record(ticks: u64, duration: u64) -> RecordWords {
     words.without_zeros(3)
 }
 
-/// Record of a sign that was given by a call at `ticks`.
+/// Record of a signal that was given by a call at `ticks`.
 #[inline]
 pub fn signal_record(ticks: u64, signal: &SignalRecord) -> RecordWords {
     let flags = if signal.all { resource_flag::ALL } else { 0 };

@@ -1,36 +1,35 @@
-//! Records of heads: the bytes of a message that name it.
+//! Records of snippets: the bytes by which a message is identified.
 
 use super::transfers::Direction;
 use crate::layout::{SNIPPET_WORDS, kind, snippet};
 
-/// Facts of a head's record beside its bytes.
+/// Facts of a snippet's record other than its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnippetHeader {
     /// Direction of the bytes.
     pub direction: Direction,
-    /// Class of the head, one of `snippet`.
+    /// Class of the snippet, one of `snippet`.
     pub class: u8,
     /// Number of the descriptor's flow.
     pub flow: u32,
-    /// Time of the transfer or datagram that the bytes are in, in ticks.
+    /// Time of the transfer or datagram that contains the bytes, in ticks.
     pub ticks: u64,
-    /// Offset of the first byte in that transfer or datagram; `u32::MAX` where it is larger.
+    /// Offset of the first byte in that transfer or datagram; `u32::MAX` if it is larger.
     pub offset: u32,
     /// Number of bytes, at most [`LARGEST_HEAD_BYTES`](crate::layout::LARGEST_SNIPPET_BYTES).
     pub length: u32,
-    /// Whether the bytes go on where those of the head's record before ended, of the same flow and
-    /// direction.
+    /// Whether the bytes continue those of the previous record, of the same flow and direction.
     pub continues: bool,
-    /// Whether bytes of the head were left out behind these.
+    /// Whether bytes of the message head were left out after these.
     pub cut: bool,
     /// Whether the bytes are those of a datagram.
     pub datagram: bool,
-    /// Whether the bytes are plain text of a TLS library. The transfer had them encrypted, so the
-    /// offset is no more than a place in their order.
+    /// Whether the bytes are plain text of a TLS library. They were encrypted in the transfer, so
+    /// the offset only expresses their order.
     pub plain: bool,
 }
 
-/// Words of a head's record before its bytes, which follow in [`padded`](super::padded_words)
+/// Words of a snippet's record before its bytes, which follow in [`padded`](super::padded_words)
 /// words.
 #[inline(always)]
 pub fn snippet_header(head: &SnippetHeader) -> [u32; SNIPPET_WORDS] {
@@ -43,7 +42,7 @@ pub fn snippet_header(head: &SnippetHeader) -> [u32; SNIPPET_WORDS] {
     ];
     let flags = flags.into_iter().map(|(is_set, flag)| u16::from(is_set) * flag);
     let aux = flags.fold(u16::from(head.class), |aux, flag| aux | flag);
-    // Plain text may come long after the transfer, so its low bits would not do.
+    // Plain text may come long after the transfer, so the low bits of its time would not suffice.
     let time = if head.plain { (head.ticks >> 32 << snippet::LENGTH_BITS) as u32 } else { 0 };
     let words = SNIPPET_WORDS + (head.length as usize).div_ceil(4);
     [

@@ -6,7 +6,7 @@ use crate::layout::{
     SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind,
 };
 
-/// Direction of bytes, seen from the process that logs.
+/// Direction of bytes, seen from the logging process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
     /// Out of the process.
@@ -19,19 +19,19 @@ pub enum Direction {
 pub mod datagram_flag {
     /// The caller's buffer was smaller than the datagram: the checksum is of the part received.
     pub const TRUNCATED: u8 = 1;
-    /// The datagram was looked at, and stays in the queue (`MSG_PEEK`).
+    /// The datagram was peeked at, and stays in the queue (`MSG_PEEK`).
     pub const PEEKED: u8 = 2;
-    /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all
-    /// of it.
+    /// The checksum is not known, and its field is zero: the capture did not contain all of the
+    /// datagram.
     pub const NO_CHECKSUM: u8 = 4;
-    /// The call may have moved several datagrams at once (segmentation offload), and their size is
-    /// not known: bytes and checksum are of all of them together.
+    /// The call may have moved several datagrams (segmentation offload), and their size is not
+    /// known: bytes and checksum cover all of them together.
     pub const JOINED: u8 = 8;
 }
 
-/// Transfer on a stream in the shortest form, or `None` when it needs [`transfer_common`]: a late
-/// flow, many bytes, or a long call. Only for a `ticks` within
-/// [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
+/// Transfer on a stream in the shortest form, or `None` if it needs [`transfer_common`]: a late
+/// flow, many bytes, or a long call. Only for `ticks` within
+/// [`SHORT_REACH`](crate::layout::SHORT_REACH) of the previous time.
 #[inline(always)]
 pub fn transfer_short(
     direction: Direction,
@@ -53,7 +53,7 @@ pub fn transfer_short(
     ])
 }
 
-/// Transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late flow,
+/// Transfer on a stream in the common form, or `None` if it needs [`transfer_long`]: a late flow,
 /// many bytes, or a long call. `ticks` is when a send was called or when a receive returned.
 #[inline]
 pub fn transfer_common(
@@ -77,7 +77,7 @@ pub fn transfer_common(
     ])
 }
 
-/// Transfer on a stream in the long form: whole ticks, any flow, any size, any duration.
+/// Transfer on a stream in the long form: complete ticks, any flow, any size, any duration.
 #[inline]
 pub fn transfer_long(
     direction: Direction,
@@ -97,8 +97,8 @@ pub fn transfer_long(
     words.finish()
 }
 
-/// Record of the position of the transfer that follows: `before` bytes had gone on the flow in this
-/// direction.
+/// Record of the position of the transfer that follows: `before` bytes had been moved on the flow
+/// in this direction.
 #[inline]
 pub fn position_record(ticks: u64, flow: u32, direction: Direction, before: u64) -> RecordWords {
     let mut words =
@@ -107,9 +107,9 @@ pub fn position_record(ticks: u64, flow: u32, direction: Direction, before: u64)
     words.finish()
 }
 
-/// Record of the kernel's count of a stream's bytes: `before` of them had gone on the flow in this
-/// direction, [`NO_POSITION`](crate::layout::NO_POSITION) where the kernel does not tell. With
-/// `begins`, none of the flow's transfers in this direction was recorded before.
+/// Record of the kernel's count of a stream's bytes: `before` of them had been moved on the flow in
+/// this direction, [`NO_POSITION`](crate::layout::NO_POSITION) if the kernel does not report it.
+/// With `begins`, none of the flow's transfers in this direction was recorded before.
 pub fn byte_count_record(
     ticks: u64,
     flow: u32,
@@ -132,8 +132,8 @@ pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> RecordWords {
     words.finish()
 }
 
-/// Datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
-/// named one.
+/// Datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` if the call named
+/// one.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramRecord<'a> {
     /// Direction of the datagram.
@@ -154,10 +154,9 @@ pub struct DatagramRecord<'a> {
     pub peer: &'a [u8],
 }
 
-/// Datagram in the common form, or `None` when it needs [`datagram_long`]: a late flow, a long
-/// call, anything to be said by flags, or a size that no datagram has. Only for a datagram whose
-/// peer is that of the latest record of the long form of the same flow and direction in the same
-/// chunk.
+/// Datagram in the common form, or `None` if it needs [`datagram_long`]: a late flow, a long call,
+/// any flags, or a size that no datagram has. Only for a datagram with the same peer as the latest
+/// record of the long form of the same flow and direction in the same chunk.
 #[inline(always)]
 pub fn datagram_short(datagram: &DatagramRecord) -> Option<[u32; SHORT_DATAGRAM_WORDS]> {
     let DatagramRecord { direction, flow, ticks, duration, bytes, checksum, flags, peer: _ } =
@@ -177,7 +176,7 @@ pub fn datagram_short(datagram: &DatagramRecord) -> Option<[u32; SHORT_DATAGRAM_
 pub const DATAGRAM_WORDS: usize = 7;
 
 /// Datagram record in two parts: its fixed words, and the peer's name, which follows them in
-/// [`padded_words`] words. Its time is whole, so it is right however long the call took.
+/// [`padded_words`] words. Its time is stored in full, so it is right however long the call took.
 #[inline(always)]
 pub fn datagram_fragments<'a>(datagram: &DatagramRecord<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
     let kind = match datagram.direction {

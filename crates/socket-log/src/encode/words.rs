@@ -1,4 +1,4 @@
-//! Records built word by word, and the parts that they are built of.
+//! Records built word by word, and the parts from which they are built.
 
 use crate::layout::kind;
 
@@ -17,8 +17,8 @@ pub(super) type FlowWords = RecordWords<MIDDLE>;
 /// Record with names.
 pub(super) type LongWords = RecordWords<LONG>;
 
-/// Record of any kind but the common one, built word by word in a buffer of its own. Its size on
-/// the stack counts, since hooks run where there is little.
+/// Record of any kind except the common one, built word by word in a buffer of its own. Its size on
+/// the stack matters, since hooks run where there is little.
 #[derive(Clone, Copy)]
 pub struct RecordWords<const CAPACITY: usize = SHORT> {
     pub(super) words: [u32; CAPACITY],
@@ -63,7 +63,7 @@ impl<const CAPACITY: usize> RecordWords<CAPACITY> {
         self
     }
 
-    /// The record without the words at its end that are zero, but for the first `least`.
+    /// The record without the zero words at its end, except among the first `least` words.
     #[inline]
     pub(super) fn without_zeros(mut self, least: usize) -> RecordWords<CAPACITY> {
         while self.len > least && self.words.get(self.len - 1) == Some(&0) {
@@ -79,7 +79,7 @@ impl<const CAPACITY: usize> RecordWords<CAPACITY> {
     }
 }
 
-/// Word to store first in the place of a record of `words` words, see [`layout`](crate::layout).
+/// Word to store first in place of a record of `words` words, see [`layout`](crate::layout).
 #[inline]
 pub fn reservation_word(words: usize) -> u32 {
     u32::from(kind::RESERVED) | (words as u32) << 8

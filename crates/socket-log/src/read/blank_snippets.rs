@@ -1,20 +1,20 @@
-//! Heads made blank: what a log must not hold when it leaves its host, or once its operations are
-//! beside it.
+//! Blanking of snippets: removes the data that a log must not contain when it leaves its host, or
+//! once there is a file of its operations.
 //!
-//! Lengths stay as they are, so the log is the same but for these bytes. What cannot be read may
-//! hold a head, too, and is made blank with them: so is a chunk that does not begin as one, because
+//! Lengths stay unchanged, so the log differs only in these bytes. Unreadable parts may contain
+//! snippets, too, and are blanked with them: so is a chunk that does not begin as one, because
 //! bytes are missing before it, or because it is being cleared at this moment.
 
 use super::decode::{self, DecodeStep};
 use crate::layout::{CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_MAGIC, SNIPPET_WORDS, kind};
 
-/// Each byte of the first word of what is no chunk: readers find damage there, as they did before.
+/// Each byte of the first word of bytes that are not a chunk: readers find damage there, as before.
 const NO_CHUNK: u8 = 0xff;
 
-/// Makes the heads in a chunk of a log blank, and the bodies of records that are being written or
-/// cannot be read. Bytes that do not begin like a chunk are made blank as a whole; a log's header
-/// must not be among them. Returns how many of all these were not blank: where there are none,
-/// nothing was changed.
+/// Blanks the snippets in a chunk of a log, and the bodies of records that are being written or
+/// cannot be read. Bytes that do not begin like a chunk are blanked as a whole; a log's header must
+/// not be among them. Returns how many of all these were not blank: if there are none, nothing was
+/// changed.
 pub fn blank_snippets(chunk: &mut [u8]) -> usize {
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
     let words: Vec<u32> = chunk.chunks_exact(4).map(word).collect();
@@ -46,15 +46,15 @@ pub fn blank_snippets(chunk: &mut [u8]) -> usize {
         }
         at += length;
     }
-    // Bytes behind the last whole word are no record's.
+    // Bytes after the last whole word belong to no record.
     let rest = chunk.get_mut(4 * words.len()..).unwrap_or_default();
     blanked += usize::from(rest.iter().any(|byte| *byte != 0));
     rest.fill(0);
     blanked
 }
 
-/// First word of damage that has `length` words, and zeros behind the first: that which it has, so
-/// that readers find the same damage, unless they would find a record then.
+/// First word for damage of `length` words that are followed by zeros: the present word, so that
+/// readers find the same damage, unless they would find a record then.
 fn damaged_word(words: &[u32], length: usize) -> u32 {
     let first = words.first().copied().unwrap_or(0);
     let mut blank = vec![0; words.len()];
@@ -65,7 +65,7 @@ fn damaged_word(words: &[u32], length: usize) -> u32 {
     }
 }
 
-/// Makes bytes that are no chunk blank. True where they were not.
+/// Blanks bytes that are not a chunk. Returns true if they were not blank.
 fn blank_all(bytes: &mut [u8]) -> bool {
     let (first, rest) = bytes.split_at_mut(bytes.len().min(4));
     let is_free = *first == CHUNK_FREE.to_le_bytes();

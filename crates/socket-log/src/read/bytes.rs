@@ -11,7 +11,7 @@ pub(crate) enum LogBytes {
     Memory(Vec<u8>),
 }
 
-/// Room that a file takes on its disk, in bytes; its size on file systems that do not say.
+/// Space that a file takes on its disk, in bytes; its size on file systems that do not report it.
 pub fn disk_usage(metadata: &Metadata) -> u64 {
     match metadata.blocks() {
         0 => metadata.len(),

@@ -1,5 +1,5 @@
-//! One chunk as it is read: its records with their whole times and peers. Some records have these
-//! only from those before them.
+//! One chunk as it is read: its records with their full times and peers, which some records only
+//! get from earlier ones.
 
 use std::mem::offset_of;
 
@@ -25,7 +25,7 @@ pub struct LogChunk {
 }
 
 impl LogChunk {
-    /// Chunk of these bytes at `offset`; `None` where they do not begin with a chunk's magic.
+    /// Chunk of these bytes at `offset`; `None` if they do not begin with a chunk's magic.
     pub(crate) fn parse(offset: u64, bytes: &[u8]) -> Option<LogChunk> {
         let words: Vec<u32> = bytes
             .chunks_exact(4)
@@ -47,14 +47,13 @@ impl LogChunk {
         Some(LogChunk { offset, tid, anchor, words })
     }
 
-    /// Calls `entry` with every whole record in the order written, and returns the damage met on
-    /// the way.
+    /// Calls `entry` with every complete record in the order written, and returns the damage found.
     pub fn for_each(&self, mut entry: impl FnMut(LogEntry)) -> Vec<LogDamage> {
         let mut damage: Vec<LogDamage> = Vec::new();
         let mut anchor = self.anchor.ticks;
-        // Time that a record of the shortest form is near to.
+        // Reference time for a record of the shortest form.
         let mut before = anchor;
-        // The thread, and what its records are of.
+        // The thread, and the owner of its records.
         let (mut thread, mut tid) = (self.tid, self.tid);
         let mut peers = LatestPeers::default();
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
@@ -66,7 +65,7 @@ impl LogChunk {
                     peers.resolve_peer(tag, &mut record);
                     let ticks = match time {
                         StoredTime::Whole(ticks) => ticks,
-                        // A head has the time of the transfer before it, which may be long ago.
+                        // A snippet has the time of the preceding transfer, which may be long ago.
                         StoredTime::Low(low) if tag == kind::SNIPPET && before as u32 == low => {
                             before
                         }
@@ -109,7 +108,7 @@ impl LogChunk {
     }
 }
 
-/// Time whose low `bits` bits are `low` and that lies nearest to `other`.
+/// Returns the time nearest to `other` among those with the low `bits` bits `low`.
 fn nearest_time(other: u64, low: u64, bits: u32) -> u64 {
     let ahead = (low.wrapping_sub(other) << (64 - bits)) as i64 >> (64 - bits);
     other.wrapping_add_signed(ahead)
@@ -161,7 +160,7 @@ mod tests {
         let tids: Vec<u32> = found.iter().map(|entry| entry.tid).collect();
         assert_eq!(tids, [7, of(17), of(17), of(LARGE), of(LARGE), of(LARGE), 7, 7, of(17), 8, 8]);
         assert_eq!(of(17), goroutine::FIRST + 17);
-        // Of the thread's number there is no more than its low bits.
+        // Only the low bits of the thread's number are kept.
         assert_eq!(of(LARGE), goroutine::FIRST + 5);
         assert!(goroutine::is_goroutine(of(LARGE)) && !goroutine::is_goroutine(1 << 22));
         assert_eq!(found[1].record, LogRecord::Goroutine { number: 17, creator: of(5) });

@@ -1,7 +1,7 @@
 //! Walk through a log, chunk by chunk.
 //!
 //! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: unreadable
-//! parts are passed over and reported to the caller, and the walk goes on behind them.
+//! parts are skipped and reported to the caller, and the walk continues after them.
 
 use std::mem::offset_of;
 
@@ -18,13 +18,13 @@ pub struct LogChunks<'log> {
     bytes: &'log LogBytes,
     /// Size of the log when it was opened, in bytes.
     length: u64,
-    /// Whether chunks are used again.
+    /// Whether chunks are reused.
     keeps_newest: bool,
-    /// Offsets of the chunks in the order of their beginning; used where chunks are used again.
+    /// Offsets of the chunks in the order of their beginning; for logs with reused chunks.
     order: std::vec::IntoIter<u64>,
     offset: u64,
     holes: SparseRegions,
-    /// Whether the chunk before held nothing.
+    /// Whether the previous chunk was empty.
     was_empty: bool,
     damage: Vec<LogDamage>,
 }
@@ -50,20 +50,20 @@ impl<'log> LogChunks<'log> {
         &self.damage
     }
 
-    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes: at the next chunk's
-    /// place, or where one begins in between because bytes are missing or were put in.
+    /// Continues after `offset`, if no chunk begins in the next `read` bytes: at the next chunk's
+    /// place, or where one begins in between because bytes are missing or were inserted.
     fn resume_after(&mut self, offset: u64, read: usize) {
         let magic = CHUNK_MAGIC.to_le_bytes();
         let mut next = [0; 4];
         let in_place =
             read_at(self.bytes, &mut next, offset + read as u64).is_ok() && next == magic;
-        // The magic may lie across the end of what was read.
+        // The magic may span the end of the bytes read.
         let mut bytes = [0; CHUNK_BYTES + 3];
         let searched = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
         let places = bytes[..searched].windows(4).enumerate().skip(1);
         let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
-        // A name in a record can look like the magic. Behind a true chunk the next one begins, or
-        // the file ends.
+        // A name in a record can look like the magic. A true chunk is followed by the next one, or
+        // by the end of the file.
         let followed = |place: &u64| {
             let mut next = [0; 4];
             let read = read_at(self.bytes, &mut next, offset + place + CHUNK_BYTES as u64);
@@ -78,8 +78,8 @@ impl<'log> LogChunks<'log> {
         self.offset = offset + bytes;
     }
 
-    /// Next chunk of a log whose chunks are used again, maybe at this very moment. A chunk that
-    /// changed while it was read is read again.
+    /// Next chunk of a log with reused chunks, possibly at this very moment. A chunk that changed
+    /// while it was read is read again.
     fn next_in_order(&mut self) -> Option<LogChunk> {
         let mut bytes = [0; CHUNK_BYTES];
         let mut head = [0; size_of::<ChunkHeader>()];
@@ -156,7 +156,7 @@ impl Iterator for LogChunks<'_> {
             let used = &bytes[..read];
             self.was_empty = used.iter().all(|byte| *byte == 0);
             if self.was_empty {
-                continue; // The file has grown ahead of its use.
+                continue; // The file was extended ahead of its use.
             }
             if read < CHUNK_BYTES {
                 self.note_skipped(

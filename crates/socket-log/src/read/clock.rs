@@ -1,20 +1,20 @@
 //! Conversion of a log's ticks into wall-clock time.
 //!
 //! The writer leaves anchors: moments read on the tick clock, on `CLOCK_MONOTONIC` and on
-//! `CLOCK_REALTIME`. Between two anchors ticks and monotonic time run in proportion. The wall clock
+//! `CLOCK_REALTIME`. Between two anchors ticks and monotonic time are proportional. The wall clock
 //! runs with the monotonic one and jumps only when it is set, so it is the monotonic time plus the
-//! difference at the latest anchor before.
+//! difference at the latest preceding anchor.
 //!
-//! A damaged log may hold any 64 bits as a time. All times that leave this file are within
-//! `TIMES`, so that the difference between two of them, and that difference moved by an offset
-//! of clocks, fits into 64 bits.
+//! A damaged log may contain any 64 bits as a time. All times that leave this file are within
+//! `TIMES`, so that the difference between two of them, and that difference moved by an offset of
+//! clocks, fits into 64 bits.
 
 use std::ops::RangeInclusive;
 
 use crate::layout::Anchor;
 use crate::tuning::MIN_SETTING_NS;
 
-/// Times that a clock can show, in nanoseconds since the Unix epoch: from 1897 to 2116.
+/// Possible times of a clock, in nanoseconds since the Unix epoch: from 1897 to 2116.
 pub(super) const TIMES: RangeInclusive<i64> = -(1 << 61)..=1 << 62;
 
 /// The nearest of the `TIMES`.
@@ -32,13 +32,13 @@ pub struct LogClock {
 /// Setting of the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallClockStep {
-    /// Monotonic time when the clock was last seen not yet set, in nanoseconds.
+    /// Monotonic time of the last reading before the setting, in nanoseconds.
     pub since: i64,
-    /// Monotonic time when it was first seen set, in nanoseconds.
+    /// Monotonic time of the first reading after the setting, in nanoseconds.
     pub monotonic: i64,
     /// Time that the wall clock would have shown then, in nanoseconds since the Unix epoch.
     pub shown: i64,
-    /// Time by which it went forward, in nanoseconds.
+    /// Time by which it was set forward, in nanoseconds.
     pub offset: i64,
 }
 
@@ -48,7 +48,7 @@ fn wall_clock_offset(anchor: &Anchor) -> i64 {
 }
 
 impl LogClock {
-    /// Clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a
+    /// Clock from the anchors of a log, in any order. `ticks_are_monotonic` is whether a tick is a
     /// nanosecond of `CLOCK_MONOTONIC`, so that nothing need be interpolated. Anchors with times
     /// outside `TIMES` are damaged and left out.
     pub fn new(mut anchors: Vec<Anchor>, ticks_are_monotonic: bool) -> LogClock {
@@ -61,7 +61,7 @@ impl LogClock {
     }
 
     /// Wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor and
-    /// after the last the nearest rate is carried on. Without any anchor the ticks themselves are
+    /// after the last the nearest rate is extrapolated. Without any anchor the ticks themselves are
     /// returned. The result is within `TIMES`.
     pub fn realtime(&self, ticks: u64) -> i64 {
         let after = self.anchors.partition_point(|anchor| anchor.ticks <= ticks);
@@ -80,9 +80,9 @@ impl LogClock {
         Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
     }
 
-    /// Settings of the wall clock, in order of time: places where it no longer runs with the
-    /// monotonic clock. An anchor whose clocks were not read at one moment is not mistaken for one,
-    /// as the next anchor is as those before.
+    /// Settings of the wall clock, in order of time: places at which it no longer runs with the
+    /// monotonic clock. An anchor with clocks that were not read at one moment is not mistaken for
+    /// a setting, since the next anchor agrees with those before.
     pub fn clock_steps(&self) -> Vec<WallClockStep> {
         let mut settings = Vec::new();
         let mut anchors = self.anchors.iter().peekable();
@@ -101,8 +101,8 @@ impl LogClock {
         settings
     }
 
-    /// The clock as if the wall clock had never been set: it goes on as before each of `settings`,
-    /// which are this clock's.
+    /// The clock as if the wall clock had never been set: it continues as before each of
+    /// `settings`, which are this clock's.
     #[must_use]
     pub fn without_steps(mut self, settings: &[WallClockStep]) -> LogClock {
         for anchor in &mut self.anchors {
@@ -125,7 +125,8 @@ impl LogClock {
         self.anchors.first().map(|anchor| (anchor.monotonic, wall_clock_offset(anchor)))
     }
 
-    /// Cursor that converts many times, most of them near the one before, faster than one by one.
+    /// Cursor for converting many times, most of them near the previous one, faster than
+    /// separately.
     pub fn cursor(&self) -> ClockCursor<'_> {
         ClockCursor { clock: self, stretch: None }
     }
@@ -144,9 +145,9 @@ impl LogClock {
     }
 
     /// Converts `elapsed` ticks from the anchor before index `after` (or from the first) into
-    /// nanoseconds, at the rate between that anchor and the next. Where there is none, the rate is
-    /// measured over at least as long a time as it is carried on, because that of two anchors close
-    /// together is no better than the reading of them.
+    /// nanoseconds, at the rate between that anchor and the next. If there is none, the rate is
+    /// measured over at least as long a time as it is extrapolated, because the rate of two close
+    /// anchors is no better than their reading.
     fn scale_elapsed(&self, after: usize, elapsed: i128) -> i128 {
         let [.., last] = self.anchors.as_slice() else { return elapsed };
         let (a, b) = if after == 0 {
@@ -169,14 +170,15 @@ impl LogClock {
     }
 }
 
-/// Cursor over a [`LogClock`]: it keeps the stretch between two anchors that the last time lay in.
+/// Cursor over a [`LogClock`]: it keeps the interval between two anchors that contained the last
+/// time.
 #[derive(Clone, Debug)]
 pub struct ClockCursor<'clock> {
     clock: &'clock LogClock,
     stretch: Option<AnchorInterval>,
 }
 
-/// Stretch between two anchors.
+/// Interval between two anchors.
 #[derive(Clone, Copy, Debug)]
 struct AnchorInterval {
     first: u64,
@@ -187,7 +189,7 @@ struct AnchorInterval {
 }
 
 impl ClockCursor<'_> {
-    /// Wall-clock time of `ticks`, as [`LogClock::realtime`] gives it.
+    /// Wall-clock time of `ticks`, as returned by [`LogClock::realtime`].
     #[inline]
     pub fn realtime(&mut self, ticks: u64) -> i64 {
         match &self.stretch {
@@ -210,7 +212,7 @@ impl ClockCursor<'_> {
 }
 
 impl AnchorInterval {
-    /// Stretch between two anchors; `None` where 64-bit arithmetic would not do.
+    /// Interval between two anchors; `None` if 64-bit arithmetic would not suffice.
     fn from_anchors(a: &Anchor, b: &Anchor, ticks_are_monotonic: bool) -> Option<AnchorInterval> {
         let ticks = b.ticks - a.ticks;
         let nanoseconds = if ticks_are_monotonic {

@@ -1,4 +1,4 @@
-//! Damage of a log: the reader returns what is whole and says here what is not.
+//! Damage of a log: the reader returns the complete records and reports the rest here.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum OpenError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Reason that the system gave.
+        /// Reason given by the system.
         source: std::io::Error,
     },
     /// The file does not begin like a log.
@@ -27,17 +27,17 @@ pub enum OpenError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Version that the file names.
+        /// Version in the file.
         found: u32,
     },
 }
 
-/// Place of a log where something is missing or makes no sense.
+/// Place of a log at which something is missing or invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogDamage {
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Number of bytes from there that were passed over.
+    /// Number of bytes from there that were skipped.
     pub bytes: u64,
     /// Fault at this place.
     pub fault: DamageKind,
@@ -52,9 +52,9 @@ pub enum DamageKind {
     NotAChunk,
     /// A record was begun and never finished: its thread was killed or is still writing it.
     Unfinished,
-    /// A record's length leads out of its chunk, or is shorter than its kind needs.
+    /// A record's length extends past its chunk, or is shorter than its kind needs.
     BadLength,
-    /// A record's kind or one of its fields is none that this version knows.
+    /// A record's kind or one of its fields is unknown to this version.
     BadField,
     /// The operating system could not read the file any further.
     Unreadable,

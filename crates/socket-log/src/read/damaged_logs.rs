@@ -1,5 +1,5 @@
-//! Property tests of the reader on logs that are whole, cut off, overwritten, shifted or half
-//! written. It never panics, it returns every record that is whole where it should be, and it says
+//! Property tests of the reader on logs that are complete, cut off, overwritten, shifted or half
+//! written. It never panics, it returns every complete record at its proper place, and it reports
 //! where something is wrong.
 
 mod written;
@@ -27,7 +27,7 @@ fn open(bytes: &[u8]) -> Result<SocketLog, OpenError> {
     SocketLog::open(file.path())
 }
 
-/// All records but the anchors, and the damage.
+/// All records except anchors, and the damage.
 fn read(bytes: &[u8]) -> (Vec<LogEntry>, Vec<LogDamage>) {
     let mut entries = Vec::new();
     let damage = open(bytes).unwrap().for_each(|entry| {
@@ -60,7 +60,7 @@ fn places(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, LogEntry)> {
     places
 }
 
-/// Whether `found` holds all of `wanted`, in that order.
+/// Whether `found` contains all of `wanted`, in that order.
 fn holds(found: &[LogEntry], wanted: &[LogEntry]) -> bool {
     let mut found = found.iter();
     wanted.iter().all(|wanted| found.any(|entry| entry == wanted))
@@ -76,7 +76,7 @@ fn without_anchors(
         .collect()
 }
 
-/// The chunk that the byte at `offset` is in.
+/// The chunk that contains the byte at `offset`.
 fn chunk_of(offset: usize) -> usize {
     (offset - HEADER_BYTES) / CHUNK_BYTES
 }
@@ -108,7 +108,7 @@ proptest! {
         let wanted = without_anchors(&places(&bytes), |_, end| end <= cut);
         let (entries, damage) = read(&bytes[..cut]);
         prop_assert!(holds(&entries, &wanted), "{} of {} records", entries.len(), wanted.len());
-        // The last record may be cut at a place where the rest of it cannot be missed (a name's
+        // The last record may be cut at a place at which the missing rest does not matter (a name's
         // padding).
         prop_assert!(entries.len() <= wanted.len() + 1);
         let inside_a_chunk = !(cut - HEADER_BYTES).is_multiple_of(CHUNK_BYTES);
@@ -162,7 +162,8 @@ proptest! {
         let bytes = [&whole[..at], &garbage, &whole[end..]].concat();
         let touched = chunk_of(at)..=chunk_of(end.max(at + 1) - 1);
         let wanted = without_anchors(&places(&whole), |start, end| {
-            // The chunk behind may begin in the middle of what is read as the one before.
+            // The following chunk may begin in the middle of bytes that are read as the previous
+            // one.
             let next = touched.end() + 1;
             !touched.contains(&chunk_of(start)) && chunk_of(start) != next || end <= at && start < at
                 && at >= HEADER_BYTES + chunk_of(start) * CHUNK_BYTES + 4 * CHUNK_HEADER_WORDS
@@ -193,7 +194,7 @@ proptest! {
     }
 
     /// A thread that is killed within a record leaves zeros or a reserved place, and another thread
-    /// or a signal handler goes on behind it.
+    /// or a signal handler continues after it.
     #[test]
     fn a_record_begun_and_not_finished_hides_none_behind_it(
         records in records(),
@@ -208,7 +209,7 @@ proptest! {
         for (at, record) in records.iter().enumerate() {
             log.set_thread(record.entry.tid);
             if let Some((words, zeros)) = holes.get(&at) {
-                // What was filled in before the end looks like anything, even like records.
+                // Data filled in before the end can look like anything, even like records.
                 let mut hole = vec![if *zeros { 0 } else { 0x0000_0301 }; *words];
                 if !zeros {
                     hole[0] = reservation_word(*words);
@@ -235,7 +236,7 @@ fn damage_is_told_with_its_place() {
     log.flow(5, 1, TCP, FlowOrigin::Socket, 9).send(10, 1, 100);
     let mut bytes = log.to_bytes();
     let chunk = HEADER_BYTES + 4 * CHUNK_HEADER_WORDS;
-    // A kind that nobody knows still has a length.
+    // An unknown kind still has a length.
     bytes[chunk] = 200;
     let (entries, damage) = read(&bytes);
     assert_eq!(entries.len(), 1);

@@ -15,7 +15,7 @@ use crate::layout::{
     snippet,
 };
 
-/// Number of bits of its time that the head of plain text has.
+/// Number of bits of its time that a plain-text snippet has.
 pub(super) const HEAD_TICKS_BITS: u32 = 64 - snippet::LENGTH_BITS;
 
 /// Result of decoding the words from one place of a chunk on.
@@ -24,7 +24,7 @@ pub(crate) enum DecodeStep {
     Record { words: usize, time: StoredTime, record: LogRecord },
     /// Nothing was committed in this word.
     Empty,
-    /// Words that are to be passed over, and why.
+    /// Words that are to be skipped, and why.
     Damaged { words: usize, fault: DamageKind },
 }
 
@@ -37,11 +37,11 @@ pub(crate) enum StoredTime {
     Snippet(u64),
     /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS).
     Short(u32),
-    /// That of what stands before it.
+    /// The time of the preceding record.
     Before,
 }
 
-/// Decodes the record at the beginning of `words`, which reach to the end of the chunk.
+/// Decodes the record at the beginning of `words`, which extend to the end of the chunk.
 pub(crate) fn decode_step(words: &[u32]) -> DecodeStep {
     let Some(&first) = words.first() else { return DecodeStep::Empty };
     let tag = first as u8;
@@ -85,7 +85,7 @@ pub(crate) fn decode_step(words: &[u32]) -> DecodeStep {
                         checksum,
                         0,
                         duration::unpack_duration(rest),
-                        // The walk through the chunk knows the peer.
+                        // The walk through the chunk adds the peer.
                         None,
                     ),
                 },
@@ -96,7 +96,7 @@ pub(crate) fn decode_step(words: &[u32]) -> DecodeStep {
     }
 }
 
-/// Which way a call moved data.
+/// Direction in which a call moved data.
 fn direction_of(is_send: bool) -> Direction {
     if is_send { Direction::Send } else { Direction::Receive }
 }
@@ -126,7 +126,7 @@ fn datagram_record(
     }
 }
 
-/// Decodes a record that names its own length.
+/// Decodes a record that contains its own length.
 fn decode_sized(tag: u8, first: u32, words: &[u32]) -> DecodeStep {
     let length = (first >> 8 & 0xff) as usize;
     let Some(body) = words.get(..length).filter(|body| !body.is_empty()) else {
@@ -168,7 +168,7 @@ fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRec
                 socket_name(words.get(7..), usize::from(aux & 0xff))?,
             ),
         ),
-        // The walk through the chunk sees to the thread that goes on from here.
+        // The walk through the chunk handles the thread that continues from here.
         kind::ANCHOR | kind::CONTINUED => {
             let ticks = long(1)?;
             let anchor = Anchor { ticks, monotonic: long(3)? as i64, realtime: long(5)? as i64 };
@@ -186,7 +186,7 @@ fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRec
                     .ok_or(DamageKind::BadField)?,
                 cookie: long(5)?,
                 listener: word(7)?,
-                // Older logs are without the namespace.
+                // Older logs lack the namespace.
                 namespace: long(8).unwrap_or(0),
             };
             (low, LogRecord::Flow(record))
@@ -324,7 +324,7 @@ fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRec
     })
 }
 
-/// Decodes a record of resources, in which words at the end that are zero may be missing.
+/// Decodes a record of resources, in which zero words at the end may be missing.
 fn decode_resource(tag: u8, aux: u16, words: &[u32]) -> Result<LogRecord, DamageKind> {
     let word = |index: usize| words.get(index).copied().unwrap_or(0);
     let join = |low: usize, high: usize| u64::from(word(low)) | u64::from(word(high)) << 32;
@@ -357,7 +357,7 @@ fn decode_resource(tag: u8, aux: u16, words: &[u32]) -> Result<LogRecord, Damage
     })
 }
 
-/// Name in the first `length` bytes of `words`; none where the length is zero.
+/// Name in the first `length` bytes of `words`; none if the length is zero.
 fn socket_name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, DamageKind> {
     if length == 0 {
         return Ok(None);
@@ -398,7 +398,7 @@ mod tests {
             _ => None,
         };
         assert_eq!(decoded(&words), Some((10, flow)));
-        // Without the two words of the namespace, and a length that says so.
+        // Without the two words of the namespace, and with the matching length.
         words.truncate(8);
         words[0] = words[0] & !0xff00 | 8 << 8;
         assert_eq!(decoded(&words), Some((8, FlowRecord { namespace: 0, ..flow })));

@@ -35,60 +35,61 @@ pub struct LogHeader {
     pub state: u32,
     /// Number of records lost, by cause, see [`lost`].
     pub lost: [u64; lost::CAUSES],
-    /// Largest size of the log, in bytes; 0 where it has no limit.
+    /// Largest size of the log, in bytes; 0 if it has no limit.
     pub limit: u64,
-    /// Whether a full log goes on in the place of its oldest chunks.
+    /// Whether a full log continues in place of its oldest chunks.
     pub keeps_newest: bool,
     /// Whether its transfers have positions, see [`POSITION`](crate::layout::kind::POSITION).
     pub has_positions: bool,
     /// Source of the log, one of [`source`](crate::layout::source).
     pub source: u32,
-    /// Inode of the process's network namespace when the log began; 0 where it is not known.
+    /// Inode of the process's network namespace when the log began; 0 if it is not known.
     pub namespace: u64,
-    /// Inode of the namespace in which the process has its id; 0 where it is not known.
+    /// Inode of the pid namespace of the process; 0 if it is not known.
     pub pid_namespace: u64,
-    /// Control groups of the process when the log began, as `/proc/self/cgroup` has them, cut where
-    /// they were too long for the header; empty where they are not known.
+    /// Control groups of the process when the log began, in the form of `/proc/self/cgroup`, cut if
+    /// they were too long for the header; empty if they are not known.
     pub cgroup: String,
-    /// Processes that this one comes from, as far as they were recorded, the nearest last.
+    /// Ancestors of this process, as far as they were recorded, the nearest last.
     pub ancestors: Vec<Ancestor>,
-    /// Number of processes of its family that used sockets and have no log, as there was no room
-    /// for one.
+    /// Number of processes of its family that used sockets and have no log, since there was no
+    /// space for one.
     pub without_log: u64,
-    /// Whether resources are recorded beside messages: files, sleeps, and hand-offs between
+    /// Whether resources are recorded in addition to messages: files, sleeps, and hand-offs between
     /// threads.
     pub resources: bool,
-    /// Whether heads of messages are recorded, as `Snippet`s.
+    /// Whether snippets of messages are recorded, as `Snippet`s.
     pub heads: bool,
-    /// Recording that the log is of; `None` where it is of none, or from before there were ids.
+    /// Recording that the log belongs to; `None` if there is none, or for logs from before there
+    /// were ids.
     pub recording: Option<RecordingId>,
-    /// Number of chunks that were handed out: as many as the log can have records in, unless it was
-    /// damaged.
+    /// Number of chunks that were assigned: the maximum number of chunks with records, unless the
+    /// log was damaged.
     pub chunks: u32,
     /// Name of the host that the process ran on: that of the directory in which the log was opened,
-    /// or else the one in the log.
+    /// otherwise the one in the log.
     pub host: String,
-    /// Name of the host in the log, where that is another.
+    /// Name of the host in the log, if that is different.
     pub says: Option<String>,
     /// Path of the executable.
     pub executable: String,
-    /// Arguments, the program's name first; cut where they were too long for the header.
+    /// Arguments, the program's name first; cut if they were too long for the header.
     pub arguments: Vec<String>,
 }
 
-/// Ancestor: a process that another one comes from.
+/// Ancestor of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
     /// Id of the process.
     pub pid: u32,
-    /// Beginning of the process, in nanoseconds since the Unix epoch.
+    /// Start of the process, in nanoseconds since the Unix epoch.
     pub start: i64,
     /// Name of the file that it was started as.
     pub name: String,
 }
 
 impl Ancestor {
-    /// Ancestors in a header's field. An entry that makes no sense is passed over.
+    /// Parses the ancestors in a header's field. An invalid entry is skipped.
     fn parse_list(field: &str) -> Vec<Ancestor> {
         let one = |entry: &str| {
             let mut parts = entry.splitn(3, ':');
@@ -104,20 +105,19 @@ impl Ancestor {
 }
 
 impl LogHeader {
-    /// Number of records lost for any cause; the largest number there is where a damaged header
-    /// says more than that.
+    /// Number of records lost for any cause; saturates if a damaged header has larger numbers.
     pub fn lost_records(&self) -> u64 {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
     }
 
-    /// Whether the writer said that nothing more comes. It says nothing when it is killed.
+    /// Whether the writer has recorded the end of the log. It does not if it is killed.
     pub fn has_ended(&self) -> bool {
         self.state != state::RUNNING
     }
 
-    /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) is that
-    /// host's, whatever its bytes say: where a collector gathers, the directory is that of who sent
-    /// it, and the bytes are only that host's word.
+    /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) belongs to
+    /// that host, whatever its bytes state: at a collector, the directory is that of the sending
+    /// host, and the bytes are only that host's claim.
     pub(crate) fn set_host_from_path(&mut self, path: &Path) {
         let directory = path.parent();
         let above = directory.and_then(Path::parent).and_then(Path::file_name);
@@ -127,7 +127,7 @@ impl LogHeader {
             return;
         };
         let says = std::mem::replace(&mut self.host, name.to_string_lossy().into_owned());
-        // A directory's name has no slash, and the header's is cut.
+        // A directory's name has no slash, and the header's name is cut.
         let named = says.replace('/', "_");
         let is_same =
             named == self.host || named.len() == HOST_BYTES - 1 && self.host.starts_with(&named);
@@ -135,9 +135,9 @@ impl LogHeader {
     }
 }
 
-/// Reason why a page is no header.
+/// Reason why a page is not a header.
 pub(crate) enum HeaderProblem {
-    /// The page is that of no log, for this reason.
+    /// The page does not belong to a log, for this reason.
     NotALog(&'static str),
     /// The page is of this version.
     Version(u32),
@@ -223,7 +223,7 @@ fn first_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// Texts that each end with a zero byte. Zeros that pad the field are no texts.
+/// Texts that each end with a zero byte. Zeros that pad the field are not texts.
 fn split_texts(bytes: &[u8]) -> Vec<String> {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     if end == 0 {

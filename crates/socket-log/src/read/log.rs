@@ -30,7 +30,7 @@ impl SocketLog {
     /// see [`LogHeader::host`].
     ///
     /// # Errors
-    /// When the file cannot be read, is no log, or is of another version.
+    /// If the file cannot be read, is not a log, or is of another version.
     pub fn open(path: impl Into<DataPath>) -> Result<SocketLog, OpenError> {
         let path = &path.into();
         let io = |source| OpenError::Io { path: path.as_path().to_owned(), source };
@@ -51,7 +51,7 @@ impl SocketLog {
     /// Log of these bytes; `path` is its name in errors.
     ///
     /// # Errors
-    /// When they are no log, or one of another version.
+    /// If they are not a log, or one of another version.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<SocketLog, OpenError> {
         let length = bytes.len() as u64;
         SocketLog::with_source(&DataPath::from(path), LogBytes::Memory(bytes), length)
@@ -67,15 +67,15 @@ impl SocketLog {
         self.path.as_path()
     }
 
-    /// Path of the file, to open what lies beside it.
+    /// Path of the file, for opening files next to it.
     pub fn data_path(&self) -> &DataPath {
         &self.path
     }
 
-    /// The header page as it is in the file; shorter where the file is.
+    /// The header page as it is in the file; shorter if the file is.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn header_page(&self) -> io::Result<Vec<u8>> {
         let mut page = vec![0; HEADER_BYTES];
         let read = read_at(&self.bytes, &mut page, 0)?;
@@ -83,7 +83,7 @@ impl SocketLog {
         Ok(page)
     }
 
-    /// The open file; `None` of a log in memory.
+    /// The open file; `None` for a log in memory.
     pub fn file(&self) -> Option<&File> {
         match &self.bytes {
             LogBytes::File(file) => Some(file),
@@ -91,16 +91,16 @@ impl SocketLog {
         }
     }
 
-    /// User id of the file's owner; `None` where the system does not tell.
+    /// User id of the file's owner; `None` if the system does not report it.
     pub fn owner_id(&self) -> Option<u32> {
         self.file()?.metadata().ok().map(|about| about.uid())
     }
 
-    /// Opens the file once more, to change what is in it. It is the same file as was opened first,
-    /// whatever lies at its path by now.
+    /// Opens the file once more, to change its contents. It is the same file as was opened first,
+    /// whatever is at its path by now.
     ///
     /// # Errors
-    /// When the system refuses, and when another file lies there.
+    /// If the system refuses, or if another file is there.
     pub fn open_to_write(&self) -> io::Result<File> {
         let file = self.path.open_to_write()?;
         let of = |file: &File| file.metadata().map(|about| (about.dev(), about.ino()));
@@ -115,8 +115,8 @@ impl SocketLog {
         self.length
     }
 
-    /// Room that the file took on the disk when it was opened, in bytes: less than its size where
-    /// it has holes.
+    /// Space that the file took on the disk when it was opened, in bytes: less than its size if it
+    /// has holes.
     pub fn disk_usage(&self) -> u64 {
         self.on_disk
     }
@@ -126,13 +126,13 @@ impl SocketLog {
         &self.header
     }
 
-    /// Chunks in the order in which they were begun, which is that of the file unless its chunks
-    /// were used again. Those of one thread are in the order in which it wrote them.
+    /// Chunks in the order in which they were begun, which is the order in the file unless chunks
+    /// were reused. Those of one thread are in the order in which it wrote them.
     pub fn chunks(&self) -> LogChunks<'_> {
         LogChunks::new(&self.bytes, self.length, self.header.keeps_newest)
     }
 
-    /// Calls `entry` with every whole record in file order, and returns the damage met on the way.
+    /// Calls `entry` with every complete record in file order, and returns the damage found.
     pub fn for_each(&self, mut entry: impl FnMut(LogEntry)) -> Vec<LogDamage> {
         let mut chunks = self.chunks();
         let mut damage = Vec::new();

@@ -1,6 +1,6 @@
-//! Peers of a chunk's datagrams, where the record does not name them. The common record leaves the
-//! peer's name to the latest one of the long form, of the same flow and direction in the same
-//! chunk. A chunk needs no other to be read, so nothing is kept from one to the next.
+//! Peers of a chunk's datagrams, for records that do not name them. The common record refers to the
+//! peer's name in the latest one of the long form, of the same flow and direction in the same
+//! chunk. Each chunk can be read by itself, so nothing is kept from one to the next.
 
 use super::record::LogRecord;
 use super::socket_name::SocketName;
@@ -12,7 +12,7 @@ use crate::layout::kind;
 pub(crate) struct LatestPeers(Vec<(u32, Direction, Option<SocketName>)>);
 
 impl LatestPeers {
-    /// Notes a datagram's peer, or gives the known peer to a record of kind `tag` that is without.
+    /// Notes a datagram's peer, or adds the known peer to a record of kind `tag` without one.
     pub(crate) fn resolve_peer(&mut self, tag: u8, record: &mut LogRecord) {
         let LogRecord::Datagram { direction, flow, peer, .. } = record else { return };
         let known = self.0.iter_mut().find(|known| (known.0, known.1) == (*flow, *direction));
@@ -26,7 +26,8 @@ impl LatestPeers {
         }
     }
 
-    /// Forgets all peers: another thread goes on in the chunk, and knows nothing of what is before.
+    /// Forgets all peers: another thread continues in the chunk, and does not know the earlier
+    /// records.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,4 @@
-//! Records as a reader gets them, with their thread and time.
+//! Records for readers, with their thread and time.
 
 use super::socket_name::SocketName;
 use crate::encode::{
@@ -10,37 +10,36 @@ use crate::layout::Anchor;
 /// Entry of a log: a record with its thread and its time, in the file's ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Id of the thread that wrote it, or what stands for the goroutine that it is of, see
+    /// Id of the thread that wrote it, or the id that stands for its goroutine, see
     /// [`goroutine`](crate::layout::goroutine).
     pub tid: u32,
     /// Time, in ticks, when a send was called, a receive returned, or the event took place.
     pub ticks: u64,
-    /// Record itself.
+    /// The record.
     pub record: LogRecord,
 }
 
-/// Bytes of a message that name it.
+/// Bytes by which a message is identified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
     /// Direction of the bytes.
     pub direction: Direction,
     /// Number of the flow.
     pub flow: u32,
-    /// Class of the head, one of `snippet`.
+    /// Class of the snippet, one of `snippet`.
     pub class: u8,
     /// Offset of the first byte in the transfer or datagram of the same time, flow and direction.
     pub offset: u32,
-    /// Whether the bytes go on where those of the head before ended, of the same flow and
-    /// direction.
+    /// Whether the bytes continue the previous snippet, of the same flow and direction.
     pub continues: bool,
-    /// Whether bytes of the head were left out behind these.
+    /// Whether bytes of the message head were left out after these.
     pub cut: bool,
     /// Whether the bytes are those of a datagram.
     pub datagram: bool,
-    /// Whether the bytes are plain text of a TLS library. The transfer had them encrypted, so the
-    /// offset is no more than a place in their order.
+    /// Whether the bytes are plain text of a TLS library. They were encrypted in the transfer, so
+    /// the offset only expresses their order.
     pub plain: bool,
-    /// Bytes as the library kept them: zeros where they were made blank since.
+    /// Bytes as the library kept them: zeros if they were blanked since.
     pub bytes: Vec<u8>,
 }
 
@@ -58,7 +57,7 @@ pub enum LogRecord {
         /// Duration of the call, in ticks (in the common form rounded down by up to 1/32).
         duration: u64,
     },
-    /// Datagram that went out or came in.
+    /// Datagram that was sent or received.
     Datagram {
         /// Direction of the datagram.
         direction: Direction,
@@ -70,16 +69,15 @@ pub enum LogRecord {
         checksum: u32,
         /// Whether only a part of it was received; the checksum is of that part.
         truncated: bool,
-        /// Whether it was only looked at (`MSG_PEEK`).
+        /// Whether it was only peeked at (`MSG_PEEK`).
         peeked: bool,
         /// Whether the checksum is not known; it is 0 then.
         unchecked: bool,
-        /// Whether it may be several datagrams that were moved at once, of a size that is not
-        /// known.
+        /// Whether it may be several datagrams that were moved by one call, of unknown size.
         joined: bool,
         /// Duration of the call, in ticks.
         duration: u64,
-        /// Name of the peer, where the call named one.
+        /// Name of the peer, if the call named one.
         peer: Option<SocketName>,
     },
     /// Anchor: the thread's clocks were read together.
@@ -98,7 +96,7 @@ pub enum LogRecord {
         peer: Option<SocketName>,
         /// Id of the process at the other end of a unix socket; 0 if unknown.
         peer_pid: u32,
-        /// Time since the call to `connect`, in ticks, where it is known.
+        /// Time since the call to `connect`, in ticks, if it is known.
         took: Option<u64>,
         /// Whether `connect` returned while the connection was still being made.
         under_way: bool,
@@ -114,7 +112,7 @@ pub enum LogRecord {
     Shutdown {
         /// Number of the flow.
         flow: u32,
-        /// What was shut down, as for `shutdown(2)`. 0: receiving, 1: sending, 2: both.
+        /// Directions that were shut down, as for `shutdown(2)`. 0: receiving, 1: sending, 2: both.
         how: u16,
     },
     /// End of a stream, met by a receive.
@@ -126,7 +124,7 @@ pub enum LogRecord {
     Failure {
         /// Number of the flow.
         flow: u32,
-        /// Direction in which bytes would have gone.
+        /// Direction in which bytes would have been moved.
         direction: Direction,
         /// Number of the error.
         errno: u16,
@@ -163,7 +161,7 @@ pub enum LogRecord {
         /// Duration of the wait, in ticks.
         duration: u64,
     },
-    /// CPU time that the thread had used at the record before.
+    /// CPU time that the thread had used at the previous record.
     Cpu {
         /// CPU time, in nanoseconds.
         nanoseconds: u64,
@@ -180,75 +178,74 @@ pub enum LogRecord {
         /// CRC-32 of these bytes.
         checksum: u32,
     },
-    /// Position in its stream of the transfer that stands behind it.
+    /// Position in its stream of the following transfer.
     Position {
         /// Number of the flow.
         flow: u32,
         /// Direction of the bytes.
         direction: Direction,
-        /// Number of bytes that had gone in this direction before it;
-        /// [`NO_POSITION`](crate::layout::NO_POSITION) where that is not known.
+        /// Number of bytes that had been moved in this direction before it;
+        /// [`NO_POSITION`](crate::layout::NO_POSITION) if that is not known.
         before: u64,
     },
-    /// Number of bytes that had gone over a stream, as the kernel counts them, of a stream that the
-    /// process did not open in sight of the library.
+    /// Number of bytes that had been moved over a stream, as counted by the kernel, for a stream
+    /// that the process opened unseen by the library.
     Counted {
         /// Number of the flow.
         flow: u32,
         /// Direction of the bytes.
         direction: Direction,
-        /// Number of bytes that had gone in this direction before the record's time;
-        /// [`NO_POSITION`](crate::layout::NO_POSITION) where the kernel does not tell.
+        /// Number of bytes that had been moved in this direction before the record's time;
+        /// [`NO_POSITION`](crate::layout::NO_POSITION) if the kernel does not report it.
         before: u64,
         /// Whether none of the flow's transfers in this direction was recorded before.
         begins: bool,
     },
-    /// Number of bytes that the receive queue of a unix stream held, at some moment from the
-    /// record's time on; a stream that the process did not open in sight of the library.
+    /// Number of bytes in the receive queue of a unix stream, at some moment from the record's time
+    /// on, for a stream that the process opened unseen by the library.
     Queued {
         /// Number of the flow.
         flow: u32,
         /// Number of bytes that were not received yet.
         bytes: u32,
-        /// Duration of the question, in ticks.
+        /// Duration of the query, in ticks.
         took: u32,
     },
-    /// Socket at the other end of a unix socket that the process did not open in sight of the
-    /// library.
+    /// Socket at the other end of a unix socket that the process opened unseen by the library.
     OtherEnd {
         /// Number of the flow.
         flow: u32,
         /// The kernel's id of that socket (`SO_COOKIE`).
         cookie: u64,
     },
-    /// Call in which libc moves bytes out of sight.
+    /// Call in which libc moves bytes unseen.
     Call(LibcCall),
-    /// Program that was begun and loads no library.
+    /// Program that was started and loads no library.
     Unseen {
         /// Cause, one of [`unseen`](crate::layout::unseen).
         cause: u16,
         /// Id of the process that runs it.
         pid: u32,
-        /// Path of the program; of a long one the end.
+        /// Path of the program; for a long one its end.
         program: String,
     },
-    /// Something that is not captured.
+    /// Uncaptured event.
     Uncaptured {
-        /// What it is.
+        /// Kind of event.
         what: UncapturedEvent,
-        /// The descriptor; of an object its calls, flags of
+        /// The descriptor; for an object its calls, flags of
         /// [`uncaptured`](crate::layout::uncaptured).
         value: u32,
-        /// Nature of the socket, where it is one.
+        /// Nature of the socket, if it is one.
         socket: SocketKind,
-        /// Path of the object, where it is one; of a long one the end.
+        /// Path of the object, if it is one; for a long one its end.
         object: String,
     },
     /// Start of the thread by another.
     Thread {
         /// Id of the thread that started it.
         creator: u32,
-        /// Handle of this thread (`pthread_t`), by which others wait for its end; 0 where it is not
+        /// Handle of this thread (`pthread_t`), by which others wait for its end; 0 if it is not
         /// recorded.
         handle: u64,
     },
@@ -259,27 +256,27 @@ pub enum LogRecord {
         /// Duration of the sleep, in ticks.
         duration: u64,
     },
-    /// Sign of the thread that another may wait for. The record's time is that of the call.
+    /// Signal of the thread that another may wait for. The record's time is that of the call.
     Signal(SignalRecord),
-    /// End of a wait of the thread for a sign, at the record's time.
+    /// End of a wait of the thread for a signal, at the record's time.
     Wake(WakeRecord),
-    /// Bytes of a message that name it. The record's time is that of the transfer or datagram that
-    /// they are in.
+    /// Bytes by which a message is identified. The record's time is that of the transfer or
+    /// datagram that contains them.
     Head(Snippet),
     /// Change of the goroutine: from here on, records of the chunk are of this one. Its time is
-    /// that of a record before it.
+    /// that of an earlier record.
     Goroutine {
-        /// Number of the goroutine; 0 where records are of the thread itself.
+        /// Number of the goroutine; 0 if records are of the thread itself.
         number: u64,
-        /// Thread that stands for the goroutine that started it, see
+        /// Thread id that stands for the goroutine that started it, see
         /// [`goroutine`](crate::layout::goroutine); 0 for none.
         creator: u32,
     },
-    /// Goroutine that this one let go on, or started, at the record's time.
+    /// Goroutine that this one woke, or started, at the record's time.
     Ready {
         /// Number of the goroutine.
         number: u64,
-        /// Whether it was started then. Else it had waited.
+        /// Whether it was started then. Otherwise it had waited.
         started: bool,
     },
 }

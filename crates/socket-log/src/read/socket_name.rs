@@ -1,4 +1,4 @@
-//! Names of sockets, decoded from the raw `sockaddr` that the log holds.
+//! Names of sockets, decoded from the raw `sockaddr` in the log.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,8 +11,8 @@ const AF_VSOCK: u16 = 40;
 /// Name of a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SocketName {
-    /// IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address it stands
-    /// for.
+    /// IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address that it
+    /// stands for.
     Inet(SocketAddr),
     /// Path of a unix socket.
     Path(String),
@@ -22,7 +22,7 @@ pub enum SocketName {
     Unnamed,
     /// Machine (context id) and port of a vsock socket, between a virtual machine and its host.
     Vsock {
-        /// Number of the machine: 2 is the host, 1 the own one, [`SocketName::ANY_CID`] any.
+        /// Number of the machine: 2 is the host, 1 the socket's own, [`SocketName::ANY_CID`] any.
         cid: u32,
         /// Port.
         port: u32,
@@ -32,10 +32,10 @@ pub enum SocketName {
 }
 
 impl SocketName {
-    /// Number of a vsock socket's machine where it has not been said: that of the socket's own.
+    /// Number of an unspecified machine of a vsock socket: the socket's own.
     pub const ANY_CID: u32 = u32::MAX;
 
-    /// Decodes a `sockaddr` as the kernel gave it, trailing zeros cut or not; `None` when it is too
+    /// Decodes a `sockaddr` from the kernel, with trailing zeros cut or not; `None` if it is too
     /// short for its family.
     pub fn from_sockaddr(raw: &[u8]) -> Option<SocketName> {
         let family = u16::from_le_bytes(raw.get(..2)?.try_into().ok()?);
@@ -52,7 +52,7 @@ impl SocketName {
             }
             AF_UNIX => match rest {
                 [] => SocketName::Unnamed,
-                // An abstract name may hold zero bytes; its length is what the kernel said.
+                // An abstract name may contain zero bytes; its length is that from the kernel.
                 [0, name @ ..] if name.iter().any(|byte| *byte != 0) => {
                     SocketName::Abstract(lossy_text(name))
                 }

@@ -1,7 +1,7 @@
-//! Holes: parts of a log's file that need not be read, as they were never written. A log is given
-//! room before it is used, and those of programs that confine themselves are mapped far beyond
-//! their end. The file system knows the holes of its files (`SEEK_DATA`); zeros that take room are
-//! passed over in large steps.
+//! Holes: parts of a log's file that need not be read, as they were never written. A log is
+//! allocated before it is used, and the logs of programs that confine themselves are mapped far
+//! beyond their end. The file system knows the holes of its files (`SEEK_DATA`); allocated zeros
+//! are skipped in large steps.
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use super::bytes::LogBytes;
 use crate::layout::CHUNK_BYTES;
 use crate::tuning::EMPTY_STEP_BYTES;
 
-/// Knowledge of a file's holes, as far as the file system was asked.
+/// Known holes of a file, as far as the file system was queried.
 #[derive(Debug, Default)]
 pub(crate) struct SparseRegions {
     /// Range of the file that is known to have data.
@@ -21,8 +21,8 @@ pub(crate) struct SparseRegions {
 }
 
 impl SparseRegions {
-    /// First place from `offset` on, in steps of a chunk, where something may be before `end`;
-    /// `end` if nowhere.
+    /// First place from `offset` on, in steps of a chunk, at which there may be data before `end`;
+    /// `end` if there is none.
     pub(crate) fn skip_holes(&mut self, bytes: &LogBytes, offset: u64, end: u64) -> u64 {
         let LogBytes::File(file) = bytes else { return offset };
         if self.data.contains(&offset) || offset >= end {
@@ -31,13 +31,13 @@ impl SparseRegions {
         let begin = match seek(file, SeekFrom::Data(offset)) {
             Ok(begin) => begin,
             Err(Errno::NXIO) => return end,
-            // The file system does not tell its holes.
+            // The file system does not report its holes.
             Err(_) => {
                 self.data = offset..u64::MAX;
                 return offset;
             }
         };
-        // Whatever is wrong with the end, it is right to read on from the beginning.
+        // Even if the end is wrong, it is right to read on from the beginning.
         let behind = seek(file, SeekFrom::Hole(begin)).unwrap_or(u64::MAX);
         let offset =
             offset + (begin.saturating_sub(offset) / CHUNK_BYTES as u64) * CHUNK_BYTES as u64;
@@ -46,11 +46,11 @@ impl SparseRegions {
     }
 }
 
-/// Number of whole chunks from `offset` on that hold nothing but zeros, as far as one look goes.
+/// Number of whole chunks from `offset` on that contain only zeros, within one read.
 pub(crate) fn count_empty_chunks(bytes: &LogBytes, offset: u64) -> u64 {
     let LogBytes::File(file) = bytes else { return 0 };
     let mut buffer = vec![0; EMPTY_STEP_BYTES];
-    // An error here is none: whoever reads this place alone is told what is wrong.
+    // An error here is ignored: reading this place alone reports it.
     let read = file.read_at(&mut buffer, offset).unwrap_or(0);
     let zeros = buffer[..read].iter().take_while(|byte| **byte == 0).count();
     (zeros / CHUNK_BYTES) as u64
@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// Number of reading calls that this thread has made, and number of bytes that they gave.
+    /// Number of read calls that this thread has made, and number of bytes that they returned.
     fn read_so_far() -> (u64, u64) {
         let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
         let field = |name: &str| {
@@ -77,8 +77,8 @@ mod tests {
         (field("syscr:"), field("rchar:"))
     }
 
-    /// A log of three chunks: the second one begins `apart` bytes behind the first, the third
-    /// likewise.
+    /// A log of three chunks: the second one begins `apart` bytes after the first, and the third
+    /// `apart` bytes after the second.
     fn log(apart: u64) -> (tempfile::NamedTempFile, usize) {
         let mut writer = LogWriter::new("host", 7, "/bin/x");
         for tid in 1..=3 {
@@ -116,7 +116,7 @@ mod tests {
         file.as_file().set_len(1 << 30).unwrap();
         let (found, calls, bytes) = read(file.path());
         assert_eq!(found, records);
-        // Some calls are made by what counts them.
+        // Some calls are made by the counting itself.
         assert!(calls < 20 && bytes < 1 << 20, "{calls} calls, {bytes} bytes");
         let log = SocketLog::open(file.path()).unwrap();
         assert!(log.length() == 1 << 30 && log.disk_usage() < 1 << 20, "{}", log.disk_usage());
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn zeros_are_passed_over_in_large_steps() {
         let (file, records) = log(4 << 20);
-        // Room that was made and not used is data like any other.
+        // Allocated and unused space is data like any other.
         let end = file.as_file().metadata().unwrap().len();
         for offset in (HEADER_BYTES as u64 + CHUNK_BYTES as u64..8 << 20).step_by(CHUNK_BYTES) {
             let mut chunk = [0; CHUNK_BYTES];
@@ -144,7 +144,7 @@ mod tests {
         }
         assert_eq!(file.as_file().metadata().unwrap().len(), end);
         let (found, calls, _) = read(file.path());
-        // 2,048 chunks hold nothing.
+        // 2,048 chunks are empty.
         assert!(found == records && calls < 200, "{found} of {records} records by {calls} calls");
     }
 

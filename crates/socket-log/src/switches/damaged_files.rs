@@ -1,5 +1,5 @@
-//! Files of switches that are cut off, overwritten, or still being written: every record that is
-//! whole comes back, and nothing else does.
+//! Files of switches that are cut off, overwritten, or still being written: every complete record
+//! is read back, and nothing else is.
 
 use std::path::Path;
 
@@ -134,7 +134,7 @@ proptest! {
             switches.iter().filter(|switch| matches!(switch.event, SwitchEvent::Name(_))).count()
         };
         prop_assert!(found.len() + names(&found) >= whole, "{} of {}", found.len(), whole);
-        // Of the last one, where it is a name, there may be a half only.
+        // If the last one is a name, only a half of it may be there.
         let before = found.len().saturating_sub(1);
         prop_assert_eq!(&found[..before], &switches[..before]);
         crate::fuzz::switches(&bytes);
@@ -153,7 +153,7 @@ proptest! {
         prop_assert_eq!(damage.len(), 1);
         let place = (at - HEADER_BYTES) / RECORD_BYTES * RECORD_BYTES + HEADER_BYTES;
         prop_assert_eq!((damage[0].offset, damage[0].bytes), (place as u64, RECORD_BYTES as u64));
-        // A name that lost its begin or its rest is not told as another.
+        // A name that lost its first or second half is not returned as another.
         let others = found.iter().filter(|switch| !switches.contains(switch)).count();
         prop_assert!(others <= 1 && found.len() + 1 >= switches.len());
         crate::fuzz::switches(&bytes);

@@ -1,23 +1,23 @@
-//! Header of a file of switches: that of a log, so that whatever gathers logs knows whose it is.
+//! Header of a file of switches: that of a log, so that tools which gather logs can identify its
+//! host.
 
 use std::mem::offset_of;
 
 use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, MAGIC, VERSION, source, tick};
 use crate::recording::RecordingId;
 
-/// What the header of a file of switches says.
+/// Contents of the header of a file of switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchFileHeader {
     /// Name of the host.
     pub host: String,
     /// Id of the process that writes the file.
     pub pid: u32,
-    /// Inode of the namespace in which threads and processes have their ids; 0 where it is not
-    /// known.
+    /// Inode of the namespace of the thread and process ids; 0 if it is not known.
     pub pid_namespace: u64,
-    /// The kernel's random id of this boot; zeros where it is not known.
+    /// The kernel's random id of this boot; zeros if it is not known.
     pub boot_id: [u8; 16],
-    /// Recording that the file is of, where it is of one.
+    /// Recording that the file belongs to, if there is one.
     pub recording: Option<RecordingId>,
     /// Beginning of the file, `CLOCK_MONOTONIC` in nanoseconds.
     pub monotonic: i64,

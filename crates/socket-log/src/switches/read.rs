@@ -1,4 +1,4 @@
-//! Reading of a file of switches: whole records are returned, and damage in its place.
+//! Reading of a file of switches: returns complete records, and damage in its place.
 
 use std::path::Path;
 
@@ -17,22 +17,22 @@ pub struct SwitchLog {
     header: LogHeader,
 }
 
-/// What is in a file of switches.
+/// Item of a file of switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SwitchEntry {
     /// A record.
     Switch(ThreadSwitch),
-    /// Records that cannot be read: between the record before and the one behind it, nothing is
-    /// known of any processor.
+    /// Unreadable records: between the previous and the next record, nothing is known about any
+    /// processor.
     Damaged(LogDamage),
 }
 
 impl SwitchLog {
-    /// Opens the file at `path` and reads its header. In a host's directory it is that host's, see
-    /// [`LogHeader::host`].
+    /// Opens the file at `path` and reads its header. In a host's directory it belongs to that
+    /// host, see [`LogHeader::host`].
     ///
     /// # Errors
-    /// When the file cannot be read, is no file of switches, or is of another version.
+    /// If the file cannot be read, is not a file of switches, or is of another version.
     pub fn open(path: impl Into<DataPath>) -> Result<SwitchLog, OpenError> {
         let path = &path.into();
         let io = |source| OpenError::Io { path: path.as_path().to_owned(), source };
@@ -47,7 +47,7 @@ impl SwitchLog {
     /// File of these bytes; `path` is its name in errors.
     ///
     /// # Errors
-    /// When they are no file of switches, or one of another version.
+    /// If they are not a file of switches, or one of another version.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<SwitchLog, OpenError> {
         let length = bytes.len() as u64;
         SwitchLog::with_source(path, LogBytes::Memory(bytes), length)
@@ -62,7 +62,8 @@ impl SwitchLog {
         Ok(SwitchLog { bytes, length, header })
     }
 
-    /// Header of the file. Its process is the one that wrote it, and `start` when it began.
+    /// Header of the file. Its process is the one that wrote it, and `start` is when the file
+    /// began.
     pub fn header(&self) -> &LogHeader {
         &self.header
     }
@@ -72,9 +73,8 @@ impl SwitchLog {
         self.length
     }
 
-    /// Calls `each` with every whole record and all damage, in the order of the file. A record that
-    /// is not all there at its end is still being written, and no damage where the file has not
-    /// ended.
+    /// Calls `each` with every complete record and all damage, in file order. An incomplete record
+    /// at the end is still being written, and is not damage unless the file has ended.
     pub fn for_each(&self, mut each: impl FnMut(SwitchEntry)) {
         let mut reading = SwitchAssembler { name: None, damage: None, each: &mut each };
         let mut buffer = vec![0; SWITCHES_READ_BYTES];
@@ -105,17 +105,17 @@ impl SwitchLog {
     }
 }
 
-/// Records on their way out.
+/// Assembler of records before they are returned.
 struct SwitchAssembler<'a, F: FnMut(SwitchEntry)> {
     /// The first half of a name.
     name: Option<(ThreadSwitch, [u8; 8])>,
-    /// Damage that may go on.
+    /// Damage that may continue.
     damage: Option<LogDamage>,
     each: &'a mut F,
 }
 
 impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
-    /// The record at `offset`. None is from before the file began.
+    /// Adds the record at `offset`. No record is from before the file began.
     fn add_record(&mut self, offset: u64, half: Option<SwitchRecord>, begin: i64) {
         let half = half.filter(|half| {
             let (SwitchRecord::Whole(of) | SwitchRecord::First(of, _) | SwitchRecord::Rest(of, _)) =
@@ -164,14 +164,14 @@ impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
         }
     }
 
-    /// A name without its end is what there is of it.
+    /// Emits a name without its second half, as far as it is known.
     fn emit_half_name(&mut self) {
         if let Some((of, first)) = self.name.take() {
             self.emit_name(of, first, [0; 8]);
         }
     }
 
-    /// Tells of what could have gone on.
+    /// Emits pending items that could have continued.
     fn flush_pending(&mut self) {
         self.emit_half_name();
         if let Some(damage) = self.damage.take() {

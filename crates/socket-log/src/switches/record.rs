@@ -1,7 +1,7 @@
-//! Record of a file of switches: what happened to one thread, in 24 bytes.
+//! Record of a file of switches: an event of one thread, in 24 bytes.
 //!
-//! Records that follow each other need not be in the order of time: the kernel has a queue for each
-//! processor, and they are emptied one after the other. Those of one processor are in order.
+//! Records need not be in order of time: the kernel has a queue for each processor, and they are
+//! emptied one after the other. Those of one processor are in order.
 
 /// Size of a record, in bytes.
 pub const RECORD_BYTES: usize = 24;
@@ -9,29 +9,29 @@ pub const RECORD_BYTES: usize = 24;
 /// A record as it is in the file.
 pub(super) type RawSwitch = [u8; RECORD_BYTES];
 
-/// What happened to a thread.
+/// Event of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadSwitch {
     /// Time, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time: i64,
-    /// Number of the processor; [`ThreadSwitch::ANY_PROCESSOR`] where it is about all of them.
+    /// Number of the processor; [`ThreadSwitch::ANY_PROCESSOR`] if it concerns all of them.
     pub processor: u16,
-    /// Id of the thread; 0 where it is about none.
+    /// Id of the thread; 0 if there is none.
     pub thread: u32,
-    /// Id of its process; 0 where it is not told.
+    /// Id of its process; 0 if unknown.
     pub process: u32,
-    /// What happened.
+    /// Kind of event.
     pub event: SwitchEvent,
 }
 
-/// What happens to a thread, or to the recording of all threads.
+/// Event of a thread, or of the recording of all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchEvent {
     /// The thread was given the processor.
     In,
-    /// The thread gave the processor away.
+    /// The thread released the processor.
     Out {
-        /// Whether it could have run on: another thread was given the processor instead.
+        /// Whether it could have continued: another thread was given the processor instead.
         preempted: bool,
     },
     /// The thread was started.
@@ -46,14 +46,14 @@ pub enum SwitchEvent {
     Exec,
     /// The thread has this name, up to the first zero byte.
     Name([u8; 16]),
-    /// Records of the processor are missing, between the one before it of the same processor (or
-    /// the latest [`SwitchEvent::Mark`] before, if that is later) and this time.
+    /// Records of the processor are missing, between the previous one of the same processor (or the
+    /// latest earlier [`SwitchEvent::Mark`], if that is later) and this time.
     Lost {
-        /// Number of them; `u32::MAX` where there are more.
+        /// Number of them; `u32::MAX` if there are more.
         records: u32,
     },
     /// Everything that happened before this time on any processor is in the file, before this
-    /// record or soon behind it.
+    /// record or soon after it.
     Mark,
 }
 
@@ -65,7 +65,7 @@ mod kind {
     pub(super) const START: u8 = 4;
     pub(super) const EXIT: u8 = 5;
     pub(super) const EXEC: u8 = 6;
-    /// The first 8 bytes of a name, in the place of process and value.
+    /// The first 8 bytes of a name, in place of process and value.
     pub(super) const NAME: u8 = 7;
     /// The other 8 bytes.
     pub(super) const NAME_REST: u8 = 8;
@@ -73,24 +73,24 @@ mod kind {
     pub(super) const MARK: u8 = 10;
 }
 
-/// Value of the check of a record whose other bytes are all zero.
+/// Check value of a record with zeros in all other bytes.
 const CHECK: u8 = 0x5a;
 
 /// Times that a record may have: up to 146 years after the machine started.
 const TIMES: std::ops::RangeInclusive<i64> = 0..=1 << 62;
 
-/// A record that was read: whole, or half of a name.
+/// A record that was read: a whole one, or half of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SwitchRecord {
     Whole(ThreadSwitch),
-    /// The begin of a name; its rest is in the next record.
+    /// The first half of a name; the second is in the next record.
     First(ThreadSwitch, [u8; 8]),
     /// The rest of a name.
     Rest(ThreadSwitch, [u8; 8]),
 }
 
 impl ThreadSwitch {
-    /// Number of the processor of what is about all of them.
+    /// Processor number of events that concern all processors.
     pub const ANY_PROCESSOR: u16 = u16::MAX;
 
     /// Adds the record to `bytes`. A name takes two.
@@ -135,7 +135,7 @@ impl ThreadSwitch {
 }
 
 impl SwitchRecord {
-    /// Reads a record; `None` where it makes no sense.
+    /// Reads a record; `None` if it is invalid.
     pub(super) fn decode(raw: &RawSwitch) -> Option<SwitchRecord> {
         let [t0, t1, t2, t3, t4, t5, t6, t7, rest @ ..] = *raw;
         let [h0, h1, h2, h3, p0, p1, p2, p3, v0, v1, v2, v3, c0, c1, kind, sum] = rest;
@@ -177,8 +177,8 @@ impl SwitchRecord {
     }
 }
 
-/// The last byte of a record, by its others: one bit that is wrong shows, and of other damage all
-/// but one in 256.
+/// The last byte of a record, computed from its others: it detects every single-bit error, and all
+/// but one in 256 of other damage.
 fn check_byte(raw: &RawSwitch) -> u8 {
     raw.iter().take(RECORD_BYTES - 1).fold(CHECK, |sum, byte| sum.rotate_left(1) ^ byte)
 }

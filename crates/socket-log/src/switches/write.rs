@@ -1,5 +1,5 @@
-//! Writing of a file of switches: whole batches of records behind each other, so that the file can
-//! be read at any moment, however the writer ends.
+//! Writing of a file of switches: appends whole batches of records, so that the file can be read at
+//! any moment, however the writer ends.
 
 use std::fs::File;
 use std::io;
@@ -20,17 +20,17 @@ pub struct SwitchWriter {
     /// Where the next record goes.
     end: u64,
     batch: Vec<u8>,
-    /// Number of records that could not be written, since the last that could.
+    /// Number of records that could not be written, since the last successful write.
     unwritten: u64,
-    /// Number of records that could not be written, all in all.
+    /// Total number of records that could not be written.
     lost: u64,
 }
 
 impl SwitchWriter {
-    /// Makes the file at `path`, which must not be there.
+    /// Makes the file at `path`, which must not exist.
     ///
     /// # Errors
-    /// When it cannot be made or written.
+    /// If it cannot be made or written.
     pub fn create(path: impl Into<DataPath>, about: &SwitchFileHeader) -> io::Result<SwitchWriter> {
         let file = path.into().create_new(NEW_FILE_MODE)?;
         file.write_all_at(&about.header_page(), 0)?;
@@ -53,19 +53,19 @@ impl SwitchWriter {
         self.batch.len()
     }
 
-    /// Writes the batch. Where that fails its records are lost, and the file says so as soon as
-    /// there is room again; whoever reads it meanwhile finds the whole records before. `now` is
+    /// Writes the batch. If that fails its records are lost, and the file records that as soon as
+    /// there is space again; a reader meanwhile finds the complete earlier records. `now` is
     /// `CLOCK_MONOTONIC` in nanoseconds.
     ///
     /// # Errors
-    /// When the system refuses. The writer can be used on.
+    /// If the system refuses. The writer can still be used.
     pub fn flush(&mut self, now: i64) -> io::Result<()> {
         let records = (self.batch.len() / RECORD_BYTES) as u64;
         if records == 0 {
             return Ok(());
         }
         if self.unwritten > 0 {
-            // In front of the batch: what is missing was before it.
+            // Before the batch: the missing records were earlier.
             let mut told = Vec::new();
             let missing = u32::try_from(self.unwritten).unwrap_or(u32::MAX);
             lost_record(now, missing).encode(&mut told);
@@ -80,7 +80,7 @@ impl SwitchWriter {
             Err(_) => {
                 self.unwritten += records;
                 self.lost += records;
-                // What was written of it is no record: the next batch is written over it.
+                // The partially written batch is not a record: the next batch overwrites it.
                 let _ = self.file.set_len(self.end);
             }
         }
@@ -93,10 +93,10 @@ impl SwitchWriter {
         self.lost
     }
 
-    /// Writes what is left and that the file has ended.
+    /// Writes the rest and a record that the file has ended.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn finish(mut self, now: i64) -> io::Result<()> {
         self.flush(now)?;
         let at = offset_of!(FileHeader, state) as u64;

@@ -1,4 +1,4 @@
-//! Header of a made log: its fields, each as the maker wants it.
+//! Header of a made log: its fields, each as set by the maker.
 
 use std::mem::offset_of;
 
@@ -31,7 +31,7 @@ impl LogWriter {
         self
     }
 
-    /// Sets the processes that this one comes from, as the header has them.
+    /// Sets the ancestors of this process, in the header's form.
     #[cfg(test)]
     pub(crate) fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, ancestors), line.as_bytes());
@@ -51,14 +51,14 @@ impl LogWriter {
         self
     }
 
-    /// Sets the control groups, as `/proc/self/cgroup` has them; none (not known) by default.
+    /// Sets the control groups, in the form of `/proc/self/cgroup`; none (not known) by default.
     #[cfg(test)]
     pub(crate) fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, cgroup), text.as_bytes());
         self
     }
 
-    /// Sets the inode of the namespace in which the process has its id, 0 (not known) by default.
+    /// Sets the inode of the pid namespace of the process, 0 (not known) by default.
     pub fn set_pid_namespace(&mut self, inode: u64) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, pid_namespace), &inode.to_le_bytes());
         self
@@ -97,13 +97,13 @@ impl LogWriter {
         self
     }
 
-    /// Marks the log as one in which resources are recorded beside messages.
+    /// Marks the log as one in which resources are recorded in addition to messages.
     pub fn set_resources(&mut self) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, resources), &1u32.to_le_bytes());
         self
     }
 
-    /// Marks the log as one in which heads of messages are recorded.
+    /// Marks the log as one in which snippets of messages are recorded.
     pub fn set_snippets(&mut self) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, heads), &1u32.to_le_bytes());
         self
@@ -115,7 +115,7 @@ impl LogWriter {
         self
     }
 
-    /// Sets the number of children that used sockets and found no room for a log.
+    /// Sets the number of children that used sockets and found no space for a log.
     pub fn set_without_log(&mut self, children: u64) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, without_log), &children.to_le_bytes());
         self

@@ -1,4 +1,4 @@
-//! Sockets and their names, as the records of a made log want them.
+//! Sockets and their names, in the form for the records of a made log.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -45,8 +45,8 @@ pub fn inet_address(address: SocketAddr) -> Vec<u8> {
     }
 }
 
-/// Raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as it
-/// is.
+/// Raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address
+/// unchanged.
 pub fn mapped_address(address: SocketAddr) -> Vec<u8> {
     let ip = match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),

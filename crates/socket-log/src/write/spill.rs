@@ -1,8 +1,8 @@
-//! Logs larger than memory: chunks that are full go to the file while the log is being made.
+//! Logs larger than memory: full chunks are written to the file while the log is being made.
 //!
-//! Logs of processes with many threads one after another, too: the next thread that begins goes on
-//! in a chunk whose thread has ended, as in the library, so that a thread costs words and not a
-//! chunk.
+//! This also covers logs of processes with many threads one after another: the next thread that
+//! begins continues in a chunk of an ended thread, as in the library, so that a thread costs words
+//! and not a chunk.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use super::{LogWriter, ThreadCursor};
 use crate::tuning::MAX_FREE_CHUNKS;
 
 impl LogWriter {
-    /// Ends the thread `tid`; another may go on in its chunk.
+    /// Ends the thread `tid`; another may continue in its chunk.
     pub fn end_thread(&mut self, tid: u32) -> &mut LogWriter {
         if let Some(thread) = self.threads.remove(&tid) {
             // The next thread does not know the peers of this one's datagrams.
@@ -28,8 +28,8 @@ impl LogWriter {
         self
     }
 
-    /// Chunk of an ended thread, if there is one with room for a record of `words` words behind the
-    /// one that says who goes on.
+    /// Chunk of an ended thread, if there is one with room for a record of `words` words after the
+    /// record that names the continuing thread.
     pub(super) fn reuse_chunk(&mut self, ticks: u64, words: usize) -> Option<ThreadCursor> {
         let chunk = self.free.pop()?;
         let continued = encode::continued_record(&self.anchor_at(ticks), self.tid);
@@ -47,12 +47,12 @@ impl LogWriter {
         self.full.len()
     }
 
-    /// Writes the full chunks to their places in `file` and lets go of them. The rest is for
-    /// [`finish`](LogWriter::finish_file) to write: [`write`](LogWriter::write_file) has not all
-    /// any more.
+    /// Writes the full chunks to their places in `file` and frees them.
+    /// [`finish`](LogWriter::finish_file) writes the rest: [`write`](LogWriter::write_file) does
+    /// not have all chunks any more.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// If the operating system refuses.
     pub fn spill_full_chunks(&mut self, file: &File) -> io::Result<()> {
         for index in std::mem::take(&mut self.full) {
             if let Some(chunk) = self.chunks.get_mut(index) {
@@ -62,10 +62,10 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Writes to `file` all that was not spilled before, and the header.
+    /// Writes everything that was not spilled before to `file`, and the header.
     ///
     /// # Errors
-    /// When the operating system refuses.
+    /// If the operating system refuses.
     pub fn finish_file(&self, file: &File) -> io::Result<()> {
         for (index, chunk) in self.chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_empty())
         {
@@ -135,7 +135,7 @@ mod tests {
             let LogRecord::Transfer { bytes, .. } = entry.record else { continue };
             assert_eq!(entry.ticks, u64::from(entry.tid - 100) * 1_000_000_000 + bytes - 1);
         }
-        // There is not a chunk for each thread.
+        // Threads share chunks.
         assert!(length < 4096 * 200, "{length}");
     }
 }

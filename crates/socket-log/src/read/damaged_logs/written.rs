@@ -1,5 +1,4 @@
-//! Records of all kinds, each as the words that are written and as what a reader should make of
-//! them.
+//! Records of all kinds, each as the written words and as the reader's expected result.
 
 use proptest::prelude::*;
 
@@ -13,7 +12,7 @@ use crate::layout::{ANCHOR_REACH, LARGEST_SNIPPET_BYTES};
 use crate::write::{inet_address, unix_address};
 use crate::{LogEntry, LogRecord, Snippet, SocketName};
 
-/// A record to be written, and how it must come back.
+/// A record to be written, and the expected result of reading it.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) words: Vec<u32>,
@@ -24,7 +23,7 @@ fn direction() -> impl Strategy<Value = Direction> {
     prop_oneof![Just(Direction::Send), Just(Direction::Receive)]
 }
 
-/// The raw name, and what it says.
+/// The raw name, and its decoded form.
 fn socket_name() -> impl Strategy<Value = (Vec<u8>, Option<SocketName>)> {
     let decoded = |raw: Vec<u8>| {
         let name = SocketName::from_sockaddr(&raw);
@@ -41,7 +40,7 @@ fn socket_name() -> impl Strategy<Value = (Vec<u8>, Option<SocketName>)> {
     ]
 }
 
-/// What happened, without its time and thread: the words are made when those are known.
+/// Event without its time and thread: the words are made when those are known.
 #[derive(Clone, Debug)]
 enum What {
     Transfer(Direction, u32, u64, u64),
