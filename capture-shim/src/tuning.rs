@@ -178,8 +178,8 @@ pub(crate) const TLS_SESSIONS: usize = 1 << 13;
 /// last one. Servers that read ahead find some requests of HTTP/2 in one. Chosen, not measured.
 pub(crate) const MAX_RECORDS_AHEAD: usize = 8;
 
-/// Maximum number of layers of an NSPR descriptor that are searched for that of NSS. Programs have
-/// two or three. Chosen, not measured.
+/// Maximum number of layers of an NSPR descriptor that are searched for the NSS layer. Programs
+/// have two or three. Chosen, not measured.
 pub(crate) const MAX_NSPR_LAYERS: usize = 16;
 
 /// Number of remembered call sites of TLS library functions. Most programs have a handful. Those
@@ -228,7 +228,7 @@ pub(crate) const MAX_FIRST_LINE_BYTES: usize = 8 << 10;
 /// Chosen, not measured.
 pub(crate) const MAX_PIECES: usize = 8;
 
-/// Number of descriptors whose sockets are remembered, from 0 on. Chosen, not measured.
+/// Number of descriptors for which sockets are remembered, from 0 on. Chosen, not measured.
 pub(crate) const REMEMBERED_DESCRIPTORS: usize = 1024;
 
 /// Number of descriptors that are queried in one call. Chosen, not measured.
@@ -296,7 +296,7 @@ pub(crate) const READY_AT_FIRST: u64 = 512;
 #[cfg(feature = "injected")]
 pub(crate) const MAX_READY: u64 = 2048;
 
-/// Maximum number of mappings that are noted, so that they can be unmapped: those of the maximum
+/// Maximum number of mappings that are noted, so that they can be unmapped: enough for the maximum
 /// number of threads with hooks, and some more. The list takes memory only where it is written.
 #[cfg(feature = "injected")]
 pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;

@@ -63,7 +63,7 @@ unsafe fn find_after_this(name: &CStr) -> *mut c_void {
     if cfg!(feature = "injected") {
         stand_in_address(name)
     } else if IS_LOADED.load(Relaxed) {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { linker::search_libraries(name) }
     } else {
         objects::next_definition(name)

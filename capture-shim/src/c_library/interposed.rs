@@ -162,8 +162,8 @@ macro_rules! interposed {
                     (fd: c_int, flag: c_int, format: *const c_char, arguments: VaList) -> c_int
                     => stdio::vdprintf_chk;
 
-                // Libc's resolver, whose sends and receives never leave libc; its other functions
-                // are below.
+                // Libc's resolver: its sends and receives never leave libc; its other functions are
+                // below.
                 getaddrinfo:
                     (host: *const c_char, service: *const c_char, hints: *const c_void,
                      found: *mut *mut c_void) -> c_int => hidden::getaddrinfo;
@@ -282,7 +282,7 @@ macro_rules! interposed {
                 fopen | fopen64: (path: *const c_char, mode: *const c_char) -> *mut FILE
                     => stdio::opened();
 
-                // Libc's resolver, whose sends and receives never leave libc.
+                // Libc's resolver: its sends and receives never leave libc.
                 getnameinfo:
                     (address: *const sockaddr, length: socklen_t, host: *mut c_char,
                      host_size: socklen_t, service: *mut c_char, service_size: socklen_t,

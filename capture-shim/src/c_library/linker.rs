@@ -1,4 +1,4 @@
-//! Functions that the library itself calls: those of the dynamic linker, and some of libc's.
+//! Functions that the library itself calls: functions of the dynamic linker, and some of libc's.
 //!
 //! They are libc's own, found as the library is loaded: if another preloaded library has interposed
 //! them (to count locks or to look up symbols, for example), this library must neither call that
@@ -99,7 +99,7 @@ own! {
 /// As for `dlsym`.
 pub(crate) unsafe fn find_symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     let Some(look_up) = dlsym() else { return ptr::null_mut() };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         let address = look_up(handle, name.as_ptr());
         if address.is_null()
@@ -118,7 +118,7 @@ pub(crate) unsafe fn find_symbol(handle: *mut c_void, name: &CStr) -> *mut c_voi
 /// As for `dlopen`.
 pub(crate) unsafe fn find_loaded(file: &CStr) -> *mut c_void {
     let Some(open) = dlopen() else { return ptr::null_mut() };
-    // SAFETY: as the caller says; nothing is loaded, so nothing is run.
+    // SAFETY: as the caller guarantees; nothing is loaded, so nothing is run.
     unsafe {
         let handle = open(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if handle.is_null()
@@ -136,7 +136,7 @@ pub(crate) unsafe fn find_loaded(file: &CStr) -> *mut c_void {
 /// As for `dlclose`.
 pub(crate) unsafe fn release_library(handle: *mut c_void) {
     if let Some(close) = dlclose() {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { close(handle) };
     }
 }
@@ -151,7 +151,7 @@ const PARTS_OF_LIBC: [&CStr; 4] =
 /// # Safety
 /// As for `dlopen`.
 pub(crate) unsafe fn search_libraries(name: &CStr) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         let address = find_symbol(libc::RTLD_NEXT, name);
         if !address.is_null() {

@@ -34,7 +34,7 @@ pub(crate) unsafe fn begin_without_libc(environment: *mut *const c_char, own_cal
     // SAFETY: the program has not begun, so nothing else reads it.
     unsafe { (&raw mut environ).write(environment) };
     let mut end = environment;
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         while !end.read().is_null() {
             end = end.add(1);

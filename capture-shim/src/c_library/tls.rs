@@ -1,8 +1,8 @@
 //! Interposed functions of TLS libraries: finds the libraries' own ones.
 //!
-//! Such a library may be absent, may be opened later, and may be loaded in two versions (that of
-//! the program, and one that a module brings). So its function is searched for when it is called,
-//! in the way in which the dynamic linker did for the caller: first in the dependencies of the
+//! Such a library may be absent, may be opened later, and may be loaded in two versions (the
+//! program's, and one that a module brings). So its function is searched for when it is called, in
+//! the way in which the dynamic linker did for the caller: first in the dependencies of the
 //! caller's library, then after this library. The result is cached for each call site until a
 //! library is closed, since another library may then be loaded at the same address.
 

@@ -29,7 +29,7 @@ impl RawSocketName {
         name
     }
 
-    /// Sets the name to that of the other end.
+    /// Sets the name to the other end's.
     pub(crate) fn ask_peer(&mut self, fd: c_int) {
         self.ask_kernel(libc::SYS_getpeername, fd);
     }
@@ -48,7 +48,7 @@ impl RawSocketName {
     /// `address` is null or points to `length` bytes.
     pub(crate) unsafe fn copy_from(address: *const libc::sockaddr, length: usize) -> RawSocketName {
         let mut name = RawSocketName::NONE;
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { name.set_from(address, length) };
         name
     }
@@ -56,7 +56,7 @@ impl RawSocketName {
     /// Copies a name that the program passed or received; keeps the old one if `address` is null.
     ///
     /// # Safety
-    /// As [`Name::copy`].
+    /// As for [`Name::copy`].
     pub(crate) unsafe fn set_from(&mut self, address: *const libc::sockaddr, length: usize) {
         if !address.is_null() {
             self.length = length.min(self.bytes.len());

@@ -205,7 +205,7 @@ impl DescriptorWord {
         self.0 & DescriptorWord::CUT != 0
     }
 
-    /// The entry, marked as one whose sends are split, or not.
+    /// The entry, marked as one with split sends, or not.
     pub(crate) fn with_cut(self, is_cut: bool) -> DescriptorWord {
         DescriptorWord(self.0 & !DescriptorWord::CUT | if is_cut { DescriptorWord::CUT } else { 0 })
     }
@@ -227,7 +227,7 @@ impl DescriptorWord {
         self.0 == DescriptorWord::UNKNOWN.0 || self.0 & FLAGS != 0
     }
 
-    /// Whether the entry can be that of the socket with the kernel's id `cookie`.
+    /// Whether the entry can belong to the socket with the kernel's id `cookie`.
     pub(crate) fn has_cookie(self, cookie: u64) -> bool {
         (self.0 >> DescriptorWord::COOKIE) as u16 & DescriptorWord::COOKIES
             == cookie as u16 & DescriptorWord::COOKIES
@@ -286,7 +286,7 @@ impl DescriptorWord {
     }
 }
 
-/// Table of entries; null where no descriptor is captured.
+/// Table of entries; null if no descriptor is captured.
 #[unsafe(link_section = ".data.often_read")]
 pub(crate) static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
@@ -384,7 +384,7 @@ pub(crate) fn live_flows(flows: &[u32]) -> LiveFlows {
     alive
 }
 
-/// Clears all entries, for a child whose memory the kernel does not wipe.
+/// Clears all entries, for a child in which the kernel does not wipe memory.
 pub(crate) fn forget_all(known: u32) {
     for fd in 0..known {
         take_entry(fd as c_int);

@@ -1,5 +1,5 @@
-//! Entries of the library in an image that it is injected into: static programs, and programs whose
-//! runtime makes its system calls itself, as Go's does.
+//! Entries of the library in an image that it is injected into: static programs, and programs with
+//! a runtime that makes its system calls itself, such as Go's.
 //!
 //! Nothing there can be interposed. Instead, the instructions around each system call are replaced
 //! by jumps to stubs (the crate `patching`), which jump to the entries here: one before the system

@@ -40,7 +40,7 @@ pub(super) unsafe fn take_filters() {
     if !permitted_syscalls::is_active()
         && let Some(text) = environment::find_variable(environment::present_environment(), FILTERS)
     {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { inherited_filters::take_filters(text) };
     }
 }

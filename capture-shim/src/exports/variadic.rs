@@ -105,9 +105,9 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
 /// arguments, the others as a va_list)`.
 macro_rules! printing {
     ($name:ident($named:literal) => $with:ident, $list_x86_64:literal, $list_aarch64:literal) => {
-        // The stored registers are the general ones, then those of floating-point arguments (if
-        // `al` is not 0). The list states how much of each of the two the fixed arguments have used
-        // up, where the other arguments are on the stack, and where the stored registers are.
+        // The stored registers are the general ones, then the floating-point ones (if `al` is not
+        // 0). The list states how much of each of the two the fixed arguments have used up, where
+        // the other arguments are on the stack, and where the stored registers are.
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]

@@ -22,7 +22,7 @@ impl CallBuffers {
     /// # Safety
     /// The header is readable.
     pub(crate) unsafe fn from_message(message: *const msghdr) -> CallBuffers {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { CallBuffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
     }
 
@@ -127,7 +127,7 @@ impl OutgoingMessage {
     /// The header is readable.
     #[inline(always)]
     pub(crate) unsafe fn from_message(message: *const msghdr) -> OutgoingMessage {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe {
             OutgoingMessage {
                 buffers: CallBuffers::from_message(message),
@@ -158,7 +158,7 @@ impl ControlData {
     /// The header is readable.
     #[inline(always)]
     pub(crate) unsafe fn from_message(message: *const msghdr) -> ControlData {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe {
             ControlData { start: (*message).msg_control.cast(), length: (*message).msg_controllen }
         }
@@ -216,7 +216,7 @@ impl CallerAddress {
         if self.start.is_null() {
             return &[];
         }
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { core::slice::from_raw_parts(self.start.cast(), self.length.min(128)) }
     }
 }

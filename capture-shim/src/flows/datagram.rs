@@ -54,7 +54,7 @@ pub(crate) unsafe fn log_sent(
     end: u64,
 ) {
     let OutgoingMessage { buffers, to, control } = outgoing;
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     if !entry.is_named() && !unsafe { is_selected(writer, fd, entry, to) } {
         return;
     }
@@ -66,10 +66,10 @@ pub(crate) unsafe fn log_sent(
         bytes: bytes as u64,
         checksum: 0,
         flags: 0,
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         peer: unsafe { to.as_bytes() },
     };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         let may_be_cut = !control.is_empty() || entry.is_cut();
         if !may_be_cut || !log_segmented(fd, entry, buffers, control, &datagram) {
@@ -95,11 +95,11 @@ unsafe fn log_segmented(
     control: ControlData,
     all: &DatagramRecord,
 ) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let size = unsafe { segments::size_sent(fd, entry, control) };
     let is_cut = size != 0 && all.bytes > size as u64;
     if is_cut {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { log_segments(entry, all, buffers, size, all.ticks + all.duration) };
     }
     is_cut
@@ -118,12 +118,12 @@ unsafe fn log_segments(
     end: u64,
 ) {
     let Some(writer) = log::current_writer() else { return };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let capacity = unsafe { buffers.capacity() };
     for (at, bytes) in segments::segment_ranges(all.bytes as usize, size) {
         let is_cut_off = at + bytes > capacity;
         let kept = if is_cut_off { all.flags } else { all.flags & !datagram_flag::TRUNCATED };
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe {
             let checksum = checksum_after(buffers, at, bytes);
             let piece = DatagramRecord { bytes: bytes as u64, checksum, flags: kept, ..*all };
@@ -151,7 +151,7 @@ unsafe fn log_one(
         let moved = StreamTransfer { direction, flow, ticks, bytes, duration };
         let is_peeked = flags & datagram_flag::PEEKED != 0;
         let buffers = if is_peeked { CallBuffers::NONE } else { buffers };
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { watch::log_datagram(writer, &moved, buffers, end) };
     }
 }
@@ -168,7 +168,7 @@ unsafe fn is_selected(
     entry: DescriptorWord,
     to: CallerAddress,
 ) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let peer = unsafe { RawSocketName::copy_from(to.start, to.length) };
     adopt::keep_if_selected(writer, fd, entry, &RawSocketName::local_name(fd), &peer)
 }
@@ -208,10 +208,10 @@ pub(crate) unsafe fn log_received(
         bytes: message.bytes as u64,
         checksum: 0,
         flags,
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         peer: unsafe { message.from.as_bytes() },
     };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         if message.size == 0 || message.bytes <= message.size {
             datagram.checksum = checksum_of(buffers, message.bytes);
@@ -254,7 +254,7 @@ unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
 unsafe fn checksum_after(buffers: CallBuffers, skipped: usize, bytes: usize) -> u32 {
     let mut sum = 0;
     let mut before = skipped;
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     for slice in unsafe { buffers.filled_slices(skipped + bytes) } {
         let passed = slice.len().min(before);
         before -= passed;

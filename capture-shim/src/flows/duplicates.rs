@@ -62,7 +62,7 @@ pub(crate) fn any_received() -> bool {
 /// # Safety
 /// `message` is as the kernel filled it.
 pub(crate) unsafe fn clear_received(message: *const msghdr) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         let control = ControlData::from_message(message);
         if !control.is_empty() {
@@ -77,7 +77,7 @@ pub(crate) unsafe fn clear_received(message: *const msghdr) {
 /// The data are as the kernel filled them.
 #[inline(never)]
 unsafe fn clear_control(control: ControlData) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         control.for_each_item(|header, contents| {
             if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {

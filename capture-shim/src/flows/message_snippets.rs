@@ -95,13 +95,13 @@ pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
     let Some(followed) = followed_flows::followed_flow(moved.transfer.flow) else { return };
     let conversation = followed.conversation();
     if conversation.is_encrypted() {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         return unsafe { keep_encrypted(moved, followed) };
     }
     let Some(mut taken) = take_direction(followed, &moved.transfer) else { return };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let first = unsafe { moved.buffers.first_slice(moved.transfer.bytes as usize) };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         match taken.direction_state().form_of(first, 0, conversation) {
             TransferForm::Words => keep_words(moved, taken, first),
@@ -121,7 +121,7 @@ pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
 #[inline(never)]
 unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlow) {
     let conversation = followed.conversation();
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         if !conversation.is_plain()
             && let Some(taken) = take_direction(followed, &moved.transfer)
@@ -140,7 +140,7 @@ unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlo
 unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let run = taken.direction_state().pass_words(first, 0);
     keep_start(moved, &taken, &run, first);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { continue_walk(moved, taken, first.len()) }
 }
 
@@ -152,11 +152,11 @@ unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
 unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let conversation = taken.conversation();
     let Some(run) = taken.direction_state().pass_redis(first, 0, conversation) else {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         return unsafe { keep_any(moved, taken, 0) };
     };
     keep_start(moved, &taken, &run, first);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { continue_walk(moved, taken, first.len()) }
 }
 
@@ -179,7 +179,7 @@ unsafe fn keep_frames(moved: &WatchedTransfer, mut taken: TakenDirection, first:
             keep_slow(moved, &run, bytes, slice::from_ref(&(0..run.length)));
         }
     });
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { continue_walk(moved, taken, count) }
 }
 
@@ -209,7 +209,7 @@ unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &
     let conversation = taken.conversation();
     let passed = taken.direction_state().pass_head(first, 0, conversation, &mut pieces);
     let Some((count, run)) = passed else {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         return unsafe { keep_any(moved, taken, 0) };
     };
     if recording_options().keeps_snippets(SnippetClass::Http1 as u8) {
@@ -218,7 +218,7 @@ unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &
             keep_slow(moved, &run, first, pieces.ranges());
         }
     }
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { continue_walk(moved, taken, count) }
 }
 
@@ -229,7 +229,7 @@ unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &
 #[inline(always)]
 unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let count = taken.direction_state().pass_left_out(first);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { continue_walk(moved, taken, count) }
 }
 
@@ -240,7 +240,7 @@ unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, fir
 #[inline(always)]
 unsafe fn continue_walk(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
     if count as u64 != moved.transfer.bytes {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { keep_any(moved, taken, count) };
     }
 }
@@ -279,7 +279,7 @@ fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[
 #[inline(never)]
 unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
     let conversation = taken.conversation();
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         walk_rest(moved, taken, count);
         if conversation.is_encrypted() {
@@ -304,7 +304,7 @@ unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: u
     let mut sink = sink.with_blanking(unsafe { taken.turn_blanking() });
     let conversation = taken.conversation();
     let (mut at, mut passed) = (0, count);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let each = unsafe { moved.buffers.filled_slices(bytes as usize) };
     each.for_each(|bytes| {
         let rest = bytes.get(passed..).unwrap_or(&[]);
@@ -342,7 +342,7 @@ pub(super) unsafe fn keep_datagram(
         return;
     }
     let StreamTransfer { direction, flow, ticks, bytes, .. } = *moved;
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let there: usize = unsafe { buffers.filled_slices(bytes as usize) }.map(<[u8]>::len).sum();
     let length = there.min(MAX_KEPT_TURN_BYTES);
     let mut sink = SnippetWriter::new(writer, direction, flow, ticks, now).for_datagram();

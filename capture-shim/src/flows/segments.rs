@@ -25,7 +25,7 @@ const UDP_GRO: c_int = 104;
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn size_sent(fd: c_int, entry: DescriptorWord, control: ControlData) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     match unsafe { control_value(control, UDP_SEGMENT) } {
         Some(size) => size,
         None if entry.is_cut() => segment_size_option(fd),
@@ -39,7 +39,7 @@ pub(super) unsafe fn size_sent(fd: c_int, entry: DescriptorWord, control: Contro
 /// `control` is as the kernel wrote it.
 #[inline(always)]
 pub(crate) unsafe fn size_received(control: ControlData) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     if control.is_empty() { 0 } else { unsafe { control_value(control, UDP_GRO).unwrap_or(0) } }
 }
 
@@ -50,7 +50,7 @@ pub(crate) unsafe fn size_received(control: ControlData) -> usize {
 /// `control` is readable.
 unsafe fn control_value(control: ControlData, kind: c_int) -> Option<usize> {
     let mut value = None;
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         control.for_each_item(|header, contents| {
             if header.cmsg_level == libc::SOL_UDP && header.cmsg_type == kind {

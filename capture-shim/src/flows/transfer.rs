@@ -57,7 +57,7 @@ pub(crate) unsafe fn send_vector(
     if entry.is_other() {
         return non_socket_io::log_call(fd, entry, Direction::Send, ptr::null(), call);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { send_on_socket(fd, entry, ptr::null(), what, call) }
 }
 
@@ -94,7 +94,7 @@ unsafe fn send_on_socket(
     result
 }
 
-/// Logs the result of a send on a stream. `buffers` returns what was sent.
+/// Logs the result of a send on a stream. `buffers` returns the sent buffers.
 ///
 /// # Safety
 /// As many bytes of the buffers are readable as were sent.
@@ -167,7 +167,7 @@ pub(crate) unsafe fn receive_vector(
     if entry.is_other() {
         return non_socket_io::log_call(fd, entry, Direction::Receive, ptr::null(), call);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { receive_on_socket(fd, entry, ptr::null(), buffers, call) }
 }
 
@@ -238,7 +238,7 @@ pub(crate) unsafe fn log_received(
         }
     } else if result < 0 {
         log_failure(writer, fd, entry, Direction::Receive, end);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     } else if unsafe { buffers.capacity() } > 0 {
         writer.record(&encode::end_of_file_record(end, entry.flow()), end);
         // This fails if the descriptor was closed meanwhile, and then there is nothing to do.

@@ -75,12 +75,12 @@ pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
 #[inline(never)]
 pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
     if !recording_options().watches_heads_alone {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         return unsafe { log_moved_all(moved) };
     }
     let StreamTransfer { direction, flow, ticks, bytes, duration } = moved.transfer;
     moved.writer.transfer(direction, flow, ticks, bytes, duration, moved.now);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
@@ -93,10 +93,10 @@ unsafe fn log_moved_all(moved: &WatchedTransfer) {
     let WatchedTransfer { writer, ref transfer, buffers, now } = *moved;
     positions::write_transfer(writer, transfer, now);
     let StreamTransfer { direction, flow, bytes, .. } = *transfer;
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { update_fingerprint(writer, flow, direction, buffers, bytes as usize, now) };
     log_cpu_time(writer, now);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { log_snippets_only(moved) };
 }
 
@@ -107,7 +107,7 @@ unsafe fn log_moved_all(moved: &WatchedTransfer) {
 /// As for [`moved`].
 #[inline(never)]
 unsafe fn log_snippets_only(moved: &WatchedTransfer) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
@@ -139,7 +139,7 @@ pub(crate) unsafe fn log_datagram(
     now: u64,
 ) {
     log_cpu_time(writer, now);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { message_snippets::keep_datagram(writer, moved, buffers, now) };
 }
 

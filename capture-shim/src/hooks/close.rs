@@ -14,7 +14,7 @@ use crate::platform::{clock, raw};
 use crate::state::ProcessState;
 
 /// # Safety
-/// As `shutdown`.
+/// As for `shutdown`.
 pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c_int {
     let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     let now = clock::current_ticks();
@@ -30,7 +30,7 @@ pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c
 }
 
 /// # Safety
-/// As `close`.
+/// As for `close`.
 #[inline(always)]
 pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
     if keep::is_kept(fd) {
@@ -44,7 +44,7 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
 }
 
 /// # Safety
-/// As `close_range`.
+/// As for `close_range`.
 pub(crate) unsafe fn close_range(
     real: types::close_range,
     first: c_uint,
@@ -63,7 +63,7 @@ pub(crate) unsafe fn close_range(
 }
 
 /// # Safety
-/// As `closefrom`.
+/// As for `closefrom`.
 pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
     let first = first.max(0);
     // The numbers after the last one that is kept, as libc closes them.

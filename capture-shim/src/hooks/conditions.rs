@@ -9,14 +9,14 @@ use super::hand_offs::{log_signal, log_wait};
 use crate::c_library::types;
 
 /// # Safety
-/// As `pthread_cond_signal`.
+/// As for `pthread_cond_signal`.
 pub(crate) unsafe fn signal(real: types::pthread_cond_signal, condition: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
     log_signal(Condition, condition, false, || unsafe { real(condition) })
 }
 
 /// # Safety
-/// As `pthread_cond_broadcast`.
+/// As for `pthread_cond_broadcast`.
 pub(crate) unsafe fn broadcast(
     real: types::pthread_cond_broadcast,
     condition: *mut c_void,
@@ -26,7 +26,7 @@ pub(crate) unsafe fn broadcast(
 }
 
 /// # Safety
-/// As `pthread_cond_wait`.
+/// As for `pthread_cond_wait`.
 pub(crate) unsafe fn wait(
     real: types::pthread_cond_wait,
     condition: *mut c_void,
@@ -37,7 +37,7 @@ pub(crate) unsafe fn wait(
 }
 
 /// # Safety
-/// As `pthread_cond_timedwait`.
+/// As for `pthread_cond_timedwait`.
 pub(crate) unsafe fn timedwait(
     real: types::pthread_cond_timedwait,
     condition: *mut c_void,
@@ -49,7 +49,7 @@ pub(crate) unsafe fn timedwait(
 }
 
 /// # Safety
-/// As `pthread_cond_clockwait`.
+/// As for `pthread_cond_clockwait`.
 pub(crate) unsafe fn clockwait(
     real: types::pthread_cond_clockwait,
     condition: *mut c_void,

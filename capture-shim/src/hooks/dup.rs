@@ -8,7 +8,7 @@ use crate::flows::{counts, duplicates};
 use crate::log::{self, keep};
 
 /// # Safety
-/// As `dup`.
+/// As for `dup`.
 pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
     // SAFETY: the program's own call.
     let new = unsafe { real(old) };
@@ -17,7 +17,7 @@ pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
 }
 
 /// # Safety
-/// As `dup2`.
+/// As for `dup2`.
 pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
     free_descriptor(old, new);
     // SAFETY: the program's own call.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
 }
 
 /// # Safety
-/// As `dup3`.
+/// As for `dup3`.
 pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_int) -> c_int {
     free_descriptor(old, new);
     // SAFETY: the program's own call.

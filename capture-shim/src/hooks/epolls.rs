@@ -46,7 +46,7 @@ fn used_slots() -> impl Iterator<Item = &'static WatchedEventfd> {
 }
 
 /// # Safety
-/// As `epoll_ctl`.
+/// As for `epoll_ctl`.
 pub(crate) unsafe fn control(
     real: types::epoll_ctl,
     epoll: c_int,

@@ -16,7 +16,7 @@ fn moved_bytes(result: c_int) -> ssize_t {
 }
 
 /// # Safety
-/// As `eventfd_read`.
+/// As for `eventfd_read`.
 pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64) -> c_int {
     // SAFETY: the program's own call.
     let moved = unsafe {
@@ -26,7 +26,7 @@ pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64
 }
 
 /// # Safety
-/// As `eventfd_write`.
+/// As for `eventfd_write`.
 pub(crate) unsafe fn write(real: types::eventfd_write, fd: c_int, number: u64) -> c_int {
     let place = (&raw const number).cast();
     // SAFETY: the program's own call.

@@ -27,14 +27,14 @@ fn log_sync(call: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// # Safety
-/// As `fsync`, `fdatasync` or `syncfs`.
+/// As for `fsync`, `fdatasync` or `syncfs`.
 pub(crate) unsafe fn sync(real: types::fsync, fd: c_int) -> c_int {
     // SAFETY: the program's own call.
     log_sync(|| unsafe { real(fd) })
 }
 
 /// # Safety
-/// As `sync_file_range`.
+/// As for `sync_file_range`.
 pub(crate) unsafe fn sync_range(
     real: types::sync_file_range,
     fd: c_int,
@@ -47,7 +47,7 @@ pub(crate) unsafe fn sync_range(
 }
 
 /// # Safety
-/// As `msync`.
+/// As for `msync`.
 pub(crate) unsafe fn msync(
     real: types::msync,
     address: *mut c_void,

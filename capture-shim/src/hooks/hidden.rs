@@ -57,7 +57,7 @@ fn needs_no_lookup(host: *const c_char) -> bool {
 }
 
 /// # Safety
-/// As `getaddrinfo`.
+/// As for `getaddrinfo`.
 pub(crate) unsafe fn getaddrinfo(
     real: types::getaddrinfo,
     host: *const c_char,

@@ -13,7 +13,7 @@ use crate::log::{self, RecordWriter};
 use crate::platform::{clock, raw};
 
 /// # Safety
-/// As `socket`.
+/// As for `socket`.
 pub(crate) unsafe fn socket(
     real: types::socket,
     domain: c_int,
@@ -39,7 +39,7 @@ pub(crate) unsafe fn socket(
 }
 
 /// # Safety
-/// As `socketpair`.
+/// As for `socketpair`.
 pub(crate) unsafe fn socketpair(
     real: types::socketpair,
     domain: c_int,
@@ -66,7 +66,7 @@ pub(crate) unsafe fn socketpair(
 }
 
 /// # Safety
-/// As `bind`.
+/// As for `bind`.
 pub(crate) unsafe fn bind(
     real: types::bind,
     fd: c_int,
@@ -83,7 +83,7 @@ pub(crate) unsafe fn bind(
 }
 
 /// # Safety
-/// As `listen`.
+/// As for `listen`.
 pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c_int {
     let entry = resolve::verify_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
@@ -95,7 +95,7 @@ pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c
 }
 
 /// # Safety
-/// As `setsockopt`.
+/// As for `setsockopt`.
 pub(crate) unsafe fn setsockopt(
     real: types::setsockopt,
     fd: c_int,
@@ -129,7 +129,7 @@ fn log_local_name(fd: c_int, entry: DescriptorWord, role: FlowRole) {
 }
 
 /// # Safety
-/// As `connect`.
+/// As for `connect`.
 pub(crate) unsafe fn connect(
     real: types::connect,
     fd: c_int,
@@ -216,7 +216,7 @@ pub(crate) unsafe fn log_connection(
     let mut peer = RawSocketName::peer_name(fd);
     if !peer.is_known() {
         // The address is set in place, as another name would lie on the stack as well.
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { peer.set_from(address, length as usize) };
         if peer.is_unspecified() && entry.kind() == DescriptorKind::Stream {
             return; // It may be connected anew, or not.
@@ -232,7 +232,7 @@ pub(crate) unsafe fn log_connection(
 }
 
 /// # Safety
-/// As `accept`.
+/// As for `accept`.
 pub(crate) unsafe fn accept(
     real: types::accept,
     listener: c_int,
@@ -244,7 +244,7 @@ pub(crate) unsafe fn accept(
 }
 
 /// # Safety
-/// As `accept4`.
+/// As for `accept4`.
 pub(crate) unsafe fn accept4(
     real: types::accept4,
     listener: c_int,
@@ -301,13 +301,13 @@ unsafe fn name_accepted(
     room: socklen_t,
 ) {
     let (local, mut peer) = (RawSocketName::local_name(fd), RawSocketName::NONE);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let given = if room > 0 { unsafe { *length } } else { 0 };
     if given == 0 || given > room {
         peer.ask_peer(fd);
     }
     if !peer.is_known() && room > 0 {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { peer.set_from(address, given.min(room) as usize) };
     }
     names::log_endpoint_names(writer, fd, entry, FlowRole::Accept, &local, &peer);

@@ -27,7 +27,7 @@ unsafe fn log_lock(
     // SAFETY: all functions that try a lock have the same type.
     let attempt =
         unsafe { core::mem::transmute::<*mut c_void, types::pthread_mutex_lock>(attempt) };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     match unsafe { attempt(object) } {
         // Taken, in the second case from an owner that died while holding it.
         taken @ (0 | libc::EOWNERDEAD) => taken,
@@ -38,7 +38,7 @@ unsafe fn log_lock(
 }
 
 /// # Safety
-/// As `pthread_mutex_lock`.
+/// As for `pthread_mutex_lock`.
 pub(crate) unsafe fn mutex(real: types::pthread_mutex_lock, lock: *mut c_void) -> c_int {
     let attempt = pthread_mutex_trylock.address();
     // SAFETY: the program's own call.
@@ -46,7 +46,7 @@ pub(crate) unsafe fn mutex(real: types::pthread_mutex_lock, lock: *mut c_void) -
 }
 
 /// # Safety
-/// As `pthread_mutex_timedlock`.
+/// As for `pthread_mutex_timedlock`.
 pub(crate) unsafe fn mutex_timed(
     real: types::pthread_mutex_timedlock,
     lock: *mut c_void,
@@ -58,7 +58,7 @@ pub(crate) unsafe fn mutex_timed(
 }
 
 /// # Safety
-/// As `pthread_mutex_clocklock`.
+/// As for `pthread_mutex_clocklock`.
 pub(crate) unsafe fn mutex_clock(
     real: types::pthread_mutex_clocklock,
     lock: *mut c_void,
@@ -71,7 +71,7 @@ pub(crate) unsafe fn mutex_clock(
 }
 
 /// # Safety
-/// As `pthread_rwlock_rdlock`.
+/// As for `pthread_rwlock_rdlock`.
 pub(crate) unsafe fn reader(real: types::pthread_rwlock_rdlock, lock: *mut c_void) -> c_int {
     let attempt = pthread_rwlock_tryrdlock.address();
     // SAFETY: the program's own call.
@@ -79,7 +79,7 @@ pub(crate) unsafe fn reader(real: types::pthread_rwlock_rdlock, lock: *mut c_voi
 }
 
 /// # Safety
-/// As `pthread_rwlock_timedrdlock`.
+/// As for `pthread_rwlock_timedrdlock`.
 pub(crate) unsafe fn reader_timed(
     real: types::pthread_rwlock_timedrdlock,
     lock: *mut c_void,
@@ -91,7 +91,7 @@ pub(crate) unsafe fn reader_timed(
 }
 
 /// # Safety
-/// As `pthread_rwlock_clockrdlock`.
+/// As for `pthread_rwlock_clockrdlock`.
 pub(crate) unsafe fn reader_clock(
     real: types::pthread_rwlock_clockrdlock,
     lock: *mut c_void,
@@ -104,7 +104,7 @@ pub(crate) unsafe fn reader_clock(
 }
 
 /// # Safety
-/// As `pthread_rwlock_wrlock`.
+/// As for `pthread_rwlock_wrlock`.
 pub(crate) unsafe fn writer(real: types::pthread_rwlock_wrlock, lock: *mut c_void) -> c_int {
     let attempt = pthread_rwlock_trywrlock.address();
     // SAFETY: the program's own call.
@@ -112,7 +112,7 @@ pub(crate) unsafe fn writer(real: types::pthread_rwlock_wrlock, lock: *mut c_voi
 }
 
 /// # Safety
-/// As `pthread_rwlock_timedwrlock`.
+/// As for `pthread_rwlock_timedwrlock`.
 pub(crate) unsafe fn writer_timed(
     real: types::pthread_rwlock_timedwrlock,
     lock: *mut c_void,
@@ -124,7 +124,7 @@ pub(crate) unsafe fn writer_timed(
 }
 
 /// # Safety
-/// As `pthread_rwlock_clockwrlock`.
+/// As for `pthread_rwlock_clockwrlock`.
 pub(crate) unsafe fn writer_clock(
     real: types::pthread_rwlock_clockwrlock,
     lock: *mut c_void,

@@ -11,7 +11,7 @@ use crate::c_library::types;
 use crate::platform::clock;
 
 /// # Safety
-/// As `pthread_barrier_wait`.
+/// As for `pthread_barrier_wait`.
 pub(crate) unsafe fn barrier(real: types::pthread_barrier_wait, barrier: *mut c_void) -> c_int {
     let begin = clock::current_ticks();
     // SAFETY: the program's own call.
@@ -29,7 +29,7 @@ fn log_join(thread: c_ulong, call: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// # Safety
-/// As `pthread_join`.
+/// As for `pthread_join`.
 pub(crate) unsafe fn join(
     real: types::pthread_join,
     thread: c_ulong,
@@ -40,7 +40,7 @@ pub(crate) unsafe fn join(
 }
 
 /// # Safety
-/// As `pthread_timedjoin_np`.
+/// As for `pthread_timedjoin_np`.
 pub(crate) unsafe fn join_timed(
     real: types::pthread_timedjoin_np,
     thread: c_ulong,
@@ -52,7 +52,7 @@ pub(crate) unsafe fn join_timed(
 }
 
 /// # Safety
-/// As `pthread_clockjoin_np`.
+/// As for `pthread_clockjoin_np`.
 pub(crate) unsafe fn join_clock(
     real: types::pthread_clockjoin_np,
     thread: c_ulong,

@@ -25,12 +25,12 @@ pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
 /// # Safety
 /// The kernel has just written both.
 unsafe fn clear_reused_pair(fds: *const c_int) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { [*fds, *fds.add(1)] }.into_iter().for_each(closing::clear_reused);
 }
 
 /// # Safety
-/// As `pipe`.
+/// As for `pipe`.
 pub(crate) unsafe fn pipe(real: types::pipe, fds: *mut c_int) -> c_int {
     // SAFETY: the program's own call.
     unsafe {
@@ -43,7 +43,7 @@ pub(crate) unsafe fn pipe(real: types::pipe, fds: *mut c_int) -> c_int {
 }
 
 /// # Safety
-/// As `pipe2`.
+/// As for `pipe2`.
 pub(crate) unsafe fn pipe2(real: types::pipe2, fds: *mut c_int, flags: c_int) -> c_int {
     // SAFETY: the program's own call.
     unsafe {
@@ -56,7 +56,7 @@ pub(crate) unsafe fn pipe2(real: types::pipe2, fds: *mut c_int, flags: c_int) ->
 }
 
 /// # Safety
-/// As `openpty`.
+/// As for `openpty`.
 pub(crate) unsafe fn openpty(
     real: types::openpty,
     main: *mut c_int,

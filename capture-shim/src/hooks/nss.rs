@@ -51,7 +51,7 @@ unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
     for _ in 0..MAX_NSPR_LAYERS {
         // SAFETY: the layers of an open descriptor, as the program's own calls traverse them.
         let Some(layer) = (unsafe { next.as_ref() }) else { return false };
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         if layer.identity > 0 && unsafe { is_nss(layer.identity, caller) } {
             return true;
         }
@@ -63,7 +63,7 @@ unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
 /// Whether layers of this kind belong to NSS.
 ///
 /// # Safety
-/// The kind is that of a layer.
+/// The kind belongs to a layer.
 unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
     if NSS.load(Relaxed) == identity {
         return true;
@@ -95,12 +95,12 @@ unsafe fn of_layer(
     caller: *const c_void,
     call: impl FnOnce() -> i32,
 ) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let is_encrypted = || unsafe { is_encrypted(top, caller) };
     let within = plain::is_wanted() && is_encrypted();
     let within = within.then(|| plain::enter_scope(top.cast(), direction)).flatten();
     let moved = |result: i32| (result.max(0) as usize).min(most);
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { with_plaintext(within, parts, most, call, moved) }
 }
 
@@ -144,7 +144,7 @@ with_buffer! {
 }
 
 /// # Safety
-/// As `PR_Writev`.
+/// As for `PR_Writev`.
 pub(crate) unsafe extern "C" fn writev(
     top: *mut Layer,
     parts: *const NsprBuffer,
@@ -166,7 +166,7 @@ pub(crate) unsafe extern "C" fn writev(
 }
 
 /// # Safety
-/// As `PR_Close`.
+/// As for `PR_Close`.
 pub(crate) unsafe extern "C" fn close(top: *mut Layer, caller: *const c_void) -> c_int {
     type CloseFunction = unsafe extern "C" fn(*mut Layer) -> c_int;
     let own = own!(PR_CLOSE, caller, CloseFunction);

@@ -35,7 +35,7 @@ fn collect_counts() {
 }
 
 /// # Safety
-/// As `fork`.
+/// As for `fork`.
 pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
     share_count();
     // SAFETY: the program's own call.
@@ -129,7 +129,7 @@ pub(crate) unsafe fn clone(
 }
 
 /// # Safety
-/// As `daemon`.
+/// As for `daemon`.
 pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_int {
     // If it succeeds, the process ends inside, and another one returns.
     set_progress(progress::EXITED);
@@ -144,7 +144,7 @@ pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_
 }
 
 /// # Safety
-/// As `forkpty`.
+/// As for `forkpty`.
 pub(crate) unsafe fn forkpty(
     real: types::forkpty,
     main: *mut c_int,
@@ -167,7 +167,7 @@ pub(crate) unsafe fn forkpty(
 }
 
 /// # Safety
-/// As `_exit`.
+/// As for `_exit`.
 pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
     process_ends(status);
     // SAFETY: the program's own call.

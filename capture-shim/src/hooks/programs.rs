@@ -44,7 +44,7 @@ unsafe fn environment(
     given: Strings,
     refused: c_int,
 ) -> Strings {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { complete.completed(given, refused, announce::is_far(refused)) }
 }
 
@@ -76,14 +76,14 @@ with_environment! {
 }
 
 /// # Safety
-/// As `execv`.
+/// As for `execv`.
 pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with an explicit environment.
     unsafe { execve(real!(execve), path, arguments, platform::environment::present_environment()) }
 }
 
 /// # Safety
-/// As `execvp`.
+/// As for `execvp`.
 pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with an explicit environment.
     unsafe {
@@ -92,7 +92,7 @@ pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: St
 }
 
 /// # Safety
-/// As `execveat`.
+/// As for `execveat`.
 pub(crate) unsafe fn execveat(
     real: types::execveat,
     directory: c_int,
@@ -110,7 +110,7 @@ pub(crate) unsafe fn execveat(
 }
 
 /// # Safety
-/// As `posix_spawn` or `posix_spawnp`.
+/// As for `posix_spawn` or `posix_spawnp`.
 pub(crate) unsafe fn spawn(
     real: types::posix_spawn,
     child: *mut pid_t,
@@ -150,7 +150,7 @@ pub(crate) unsafe fn spawn(
 }
 
 /// # Safety
-/// As `pidfd_spawn` or `pidfd_spawnp`.
+/// As for `pidfd_spawn` or `pidfd_spawnp`.
 pub(crate) unsafe fn pidfd_spawn(
     real: types::pidfd_spawn,
     child: *mut c_int,

@@ -14,7 +14,7 @@ use crate::c_library::types;
 use crate::flows::{CallBuffers, CallerAddress, OutgoingMessage, transfer};
 
 /// # Safety
-/// As `read`.
+/// As for `read`.
 #[inline(always)]
 pub(crate) unsafe fn read(
     real: types::read,
@@ -27,7 +27,7 @@ pub(crate) unsafe fn read(
 }
 
 /// # Safety
-/// As `read`, with the buffer's true size, which libc checks.
+/// As for `read`, with the buffer's true size, which libc checks.
 pub(crate) unsafe fn read_chk(
     real: types::__read_chk,
     fd: c_int,
@@ -40,7 +40,7 @@ pub(crate) unsafe fn read_chk(
 }
 
 /// # Safety
-/// As `pread`, which fails on every socket.
+/// As for `pread`, which fails on every socket.
 pub(crate) unsafe fn pread(
     real: types::pread,
     fd: c_int,
@@ -53,7 +53,7 @@ pub(crate) unsafe fn pread(
 }
 
 /// # Safety
-/// As `pread`, with the buffer's true size, which libc checks.
+/// As for `pread`, with the buffer's true size, which libc checks.
 pub(crate) unsafe fn pread_chk(
     real: types::__pread_chk,
     fd: c_int,
@@ -69,7 +69,7 @@ pub(crate) unsafe fn pread_chk(
 }
 
 /// # Safety
-/// As `readv`.
+/// As for `readv`.
 #[inline(always)]
 pub(crate) unsafe fn readv(
     real: types::readv,
@@ -82,7 +82,7 @@ pub(crate) unsafe fn readv(
 }
 
 /// # Safety
-/// As `preadv`, which fails on every socket.
+/// As for `preadv`, which fails on every socket.
 pub(crate) unsafe fn preadv(
     real: types::preadv,
     fd: c_int,
@@ -97,7 +97,7 @@ pub(crate) unsafe fn preadv(
 }
 
 /// # Safety
-/// As `preadv2`.
+/// As for `preadv2`.
 pub(crate) unsafe fn preadv2(
     real: types::preadv2,
     fd: c_int,
@@ -115,7 +115,7 @@ pub(crate) unsafe fn preadv2(
 }
 
 /// # Safety
-/// As `write`.
+/// As for `write`.
 #[inline(always)]
 pub(crate) unsafe fn write(
     real: types::write,
@@ -132,7 +132,7 @@ pub(crate) unsafe fn write(
 }
 
 /// # Safety
-/// As `pwrite`, which fails on every socket.
+/// As for `pwrite`, which fails on every socket.
 pub(crate) unsafe fn pwrite(
     real: types::pwrite,
     fd: c_int,
@@ -149,7 +149,7 @@ pub(crate) unsafe fn pwrite(
 }
 
 /// # Safety
-/// As `writev`.
+/// As for `writev`.
 #[inline(always)]
 pub(crate) unsafe fn writev(
     real: types::writev,
@@ -168,7 +168,7 @@ pub(crate) unsafe fn writev(
 }
 
 /// # Safety
-/// As `pwritev`, which fails on every socket.
+/// As for `pwritev`, which fails on every socket.
 pub(crate) unsafe fn pwritev(
     real: types::pwritev,
     fd: c_int,
@@ -187,7 +187,7 @@ pub(crate) unsafe fn pwritev(
 }
 
 /// # Safety
-/// As `pwritev2`.
+/// As for `pwritev2`.
 pub(crate) unsafe fn pwritev2(
     real: types::pwritev2,
     fd: c_int,
@@ -207,7 +207,7 @@ pub(crate) unsafe fn pwritev2(
 }
 
 /// # Safety
-/// As `send`.
+/// As for `send`.
 #[inline(always)]
 pub(crate) unsafe fn send(
     real: types::send,
@@ -225,7 +225,7 @@ pub(crate) unsafe fn send(
 }
 
 /// # Safety
-/// As `sendto`.
+/// As for `sendto`.
 #[inline(always)]
 pub(crate) unsafe fn sendto(
     real: types::sendto,
@@ -260,7 +260,7 @@ pub(crate) unsafe fn receive_vector(
     count: c_int,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { transfer::receive_vector(fd, call_buffers(first, count), call) }
 }
 
@@ -274,7 +274,7 @@ pub(crate) unsafe fn send_vector(
     count: c_int,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         transfer::send_vector(
             fd,

@@ -19,7 +19,7 @@ use crate::log;
 use crate::platform::{clock, raw};
 
 /// # Safety
-/// As `recv`.
+/// As for `recv`.
 #[inline(always)]
 pub(crate) unsafe fn recv(
     real: types::recv,
@@ -38,7 +38,7 @@ pub(crate) unsafe fn recv(
 }
 
 /// # Safety
-/// As `recv`, with the buffer's true size, which libc checks.
+/// As for `recv`, with the buffer's true size, which libc checks.
 pub(crate) unsafe fn recv_chk(
     real: types::__recv_chk,
     fd: c_int,
@@ -59,7 +59,7 @@ pub(crate) unsafe fn recv_chk(
 }
 
 /// # Safety
-/// As `recvfrom`.
+/// As for `recvfrom`.
 #[inline(always)]
 pub(crate) unsafe fn recvfrom(
     real: types::recvfrom,
@@ -80,7 +80,7 @@ pub(crate) unsafe fn recvfrom(
 }
 
 /// # Safety
-/// As `recvfrom`, with the buffer's true size, which libc checks.
+/// As for `recvfrom`, with the buffer's true size, which libc checks.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn recvfrom_chk(
     real: types::__recvfrom_chk,
@@ -134,7 +134,7 @@ unsafe fn receive_with_flags(
     let buffer = iovec { iov_base: buffer, iov_len: size };
     let buffers = CallBuffers { first: &buffer, count: 1 };
     if entry.kind() == DescriptorKind::Datagram {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         return unsafe { receive_datagram(fd, entry, buffers, flags, given, call) };
     }
     let begin = clock::current_ticks();

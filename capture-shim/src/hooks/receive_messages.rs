@@ -67,7 +67,7 @@ impl SenderRooms {
 }
 
 /// # Safety
-/// As `recvmsg`.
+/// As for `recvmsg`.
 #[inline(always)]
 pub(crate) unsafe fn recvmsg(
     real: types::recvmsg,
@@ -113,7 +113,7 @@ pub(crate) unsafe fn recvmsg(
 }
 
 /// # Safety
-/// As `recvmsg`, with a header that can be read.
+/// As for `recvmsg`, with a header that can be read.
 unsafe fn recvmsg_datagram(
     real: types::recvmsg,
     fd: c_int,
@@ -176,7 +176,7 @@ unsafe fn recvmsg_datagram(
 }
 
 /// # Safety
-/// As `recvmmsg`.
+/// As for `recvmmsg`.
 pub(crate) unsafe fn recvmmsg(
     real: types::recvmmsg,
     fd: c_int,

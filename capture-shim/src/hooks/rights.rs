@@ -1,7 +1,7 @@
 //! Rights that a process gives up: its user, its root directory, its view of the files, system
 //! calls. Each may deprive its log of the means to grow, and the logs of its children of the means
 //! to begin. For the first three, descriptors are kept that still lead there
-//! ([`crate::log::keep`]). For the last, what is needed is made ahead, unless the filter permits
+//! ([`crate::log::keep`]). For the last, everything needed is made ahead, unless the filter permits
 //! it.
 
 use core::ffi::{c_char, c_int, c_long};
@@ -18,7 +18,7 @@ use crate::platform::seccomp::{self, FilterCopy};
 use crate::tuning::FEW_DESCRIPTORS;
 
 /// # Safety
-/// As `setuid` or `seteuid`.
+/// As for `setuid` or `seteuid`.
 pub(crate) unsafe fn setuid(real: types::setuid, user: uid_t) -> c_int {
     confinement::hand_over(user);
     // SAFETY: the program's own call.
@@ -26,7 +26,7 @@ pub(crate) unsafe fn setuid(real: types::setuid, user: uid_t) -> c_int {
 }
 
 /// # Safety
-/// As `setreuid`.
+/// As for `setreuid`.
 pub(crate) unsafe fn setreuid(real: types::setreuid, user: uid_t, effective: uid_t) -> c_int {
     confinement::hand_over(effective);
     // SAFETY: the program's own call.
@@ -34,7 +34,7 @@ pub(crate) unsafe fn setreuid(real: types::setreuid, user: uid_t, effective: uid
 }
 
 /// # Safety
-/// As `setresuid`.
+/// As for `setresuid`.
 pub(crate) unsafe fn setresuid(
     real: types::setresuid,
     user: uid_t,
@@ -78,7 +78,7 @@ fn requested_limit(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int
 }
 
 /// # Safety
-/// As `setrlimit`.
+/// As for `setrlimit`.
 pub(crate) unsafe fn setrlimit(
     real: types::setrlimit,
     resource: c_int,
@@ -89,7 +89,7 @@ pub(crate) unsafe fn setrlimit(
 }
 
 /// # Safety
-/// As `prlimit`.
+/// As for `prlimit`.
 pub(crate) unsafe fn prlimit(
     real: types::prlimit,
     process: libc::pid_t,
@@ -117,14 +117,14 @@ fn change_root(call: impl FnOnce() -> c_long) -> c_long {
 }
 
 /// # Safety
-/// As `chroot`.
+/// As for `chroot`.
 pub(crate) unsafe fn chroot(real: types::chroot, path: *const c_char) -> c_int {
     // SAFETY: the program's own call.
     change_root(|| unsafe { real(path) }.into()) as c_int
 }
 
 /// # Safety
-/// As `pivot_root`.
+/// As for `pivot_root`.
 pub(crate) unsafe fn pivot_root(
     real: types::pivot_root,
     path: *const c_char,
@@ -168,7 +168,7 @@ fn keep_both() {
 }
 
 /// # Safety
-/// As `unshare`.
+/// As for `unshare`.
 pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
     keep_ways(flags);
     // SAFETY: the program's own call.

@@ -9,7 +9,7 @@ use super::hand_offs::{log_signal, log_wait_with_errno};
 use crate::c_library::types;
 
 /// # Safety
-/// As `sem_post`.
+/// As for `sem_post`.
 pub(crate) unsafe fn post(real: types::sem_post, semaphore: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
     log_signal(Semaphore, semaphore, false, || unsafe { real(semaphore) })
@@ -24,7 +24,7 @@ pub(crate) unsafe fn wait(real: types::sem_wait, semaphore: *mut c_void) -> c_in
 }
 
 /// # Safety
-/// As `sem_timedwait`.
+/// As for `sem_timedwait`.
 pub(crate) unsafe fn timedwait(
     real: types::sem_timedwait,
     semaphore: *mut c_void,
@@ -35,7 +35,7 @@ pub(crate) unsafe fn timedwait(
 }
 
 /// # Safety
-/// As `sem_clockwait`.
+/// As for `sem_clockwait`.
 pub(crate) unsafe fn clockwait(
     real: types::sem_clockwait,
     semaphore: *mut c_void,

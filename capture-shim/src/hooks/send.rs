@@ -18,7 +18,7 @@ use crate::platform::clock;
 use crate::state::options::RESOURCES;
 
 /// # Safety
-/// As `sendmsg`.
+/// As for `sendmsg`.
 #[inline(always)]
 pub(crate) unsafe fn sendmsg(
     real: types::sendmsg,
@@ -46,7 +46,7 @@ pub(crate) unsafe fn sendmsg(
 }
 
 /// # Safety
-/// As `sendmmsg`.
+/// As for `sendmmsg`.
 pub(crate) unsafe fn sendmmsg(
     real: types::sendmmsg,
     fd: c_int,
@@ -100,7 +100,7 @@ pub(crate) unsafe fn sendmmsg(
 }
 
 /// # Safety
-/// As `sendfile`.
+/// As for `sendfile`.
 pub(crate) unsafe fn sendfile(
     real: types::sendfile,
     to: c_int,
@@ -123,7 +123,7 @@ pub(crate) unsafe fn sendfile(
 }
 
 /// # Safety
-/// As `splice`.
+/// As for `splice`.
 pub(crate) unsafe fn splice(
     real: types::splice,
     from: c_int,
@@ -143,7 +143,7 @@ pub(crate) unsafe fn splice(
 }
 
 /// # Safety
-/// As `tee`.
+/// As for `tee`.
 pub(crate) unsafe fn tee(
     real: types::tee,
     from: c_int,
@@ -161,7 +161,7 @@ pub(crate) unsafe fn tee(
 }
 
 /// # Safety
-/// As `vmsplice`.
+/// As for `vmsplice`.
 pub(crate) unsafe fn vmsplice(
     real: types::vmsplice,
     fd: c_int,

@@ -35,7 +35,7 @@ fn is_set(signal: c_int, masking: bool) {
 }
 
 /// # Safety
-/// As `sigaction`.
+/// As for `sigaction`.
 pub(crate) unsafe fn sigaction(
     real: types::sigaction,
     signal: c_int,
@@ -86,7 +86,7 @@ pub(crate) unsafe fn signal(real: types::signal, signal: c_int, handler: usize) 
 }
 
 /// # Safety
-/// As `sigprocmask` or `pthread_sigmask`.
+/// As for `sigprocmask` or `pthread_sigmask`.
 pub(crate) unsafe fn mask(
     real: types::sigprocmask,
     how: c_int,

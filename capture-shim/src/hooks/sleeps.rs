@@ -22,7 +22,7 @@ fn log_sleep<R>(call: impl FnOnce() -> R) -> R {
 }
 
 /// # Safety
-/// As `nanosleep`.
+/// As for `nanosleep`.
 pub(crate) unsafe fn nanosleep(
     real: types::nanosleep,
     time: *const timespec,
@@ -33,7 +33,7 @@ pub(crate) unsafe fn nanosleep(
 }
 
 /// # Safety
-/// As `clock_nanosleep`.
+/// As for `clock_nanosleep`.
 pub(crate) unsafe fn clock_nanosleep(
     real: types::clock_nanosleep,
     clock: clockid_t,
@@ -46,14 +46,14 @@ pub(crate) unsafe fn clock_nanosleep(
 }
 
 /// # Safety
-/// As `usleep`.
+/// As for `usleep`.
 pub(crate) unsafe fn usleep(real: types::usleep, time: useconds_t) -> c_int {
     // SAFETY: the program's own call.
     log_sleep(|| unsafe { real(time) })
 }
 
 /// # Safety
-/// As `sleep`.
+/// As for `sleep`.
 pub(crate) unsafe fn sleep(real: types::sleep, time: c_uint) -> c_uint {
     // SAFETY: the program's own call.
     log_sleep(|| unsafe { real(time) })

@@ -77,7 +77,7 @@ pub(crate) fn follow_tables(tables: [usize; 2]) {
 /// # Safety
 /// `file` is a file of glibc's.
 pub(crate) unsafe fn table_of(file: *const FILE) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { file.byte_add(TABLE).cast::<usize>().read() }
 }
 
@@ -97,13 +97,13 @@ unsafe fn is_followed(file: *const FILE) -> bool {
 }
 
 /// Descriptor of a file, after correcting its table entry. Libc opens and closes files of its own
-/// unseen, and their numbers may have been those of sockets.
+/// unseen, and their numbers may have belonged to sockets.
 ///
 /// # Safety
 /// `file` is a file of libc's.
 #[inline(always)]
 unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let fd = unsafe { file_descriptor(file) };
     let entry = table::get_entry(fd);
     if !entry.is_other() {
@@ -115,7 +115,7 @@ unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
 /// Makes a file's read.
 ///
 /// # Safety
-/// As libc's function of files.
+/// As for libc's function of files.
 pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize_t) -> ssize_t {
     type FileReadFunction = unsafe extern "C" fn(*mut FILE, *mut c_void, ssize_t) -> ssize_t;
     // SAFETY: libc's own call; its function was set before.
@@ -132,7 +132,7 @@ pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize
 /// Makes a file's write.
 ///
 /// # Safety
-/// As libc's function of files.
+/// As for libc's function of files.
 pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ssize_t) -> ssize_t {
     type FileWriteFunction = unsafe extern "C" fn(*mut FILE, *const c_void, ssize_t) -> ssize_t;
     // SAFETY: libc's own call; its function was set before.
@@ -170,7 +170,7 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
 /// Makes the close of a file.
 ///
 /// # Safety
-/// As libc's function of files.
+/// As for libc's function of files.
 pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
     type FileCloseFunction = unsafe extern "C" fn(*mut FILE) -> c_int;
     // SAFETY: libc's own call; its function was set before.
@@ -200,7 +200,7 @@ pub(crate) fn opened(call: impl FnOnce() -> *mut FILE) -> *mut FILE {
 }
 
 /// # Safety
-/// As `fdopen`.
+/// As for `fdopen`.
 pub(crate) unsafe fn fdopen(real: types::fdopen, fd: c_int, mode: *const c_char) -> *mut FILE {
     let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
@@ -214,7 +214,7 @@ pub(crate) unsafe fn fdopen(real: types::fdopen, fd: c_int, mode: *const c_char)
 }
 
 /// # Safety
-/// As `fclose`.
+/// As for `fclose`.
 pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
     let fd = unsafe { file_descriptor(file) };
@@ -233,7 +233,7 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
 }
 
 /// # Safety
-/// As `freopen`.
+/// As for `freopen`.
 pub(crate) unsafe fn freopen(
     real: types::freopen,
     path: *const c_char,
@@ -250,7 +250,7 @@ pub(crate) unsafe fn freopen(
 }
 
 /// # Safety
-/// As `popen`.
+/// As for `popen`.
 pub(crate) unsafe fn popen(
     real: types::popen,
     command: *const c_char,
@@ -261,7 +261,7 @@ pub(crate) unsafe fn popen(
 }
 
 /// # Safety
-/// As `pclose`.
+/// As for `pclose`.
 pub(crate) unsafe fn pclose(real: types::pclose, file: *mut FILE) -> c_int {
     // SAFETY: the program's own file.
     closing::clear_reused(unsafe { file_descriptor(file) });
@@ -270,7 +270,7 @@ pub(crate) unsafe fn pclose(real: types::pclose, file: *mut FILE) -> c_int {
 }
 
 /// # Safety
-/// As `vdprintf`.
+/// As for `vdprintf`.
 pub(crate) unsafe fn vdprintf(
     real: types::vdprintf,
     fd: c_int,
@@ -282,7 +282,7 @@ pub(crate) unsafe fn vdprintf(
 }
 
 /// # Safety
-/// As `vdprintf`, with libc's checks of the format.
+/// As for `vdprintf`, with libc's checks of the format.
 pub(crate) unsafe fn vdprintf_chk(
     real: types::__vdprintf_chk,
     fd: c_int,

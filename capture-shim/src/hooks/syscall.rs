@@ -170,7 +170,7 @@ pub(crate) unsafe fn syscall(
 /// Makes a system call, with the hook for its number.
 ///
 /// # Safety
-/// As [`syscall`].
+/// As for [`syscall`].
 #[inline(always)]
 pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
     number: c_long,

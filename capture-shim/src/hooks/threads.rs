@@ -39,7 +39,7 @@ static BEGINNINGS: [NewThreadSlot; MAX_BEGINNINGS] = [const {
 }; MAX_BEGINNINGS];
 
 /// # Safety
-/// As `pthread_create`.
+/// As for `pthread_create`.
 pub(crate) unsafe fn pthread_create(
     real: types::pthread_create,
     thread: *mut c_void,

@@ -1,6 +1,6 @@
 //! Reads and writes of TLS libraries: inspects their plain text if snippets are kept.
 //!
-//! The bytes of the sockets and their times are those of the socket calls that the library makes
+//! The bytes of the sockets and their times come from the socket calls that the library makes
 //! internally. Each hook receives its return address after the program's arguments.
 
 use core::ffi::{c_int, c_void};
@@ -42,7 +42,7 @@ pub(super) unsafe fn with_plaintext<R: Copy>(
 ) -> R {
     let Some(within) = within else { return call() };
     let result = call();
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { within.leave_scope(parts, moved(result), most) };
     result
 }
@@ -61,7 +61,7 @@ unsafe fn of_session<R: Copy>(
     moved: impl FnOnce(R) -> usize,
 ) -> R {
     let parts = once((buffer.cast(), usize::MAX));
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { with_plaintext(plain::enter_scope(session, direction), parts, most, call, moved) }
 }
 
@@ -142,7 +142,7 @@ told! {
 }
 
 /// # Safety
-/// As `SSL_peek`.
+/// As for `SSL_peek`.
 pub(crate) unsafe extern "C" fn ssl_peek(
     session: *mut c_void,
     buffer: *mut c_void,
@@ -160,7 +160,7 @@ pub(crate) unsafe extern "C" fn ssl_peek(
 }
 
 /// # Safety
-/// As `SSL_peek_ex`.
+/// As for `SSL_peek_ex`.
 pub(crate) unsafe extern "C" fn ssl_peek_ex(
     session: *mut c_void,
     buffer: *mut c_void,
@@ -200,7 +200,7 @@ ending! {
 }
 
 /// # Safety
-/// As `dlclose`.
+/// As for `dlclose`.
 pub(crate) unsafe fn dlclose(real: types::dlclose, handle: *mut c_void) -> c_int {
     // While the library is being unloaded, it may still call some of these functions.
     tls::forget_functions();

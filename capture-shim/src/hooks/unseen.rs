@@ -292,7 +292,7 @@ fn can_be_put() -> bool {
             || all(&[libc::SYS_socketpair, libc::SYS_recvmsg, libc::SYS_close]))
 }
 
-/// Sets `path` to that of the program `name`; to an empty one if it is not found.
+/// Sets `path` to the path of the program `name`; to an empty one if it is not found.
 fn search_path(name: &[u8], path: &mut BoundedText<PATH>) {
     let places = environment::find_variable(environment::present_environment(), b"PATH=")
         .unwrap_or(b"/bin:/usr/bin");
@@ -335,7 +335,7 @@ fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY).or(of_image)
 }
 
-/// Cause in the program's file, or in that of its interpreter.
+/// Cause in the program's file, or in its interpreter's.
 fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
     *room = BoundedText::new();

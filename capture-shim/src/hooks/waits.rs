@@ -110,7 +110,7 @@ unsafe fn epoll_timed(
 }
 
 /// # Safety
-/// As `poll`.
+/// As for `poll`.
 #[inline(always)]
 pub(crate) unsafe fn poll(
     real: types::poll,
@@ -123,7 +123,7 @@ pub(crate) unsafe fn poll(
 }
 
 /// # Safety
-/// As `poll`, with the array's true size, which libc checks.
+/// As for `poll`, with the array's true size, which libc checks.
 pub(crate) unsafe fn poll_chk(
     real: types::__poll_chk,
     fds: *mut pollfd,
@@ -136,7 +136,7 @@ pub(crate) unsafe fn poll_chk(
 }
 
 /// # Safety
-/// As `ppoll`.
+/// As for `ppoll`.
 pub(crate) unsafe fn ppoll(
     real: types::ppoll,
     fds: *mut pollfd,
@@ -151,7 +151,7 @@ pub(crate) unsafe fn ppoll(
 }
 
 /// # Safety
-/// As `ppoll`, with the array's true size, which libc checks.
+/// As for `ppoll`, with the array's true size, which libc checks.
 pub(crate) unsafe fn ppoll_chk(
     real: types::__ppoll_chk,
     fds: *mut pollfd,
@@ -171,7 +171,7 @@ pub(crate) unsafe fn ppoll_chk(
 }
 
 /// # Safety
-/// As `select`.
+/// As for `select`.
 pub(crate) unsafe fn select(
     real: types::select,
     count: c_int,
@@ -187,7 +187,7 @@ pub(crate) unsafe fn select(
 }
 
 /// # Safety
-/// As `pselect`.
+/// As for `pselect`.
 pub(crate) unsafe fn pselect(
     real: types::pselect,
     count: c_int,
@@ -208,7 +208,7 @@ pub(crate) unsafe fn pselect(
 }
 
 /// # Safety
-/// As `epoll_wait`.
+/// As for `epoll_wait`.
 #[inline(always)]
 pub(crate) unsafe fn epoll_wait(
     real: types::epoll_wait,
@@ -225,7 +225,7 @@ pub(crate) unsafe fn epoll_wait(
 }
 
 /// # Safety
-/// As `epoll_pwait`.
+/// As for `epoll_pwait`.
 pub(crate) unsafe fn epoll_pwait(
     real: types::epoll_pwait,
     epoll: c_int,
@@ -242,7 +242,7 @@ pub(crate) unsafe fn epoll_pwait(
 }
 
 /// # Safety
-/// As `epoll_pwait2`.
+/// As for `epoll_pwait2`.
 pub(crate) unsafe fn epoll_pwait2(
     real: types::epoll_pwait2,
     epoll: c_int,

@@ -103,9 +103,9 @@ pub(crate) static RECORDER: KeptDescriptor = KeptDescriptor::none();
 /// All descriptors.
 static ALL: [&KeptDescriptor; 3] = [&DIRECTORY, &LOG, &RECORDER];
 
-/// Descriptors that a recorder has put into this process, which cannot get them by path: those of
-/// the directory and of the recorder's socket, 0 if there is none. The recorder writes the numbers
-/// before the library begins, and reads where they are kept to remove them again.
+/// Descriptors that a recorder has put into this process, which cannot get them by path: the
+/// directory and the recorder's socket, 0 if there is none. The recorder writes the numbers before
+/// the library begins, and reads where they are kept to remove them again.
 #[cfg(feature = "injected")]
 #[unsafe(no_mangle)]
 static sockcap_handed: [AtomicI32; 2] = [const { AtomicI32::new(0) }; 2];

@@ -18,7 +18,7 @@ pub(crate) fn process_start(state: &ProcessState) -> Anchor {
     if birth == Anchor::default() { clock::read_anchor() } else { birth }
 }
 
-/// Sets `path` to that of a log of this process, with this `extension`.
+/// Sets `path` to the path of a log of this process, with this `extension`.
 pub(crate) fn set_path(
     path: &mut BoundedText<PATH>,
     state: &ProcessState,

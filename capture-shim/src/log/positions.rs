@@ -62,10 +62,10 @@ pub(crate) fn create_counts() -> bool {
     true
 }
 
-/// Counts in the place of `flow`, which may be those of another flow.
+/// Counts in place of `flow`, which may belong to another flow.
 fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
     let all = COUNTS.load(Relaxed);
-    // SAFETY: null, or [`COUNTED_FLOWS`] counts, whose zeros are valid and which stay mapped.
+    // SAFETY: null, or [`COUNTED_FLOWS`] counts, which stay mapped and in which zeros are valid.
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % COUNTED_FLOWS) })
 }
 

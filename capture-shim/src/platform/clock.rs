@@ -98,9 +98,8 @@ pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
     }
 }
 
-/// All clocks at one moment, that of the reading of `CLOCK_REALTIME`; the other two are read on
-/// both sides of it. The tightest of four tries is used, since a thread can be interrupted in
-/// between.
+/// All clocks at the moment of the reading of `CLOCK_REALTIME`; the other two are read on both
+/// sides of it. The tightest of four tries is used, since a thread can be interrupted in between.
 pub(crate) fn read_anchor() -> Anchor {
     let mut best = try_anchor();
     for _ in 0..3 {

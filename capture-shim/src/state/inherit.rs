@@ -93,7 +93,7 @@ impl CompleteEnvironment {
         let list = CStr::from_bytes_until_nul(text).ok()?;
         let mut places = places.iter_mut();
         for index in 0..count {
-            // SAFETY: within the given array, whose strings end with a zero byte.
+            // SAFETY: within the given array, in which strings end with a zero byte.
             let string = unsafe { *given.add(index) };
             // SAFETY: as above.
             let is_list = unsafe { CStr::from_ptr(string) }.to_bytes().starts_with(PRELOAD);
@@ -283,7 +283,7 @@ impl EnvironmentBuilder<'_> {
     /// Place of the variable that begins with `name`.
     fn position(&self, name: &[u8]) -> Option<usize> {
         self.pointers.iter().take(self.count).position(|pointer| {
-            // SAFETY: the first pointers are those of the given array, whose strings end with a
+            // SAFETY: the first pointers come from the given array, in which strings end with a
             // zero byte.
             unsafe { CStr::from_ptr(*pointer) }.to_bytes().starts_with(name)
         })

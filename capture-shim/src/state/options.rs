@@ -126,8 +126,8 @@ impl RecordingOptions {
     }
 }
 
-/// Whether this program is to be recorded: by the name of its file, by that of its first argument,
-/// or by its name in the kernel (which for a script is the script's name).
+/// Whether this program is to be recorded: by the name of its file, by the name of its first
+/// argument, or by its name in the kernel (which for a script is the script's name).
 pub(crate) fn selects_this_command() -> bool {
     let Some(list) = settings::option_value(6).filter(|list| !list.is_empty()) else { return true };
     let mut path = [0; 4096];

@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::Relaxed;
 #[inline(always)]
 pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {
     let found: usize;
-    // SAFETY: the address is that of a live, aligned word.
+    // SAFETY: the address of a live, aligned word.
     unsafe {
         core::arch::asm!(
             "cmpxchg qword ptr [{word}], {new}",

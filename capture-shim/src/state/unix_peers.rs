@@ -4,8 +4,8 @@
 use crate::platform::InitOnce;
 use crate::platform::environment::{find_variable, present_environment};
 
-/// Variable with the sockets: for each the kernel's id and that of its other end, 16 hexadecimal
-/// digits each, ordered by the first.
+/// Variable with the sockets: for each its kernel id and the other end's, 16 hexadecimal digits
+/// each, ordered by the first.
 const VARIABLE: &[u8] = b"SOCKCAP_UNIX_PEERS=";
 
 /// Number of digits of an id.
@@ -21,7 +21,7 @@ static PEERS: InitOnce<&[u8]> = InitOnce::new(&[]);
 /// To be called by the constructor alone.
 pub(crate) unsafe fn read() {
     if let Some(text) = find_variable(present_environment(), VARIABLE) {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { PEERS.set(text) };
     }
 }

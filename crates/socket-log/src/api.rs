@@ -17,7 +17,7 @@ macro_rules! apis {
         }
 
         impl Api {
-            /// Name of the function in libc; members of a family share that of the first.
+            /// Name of the function in libc; members of a family share the name of the first.
             pub fn libc_name(self) -> &'static str {
                 match self {
                     $(Api::$name => $text,)*

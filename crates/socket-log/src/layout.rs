@@ -127,7 +127,7 @@ pub mod state {
 pub mod source {
     /// The library, loaded into the process.
     pub const LIBRARY: u32 = 0;
-    /// `strace`, whose output was imported.
+    /// `strace`, with its output imported.
     pub const STRACE: u32 = 1;
     /// No observer: they were inferred from captured packets.
     pub const PACKETS: u32 = 2;
@@ -200,7 +200,7 @@ pub mod snippet {
     pub const RECEIVED: u16 = 1 << 8;
     /// Flag: the bytes continue those of the previous record, of the same flow and direction.
     pub const CONTINUES: u16 = 1 << 9;
-    /// Flag: bytes of the message head were left out after these.
+    /// Flag: the bytes belong to a datagram.
     pub const CUT: u16 = 1 << 10;
     /// Flag: the bytes are those of a datagram.
     pub const DATAGRAM: u16 = 1 << 11;

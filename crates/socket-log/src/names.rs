@@ -1,5 +1,5 @@
 //! Names that a host and its logs may have. They arrive over the network and become names of
-//! directories and files, so every accepted name is that of a direct child of the directory it is
+//! directories and files, so every accepted name denotes a direct child of the directory it is
 //! joined to, on every host that a log may be copied to.
 
 use crate::host_name;

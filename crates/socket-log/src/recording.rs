@@ -1,8 +1,8 @@
 //! Id of a recording: identifies the run of `sockcap record` that made a log.
 //!
-//! A recorder processes logs at its end, possibly as a user with more rights than those who can
-//! make files next to them. The id identifies the logs of its own recording. It is random, but not
-//! secret from the recorded programs: it is in their environment and in their logs.
+//! A recorder processes logs at its end, possibly as a user with more rights than other users who
+//! can make files next to them. The id identifies the logs of its own recording. It is random, but
+//! not secret from the recorded programs: it is in their environment and in their logs.
 
 use core::fmt;
 

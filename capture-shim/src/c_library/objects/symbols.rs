@@ -91,11 +91,11 @@ impl LoadedObject {
     /// The object begins with its header, and is mapped.
     #[cfg(not(feature = "injected"))]
     pub(crate) unsafe fn constants_range(&self) -> Option<[usize; 2]> {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         let (offset, count) =
             unsafe { ((*self.elf_header()).e_phoff, (*self.elf_header()).e_phnum) };
         let table = self.base.wrapping_add(offset as usize);
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         let mut headers = unsafe { program_headers(table, count.into()) };
         let found = headers.find(|entry| entry.p_type == libc::PT_GNU_RELRO)?;
         let start = self.base.wrapping_add(found.p_vaddr as usize);
@@ -136,7 +136,7 @@ impl LoadedObject {
         }
         let mut found = ptr::null_mut();
         self.for_each_candidate(name, |index| {
-            // SAFETY: indices of the object's own table, whose names end with a zero byte.
+            // SAFETY: indices of the object's own table, and names end with a zero byte.
             let symbol = unsafe { &*symbols.add(index) };
             // SAFETY: as above.
             let own = unsafe { CStr::from_ptr(strings.add(symbol.st_name as usize)) };

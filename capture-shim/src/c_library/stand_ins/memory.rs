@@ -47,7 +47,7 @@ unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, length: usize
 /// Sets `length` bytes to one value.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut c_void, value: c_int, length: usize) -> *mut c_void {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         core::arch::asm!(
             "rep stosb",
@@ -78,7 +78,7 @@ unsafe extern "C" fn memcmp(one: *const c_void, other: *const c_void, length: us
 /// Compares bytes: 0 if they are equal.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bcmp(one: *const c_void, other: *const c_void, length: usize) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { memcmp(one, other, length) }
 }
 

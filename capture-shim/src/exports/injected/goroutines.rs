@@ -80,7 +80,7 @@ unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize)
 /// Field of a structure of the runtime.
 ///
 /// # Safety
-/// As [`word_beyond`].
+/// As for [`word_beyond`].
 #[inline(always)]
 unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
     // SAFETY: as above.
@@ -117,7 +117,7 @@ pub(super) unsafe fn goroutine_at(address: usize) -> Goroutine {
             return found;
         }
     }
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { goroutine_at_slow(address) }
 }
 

@@ -79,13 +79,13 @@ macro_rules! leave {
 /// they are: the kernel does not change them, and after the call they become the program's again.
 ///
 /// # Safety
-/// `frame` is that of the hook which calls this, and has not left for the program yet.
+/// `frame` belongs to the hook which calls this, and has not left for the program yet.
 #[inline(always)]
 pub(super) unsafe fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     leave!(frame, words, "")
 }
 
-/// As [`leave`], with the program's vector registers: for a system call that also returns in a
+/// As for [`leave`], with the program's vector registers: for a system call that also returns in a
 /// child, in which memory no hook waits.
 ///
 /// # Safety
@@ -117,7 +117,7 @@ unsafe extern "C" fn finish() {
 /// Ends a hook.
 ///
 /// # Safety
-/// `frame` is that of the hook that runs, and nothing on the stack below it is used any more.
+/// `frame` belongs to the running hook, and nothing on the stack below it is used any more.
 #[inline(always)]
 pub(super) unsafe fn finish_with(frame: *mut Frame, result: i64) -> ! {
     // SAFETY: as the caller guarantees.

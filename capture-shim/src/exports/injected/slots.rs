@@ -128,7 +128,7 @@ pub(super) extern "C" fn arrive() {
     set_gs_base(slot);
 }
 
-/// Makes a slot that of the calling thread, which has the FS base `owner`.
+/// Assigns a slot to the calling thread, which has the FS base `owner`.
 ///
 /// # Safety
 /// The slot is mapped, and no other thread uses it.
@@ -155,7 +155,7 @@ unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
     new.owner.store(owner, Relaxed);
 }
 
-/// Makes the slot that of the calling thread, if it belonged to another one that has ended.
+/// Reassigns the slot to the calling thread, if it belonged to another one that has ended.
 ///
 /// A thread begins with its creator's GS base. If the creator has made no call since its own
 /// beginning, that is in turn its creator's slot, and so on. So a thread may begin with the slot of
@@ -191,7 +191,7 @@ pub(super) fn take_skipped() -> u64 {
         return count;
     }
     for place in 0..MAX_THREADS {
-        // SAFETY: within the table, whose zeros are free entries; a slot is never unmapped.
+        // SAFETY: within the table, in which zeros are free entries; a slot is never unmapped.
         unsafe {
             if let Some(slot) = (*table.add(place)).slot.load(Relaxed).as_ref() {
                 count += slot.skipped.swap(0, Relaxed);
@@ -208,7 +208,7 @@ fn find_entry(owner: usize) -> Option<&'static SlotEntry> {
     let hash = (owner >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48;
     for step in 0..MAX_THREADS {
         let place = hash.wrapping_add(step) % MAX_THREADS;
-        // SAFETY: within the table, whose zeros are free entries.
+        // SAFETY: within the table, in which zeros are free entries.
         let entry = unsafe { &*table.add(place) };
         match entry.owner.load(Relaxed) {
             present if present == owner => return Some(entry),

@@ -36,7 +36,7 @@ const VECTORS: u64 = short_path::bit_set([libc::SYS_readv, libc::SYS_writev]);
 pub(super) const USUAL_FLAGS: c_int =
     libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_MORE;
 
-/// Calls that take this path, a bit each: none if ticks are not those of the cycle counter.
+/// Calls that take this path, a bit each: none if ticks do not come from the cycle counter.
 #[unsafe(link_section = ".data.often_read")]
 pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
 
@@ -154,7 +154,7 @@ pub(super) use go_on_with_transfer_apart;
 /// Logs a transfer that has ended with this result, and returns the result.
 #[unsafe(link_section = ".text.often_run")]
 pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { log_transfer(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
 
@@ -170,7 +170,7 @@ pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i6
 /// possible: after a system call none of them is in the processor's first-level cache.
 ///
 /// # Safety
-/// The frame is that of a transfer of the program, which has just ended with this result.
+/// The frame belongs to a transfer of the program, which has just ended with this result.
 #[inline(always)]
 unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> i64 {
     let end = clock::ticks_by_counter();
@@ -187,7 +187,7 @@ unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> 
     };
     let flow = DescriptorWord::from_word(frame.entry).flow();
     if result <= 0 || !writer.transfer_fast(direction, flow, ticks, result as u64, end - begin) {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         unsafe { log_transfer_slow(writer, frame, result, end) };
     }
     result

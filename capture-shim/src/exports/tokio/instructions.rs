@@ -20,7 +20,7 @@ pub(super) fn movable_length(code: &[u8]) -> Option<usize> {
             // sub rsp
             [0x48, 0x83, 0xec, _, ..] => 4,
             [0x48, 0x81, 0xec, _, _, _, _, ..] => 7,
-            // mov to what is at rsp
+            // mov to memory at rsp
             [0x48 | 0x4c, 0x89, modes, 0x24, ..] if modes & 0xc7 == 0x04 => 4,
             [0x48 | 0x4c, 0x89, modes, 0x24, _, ..] if modes & 0xc7 == 0x44 => 5,
             [0x48 | 0x4c, 0x89, modes, 0x24, _, _, _, _, ..] if modes & 0xc7 == 0x84 => 8,

@@ -13,7 +13,7 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 
 /// Index of the table word with the offset of the scheduler within a task, in bytes. The next word
-/// has the offset of the task's number, and the previous one that of the trailer.
+/// has the offset of the task's number, and the previous one the trailer's offset.
 const SCHEDULER: usize = 8;
 /// Index of the word of a task that points to its table.
 const TABLE: usize = 2;

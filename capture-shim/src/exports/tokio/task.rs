@@ -14,7 +14,7 @@ use crate::tuning::{MAX_IN_A_ROW, MAX_TASK_STARTERS};
 /// # Safety
 /// A task of Tokio is at the address.
 pub(super) unsafe extern "C" fn begin(task: usize) -> u32 {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     let number = unsafe { task_number(task) };
     thread::current_thread().task.swap(number as u32, Relaxed)
 }
@@ -30,7 +30,7 @@ pub(super) extern "C" fn end(before: u32) {
 /// # Safety
 /// A task of Tokio is at the address.
 pub(super) unsafe extern "C" fn woken(task: usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe {
         if is_waiting(task) {
             record_ready(task_number(task), false);

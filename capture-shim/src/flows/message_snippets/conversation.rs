@@ -8,7 +8,7 @@ use snippets::TurnContext;
 /// Facts of a flow that both directions write and read. All of it may be zeros.
 #[repr(C)]
 pub(super) struct FlowConversation {
-    /// Number of requests whose heads have passed.
+    /// Number of requests with heads that have passed.
     requests: AtomicU32,
     /// Number of responses, without interim ones that another response follows.
     answers: AtomicU32,
@@ -101,7 +101,7 @@ impl FlowConversation {
         self.is_redis.load(Relaxed)
     }
 
-    /// Whether a direction, by its number, is that of the client of Redis: the first one that sends
+    /// Whether a direction, by its number, belongs to the client of Redis: the first one that sends
     /// an array.
     pub(super) fn is_redis_client(&self, direction: u8) -> bool {
         match self.redis_client.load(Relaxed) {
@@ -138,13 +138,13 @@ impl FlowConversation {
         self.session.load(Relaxed) != 0
     }
 
-    /// Whether its plain text may be that of `session`: it is, or it has no session so far.
+    /// Whether its plain text may belong to `session`: it does, or it has no session so far.
     pub(super) fn may_be_plain_of(&self, session: usize) -> bool {
         let known = self.session.load(Relaxed);
         self.is_encrypted() && (known == 0 || known == session)
     }
 
-    /// Whether its plain text is that of `session`. A flow without a session is assigned to it.
+    /// Whether its plain text belongs to `session`. A flow without a session is assigned to it.
     /// Earlier bytes then belong to another conversation.
     pub(super) fn is_plain_of(&self, session: usize) -> bool {
         if !self.may_be_plain_of(session) {

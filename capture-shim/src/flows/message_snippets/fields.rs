@@ -223,7 +223,7 @@ pub(super) fn is_end(first: u64) -> bool {
 }
 
 /// Classifies the line at `at` of `text`, which has its newline, and which begins with the bytes of
-/// `first`. The result is that of [`choice`], which also handles incomplete lines.
+/// `first`. The result is the same as of [`choice`], which also handles incomplete lines.
 #[inline(always)]
 pub(super) fn classify_line(text: &[u8], at: usize, first: u64) -> LineStart {
     match is_end(first) {

@@ -63,7 +63,7 @@ pub(super) fn create_table() -> bool {
 #[inline(always)]
 fn flow_place(flow: u32) -> Option<&'static FollowedFlow> {
     let all = FLOWS.load(Relaxed);
-    // SAFETY: null, or [`FLOWS_WITH_HEADS`] places, whose zeros are valid and which stay mapped.
+    // SAFETY: null, or [`FLOWS_WITH_HEADS`] places, which stay mapped and in which zeros are valid.
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % FLOWS_WITH_HEADS) })
 }
 
@@ -148,7 +148,7 @@ impl TakenDirection {
     /// # Safety
     /// Only one is used at a time, and before this is dropped.
     pub(super) unsafe fn turn_blanking(&self) -> TurnBlanking {
-        // SAFETY: as the caller says.
+        // SAFETY: as the caller guarantees.
         let turn = unsafe { &mut *self.turn_start() };
         TurnBlanking { turn, conversation: self.conversation(), direction: self.direction_number() }
     }
@@ -182,8 +182,8 @@ pub(super) fn take_direction(flow: u32, is_sent: bool) -> Option<TakenDirection>
     flow_place(flow)?.take_direction(flow, is_sent)
 }
 
-/// Begins to follow `flow`, in the place of an earlier flow. If that one is walked over at this
-/// moment, it stays. The flow's directions were `joined` after their first bytes.
+/// Begins to follow `flow`, in place of an earlier flow. If that one is walked over at this moment,
+/// it stays. The flow's directions were `joined` after their first bytes.
 pub(super) fn begin_flow(flow: u32, joined: impl FnOnce() -> [bool; 2]) {
     let Some(followed) = flow_place(flow) else { return };
     let Some(mut sent) = followed.take_any(true) else { return };

@@ -22,7 +22,7 @@ fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> 
     const LOW: u64 = 0x0101_0101_0101_0101;
     let found = |bytes: &[u8; 8]| {
         let other = (u64::from_le_bytes(*bytes) | either) ^ marks;
-        // The lowest set bit is that of the first mark.
+        // The lowest set bit belongs to the first mark.
         other.wrapping_sub(LOW) & !other & (LOW << 7)
     };
     let index = |marks: u64| (marks.trailing_zeros() / 8) as usize;

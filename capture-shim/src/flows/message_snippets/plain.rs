@@ -63,7 +63,7 @@ fn mark_thread(session: usize, direction: Direction) -> Option<PlaintextScope> {
     Some(PlaintextScope { thread, session, direction, before })
 }
 
-/// Mark of a session, whose address is even, and of a direction.
+/// Mark of a session, which has an even address, and of a direction.
 fn scope_mark(session: usize, direction: Direction) -> usize {
     session | usize::from(direction == Direction::Send)
 }
@@ -131,7 +131,7 @@ impl PlaintextScope {
                 if start.is_null() || length == 0 {
                     continue;
                 }
-                // SAFETY: as the caller says.
+                // SAFETY: as the caller guarantees.
                 let text = unsafe { core::slice::from_raw_parts(start, length) };
                 sink.held = taken.direction_state().unfinished_position();
                 taken.direction_state().walk_transfer(text, at, conversation, &mut sink);
@@ -179,7 +179,7 @@ pub(super) unsafe fn note_encrypted(
         match (moved.direction, is_writing) {
             (Direction::Receive, _) => {
                 let moment = CallTime { begin: ticks.wrapping_sub(duration), end: ticks };
-                // SAFETY: as the caller says.
+                // SAFETY: as the caller guarantees.
                 let mut each = unsafe { buffers.filled_slices(moved.bytes as usize) };
                 each.by_ref().for_each(|bytes| known.received.note_received(moment, bytes));
                 // Earlier sends belonged to a handshake.

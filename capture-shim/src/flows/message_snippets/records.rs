@@ -166,9 +166,9 @@ impl PlaintextOrigin {
     }
 
     /// Position of the byte at `offset` of the text: its call, and an offset in that, which is no
-    /// larger than that of its encrypted form, and larger than that of any byte before. Both ends
-    /// of a connection find the same byte of the stream: a record's first byte is at the record's
-    /// beginning, and others follow its header as if they were not encrypted.
+    /// larger than the offset of its encrypted form, and larger than the offset of any byte before.
+    /// Both ends of a connection find the same byte of the stream: a record's first byte is at the
+    /// record's beginning, and others follow its header as if they were not encrypted.
     pub(super) fn position_of(&self, offset: usize) -> (CallTime, u32) {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
         match (offset, self.behind) {

@@ -1,9 +1,9 @@
 //! Sessions of TLS libraries: the flow of each, and the origin of its plain text.
 //!
-//! A session is identified by the address of the library's object. The flow is that of the socket
-//! calls which the library makes within its own functions, so it does not matter how it received
-//! the socket. A session without such calls (it reads and writes memory, and the program moves the
-//! bytes) has no flow.
+//! A session is identified by the address of the library's object. The flow is determined by the
+//! socket calls that the library makes within its own functions, so it does not matter how it
+//! received the socket. A session without such calls (it reads and writes memory, and the program
+//! moves the bytes) has no flow.
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -56,7 +56,7 @@ fn session_place(key: usize) -> Option<&'static TlsSession> {
     let all = SESSIONS.load(Relaxed);
     // The distance between objects depends on the allocator.
     let number = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 32;
-    // SAFETY: null, or [`TLS_SESSIONS`] places, whose zeros are valid and which stay mapped.
+    // SAFETY: null, or [`TLS_SESSIONS`] places, which stay mapped and in which zeros are valid.
     (!all.is_null()).then(|| unsafe { &*all.add(number % TLS_SESSIONS) })
 }
 

@@ -144,7 +144,7 @@ impl SnippetWriter {
 }
 
 impl SnippetWriter {
-    /// Writes the run of a turn whose bytes have arrived.
+    /// Writes the run of a turn after its bytes have arrived.
     #[inline(never)]
     fn write_turn(&mut self, run: SnippetRun, there: usize) {
         let Some(TurnBlanking { turn, conversation, direction }) = self.turn.take() else { return };

@@ -30,7 +30,7 @@ const PRESENT: u8 = 1 << 7;
 /// Memory for the search.
 #[repr(C)]
 struct SearchMemory {
-    /// Path of the object whose mappings are being read.
+    /// Path of the object with the mappings that are being read.
     path: BoundedText<PATH>,
     /// Piece of code.
     piece: [u8; REACH + CODE_PIECE_BYTES],
@@ -46,7 +46,7 @@ struct CodeSearch<'a> {
     room: &'a mut SearchMemory,
     /// Number of bytes that may still be searched.
     left: usize,
-    /// Calls of the object whose mappings are being read.
+    /// Calls of the object with the mappings that are being read.
     calls: u32,
     /// First address of that object's beginning, if it is mapped; otherwise 0.
     head: usize,
@@ -172,7 +172,7 @@ impl CodeSearch<'_> {
         }
     }
 
-    /// Logs the object whose mappings have been read, if it makes such calls.
+    /// Logs the object after its mappings have been read, if it makes such calls.
     fn end_object(&mut self) {
         if self.calls != 0
             && !self.is_passed_over

@@ -19,7 +19,7 @@ pub(super) unsafe fn system_call(number: c_long, arguments: [usize; 6]) -> isize
     {
         return -libc::EPERM as isize;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { direct_call(number, arguments) }
 }
 
@@ -30,7 +30,7 @@ pub(super) unsafe fn system_call(number: c_long, arguments: [usize; 6]) -> isize
 /// As the system call demands.
 #[cfg(feature = "injected")]
 pub(crate) unsafe fn repeat_call(number: c_long, arguments: [c_long; 6]) -> i64 {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { direct_call(number, arguments.map(|word| word as usize)) as i64 }
 }
 

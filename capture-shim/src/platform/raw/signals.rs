@@ -51,7 +51,7 @@ pub(crate) unsafe fn replace_action(signal: c_int, action: &SignalAction) -> Opt
 /// # Safety
 /// The handler is valid.
 pub(crate) unsafe fn set_action(signal: c_int, action: &SignalAction) {
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller guarantees.
     unsafe { replace_action(signal, action) };
 }
 

@@ -18,7 +18,7 @@ pub struct SnippetHeader {
     pub offset: u32,
     /// Number of bytes, at most [`LARGEST_HEAD_BYTES`](crate::layout::LARGEST_SNIPPET_BYTES).
     pub length: u32,
-    /// Whether the bytes continue those of the previous record, of the same flow and direction.
+    /// Whether the bytes continue the previous record, of the same flow and direction.
     pub continues: bool,
     /// Whether bytes of the message head were left out after these.
     pub cut: bool,

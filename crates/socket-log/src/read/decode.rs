@@ -101,7 +101,7 @@ fn direction_of(is_send: bool) -> Direction {
     if is_send { Direction::Send } else { Direction::Receive }
 }
 
-/// The record of a datagram. `flags` are those of [`datagram_flag`].
+/// The record of a datagram. `flags` are from [`datagram_flag`].
 #[inline]
 fn datagram_record(
     direction: Direction,

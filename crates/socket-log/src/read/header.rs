@@ -116,7 +116,7 @@ impl LogHeader {
     }
 
     /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) belongs to
-    /// that host, whatever its bytes state: at a collector, the directory is that of the sending
+    /// that host, whatever its bytes state: at a collector, the directory belongs to the sending
     /// host, and the bytes are only that host's claim.
     pub(crate) fn set_host_from_path(&mut self, path: &Path) {
         let directory = path.parent();
