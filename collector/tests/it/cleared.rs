@@ -92,7 +92,9 @@ fn too_many_files_are_noticed_to_be_fewer() {
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
             scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
-            wait(&heard, "it is full", || heard.lines().iter().any(|line| line.contains("Files")));
+            wait(&heard, "it is full", || {
+                heard.lines().iter().any(|line| line.contains("shortage: Files"))
+            });
             // All were in one batch, so none is known to be there; two have room.
             let first = contents(&host).into_keys().next().unwrap();
             fs::remove_file(host.join(first)).unwrap();

@@ -137,7 +137,7 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
         let stop = StopFlag::default();
         std::thread::scope(|scope| {
             scope.spawn(|| ship::run_shipper(&options, &*heard, &stop));
-            while !heard.lines().iter().any(|line| line.contains("Files")) {
+            while !heard.lines().iter().any(|line| line.contains("shortage: Files")) {
                 std::thread::sleep(Duration::from_millis(5));
             }
             stop.store(true, Relaxed);
