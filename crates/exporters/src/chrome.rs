@@ -1,10 +1,10 @@
 //! The trace event format of Chrome: JSON that `chrome://tracing`, Perfetto and Speedscope open. A
-//! node is a process there, a lane of a node is a thread, and a span is an event with a duration.
-//! An arrow leads to each span from its parent.
+//! node is a process of the format, a lane of a node is a thread, and a span is an event with a
+//! duration. An arrow leads to each span from its parent.
 //!
 //! Times are microseconds since the first event, with three decimals for the nanoseconds.
-//! Microseconds since 1970 with decimals would not fit into a number of JavaScript. The time of the
-//! first event is in `otherData`.
+//! Microseconds since 1970 with decimals do not fit into a JavaScript number. The time of the first
+//! event is in `otherData`.
 
 use std::io::Write;
 
@@ -38,7 +38,7 @@ pub(crate) static CHROME: ExporterSpec = ExporterSpec {
 /// An exporter of traces as trace events of Chrome, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChromeExporter {
-    /// The traces that are wanted.
+    /// The traces to export.
     pub traces: TraceChoice,
 }
 
@@ -63,7 +63,7 @@ struct TraceEventWriter<'a, W> {
     out: W,
     operations: &'a OperationLookup,
     lanes: lanes::SpanLanes,
-    /// The time of the first event, from which all times are counted.
+    /// The time of the first event; all times are relative to it.
     begin: Option<i64>,
     named: Vec<bool>,
 }
@@ -88,13 +88,13 @@ impl<'a, W: Write> TraceEventWriter<'a, W> {
             env!("CARGO_PKG_VERSION")
         )?;
         writeln!(self.out, "\"first_event_unix_ns\":\"{begin}\"}},\"traceEvents\":[")?;
-        // An event that says nothing: every later one can then begin with a comma.
+        // An empty metadata event, so that every later event can begin with a comma.
         self.out.write_all(br#"{"args":{},"name":"sockcap","ph":"M","pid":0}"#)?;
         self.begin = Some(begin);
         Ok(())
     }
 
-    /// Names the process of a node, the first time that the node is met.
+    /// Names the process of a node when the node first occurs.
     fn name_process(&mut self, place: usize, parties: &[Party]) -> Result<(), Error> {
         if self.named.len() <= place {
             self.named.resize(place + 1, false);
@@ -117,7 +117,7 @@ impl<W: Write> SpanWriter for TraceEventWriter<'_, W> {
         }
         let begin = self.begin.unwrap_or_default();
         let time = |at: i64| to_microseconds(at.saturating_sub(begin));
-        // By the number of a span: where it is drawn. An arrow begins in the parent.
+        // The position of each drawn span by its id. Arrows begin in the parent.
         let mut drawn: FxHashMap<u64, (usize, usize, &ExportedSpan<'_>)> = FxHashMap::default();
         for span in spans {
             let lane = self.lanes.place_span(span);
@@ -140,8 +140,8 @@ impl<W: Write> SpanWriter for TraceEventWriter<'_, W> {
             if let Some((from_pid, from_tid, above)) =
                 span.parent.and_then(|parent| drawn.get(&parent))
             {
-                // The arrow begins within the parent, even where clocks are off or the parent ends
-                // before.
+                // The arrow begins within the parent, even if clocks are off or the parent ends
+                // earlier.
                 let at = span.start.min(above.end.saturating_sub(1)).max(above.start);
                 let id = format!("{:016x}", span.id);
                 let ends = [("s", at, *from_pid, *from_tid), ("f", span.start, pid, tid)];
@@ -193,7 +193,7 @@ fn span_arguments(span: &ExportedSpan<'_>, parties: &[Party], said: &CallOperati
     }
 }
 
-/// Nanoseconds as microseconds. The number is exact for traces of up to some months.
+/// Nanoseconds as microseconds. The number is exact for traces of up to several months.
 fn to_microseconds(nanoseconds: i64) -> Value {
     json!(nanoseconds as f64 / 1000.0)
 }

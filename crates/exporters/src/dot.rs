@@ -1,6 +1,6 @@
-//! Graphs for Graphviz (`dot -Tsvg`), a file for each: a pattern message by message, a pattern call
+//! Graphs for Graphviz (`dot -Tsvg`), one file each: a pattern message by message, a pattern call
 //! by call (Figure 8 of Project 5), the delays that the convolution algorithm finds (Figure 9), and
-//! the map of the system. What they share is in [`text`].
+//! the map of the system. Shared code is in [`text`].
 
 mod calls;
 mod delays;
@@ -22,7 +22,7 @@ use crate::flags::{LIMIT, PATTERN};
 use crate::patterns::one_pattern;
 use crate::tuning::MAX_EDGES;
 
-/// The graph that is drawn.
+/// The graph to draw.
 static WHAT: Flag<GraphKind> =
     Flag::one_of("what", "GRAPH", graph_choices, parse_graph, "Of dot: which graph")
         .refused("--what is for dot only");
@@ -66,7 +66,7 @@ pub(crate) static DOT: ExporterSpec = ExporterSpec {
 /// An exporter of graphs, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DotExporter {
-    /// The graph that is wanted.
+    /// The graph to draw.
     pub graph: GraphKind,
     /// The number of the pattern, for a graph that shows one pattern. The default is 0.
     pub pattern: Option<i64>,
@@ -84,11 +84,11 @@ pub(crate) enum GraphKind {
     Calls,
     /// The delays that the convolution algorithm finds: Figure 9 of Project 5.
     Delays,
-    /// Who calls whom, how often, and how long it takes.
+    /// Callers and callees, with the rate and duration of calls.
     Map,
 }
 
-/// The exporter with the options of the user. Two of the graphs show one pattern, the others show
+/// Builds the exporter from the user's options. Two of the graphs show one pattern, the others show
 /// all.
 fn build_exporter(given: &FlagValues) -> Result<Box<dyn Exporter>, String> {
     let graph = given.get(&WHAT).unwrap_or_default();

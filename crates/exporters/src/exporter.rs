@@ -10,12 +10,12 @@ use message_trace::{DataDir, Progress};
 use crate::error::Error;
 
 /// An exporter with its options. It has no other state: each call of [`Exporter::write_export`]
-/// writes the whole.
+/// writes a complete export.
 pub trait Exporter {
-    /// The results that have to be there.
+    /// The results that must exist.
     fn required_stage(&self) -> RequiredStage;
 
-    /// Checks the options alone, so that wrong ones are reported before any work is done.
+    /// Checks the options alone, so that wrong options are reported before any work is done.
     ///
     /// # Errors
     /// When the options can never work.
@@ -23,7 +23,7 @@ pub trait Exporter {
         Ok(())
     }
 
-    /// The address that takes the export, if it does not go to the output.
+    /// The address that receives the export, if it is not written to the output.
     fn sent_to(&self) -> Option<&str> {
         None
     }
@@ -43,25 +43,25 @@ pub trait Exporter {
 /// The stage whose results an exporter reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredStage {
-    /// The messages, as reconcile leaves them.
+    /// The messages, as reconcile writes them.
     Messages,
-    /// Links, paths and patterns, as analyze leaves them.
+    /// Links, paths and patterns, as analyze writes them.
     Analysis,
-    /// The same and, where resources were recorded, requests and their steps.
+    /// The same and, if resources were recorded, requests and their steps.
     Resources,
     /// Requests and their steps.
     Requests,
-    /// Events, as reconcile leaves those of recordings.
+    /// Events, as reconcile writes them.
     Events,
 }
 
-/// The data that are exported.
+/// The data to export.
 #[derive(Clone, Copy)]
 pub struct ExportSource<'a> {
     /// The data directory.
     pub data: &'a DataDir,
     /// Names that the user gives to addresses, hosts, commands and endpoints. Only exporters of
-    /// messages need them: the results of an analysis have these names already.
+    /// messages need them: the results of an analysis already contain them.
     pub aliases: &'a Aliases,
     /// A listener for the progress.
     pub progress: &'a dyn Progress,

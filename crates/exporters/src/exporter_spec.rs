@@ -1,4 +1,4 @@
-//! The entry of an exporter in the registry: what it says of itself, beside its code.
+//! The entry of an exporter in the registry: its description, kept next to its code.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ pub struct ExporterSpec {
     pub about: EntryHelp,
     /// The tools that open the output; empty for tables, which many tools open.
     pub opened_by: &'static str,
-    /// The flags. Those that several exporters share are in `flags`.
+    /// The flags. Flags that several exporters share are in `flags`.
     pub flags: &'static [&'static dyn AnyFlag],
-    /// Makes the exporter that the user wants, or says why the values do not go together.
+    /// Makes the exporter with these options, or returns why the values are incompatible.
     pub make: fn(&FlagValues) -> Result<Box<dyn Exporter>, String>,
 }
 

@@ -4,7 +4,7 @@ use registry::{Flag, FlagChoice, FlagValues, ValueOffer, values};
 
 use crate::tables;
 
-/// A format by its name: each exporter has some of them.
+/// An output format, by name; each exporter supports some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExportFormat {
     Csv,
@@ -41,7 +41,7 @@ fn parse_format(name: &str) -> Result<ExportFormat, String> {
 /// The format of a table.
 ///
 /// # Errors
-/// When tables do not have it.
+/// When tables do not support the format.
 pub(crate) fn table_format(given: &FlagValues) -> Result<tables::TableFormat, String> {
     match given.get(&FORMAT) {
         None | Some(ExportFormat::Csv) => Ok(tables::TableFormat::Csv),
@@ -51,7 +51,7 @@ pub(crate) fn table_format(given: &FlagValues) -> Result<tables::TableFormat, St
     }
 }
 
-/// The number of the only pattern that is wanted.
+/// The number of the only pattern to export.
 pub(crate) static PATTERN: Flag<i64> = Flag::number(
     "pattern",
     "N",

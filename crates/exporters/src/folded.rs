@@ -3,9 +3,9 @@
 //!
 //! Each delay of a pattern is counted once, times the expected number of instances. The time at a
 //! node counts for the call that the node works on. The time of a message on the network is the
-//! frame `[network]` of its call. Concurrent calls count each, so the sum is the work of all nodes,
-//! not the time that a user waits. When one message causes a node to send several, the time until
-//! the last of them counts once.
+//! frame `[network]` of its call. Concurrent calls count separately, so the sum is the work of all
+//! nodes, not the time that a user waits. When one message causes a node to send several, the time
+//! until the last of them counts once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) static FOLDED: ExporterSpec = ExporterSpec {
 /// An exporter of patterns as folded stacks, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoldedExporter {
-    /// The number of the only pattern that is written. The default is all patterns.
+    /// The number of the only pattern to write. The default is all patterns.
     pub pattern: Option<i64>,
     /// Maximum number of patterns; those with the largest total time are written. The default is
     /// [`MAX_PATTERNS`].
@@ -62,7 +62,7 @@ impl Exporter for FoldedExporter {
     }
 }
 
-/// The frame of the time that messages of a call spend on the network.
+/// The frame of the time that the messages of a call spend on the network.
 const NETWORK: &str = "[network]";
 /// The frame of the time for which a call waits for its connection.
 const CONNECTING: &str = "[connecting]";
@@ -103,7 +103,8 @@ fn add_pattern(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
             format!("{};{NETWORK}", stack(Some(call))),
             hop.network.map_or(0.0, |delay| delay.mean),
         );
-        // The time of an untraced node cannot be told from that of the network on both ways to it.
+        // The time of an untraced node cannot be distinguished from the time on the network to and
+        // from it.
         count(stack(Some(call)), hop.untraced.map_or(0.0, |delay| delay.mean));
         // The messages that this hop caused: the time until the first, and from each to the next.
         let mut sent: Vec<(f64, usize)> = timing.children[index]
@@ -139,7 +140,7 @@ fn frame_of_call(request: &Hop) -> String {
     clean_name(&format!("{}{port}", request.dst))
 }
 
-/// A name without what would end a frame (a semicolon) or a stack (the end of the line).
+/// Replaces the characters of a name that would end a frame (a semicolon) or a stack (a line end).
 fn clean_name(name: &str) -> String {
     let clean = |c: char| match c {
         ';' => ':',
@@ -208,7 +209,7 @@ mod tests {
         let text = folded(&[patterns::forked_pattern()]);
         let gateway =
             text.lines().find_map(|line| line.strip_prefix("CLIENT;gateway:8000 ")).unwrap();
-        // 0.72 until the second request, then 2.9 until the last message.
+        // 0.72 ms until the second request, then 2.9 ms until the last message.
         let expected = (0.72 + 2.9) * patterns::MS * patterns::forked_pattern().expected;
         assert!((gateway.parse::<f64>().unwrap() - expected).abs() < 2.0, "{text}");
     }

@@ -1,5 +1,5 @@
 //! A pattern as a sequence diagram of Mermaid, which GitHub, GitLab and many wikis draw. The
-//! messages stand in the order of their mean times of sending, with their delays. A response is a
+//! messages are in the order of their mean times of sending, with their delays. A response is a
 //! dashed line; a request without a response has an open arrow.
 
 use std::io;
@@ -103,8 +103,8 @@ fn write_diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<(
     Ok(())
 }
 
-/// The label of a message: the port it goes to, and its delays, with the wait for its connection if
-/// `connects` says so.
+/// The label of a message: its destination port and its delays, with the wait for its connection if
+/// `connects` is set.
 fn message_label(hop: &Hop, is_request: bool, connects: bool) -> String {
     let protocol =
         if hop.protocol == TransportProtocol::Other { "request" } else { hop.protocol.name() };
@@ -121,7 +121,7 @@ fn message_label(hop: &Hop, is_request: bool, connects: bool) -> String {
             (format_duration(connect.delay.mean), format_whole_percent(connect.share));
         parts.push(format!("connecting {mean} in {share}"));
     }
-    // A step within a node is on no way.
+    // A step within a node crosses no network.
     let is_within = hop.src == hop.dst;
     if let Some(network) = hop.network.filter(|network| !is_within || network.mean != 0.0) {
         parts.push(format!("{} on the way", format_duration(network.mean)));
@@ -132,15 +132,15 @@ fn message_label(hop: &Hop, is_request: bool, connects: bool) -> String {
     parts.join(", ")
 }
 
-/// `text` with every sign that means something to Mermaid as the number of the character, between
-/// `#` and `;`.
+/// Escapes `text`: every character that is special to Mermaid becomes its number between `#` and
+/// `;`.
 fn escape_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.trim().chars() {
         match c {
             c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => plain.push(' '),
             ' ' | '-' | '_' | '.' | ',' | '/' | '(' | ')' => plain.push(c),
-            // A colon at the beginning is a sign: Mermaid reads "wrap" after it.
+            // A leading colon is special: Mermaid interprets "wrap" after it.
             ':' if !plain.is_empty() => plain.push(c),
             c if c.is_ascii_punctuation() => plain.push_str(&format!("#{};", c as u32)),
             c => plain.push(c),
@@ -200,8 +200,7 @@ mod tests {
                 let (text, plain) = (mermaid(&pattern), mermaid(&patterns::cached_pattern()));
                 prop_assert_eq!(text.lines().count(), plain.lines().count());
                 for line in text.lines() {
-                    // What is left without the numbers of characters has no sign that means
-                    // something.
+                    // Without the escaped characters, no special character remains.
                     let mut rest = line.to_owned();
                     while let Some(at) = rest.find('#') {
                         let end = at + rest[at..].find(';').unwrap();

@@ -1,8 +1,8 @@
-//! OTLP, the format of OpenTelemetry, which Jaeger, Tempo and every collector take. Its messages
+//! OTLP, the format of OpenTelemetry, which Jaeger, Tempo and every collector accept. Its messages
 //! are in [`messages`].
 //!
-//! A file has a request a line as JSON, or the requests one after the other as protobuf, which
-//! together are one message. So neither needs the whole in memory. A collector gets request by
+//! A file has one request per line as JSON, or concatenated requests as protobuf, which together
+//! are one message. Neither form needs the whole export in memory. A collector receives request by
 //! request ([`CollectorClient`]).
 
 mod attributes;
@@ -65,35 +65,35 @@ pub(crate) static OTLP: ExporterSpec = ExporterSpec {
 /// An exporter of traces as OTLP, with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtlpExporter {
-    /// The traces that are wanted.
+    /// The traces to export.
     pub traces: TraceChoice,
     /// The encoding of a file.
     pub encoding: OtlpEncoding,
-    /// The collector that the traces are sent to by OTLP over HTTP. Nothing is then written to the
-    /// output.
+    /// The collector that receives the traces by OTLP over HTTP. Nothing is written to the output
+    /// then.
     pub to: Option<CollectorAddress>,
 }
 
 /// The encoding of requests in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OtlpEncoding {
-    /// JSON, a request a line.
+    /// JSON, one request per line.
     #[default]
     Json,
     /// Protobuf, one message in all.
     Protobuf,
 }
 
-/// A collector, as the user names it.
+/// A collector, as given by the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CollectorAddress {
-    /// The address, such as `http://localhost:4318`. The path of traces may be left out.
+    /// The address, such as `http://localhost:4318`. The path of traces may be omitted.
     pub url: String,
     /// Headers for each request: `KEY=VALUE`.
     pub headers: Vec<String>,
 }
 
-/// The exporter that the user wants.
+/// Builds the exporter from the user's options.
 fn build_exporter(given: &FlagValues) -> Result<Box<dyn Exporter>, String> {
     let encoding = match given.get(&FORMAT) {
         None | Some(ExportFormat::Json) => OtlpEncoding::Json,

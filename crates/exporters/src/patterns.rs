@@ -1,4 +1,4 @@
-//! What the formats of patterns share: the choice of patterns.
+//! The choice of patterns, shared by the formats of patterns.
 
 mod choice;
 

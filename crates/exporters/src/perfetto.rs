@@ -1,7 +1,7 @@
 //! The native format of Perfetto: protobuf that <https://ui.perfetto.dev> and its trace processor
 //! open, for traces that are too large as JSON. A node is a track, with a track below it for each
-//! of its lanes. A flow leads to each span from its parent. Where resources were recorded, threads
-//! are tracks, too.
+//! of its lanes. A flow leads to each span from its parent. If resources were recorded, threads are
+//! tracks, too.
 
 mod messages;
 mod threads;
@@ -43,7 +43,7 @@ pub(crate) static PERFETTO: ExporterSpec = ExporterSpec {
 /// An exporter of traces as track events of Perfetto, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PerfettoExporter {
-    /// The traces that are wanted.
+    /// The traces to export.
     pub traces: TraceChoice,
 }
 
@@ -59,7 +59,7 @@ impl Exporter for PerfettoExporter {
     ) -> Result<Option<TraceCount>, Error> {
         let operations = OperationLookup::read_operations(source.data)?;
         let mut writer = TrackWriter::new(&mut *output.writer, &operations);
-        // Threads are of no trace.
+        // Threads belong to no single trace, so they are written only with all traces.
         if self.traces == TraceChoice::default() && source.data.own_events_path().is_file() {
             threads::write_threads(source.data, &mut |time, data| writer.write_packet(time, data))?;
         }
@@ -131,12 +131,12 @@ impl<'a, W: Write> TrackWriter<'a, W> {
 
 impl<W: Write> SpanWriter for TrackWriter<'_, W> {
     fn write_spans(&mut self, spans: &[ExportedSpan<'_>], parties: &[Party]) -> Result<(), Error> {
-        // A flow has the number of the span that it leads to. The event where it begins must name
-        // it, too.
+        // A flow has the number of the span that it leads to. The event at which it begins must
+        // name it, too.
         let mut parts: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
         let here: FxHashMap<u64, i64> = spans.iter().map(|span| (span.id, span.start)).collect();
-        // A span that begins before its parent, as clocks are off, has no flow: its arrow would go
-        // back in time.
+        // A span that begins before its parent, because clocks are off, has no flow: its arrow
+        // would go back in time.
         let from = |span: &ExportedSpan<'_>| {
             span.parent.filter(|parent| here.get(parent).is_some_and(|start| *start <= span.start))
         };
@@ -223,7 +223,7 @@ mod tests {
             match packet.data.as_ref().unwrap() {
                 Data::Track(track) => {
                     assert!(track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)));
-                    // Two processes may have one name.
+                    // Two processes may have the same name.
                     assert_eq!(track.sibling_merge_behavior, Some(NOT_MERGED));
                     assert_eq!(
                         tracks.insert(track.uuid.unwrap(), track.name.clone().unwrap()),
@@ -243,7 +243,7 @@ mod tests {
             |of: &[(u64, TrackEvent)]| of.iter().map(|(at, _)| *at as i64).collect::<Vec<_>>();
         assert_eq!(times(&begins), all.iter().map(|span| span.start).collect::<Vec<_>>());
         assert_eq!(times(&ends), all.iter().map(|span| span.end).collect::<Vec<_>>());
-        // Each flow begins once, before it ends, and ends once.
+        // Each flow begins once, before its end, and ends once.
         let mut open: Vec<u64> = Vec::new();
         for (_, event) in &begins {
             for flow in &event.terminating_flow_ids {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn no_arrow_goes_back_in_time() {
         let mut calls = testing::calls();
-        // The clock of the callee is behind.
+        // The callee's clock is late.
         if let Some(request) = &mut calls[1].request {
             request.received = Some(100);
         }
@@ -273,7 +273,7 @@ mod tests {
             Data::Track(_) => None,
         });
         let (begun, ended) = flows.fold((0, 0), |(a, b), (begun, ended)| (a + begun, b + ended));
-        // From the root to its call, and not from there to the server that began before it.
+        // From the root to its call; no flow from the call to the server that began before it.
         assert_eq!((begun, ended), (1, 1));
     }
 }

@@ -1,6 +1,6 @@
-//! What the formats of traces share. The traces that a user wants ([`choice`]) are read window by
-//! window ([`selection`]), their calls become spans ([`spans`]), and a format writes the spans
-//! ([`writer`]). So a trace larger than memory is written as it is read.
+//! Code shared by the formats of traces. The traces that a user selects ([`choice`]) are read
+//! window by window ([`selection`]), their calls become spans ([`spans`]), and a format writes the
+//! spans ([`writer`]). A trace larger than memory is therefore written as it is read.
 
 mod choice;
 pub(crate) mod lanes;

@@ -1,6 +1,6 @@
 //! A period of a storage system, as an import of spans, for `scripts/bench diff`:
-//! `cargo run --release -p synth --example storage -- DIRECTORY [KEY=NUMBER...]`. Keys are those of
-//! [`StorageConfig`]: seed, requests, length (ns), cache (blocks), spin (ns), variation.
+//! `cargo run --release -p synth --example storage -- DIRECTORY [KEY=NUMBER...]`. The keys are the
+//! fields of [`StorageConfig`]: seed, requests, length (ns), cache (blocks), spin (ns), variation.
 
 use std::error::Error;
 

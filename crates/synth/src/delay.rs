@@ -1,5 +1,5 @@
 //! Random delays: constant, Gaussian, exponential or uniform. In a configuration a delay is a time
-//! span (`"10ms"`), or a table that says how it is distributed.
+//! span (`"10ms"`), or a table that describes its distribution.
 
 use jiff::SignedDuration;
 use rand_chacha::ChaCha8Rng;
@@ -59,8 +59,8 @@ impl DelayDistribution {
         sampled.max(0.0).round() as i64
     }
 
-    /// This delay with its standard deviation times `factor`, where it is Gaussian (Project 5,
-    /// section 7.5.4).
+    /// This delay with its standard deviation times `factor`, if it is Gaussian (Project 5, section
+    /// 7.5.4).
     pub(crate) fn scale_deviation(self, factor: f64) -> DelayDistribution {
         match self {
             DelayDistribution::Gaussian { mean, deviation } => {
@@ -71,7 +71,7 @@ impl DelayDistribution {
     }
 }
 
-/// A delay as it is written.
+/// A delay as written in a configuration.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum WrittenDelay {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use rand_chacha::rand_core::SeedableRng;
 
-    /// Delay that is written like this.
+    /// The delay that `text` describes.
     fn written(text: &str) -> Result<DelayDistribution, String> {
         #[derive(Deserialize)]
         struct Holder {
@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    /// Means and deviations of 10 000 samples by a fixed seed, within four standard errors of what
-    /// they should be.
+    /// Means and deviations of 10 000 samples from a fixed seed, within four standard errors of the
+    /// expected values.
     #[test]
     fn samples_have_the_mean_and_the_deviation() {
         const COUNT: f64 = 10_000.0;
@@ -198,8 +198,8 @@ mod tests {
                 (found - mean).abs() <= 4.0 * deviation / COUNT.sqrt(),
                 "{delay:?}: mean {found}"
             );
-            // The standard error of a deviation is at most a hundredth of it here, as the
-            // exponential's is.
+            // The standard error of a deviation is at most a hundredth of it here, as for the
+            // exponential distribution.
             assert!(
                 (spread - deviation).abs() <= 0.06 * deviation,
                 "{delay:?}: deviation {spread}"

@@ -1,4 +1,4 @@
-//! Errors of traces and truths; each names the file and the line, and says what to do.
+//! Errors of traces and truths; each names the file and the line, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub enum Error {
     /// A file could not be read or written, or a table of the data directory is damaged.
     #[error(transparent)]
     File(#[from] PathError),
-    /// The file is not what it should be.
+    /// The file is malformed.
     #[error("{path}: {why}", path = path.display())]
     Malformed {
         /// The file.

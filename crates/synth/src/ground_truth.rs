@@ -1,9 +1,9 @@
 //! Truth about causes: a table of calls (`call_id,parent_call_id`) or of messages (`child,parent`,
-//! rows of the trace), as CSV, plain or compressed by gzip or zstd, which is told by the first
+//! rows of the trace), as CSV, plain or compressed with gzip or zstd, recognised by the first
 //! bytes.
 //!
-//! A truth may know more than the trace has, as messages are lost. Effects of a lost call count to
-//! the nearest call above it that the trace has: nobody could find a better cause.
+//! A truth may contain more than the trace, as messages are lost. Effects of a lost call count to
+//! the nearest call above it that is in the trace: no algorithm could find a better cause.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -16,19 +16,19 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 
-/// A truth as it was read.
+/// A truth read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroundTruth {
-    /// The parent of each call by ids; none of a root.
+    /// The parent of each call, by ids; `None` for a root.
     Calls(FxHashMap<String, Option<String>>),
-    /// The cause of each message by rows of the trace; none of a spontaneous one.
+    /// The cause of each message, by rows of the trace; `None` for a spontaneous one.
     Messages(FxHashMap<u64, Option<u64>>),
 }
 
 /// True origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CallOrigin {
-    /// The truth does not say.
+    /// The truth does not contain the call.
     #[default]
     Unknown,
     /// Root: it begins a path.
@@ -40,16 +40,16 @@ pub enum CallOrigin {
 /// A truth about the calls of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOrigins {
-    /// Of each call.
+    /// The origin of each call.
     pub of: Vec<CallOrigin>,
     /// Rows of the truth whose call or message is not in the trace.
     pub missing: u64,
-    /// Calls whose real parent is not in the trace, so that they count to one above it.
+    /// Calls whose real parent is not in the trace, so that they count to a call above it.
     pub adopted: u64,
-    /// Traces of more than one call, whether the trace has them or not; none where the truth cannot
-    /// know of others.
+    /// Traces of more than one call, including those not in the trace; `None` if the truth cannot
+    /// contain others.
     pub traces: Option<u64>,
-    /// For each call, whether it is the root of a whole trace: no call of it is missing.
+    /// For each call, whether it is the root of a complete trace, with no call missing.
     pub whole: Vec<bool>,
 }
 
@@ -60,7 +60,7 @@ impl GroundTruth {
     /// Reads the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no such table.
+    /// When it cannot be read, or is not such a table.
     pub fn read(path: &Path) -> Result<GroundTruth, Error> {
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
         let bytes = open_unpacked(file).map_err(|error| Error::io(path, error))?;
@@ -137,7 +137,7 @@ fn origins_by_calls(
         CallOrigins { of: vec![CallOrigin::Unknown; calls.len()], ..CallOrigins::default() };
     for (call, id) in ids.iter().enumerate() {
         let Some(mut parent) = of.get(id.as_ref()) else { continue };
-        // A truth that goes round in circles says nothing.
+        // A cycle in the truth gives no parent.
         for steps in 0..=of.len() {
             let Some(above) = parent else {
                 origins.of[call] = CallOrigin::Root;
@@ -158,20 +158,19 @@ fn origins_by_calls(
     origins
 }
 
-/// Number of traces of more than one call in truth, and which calls are roots of traces where none
-/// is missing; `numbers` has the calls that are there.
+/// The number of true traces of more than one call, and for each call whether it is the root of a
+/// complete trace; `numbers` has the calls that are in the trace.
 fn whole_traces(
     of: &FxHashMap<String, Option<String>>,
     numbers: &FxHashMap<&str, u32>,
 ) -> (u64, Vec<bool>) {
-    // By root: how many calls there are, and how many of them are missing.
+    // For each root, the number of calls and how many of them are missing.
     let mut traces: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
     let mut roots: FxHashMap<&str, &str> = FxHashMap::default();
     let mut way: Vec<&str> = Vec::new();
     for id in of.keys() {
         let mut at = id.as_str();
-        // What goes round in circles, or leads to what the truth does not know, is a trace of its
-        // own.
+        // A cycle, or a chain that leads to a call unknown to the truth, is a trace of its own.
         let root = loop {
             if let Some(root) = roots.get(at) {
                 break *root;
@@ -185,7 +184,7 @@ fn whole_traces(
         for at in way.drain(..) {
             roots.insert(at, root);
         }
-        // A root that only others name is a call as well.
+        // A root that occurs only as a parent is a call as well.
         let named_only = !of.contains_key(root);
         let lost = named_only && !numbers.contains_key(root);
         let (calls, missing) =
@@ -202,7 +201,7 @@ fn whole_traces(
     (traces.values().filter(|(calls, _)| *calls > 1).count() as u64, whole)
 }
 
-/// Truth about calls from a truth about messages, in the same way as links give parents.
+/// Truth about calls from a truth about messages, by the same rules by which links give parents.
 fn origins_by_messages(
     of: &FxHashMap<u64, Option<u64>>,
     trace: &MessageTrace,

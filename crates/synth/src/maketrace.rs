@@ -1,9 +1,9 @@
 //! maketrace (Project 5, section 7.1.1): traces from tracelets. A tracelet is a template of an
-//! ordered sequence of messages between nodes, with random delays between them; it stands for one
-//! causal path, or for several that are interleaved on purpose. A configuration ([`TraceConfig`])
-//! says how many sequences of each tracelet run in parallel, and how long each thinks between two
-//! invocations. So traces of any length are made directly, without simulating a system, and what
-//! caused what is known ([`TruthTable`]).
+//! ordered sequence of messages between nodes, with random delays between them; it represents one
+//! causal path, or several that are interleaved on purpose. A configuration ([`TraceConfig`]) sets
+//! how many sequences of each tracelet run in parallel, and how long each thinks between two
+//! invocations. Traces of any length are thus made directly, without simulating a system, and the
+//! causes are known ([`TruthTable`]).
 
 mod config;
 

@@ -1,6 +1,7 @@
-//! Traces of operations, as tracers write them down, whose times depend on the calling context:
-//! what trace-context profiling is measured with. How many operations, contexts, requests and
-//! executions there are is given; so Table 1 of the paper (Rohr et al. 2008) can be made again.
+//! Traces of operations, as tracers record them, with times that depend on the calling context: the
+//! input by which trace-context profiling is measured. The numbers of operations, contexts,
+//! requests and executions are configured, so Table 1 of the paper (Rohr et al. 2008) can be
+//! reproduced.
 //!
 //! ```text
 //! Config -> call_graph   which operation is called on which stack
@@ -10,9 +11,9 @@
 //!        -> generate     requests and their steps
 //! ```
 //!
-//! An execution takes the time of its calls, one after the other, and a time of its own. That is
-//! the operation's, times a factor for its caller, one for its stack and one for its position in
-//! the class, times noise. So mean and deviation of each trace-context are known exactly.
+//! An execution takes the time of its calls, one after the other, plus its own time. The own time
+//! is the operation's, times a factor for its caller, one for its stack and one for its position in
+//! the class, times noise. Mean and deviation of each trace-context are therefore known exactly.
 
 mod call_graph;
 mod classes;

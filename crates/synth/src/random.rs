@@ -3,8 +3,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 
-/// A number below `bound`, 0 where that is 0. That low ones are likelier by less than 2^-32 does
-/// not matter here.
+/// A number below `bound`, or 0 if that is 0. Low numbers are likelier by less than 2^-32, which
+/// does not matter here.
 pub(crate) fn random_below(random: &mut ChaCha8Rng, bound: usize) -> usize {
     ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -1,10 +1,10 @@
-//! Score: how well a result agrees with the truth. Everything is judged by calls, as both the truth
-//! and every algorithm say something of them: the parent of a call ([`links`]), how sure of it one
-//! may be ([`confidence`]), and the shape of paths ([`paths`], Project 5 section 7.5.1;
+//! Score: how well a result agrees with the truth. Everything is scored by calls, as both the truth
+//! and every algorithm make statements about calls: the parent of a call ([`links`]), its
+//! probability ([`confidence`]), and the shape of paths ([`paths`], Project 5 section 7.5.1;
 //! [`pruning`], its Figure 17).
 //!
-//! Only calls that the truth knows are judged. The calls of excluded callers are not counted as
-//! links, and are taken as right where trees are compared.
+//! Only calls in the truth are scored. The calls of excluded callers are not counted as links, and
+//! are treated as right where trees are compared.
 
 mod ambiguous_links;
 mod confidence;
@@ -32,11 +32,10 @@ use crate::error::Error;
 use crate::ground_truth::GroundTruth;
 use crate::tuning::LIKELY_TREES;
 
-/// Agreement of a result with a truth. Shares are from 0 to 1, null where there is nothing to
-/// share.
+/// Agreement of a result with a truth. Shares are from 0 to 1, null if the denominator is 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkScore {
-    /// Calls that were judged and calls that were not.
+    /// Numbers of calls that were scored and that were not.
     pub population: CallPopulation,
     /// Links, requests and traces that are right.
     #[serde(flatten)]
@@ -46,18 +45,18 @@ pub struct LinkScore {
     /// Confidence: how far the probabilities can be trusted.
     #[serde(flatten)]
     pub confidence: LinkConfidence,
-    /// Paths that were missed and made up.
+    /// Missed and false paths.
     pub paths: FalsePaths,
     /// Of the N most frequent true patterns, how many are not among the N most frequent inferred
     /// ones.
     pub top_n_omission: Vec<PatternOmission>,
 }
 
-/// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude`
-/// (names as in the table of calls) are left out.
+/// Scores `links`, inferred from `trace` with `options`, against `truth`; the calls made by
+/// `exclude` (names as in the table of calls) are left out.
 ///
 /// # Errors
-/// When nobody of an excluded name makes calls, or the truth knows none of the calls.
+/// When no caller has an excluded name, or the truth has none of the calls.
 pub fn score_links(
     trace: &MessageTrace,
     links: &Links,
@@ -71,7 +70,7 @@ pub fn score_links(
 }
 
 impl LinkScore {
-    /// The score of what was judged.
+    /// The score of the scored calls.
     pub fn from_calls(judged: &ScoredCalls, progress: &dyn Progress) -> LinkScore {
         progress.begin_step("comparing paths", 0);
         let (paths, top_n_omission) = paths::compare_paths(judged);
@@ -90,10 +89,10 @@ impl LinkScore {
         }
     }
 
-    /// As JSON, an object.
+    /// The score as a JSON object.
     ///
     /// # Errors
-    /// None that is known: all of it is numbers.
+    /// None known: all values are numbers.
     pub fn to_json(&self) -> Result<String, Error> {
         serde_json::to_string_pretty(self).map_err(|error| Error::Unknown(error.to_string()))
     }

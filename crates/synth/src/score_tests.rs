@@ -1,8 +1,8 @@
-//! The score as a whole, of calls by hand.
+//! The whole score, of hand-written calls.
 
 use super::*;
 
-/// Two roots whose calls were swapped, and one that is right.
+/// Two roots with their calls swapped, and one that is right.
 fn swapped_calls() -> ScoredCalls {
     let mut judged = ScoredCalls::from_rows(&[
         ("c", "a", None, None, 1.0),
@@ -23,7 +23,7 @@ fn a_score_by_hand() {
     assert_eq!((score.population.calls, score.population.roots), (6, 3));
     assert_eq!(score.links.link_accuracy, Some(1.0 / 3.0));
     assert_eq!(score.links.trace_accuracy, Some(1.0 / 3.0));
-    // Both trees come right when both calls are given to their second candidates, which is the
+    // Both trees become right when both calls are assigned to their second candidates, which is the
     // fourth tree.
     assert_eq!(score.top5_trace_accuracy, Some(1.0));
     // All three links are the 90% of three, rounded up.

@@ -1,6 +1,6 @@
-//! skewer (Project 5, section 7.5.6): gives hosts clocks with an offset and another rate, or
-//! removes such errors from a trace where they are known from elsewhere. A host's clock shows `t +
-//! offset + skew * (t - at)` at the time `t`.
+//! skewer (Project 5, section 7.5.6): gives the clocks of hosts an offset and another rate, or
+//! removes such errors from a trace if they are known from another source. A host's clock shows `t
+//! + offset + skew * (t - at)` at the time `t`.
 
 use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -22,22 +22,23 @@ pub struct SkewedClock {
 /// Change of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceSkew {
-    /// The clocks; a host that is not named keeps its own.
+    /// The clocks; other hosts keep theirs.
     pub clocks: Vec<SkewedClock>,
     /// Time at which the clocks have their offsets, in nanoseconds.
     pub at: i64,
     /// Whether to remove the clocks' errors instead.
     pub remove: bool,
-    /// Whether the times on the common clock move, too, so that nothing corrects them. Otherwise
-    /// they are forgotten, and reconcile estimates the clocks.
+    /// Whether the times on the common clock move, too, so that no stage corrects them. Otherwise
+    /// they are removed, and reconcile estimates the clocks.
     pub uncorrected: bool,
-    /// Whether a message has one time only, that of its sender's clock, at both ends, as in the
-    /// traces of Project 5. With two, nothing that looks at one node at a time is misled by skew.
+    /// Whether a message has only one time, from its sender's clock, at both ends, as in the traces
+    /// of Project 5. With two times, an algorithm that looks at one node at a time is not misled by
+    /// skew.
     pub one_time: bool,
 }
 
 impl SkewedClock {
-    /// Time that the clock shows at the true time `time`; `at` is when it is wrong by its offset.
+    /// Time that the clock shows at the true time `time`; at `at` it is off by its offset.
     fn shown_time(&self, time: i64, at: i64) -> i64 {
         let passed = time.saturating_sub(at);
         time.saturating_add(self.offset)
@@ -47,14 +48,14 @@ impl SkewedClock {
     /// True time at which the clock shows `shown`.
     fn true_time(&self, shown: i64, at: i64) -> i64 {
         let passed = shown.saturating_sub(at).saturating_sub(self.offset) as f64;
-        // By what the clock is ahead of itself, which keeps the digits that a division of the whole
-        // would lose.
+        // The advance of the clock is computed on its own, which keeps the digits that a division
+        // of the whole time would lose.
         let ahead = passed * (self.skew_ppm / 1e6) / (1.0 + self.skew_ppm / 1e6);
         shown.saturating_sub(self.offset).saturating_sub(ahead.round() as i64)
     }
 }
 
-/// `trace` with the clocks that `skew` gives its hosts.
+/// Returns `trace` with the clocks that `skew` gives its hosts.
 ///
 /// # Errors
 /// When there is no such host, or its clock would stand still.
@@ -92,7 +93,7 @@ pub fn skew_trace(trace: &MessageTrace, skew: &TraceSkew) -> Result<MessageTrace
         clock.zip(time).map_or(time, |(clock, time)| Some(by(clock, time)))
     };
     let mut others = synthetic_import::map_messages(trace, |_, mut m| {
-        // A trace that came with common times only has none of the hosts' own.
+        // A trace that came with common times only has no times of the hosts' own clocks.
         m.send_first = moved(m.src, m.send_first.or(m.send_ts));
         m.send_last = moved(m.src, m.send_last.or(m.send_ts));
         m.recv_first = moved(m.dst, m.recv_first.or(m.recv_ts));
@@ -168,12 +169,12 @@ mod tests {
             at_b += is_b(before.src);
         }
         assert!(at_b > 0);
-        // Without the common clock, its times are to be found again.
+        // Without the common clock, its times have to be estimated again.
         let own =
             skew_trace(&trace, &TraceSkew { uncorrected: false, ..uncorrected.clone() }).unwrap();
         assert_eq!((own.send_ts(0), own.recv_ts(0)), (None, None));
         assert_eq!(own.message(0).recv_first, trace.recv_ts(0).map(|time| time + 7));
-        // With one time, what A sends B is received by A's clock.
+        // With one time, messages from A to B are received by A's clock.
         let one = skew_trace(&trace, &TraceSkew { one_time: true, ..uncorrected.clone() }).unwrap();
         for row in 0..trace.len() {
             let message = one.message(row);

@@ -1,5 +1,5 @@
 //! Sniffer that drops messages (Project 5, section 7.5.5): it captures messages at a maximum rate,
-//! keeps faster ones in a queue, and discards those that find the queue full. So losses come in
+//! queues faster ones, and discards those that find the queue full. Losses therefore come in
 //! bursts, as traffic does.
 
 use message_trace::MessageTrace;
@@ -18,7 +18,7 @@ pub struct Sniffer {
     pub queue: u32,
 }
 
-/// Trace that was captured.
+/// A captured trace.
 #[derive(Clone, Debug)]
 pub struct CapturedTrace {
     /// Messages that were captured, in the order of the trace.
@@ -31,7 +31,7 @@ impl Sniffer {
     /// Captures `trace`, which must be sorted.
     ///
     /// # Errors
-    /// When it captures nothing at all.
+    /// When no message is captured.
     pub fn capture_trace(&self, trace: &MessageTrace) -> Result<CapturedTrace, Error> {
         let (mut waiting, mut last) = (0.0f64, None);
         let (mut rows, mut kept) = (Vec::with_capacity(trace.len()), 0);
@@ -40,7 +40,7 @@ impl Sniffer {
             let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
             last = Some(time);
             waiting = (waiting - passed as f64 * self.rate / 1e9).max(0.0);
-            // What is captured in part still takes a place of the queue.
+            // A partially captured message still occupies a place in the queue.
             if waiting.ceil() >= f64::from(self.queue) {
                 rows.push(None);
                 return None;
@@ -64,8 +64,8 @@ impl CapturedTrace {
     }
 
     /// Truth about the captured trace, from `truth` about the whole. Effects of a dropped message
-    /// count to the nearest captured message above it. A truth about calls stays as it is: their
-    /// ids do not change, and the score sees which are missing.
+    /// count to the nearest captured message above it. A truth about calls is unchanged: the ids
+    /// stay the same, and the score sees which are missing.
     pub fn captured_truth(&self, truth: &GroundTruth) -> TruthTable {
         let of = match truth {
             GroundTruth::Calls(of) => {
@@ -82,7 +82,7 @@ impl CapturedTrace {
         for (child, parent) in of {
             let Some(child) = row(*child) else { continue };
             let mut parent = *parent;
-            // A truth that goes round in circles ends after all messages at the latest.
+            // A cycle in the truth ends after all messages at the latest.
             for _ in 0..=of.len() {
                 match parent {
                     Some(above) if row(above).is_none() => {

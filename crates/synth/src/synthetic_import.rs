@@ -1,6 +1,6 @@
-//! Writing of a made trace as an import of a data directory, so that every later stage takes it as
-//! any other. It replaces an earlier import of its name when it is whole, and leaves nothing behind
-//! when it is not.
+//! Writes a synthetic trace as an import of a data directory, so that every later stage treats it
+//! like any other. It replaces an earlier import of the same name once it is complete, and leaves
+//! no files if it fails.
 
 use std::io;
 
@@ -22,11 +22,11 @@ pub fn write_trace(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<D
 }
 
 /// Writes requests as the import `name` of `data`, which is a data directory of spans. `make`
-/// writes the tables into the data directory that it is given. The import's directory is returned
-/// with what that returns.
+/// writes the tables into the data directory that it is given. Returns the import's directory and
+/// the result of `make`.
 ///
 /// # Errors
-/// When a file cannot be written, and those of `make`.
+/// When a file cannot be written, and any error of `make`.
 pub fn write_requests<T>(
     data: &DataDir,
     name: &str,
@@ -75,7 +75,7 @@ pub(crate) fn map_messages(
 ) -> MessageTrace {
     let mut others = MessageTrace::new(trace.nodes.clone());
     for endpoint in trace.endpoints() {
-        // In the same order, so that they have the same numbers.
+        // Endpoints are interned in the same order, so that they have the same numbers.
         others.intern(endpoint);
     }
     for (row, message) in trace.messages().enumerate() {

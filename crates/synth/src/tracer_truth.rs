@@ -1,7 +1,8 @@
-//! Truth out of the recording itself, where messages carry ids of a tracer's traces (`traceparent`,
-//! b3): a request was caused by the request of the same trace that its sender received. Where the
-//! sender received several, the one with the same span is it, if the header was passed on as it
-//! was; else nothing is said. A sender that nobody asks for anything begins a trace.
+//! Ground truth from the recording itself, if messages carry ids of a tracer's traces
+//! (`traceparent`, b3): a request was caused by the request of the same trace that its sender
+//! received. If the sender received several, it is the one with the same span, if the header was
+//! passed on unchanged; otherwise the truth has no cause. A sender that receives no requests begins
+//! a trace.
 
 use message_trace::table::operations::OperationReader;
 use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeId, OperationRole};
@@ -18,7 +19,8 @@ struct TracedRequest {
 }
 
 impl GroundTruth {
-    /// The truth that tracers tell of the messages of `trace`, which is that of `data`.
+    /// The ground truth that tracers give for the messages of `trace`, which is the trace of
+    /// `data`.
     ///
     /// # Errors
     /// When the table of operations cannot be read, or no message carries an id.
@@ -44,7 +46,7 @@ impl GroundTruth {
     }
 }
 
-/// The cause of each message that tracers tell one of.
+/// The cause of each message for which tracers give one.
 fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64, Option<u64>> {
     let asks = |row: &usize| trace.direction(*row) == FROM_CONNECTING && !trace.is_connect(*row);
     let asked: FxHashSet<NodeId> =
@@ -86,14 +88,14 @@ mod tests {
 
     use super::*;
 
-    /// A client asks a server twice, in two traces; the server asks a store for each, and once for
-    /// none of them; and the store asks a disk for both at once.
+    /// A client calls a server twice, in two traces; the server calls a store for each, and once
+    /// for neither; and the store calls a disk for both at the same time.
     fn recorded(with_ids: bool) -> (tempfile::TempDir, DataDir, MessageTrace) {
         let mut trace = MessageTrace::default();
         let nodes = ["client", "server", "store", "disk"].map(|command| {
             trace.add_node(Node { command: command.into(), traced: true, ..Node::default() })
         });
-        // Sender, receiver, trace and span; all requests but the fourth message.
+        // Sender, receiver, trace and span; all are requests except the fourth message.
         let messages = [
             (0, 1, Some(1), 10),
             (0, 1, Some(2), 20),
@@ -154,7 +156,7 @@ mod tests {
             (2, Some(1)),
             (4, Some(0)),
             (6, Some(0)),
-            // Passed on; of the last one nobody knows which of two it is of.
+            // The header was passed on; the last message could belong to either of two.
             (7, Some(6)),
         ];
         assert_eq!(causes, expected);

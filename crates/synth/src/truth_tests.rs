@@ -1,4 +1,4 @@
-//! Truths by hand.
+//! Hand-written truths.
 
 use std::io::Write;
 
@@ -45,8 +45,8 @@ fn parse_text(text: &str) -> Result<GroundTruth, Error> {
 #[test]
 fn what_a_lost_call_caused_counts_to_the_nearest_above() {
     let (trace, calls) = trace(&["r", "x", "z", "q", "o", "n"]);
-    // y was lost between x and z; p, which is nowhere, was above q; o goes round in circles; of n
-    // nothing is said.
+    // y was lost between x and z; p, which is nowhere, was above q; o is above a cycle; n is not in
+    // the truth.
     let truth = parse_text("call_id,parent_call_id\nr,\nx,r\ny,x\nz,y\nq,p\no,l\nl,l\n").unwrap();
     let origins = truth.origins_of_calls(&trace, &calls);
     assert_eq!(
@@ -66,7 +66,7 @@ fn what_a_lost_call_caused_counts_to_the_nearest_above() {
 #[test]
 fn a_root_that_only_others_name_is_a_call_of_its_trace() {
     let (trace, calls) = trace(&["r", "x", "s", "y"]);
-    // Of the last trace the root is not there.
+    // The recorded trace lacks the root of the last trace.
     let origins = parse_text("call_id,parent_call_id\nx,r\ny,s\nz,gone\n")
         .unwrap()
         .origins_of_calls(&trace, &calls);
@@ -141,12 +141,12 @@ proptest! {
 #[test]
 fn a_trace_is_whole_where_no_call_of_it_is_missing() {
     let (trace, calls) = trace(&["a", "b", "c", "d", "e"]);
-    // Of the trace of c a call is missing; e is alone, and of x nothing is left.
+    // The trace of c lacks a call; e is alone, and x is lost entirely.
     let truth = "call_id,parent_call_id\na,\nb,a\nc,\nd,c\nlost,d\ne,\nx,\ny,x\n";
     let origins = parse_text(truth).unwrap().origins_of_calls(&trace, &calls);
     assert_eq!(origins.traces, Some(3));
     assert_eq!(origins.whole, [true, false, false, false, true]);
-    // Circles end.
+    // Cycles terminate.
     let origins = parse_text("call_id,parent_call_id\na,b\nb,a\nc,a\n")
         .unwrap()
         .origins_of_calls(&trace, &calls);

@@ -34,7 +34,7 @@ pub(super) fn draw_calls(pattern: &PathPattern, out: &mut dyn io::Write) -> io::
         )?;
     }
     for (call, PathCall { request, parent, .. }) in tree.calls.iter().enumerate() {
-        // The root of the path enters it when it sends.
+        // The root of the path is entered when it sends.
         let entered = parent
             .map_or(timing.sent[*request], |parent| timing.received[tree.calls[parent].request]);
         let entry = format_duration((timing.received[*request] - entered).max(0.0)).to_string();
@@ -50,9 +50,9 @@ pub(super) fn draw_calls(pattern: &PathPattern, out: &mut dyn io::Write) -> io::
     writeln!(out, "}}")
 }
 
-/// The latency of a call: from entry into the callee until its response or, without one, until the
-/// last event that the call causes. The latency of an untraced callee has the network on both ways
-/// in it.
+/// The latency of a call: from entry into the callee until its response or, without a response,
+/// until the last event that the call causes. For an untraced callee it includes the network in
+/// both directions.
 fn call_latency(tree: &CallTree, timing: &PatternTiming, call: usize) -> f64 {
     let PathCall { request, response, .. } = tree.calls[call];
     match response {

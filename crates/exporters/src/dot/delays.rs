@@ -1,6 +1,5 @@
 //! The delays of the convolution algorithm, as in Figure 9 of Project 5: paths of nodes. Each edge
-//! has the delays of the sender, the most frequent first, and the number of messages that have
-//! them.
+//! has the delays of the sender, the most frequent first, each with its number of messages.
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
@@ -37,7 +36,7 @@ pub(super) fn draw_delays(
     writeln!(out, "}}")
 }
 
-/// The edges that are drawn, in the order of the graph.
+/// Chooses the edges to draw, in the order of the graph.
 fn choose_edges(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
     if graph.edges.len() <= limit {
         return graph.edges.iter().collect();

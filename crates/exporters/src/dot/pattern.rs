@@ -14,7 +14,7 @@ use message_trace::units::{
 
 use super::text::{node_shape, quote_lines, write_preamble};
 
-/// The looks of the message whose delay matters most.
+/// The style of the message with the most critical delay.
 const CRITICAL_STYLE: &str = ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\"";
 
 /// Draws the messages of `pattern`.
@@ -58,8 +58,8 @@ fn pattern_title(pattern: &PathPattern) -> String {
     )
 }
 
-/// The label of a message: the port it goes to, its delays, with the wait for its connection if
-/// `connects` says so, and which of them matters most, if it is one of these.
+/// The label of a message: its destination port, its delays (with the wait for the connection if
+/// `connects` is set) and which delay is the critical one, if any.
 fn hop_label(hop: &Hop, critical: Option<DelayKind>, connects: bool) -> String {
     let protocol = if hop.protocol == TransportProtocol::Other { "" } else { hop.protocol.name() };
     let port = match hop.dst_port.as_str() {
@@ -70,7 +70,7 @@ fn hop_label(hop: &Hop, critical: Option<DelayKind>, connects: bool) -> String {
         delay.map_or(String::new(), |delay| text(format_duration(delay.mean)))
     };
     let node = delay(hop.node, &|time| format!("after {time}"));
-    // A step within a node is on no way.
+    // A step within a node crosses no network.
     let is_within = hop.src == hop.dst;
     let network = hop.network.filter(|network| !is_within || network.mean != 0.0);
     let network = delay(network, &|time| format!("{time} on the way"));

@@ -1,5 +1,5 @@
-//! What all graphs share: their first lines, and texts that Graphviz reads as they are, whatever is
-//! in them.
+//! Text shared by all graphs: their first lines, and quoting that makes Graphviz show any text
+//! literally.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub(super) fn write_preamble(out: &mut dyn io::Write, label: &str) -> io::Result
     writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")
 }
 
-/// These lines as one quoted text. Empty lines are left out.
+/// Quotes lines as one text. Empty lines are left out.
 pub(super) fn quote_lines(lines: &[&str]) -> String {
     let mut quoted = String::from("\"");
     for (index, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn quote_lines(lines: &[&str]) -> String {
             match c {
                 '"' => quoted.push_str("\\\""),
                 '\\' => quoted.push_str("\\\\"),
-                // Graphviz reads entities of HTML in texts.
+                // Graphviz interprets HTML entities in texts.
                 '&' => quoted.push_str("&amp;"),
                 c => quoted.push(c),
             }
@@ -38,7 +38,7 @@ pub(super) fn quote_lines(lines: &[&str]) -> String {
     quoted
 }
 
-/// The shape of a node: a diamond, as in WAP5, for one that was not traced.
+/// The shape of a node: a diamond for an untraced node, as in WAP5.
 pub(super) fn node_shape(traced: bool) -> &'static str {
     if traced { "ellipse" } else { "diamond" }
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The text that Graphviz reads in a quoted text, for these few escapes.
+    /// The text that Graphviz reads from a quoted text, for the few escapes used here.
     fn read(quoted: &str) -> Option<String> {
         let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
         let (mut read, mut chars) = (String::new(), inner.chars());

@@ -1,5 +1,5 @@
-//! The attributes of nodes and spans. They have the names of OpenTelemetry's conventions or, where
-//! there is none, names that begin with `sockcap.`.
+//! The attributes of nodes and spans. Their names are from OpenTelemetry's conventions or, if no
+//! convention exists, begin with `sockcap.`.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use message_trace::TransportProtocol;
 use super::messages::{AnyValue, KeyValue, Value};
 use crate::traces::{ExportedSpan, SpanSide};
 
-/// The attribute of that name.
+/// An attribute with that name.
 pub(super) fn named_attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
 }
@@ -51,7 +51,7 @@ impl OtlpAttributes {
     }
 }
 
-/// The attributes of a node, which is a resource to OpenTelemetry.
+/// The attributes of a node, which is a resource in OpenTelemetry.
 pub(super) fn party_attributes(party: &Party) -> Vec<KeyValue> {
     let mut all = OtlpAttributes::default();
     all.add_text("service.name", &party.name);
@@ -103,7 +103,7 @@ pub(super) fn span_attributes(span: &ExportedSpan<'_>, parties: &[Party]) -> Vec
     all.into_list()
 }
 
-/// OpenTelemetry's word for what a protocol runs over; empty if that is unknown.
+/// OpenTelemetry's name of the transport that a protocol runs over; empty if it is unknown.
 fn transport_name(protocol: TransportProtocol) -> &'static str {
     match protocol {
         TransportProtocol::Tcp => "tcp",

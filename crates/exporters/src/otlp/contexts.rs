@@ -1,9 +1,9 @@
-//! The traces that tracers of the system have numbered: where a request carries the numbers of a
-//! trace and of the span that made it (`traceparent`, `b3`), our spans are parts of that trace,
-//! below that span. So they fill the gaps between a system's own.
+//! Traces with ids from tracers of the system: if a request carries the ids of a trace and of the
+//! span that made it (`traceparent`, `b3`), our spans become parts of that trace, below that span.
+//! They fill the gaps between the system's own spans.
 //!
-//! What was called without a number belongs to the trace of its parent. What is above the first
-//! number belongs to the trace that comes first below it.
+//! A call without ids belongs to the trace of its parent. Calls above the first ids belong to the
+//! trace that comes first below them.
 
 use std::mem;
 
@@ -11,28 +11,28 @@ use rustc_hash::FxHashMap;
 
 use crate::traces::{ExportedSpan, OperationLookup, TracerContext};
 
-/// Where spans belong, window by window.
+/// Assigns spans to traces, window by window.
 pub(super) struct TracerContexts<'a> {
     operations: &'a OperationLookup,
-    /// Of the calls of this window and of the one before, by their numbers; the parent of a call is
-    /// among these.
+    /// The contexts of the calls of this window and of the previous one, by their numbers. The
+    /// parent of a call is among these.
     calls: [FxHashMap<u64, CallContext>; 2],
-    /// The traces of roots whose own number is not known, likewise.
+    /// The traces of roots without ids of their own, for the same two windows.
     roots: [FxHashMap<u64, u128>; 2],
 }
 
-/// What is known of a call.
+/// The known context of a call.
 #[derive(Clone, Copy, Debug)]
 struct CallContext {
-    /// What its own request says.
+    /// The context in its own request.
     own: Option<TracerContext>,
     parent: Option<u64>,
     root: u64,
-    /// Its trace, once that is known; `None` is one that we number.
+    /// Its trace, once known; `None` is a trace that sockcap numbers.
     trace: Option<Option<u128>>,
 }
 
-/// The numbers of a span's trace and parent.
+/// The ids of a span's trace and parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpanPlace {
     pub(super) trace: u128,
@@ -40,12 +40,12 @@ pub(super) struct SpanPlace {
 }
 
 impl<'a> TracerContexts<'a> {
-    /// Contexts that `operations` know of.
+    /// Contexts from `operations`.
     pub(super) fn new(operations: &'a OperationLookup) -> TracerContexts<'a> {
         TracerContexts { operations, calls: Default::default(), roots: Default::default() }
     }
 
-    /// Begins a window, whose spans are these.
+    /// Begins a window with its spans.
     pub(super) fn begin_window(&mut self, spans: &[ExportedSpan<'_>]) {
         if !self.operations.has_traces() {
             return;
@@ -62,7 +62,7 @@ impl<'a> TracerContexts<'a> {
                 trace: None,
             });
             let [roots, before] = &mut self.roots;
-            // The trace that a root has stays as it is, window after window.
+            // The trace of a root stays the same from window to window.
             let trace = before.get(&root).copied().or(of.own.map(|own| own.trace));
             if let Some(trace) = trace {
                 roots.entry(root).or_insert(trace);
@@ -74,7 +74,7 @@ impl<'a> TracerContexts<'a> {
         }
     }
 
-    /// Finds out the trace of a call by going up to the first that is known.
+    /// Resolves the trace of a call by walking up to the first call with a known trace.
     fn resolve_trace(&mut self, call: u64, walk: &mut Vec<u64>) {
         walk.clear();
         let mut at = call;
@@ -108,7 +108,7 @@ impl<'a> TracerContexts<'a> {
         self.calls.iter().find_map(|calls| calls.get(&call))
     }
 
-    /// Where a span of the window belongs.
+    /// The place of a span of the window.
     pub(super) fn place_of_span(&self, span: &ExportedSpan<'_>) -> SpanPlace {
         let inferred = SpanPlace { trace: span.trace_number(), parent: span.parent };
         let Some(of) = self.context_of_call(span.call.number) else { return inferred };
@@ -116,7 +116,8 @@ impl<'a> TracerContexts<'a> {
         let above =
             of.parent.and_then(|parent| self.context_of_call(parent)).and_then(|above| above.own);
         let parent = match of.own {
-            // A proxy passes on what it was told, and its call is a part of what it does for that.
+            // A proxy passes on the ids that it received, and its call is a part of its span for
+            // that.
             Some(own) if span.is_outer && above != Some(own) => Some(own.span),
             _ => span.parent,
         };
@@ -130,8 +131,8 @@ mod tests {
     use crate::traces::{SpanSide, spans, testing};
     use analyze::calls::windows::TracedCall;
 
-    /// Where each span of these calls belongs, by call and side. `numbered` says which messages
-    /// have which trace and span.
+    /// The place of each span of these calls, by call and side. `numbered` has the messages with
+    /// their trace and span ids.
     fn places(
         calls: &[TracedCall<'_>],
         numbered: &[(u64, u128, u64)],
@@ -170,12 +171,13 @@ mod tests {
         let client = place_in(&places, 1, Caller);
         assert_eq!(client, SpanPlace { trace: 0xaa, parent: Some(0xbb) });
         let inferred = |call, side| places.iter().find(|(of, ..)| *of == (call, side)).unwrap().2;
-        // The server's span is a part of the client's, and what is above and beside has the trace.
+        // The server's span is a part of the client's, and the calls above and next to it have the
+        // trace.
         for (call, side) in [(1, Callee), (0, Callee), (2, Caller), (2, Callee), (3, Caller)] {
             let expected = SpanPlace { trace: 0xaa, parent: inferred(call, side).parent };
             assert_eq!(place_in(&places, call, side), expected, "{call} {side:?}");
         }
-        // Another trace stays as it is.
+        // A different trace is unaffected.
         assert_eq!(place_in(&places, 4, Caller), inferred(4, Caller));
     }
 

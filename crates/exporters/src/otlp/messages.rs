@@ -1,14 +1,14 @@
 //! The messages of OTLP that are written and read here, with their numbers in the published schema
-//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it imports). As JSON they have
-//! the form that the specification demands: names in lowerCamelCase, ids as hex, 64-bit integers as
-//! text, unset fields left out. The crate that OpenTelemetry makes of the schema depends on the
-//! whole SDK; tests read the output back with it.
+//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it imports). Their JSON has the
+//! form that the specification demands: names in lowerCamelCase, ids as hex, 64-bit integers as
+//! text, unset fields left out. The crate that OpenTelemetry generates from the schema depends on
+//! the whole SDK; tests read the output back with it.
 
 use prost::{Message, Oneof};
 use serde::{Serialize, Serializer};
 
-/// The message `ExportTraceServiceRequest`. Its encoding is that of `TracesData`: several requests
-/// one after the other are one such message.
+/// The message `ExportTraceServiceRequest`. Its encoding is that of `TracesData`: several
+/// concatenated requests are one such message.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExportTraceServiceRequest {
@@ -51,7 +51,7 @@ pub(super) struct InstrumentationScope {
     pub(super) version: String,
 }
 
-/// A span. A status that is left out means `STATUS_CODE_UNSET`: that no error is known.
+/// A span. An omitted status means `STATUS_CODE_UNSET`: no error is known.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Span {
@@ -139,14 +139,14 @@ pub(super) enum Value {
     DoubleValue(f64),
 }
 
-/// The answer of a collector.
+/// The response of a collector.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ExportTraceServiceResponse {
     #[prost(message, optional, tag = "1")]
     pub(super) partial_success: Option<ExportTracePartialSuccess>,
 }
 
-/// The part of a request that a collector did not want, though it took the request.
+/// The part of a request that a collector rejected, though it accepted the request.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ExportTracePartialSuccess {
     #[prost(int64, tag = "1")]
@@ -161,7 +161,7 @@ fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&digits)
 }
 
-/// A 64-bit integer as text, as not every reader of JSON has such numbers.
+/// Writes a 64-bit integer as text, as not every JSON reader supports such numbers.
 fn text<S: Serializer>(number: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(number)
 }

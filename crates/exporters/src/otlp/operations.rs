@@ -1,8 +1,8 @@
-//! What a call does as attributes of its span, by OpenTelemetry's conventions for HTTP, RPC,
-//! databases and messaging. What has no attribute there has one that begins with `sockcap.`.
+//! The operation of a call as attributes of its span, by OpenTelemetry's conventions for HTTP, RPC,
+//! databases and messaging. Facts without an attribute there get one that begins with `sockcap.`.
 //!
-//! Of RPC the names of the stable conventions are written, and beside them those that were used
-//! before and say the same by another name, as back ends still look for these.
+//! For RPC, the names of the stable conventions are written and, in addition, the earlier names
+//! with the same meaning, as back ends still look for these.
 
 use message_trace::table::operations::OperationRow;
 
@@ -10,14 +10,14 @@ use super::attributes::OtlpAttributes;
 use super::messages::{KeyValue, Status, StatusCode};
 use crate::traces::{CallOperation, SpanSide};
 
-/// What a protocol is to OpenTelemetry.
+/// The kind of a protocol in OpenTelemetry's conventions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SemanticKind {
     Http,
     Rpc,
     /// A database whose requests are statements.
     Statements,
-    /// A database whose requests are commands, each with what it is done to.
+    /// A database whose requests are commands, each with the object it is applied to.
     Commands,
     Messaging(&'static str),
     Other,
@@ -51,13 +51,13 @@ fn semantic_kind(protocol: &str) -> SemanticKind {
         "postgresql" | "mysql" => SemanticKind::Statements,
         "redis" | "memcached" | "mongodb" => SemanticKind::Commands,
         "kafka" => SemanticKind::Messaging("kafka"),
-        // The one broker of AMQP 0-9-1 that the conventions know.
+        // The only AMQP 0-9-1 broker in the conventions.
         "amqp" => SemanticKind::Messaging("rabbitmq"),
         _ => SemanticKind::Other,
     }
 }
 
-/// What a call says that it does, as the node on that side sees it.
+/// The attributes of a call's operation, as the node on that side sees it.
 pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> Vec<KeyValue> {
     let mut all = OtlpAttributes::default();
     let (protocol, name, status) = (said.protocol(), said.name(), said.status());
@@ -75,7 +75,7 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
     match kind {
         SemanticKind::Http if rest.starts_with('/') => {
             all.add_text("http.request.method", first);
-            // What the client asked for is no route to it.
+            // The path that the client requested is not a route for it.
             all.add_text(
                 if side == SpanSide::Callee { "http.route" } else { "url.template" },
                 rest,
@@ -129,13 +129,13 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
     all.into_list()
 }
 
-/// The status of a call's span: an error, or not set, as the conventions want it of servers and
-/// clients that know of none.
+/// The status of a call's span: an error, or not set, as the conventions ask of servers and clients
+/// without a known error.
 pub(super) fn span_status(said: &CallOperation<'_>, side: SpanSide) -> Option<Status> {
     said.is_error(side).then_some(Status { code: StatusCode::Error as i32 })
 }
 
-/// OpenTelemetry's word for an operation that moves messages; empty for others.
+/// OpenTelemetry's name of an operation that moves messages; empty for other operations.
 fn messaging_operation(operation: &str) -> &'static str {
     match operation {
         "Produce" | "basic.publish" => "send",

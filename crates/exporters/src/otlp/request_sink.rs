@@ -15,14 +15,14 @@ pub(super) trait RequestSink {
     /// When the request cannot be written or sent.
     fn take_request(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error>;
 
-    /// Flushes what is not written yet.
+    /// Flushes buffered output.
     ///
     /// # Errors
     /// As for [`RequestSink::take_request`].
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-/// A file with requests as JSON, each on a line, as OpenTelemetry's file exporter has it.
+/// A file with requests as JSON, one per line, as OpenTelemetry's file exporter writes it.
 #[derive(Debug)]
 pub(super) struct JsonLines<W>(pub(super) W);
 
@@ -37,7 +37,7 @@ impl<W: Write> RequestSink for JsonLines<W> {
     }
 }
 
-/// A file with requests as protobuf, one after the other. Together they are one `TracesData`.
+/// A file with requests as protobuf, concatenated. Together they are one `TracesData`.
 #[derive(Debug)]
 pub(super) struct ProtobufFile<W>(pub(super) W);
 

@@ -1,6 +1,6 @@
-//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), request by request, with the retries
-//! that the specification asks for. An error that may pass is tried again; any other is reported
-//! with a hint.
+//! Client of a collector over HTTP (OTLP/HTTP with protobuf), request by request, with the retries
+//! that the specification asks for. A temporary error is retried; any other is reported with a
+//! hint.
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ use crate::tuning::{
 
 /// The path of traces below the address of a collector.
 const TRACES: &str = "/v1/traces";
-/// The number of tries for a request, and the waits between them. Each wait is twice as long as the
-/// last.
+/// The number of attempts for a request, and the waits between them. Each wait is twice as long as
+/// the last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RetryPolicy {
-    /// Maximum number of tries, at least 1.
+    /// Maximum number of attempts, at least 1.
     pub(super) tries: u32,
-    /// The wait before the second try.
+    /// The wait before the second attempt.
     pub(super) wait: Duration,
 }
 
 impl RetryPolicy {
-    /// The wait after that many tries. `asked` is the wait that the collector asked for in its last
-    /// answer.
+    /// The wait after that many attempts. `asked` is the wait that the collector requested in its
+    /// last response.
     fn wait_time(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
         asked.unwrap_or_else(doubled).min(MAX_WAIT)
@@ -41,19 +41,19 @@ impl Default for RetryPolicy {
     }
 }
 
-/// A collector that spans are sent to.
+/// A collector that receives spans.
 #[derive(Debug)]
 pub(super) struct CollectorClient {
     agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
     retries: RetryPolicy,
-    /// The number of spans that the collector took but did not want, and the reason that it gave.
+    /// The number of spans that the collector rejected, and its reason.
     pub(super) rejected: (i64, String),
 }
 
 impl CollectorClient {
-    /// The collector at `address`. The path of traces may be left out; each of `headers` is
+    /// The collector at `address`. The path of traces may be omitted; each of `headers` is
     /// `KEY=VALUE`.
     ///
     /// # Errors
@@ -100,8 +100,8 @@ impl CollectorClient {
         })
     }
 
-    /// Sends a request once. `None` means that it was taken; else the result is the wait that the
-    /// collector asked for and why the request may be tried again. An error will not pass.
+    /// Sends a request once. `None` means that it was accepted; otherwise the result is the wait
+    /// that the collector requested and why the request may be retried. An error is permanent.
     fn send_once(
         &mut self,
         body: &[u8],
@@ -160,11 +160,11 @@ impl CollectorClient {
 }
 
 impl CollectorClient {
-    /// Checks that the collector wanted all spans that it took. `url` is the address as the user
-    /// wrote it.
+    /// Checks that the collector rejected no spans of the requests that it accepted. `url` is the
+    /// address as the user wrote it.
     ///
     /// # Errors
-    /// When the collector did not want some of them.
+    /// When the collector rejected some of them.
     pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
         match self.rejected {
             (..=0, _) => Ok(()),
@@ -195,8 +195,8 @@ impl RequestSink for CollectorClient {
     }
 }
 
-/// The answer of a collector on one line. It may be a page, or a protobuf with a text for people in
-/// it.
+/// The response of a collector on one line. It may be a page, or a protobuf that contains a
+/// readable text.
 fn answer_line(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();

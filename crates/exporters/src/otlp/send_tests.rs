@@ -1,4 +1,4 @@
-//! A collector of a few lines, and what is said to it and heard from it.
+//! A small collector, and the requests and responses that it exchanges with the client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ const QUICK: RetryPolicy = RetryPolicy { tries: 3, wait: Duration::from_millis(1
 /// A request: its first line and headers, and its body.
 type ReceivedRequest = (String, Vec<u8>);
 
-/// A collector that gives these answers, each on a connection of its own.
+/// A collector that gives these responses, each on a connection of its own.
 fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<ReceivedRequest>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -131,7 +131,7 @@ fn no_more_is_said_than_people_read() {
     let error = || send(&address, &[]).err().unwrap().to_string();
     let [long, too_long] = [error(), error()];
     assert!(long.contains(&format!("answered 403: {}; give", "x".repeat(200))), "{long}");
-    // An answer that is too long is not read to its end. This error will not pass.
+    // A response that is too long is not read to its end. The error is permanent.
     assert!(
         too_long.ends_with("the collector answered 500; its own log may say more"),
         "{too_long}"
@@ -153,7 +153,7 @@ fn what_will_not_pass_is_told_with_what_to_do() {
     let error = send(&address, &[]).err().unwrap().to_string();
     assert!(error.contains("it answered 502, after 3 tries; is a collector listening"), "{error}");
     thread.join().unwrap();
-    // Nobody listens there any more.
+    // Nothing listens on that port any more.
     let error = send(&address, &[]).err().unwrap().to_string();
     assert!(error.contains("after 3 tries"), "{error}");
     for address in ["localhost:4318", "ftp://there", "http://", "http://a b"] {

@@ -1,5 +1,5 @@
-//! What steps did with their time, for the spans of the same calls: a recording with resources has
-//! it in its table of steps.
+//! Resources of steps, for the spans of the same calls, from the table of steps of a recording with
+//! resources.
 
 use message_trace::DataDir;
 use out_of_core::{MemoryPool, SpillableVec};
@@ -12,10 +12,10 @@ use crate::error::Error;
 use crate::traces::{ExportedSpan, SpanSide};
 use crate::tuning::STEPS_IN_MEMORY_BYTES;
 
-/// Resources of the steps that have some, in the order of their keys.
+/// Steps with resources, in the order of their keys.
 pub(super) struct SpentTimes(SpillableVec<StepSpending>);
 
-/// What a step did with its time.
+/// The resources of a step.
 #[derive(Clone, Copy, Debug)]
 struct StepSpending {
     key: SpendingKey,
@@ -24,12 +24,12 @@ struct StepSpending {
     disk_bytes: i64,
 }
 
-/// What tells the steps of a recording apart: begin, end, process, and the thread that had the
+/// The key that distinguishes the steps of a recording: begin, end, process, and the thread of the
 /// call.
 type SpendingKey = (i64, i64, i32, i32);
 
 impl SpentTimes {
-    /// Resources of the requests in `data`; empty where there are none.
+    /// Reads the resources of the requests in `data`; the result is empty if there are none.
     ///
     /// # Errors
     /// When the tables cannot be read, or a temporary file cannot be written.
@@ -59,7 +59,7 @@ impl SpentTimes {
         let key = (span.side == SpanSide::Callee)
             .then(|| Some((span.start, span.end, pid?, span.thread()?)))
             .flatten();
-        // Of a step that is in several requests, one of them says it.
+        // For a step that is in several requests, one of them is used.
         let found = key.and_then(|key| {
             let place = self.0.partition_point(0..self.0.len(), |of| of.key < key);
             self.0.get(place).filter(|of| of.key == key)
@@ -69,7 +69,7 @@ impl SpentTimes {
 }
 
 impl StepSpending {
-    /// What `step` did; `None` where that was not recorded.
+    /// The resources of `step`; `None` if they were not recorded.
     fn from_step(step: &Step) -> Option<StepSpending> {
         let mut times = [0; StepResource::ALL.len()];
         for (time, resource) in times.iter_mut().zip(StepResource::ALL) {
@@ -79,7 +79,7 @@ impl StepSpending {
         Some(StepSpending { key, times, disk_bytes: step.disk_bytes.unwrap_or(0) })
     }
 
-    /// Times are in seconds, as those of OpenTelemetry's conventions are.
+    /// Times are in seconds, as in OpenTelemetry's conventions.
     fn to_attributes(&self) -> Vec<KeyValue> {
         let times = StepResource::ALL.into_iter().zip(self.times).map(|(resource, time)| {
             named_attribute(
@@ -108,7 +108,7 @@ mod tests {
         std::fs::write(data.own_events_path(), "").unwrap();
         let mut names = NameInterner::default();
         let mut writer = RequestWriter::create(data.requests_path(), data.steps_path()).unwrap();
-        // The call to the database, and one that looks the same in another thread.
+        // The call to the database, and one with the same times in another thread.
         for (thread, lock_ns) in [(22, 1_500), (23, 7)] {
             let name = names.intern("db:5432");
             let mut request = Request { probability: 1.0, ..Request::default() };

@@ -17,12 +17,12 @@ use crate::traces::names::call_name;
 use crate::traces::{ExportedSpan, OperationLookup, SpanSide, SpanWriter};
 use crate::tuning::SPANS_PER_REQUEST;
 
-/// What is known of calls beside their messages.
+/// Known facts about calls in addition to their messages.
 #[derive(Clone, Copy)]
 pub(super) struct CallDetails<'a> {
-    /// What was done meanwhile.
+    /// Resources spent during the calls.
     pub(super) spent: Option<&'a SpentTimes>,
-    /// What messages say.
+    /// The operations of the messages.
     pub(super) operations: &'a OperationLookup,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct OtlpWriter<'a, R> {
 }
 
 impl<'a, R: RequestSink> OtlpWriter<'a, R> {
-    /// A writer that gives its requests to `requests`. Spans say what is `known` of them.
+    /// A writer that passes its requests to `requests`. Spans get the details in `known`.
     pub(super) fn new(requests: R, known: CallDetails<'a>) -> OtlpWriter<'a, R> {
         OtlpWriter { requests, known, contexts: TracerContexts::new(known.operations) }
     }
@@ -44,7 +44,7 @@ impl<'a, R: RequestSink> OtlpWriter<'a, R> {
         self.requests
     }
 
-    /// A request with these spans, by the nodes at which they were seen.
+    /// Builds a request from these spans, grouped by the nodes at which they were seen.
     fn build_request(
         &self,
         spans: &[ExportedSpan<'_>],
@@ -70,8 +70,7 @@ impl<'a, R: RequestSink> OtlpWriter<'a, R> {
         attributes.extend(attributes::span_attributes(span, parties));
         attributes
             .extend(self.known.spent.iter().flat_map(|spent| spent.attributes_of_span(span, pid)));
-        // Producer and consumer are OpenTelemetry's words for the ends of a message without a
-        // response.
+        // OpenTelemetry calls the ends of a message without a response producer and consumer.
         let answered = span.call.response.is_some();
         let kind = match (span.side, answered) {
             (SpanSide::Caller, true) => SpanKind::Client,
@@ -164,7 +163,7 @@ mod tests {
         otlp.write_spans(&spans[..3], &parties).unwrap();
         otlp.write_spans(&spans[3..], &parties).unwrap();
         otlp.finish().unwrap();
-        // The published schema has all fields: what it reads and writes again is the same.
+        // The published schema has all fields: decoding and encoding it again gives the same bytes.
         let read = TracesData::decode(&out[..]).unwrap();
         assert_eq!(read.encode_to_vec(), out);
         let nodes = |data: &[ResourceSpans]| -> Vec<Span> {
@@ -182,7 +181,7 @@ mod tests {
         for span in &read {
             assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));
             let parent = read.iter().find(|other| other.span_id == span.parent_span_id);
-            // One is of the tracer whose trace it is.
+            // One parent is the tracer's span, in its trace.
             let is_ours = span.parent_span_id != 0xbb_u64.to_be_bytes();
             assert_eq!(parent.is_some(), is_ours && !span.parent_span_id.is_empty());
             assert!(parent.is_none_or(|parent| parent.trace_id == span.trace_id));

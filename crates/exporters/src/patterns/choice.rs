@@ -1,4 +1,4 @@
-//! Reads the patterns that a user wants.
+//! Reads the patterns that a user selects.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use message_trace::DataDir;
 
 use crate::error::{Error, no_pattern};
 
-/// The pattern of that number or, if none is given, the first `limit` patterns.
+/// Returns the pattern of that number or, if none is given, the first `limit` patterns.
 ///
 /// # Errors
 /// When there is no such pattern, or the table cannot be read.
@@ -25,7 +25,7 @@ pub(crate) fn read_patterns(
     }
 }
 
-/// The pattern of that number, alone.
+/// Returns the pattern of that number.
 ///
 /// # Errors
 /// When there is no such pattern, or the table cannot be read.

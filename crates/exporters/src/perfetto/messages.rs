@@ -1,9 +1,9 @@
-//! The few messages of Perfetto that are needed, with their numbers in the published schema,
+//! The few messages of Perfetto that are written, with their numbers in the published schema,
 //! `protos/perfetto/trace/perfetto_trace.proto`.
 
 use prost::{Message, Oneof};
 
-/// A trace: packets one after the other.
+/// A trace: a sequence of packets.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -88,9 +88,9 @@ pub(super) struct TrackDescriptor {
 pub(super) const SLICE_BEGIN: i32 = 1;
 pub(super) const SLICE_END: i32 = 2;
 pub(super) const SLICE_INSTANT: i32 = 3;
-/// A value of `TrackDescriptor.SiblingMergeBehavior`: tracks of one name stay apart.
+/// A value of `TrackDescriptor.SiblingMergeBehavior`: tracks of the same name stay separate.
 pub(super) const NOT_MERGED: i32 = 2;
 /// A value of `TracePacket.SequenceFlags`: the packet needs no earlier one.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// The number of the only sequence of packets.
+/// The id of the only sequence of packets.
 pub(super) const SEQUENCE: u32 = 1;

@@ -1,4 +1,4 @@
-//! Threads as tracks: what each did or waited for, and an arrow from whoever let it go on.
+//! Threads as tracks: the states of each thread, and an arrow from each thread that wakes another.
 
 use message_trace::{DataDir, mix_bits};
 use rustc_hash::FxHashMap;
@@ -14,11 +14,11 @@ use crate::tuning::THREADS_IN_MEMORY_BYTES;
 const THREAD: u64 = 1 << 63;
 const PROCESS: u64 = 1 << 62;
 
-/// Gives `packet` the tracks of all threads that were recorded with resources in `data`, with their
-/// times in nanoseconds.
+/// Passes `packet` the tracks of all threads that were recorded with resources in `data`, with
+/// their times in nanoseconds.
 ///
 /// # Errors
-/// When their events cannot be read, and what `packet` gives.
+/// When their events cannot be read, and any error of `packet`.
 pub(super) fn write_threads(
     data: &DataDir,
     packet: &mut dyn FnMut(Option<i64>, Data) -> Result<(), Error>,
@@ -56,7 +56,7 @@ pub(super) fn write_threads(
         }
         for wake in threads.wakes_of_thread(place) {
             flow += 1;
-            // Numbers of flows are those of spans, too: mixed, they hardly ever meet.
+            // Spans use the numbers of flows, too: mixed numbers hardly ever collide.
             let number = mix_bits(u64::MAX - flow);
             let moment = |track: u64, name: &str, begins: bool| TrackEvent {
                 r#type: Some(SLICE_INSTANT),

@@ -1,4 +1,4 @@
-//! The table of calls. No stage keeps it: calls follow from the messages and the links.
+//! The table of calls. No stage stores it: calls follow from the messages and the links.
 
 use analyze::calls::CallTable;
 use analyze::infer::Links;
@@ -46,7 +46,8 @@ impl Exporter for CallsExporter {
         let mut trace = MessageTrace::read(&path, source.data.nodes_path())?;
         let (options, links) =
             (source.read_analysis()?.options, Links::read(source.data.links_path())?);
-        // The calls are those that the analysis found, which pairs by the ids of operations.
+        // Operations are attached first so that the calls are the same as the analysis found, which
+        // pairs by the ids of operations.
         analyze::attach_operations(&mut trace, source.data, &options)?;
         let calls = CallTable::new(&trace, &links, &options, path.as_path());
         let schema = CallTable::schema();
@@ -66,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// Two calls on one connection that are open together. The later one is answered first.
+    /// Two calls on one connection that are open at the same time. The later one is answered first.
     fn recorded(data: &DataDir) {
         let mut nodes = NodeList::default();
         let node = |command: &str| Node {

@@ -1,4 +1,4 @@
-//! The tables of events, as one.
+//! The tables of events, combined.
 
 use message_trace::table::export::TableFormat;
 use registry::EntryHelp;

@@ -43,7 +43,7 @@ impl Exporter for NodesExporter {
         if aliases.is_empty() {
             export_table(&table, self.format, &mut *output.writer, output.name)?;
         } else {
-            // Only the messages tell which node accepts at which endpoint and has which address.
+            // Only the messages show which node accepts at which endpoint and has which address.
             let trace = MessageTrace::read(source.data.messages_path(), &table)?;
             let nodes = apply_aliases(&trace, aliases);
             export_nodes(&nodes, &table, self.format, &mut *output.writer, output.name)?;

@@ -1,4 +1,4 @@
-//! The table of operations: what messages say they do.
+//! The table of operations: what each message does.
 
 use message_trace::table::export::{TableFormat, export_table};
 use registry::EntryHelp;

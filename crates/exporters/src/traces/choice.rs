@@ -1,4 +1,4 @@
-//! The traces that a user wants, and writing them in any format.
+//! The choice of traces by the user, and their export in any format.
 
 use analyze::calls::windows::for_each_window;
 use analyze::paths::pattern_roots;
@@ -10,27 +10,27 @@ use crate::error::{Error, no_pattern};
 use crate::exporter::{ExportSource, TraceCount};
 use crate::flags::{LIMIT, PATTERN};
 
-/// The traces that a user wants. The default is all.
+/// The traces to export. The default is all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TraceChoice {
-    /// The number of a pattern. Only traces are wanted whose first message is the root of one of
-    /// its instances.
+    /// The number of a pattern. Only traces that begin with the root message of one of its
+    /// instances are exported.
     pub pattern: Option<i64>,
     /// Maximum number of traces; the first ones are written.
     pub limit: Option<usize>,
 }
 
 impl TraceChoice {
-    /// The traces that a user wants, by the flags.
+    /// Reads the choice of traces from the flags.
     pub(crate) fn from_flags(given: &FlagValues) -> TraceChoice {
         TraceChoice { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }
     }
 }
 
-/// Writes the wanted traces of `source` with `writer`.
+/// Writes the chosen traces of `source` with `writer`.
 ///
 /// # Errors
-/// When the pattern is not there, a table cannot be read, or the writer fails.
+/// When the pattern does not exist, a table cannot be read, or the writer fails.
 pub(crate) fn write_traces(
     source: &ExportSource<'_>,
     choice: TraceChoice,

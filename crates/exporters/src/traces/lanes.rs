@@ -1,11 +1,12 @@
 //! Lanes: rows in which a timeline draws spans, so that no span covers another. A node has lanes
-//! for the calls that it serves and lanes for the calls that it makes, as many as it has at once.
+//! for the calls that it serves and lanes for the calls that it makes, as many as are open at the
+//! same time.
 
 use rustc_hash::FxHashMap;
 
 use super::spans::{ExportedSpan, SpanSide};
 
-/// The lanes of all nodes, with the time at which each is free.
+/// The lanes of all nodes, with the time at which each becomes free.
 #[derive(Debug, Default)]
 pub(crate) struct SpanLanes {
     free: FxHashMap<(usize, SpanSide), Vec<i64>>,

@@ -1,12 +1,12 @@
-//! The names that traces show: of calls and of nodes.
+//! The names of calls and nodes that traces show.
 
 use analyze::calls::windows::{Party, TracedCall};
 
 use super::operations::CallOperation;
 
-/// The name of a call: what it says that it does. Where that is not known, that of the callee and,
-/// if the callee accepted the connection, its port or other endpoint. There are few names, however
-/// many calls there are.
+/// The name of a call: its operation. If that is not known, the name of the callee and, if the
+/// callee accepted the connection, its port or other endpoint. The number of names is small,
+/// however many calls there are.
 pub(crate) fn call_name(
     call: &TracedCall<'_>,
     parties: &[Party],
@@ -20,16 +20,16 @@ pub(crate) fn call_name(
         return name.to_owned();
     };
     match endpoint.parse::<std::net::SocketAddr>() {
-        // The name of a node that is known by its endpoint alone has the port already.
+        // A node that is known by its endpoint only already has the port in its name.
         Ok(_) if name == endpoint => name.to_owned(),
         Ok(address) => format!("{name}:{}", address.port()),
-        // A socket without a name has another number each time.
+        // A socket without a name has a different number each time.
         Err(_) if name == endpoint || endpoint.starts_with("unix:#") => name.to_owned(),
         Err(_) => format!("{name} {endpoint}"),
     }
 }
 
-/// The name of a node with its host and process, which tell it from other nodes of the same name.
+/// The name of a node with its host and process, which distinguish nodes of the same name.
 pub(crate) fn node_description(party: &Party) -> String {
     match party.pid {
         Some(pid) => format!("{} ({}, {pid})", party.name, party.host),

@@ -1,5 +1,5 @@
-//! What the messages of calls say they do, where that was recorded (`record --protocols`): found by
-//! the numbers of messages, in whatever order calls are written.
+//! The operations of calls, if they were recorded (`record --protocols`), looked up by the numbers
+//! of messages, in whatever order calls are written.
 
 use analyze::calls::windows::TracedCall;
 use message_trace::table::OperationIndex;
@@ -8,20 +8,20 @@ use message_trace::{DataDir, PathError};
 
 use super::spans::SpanSide;
 
-/// The operations of a recording; none where it has none.
+/// The operations of a recording; empty if it has none.
 #[derive(Debug, Default)]
 pub(crate) struct OperationLookup(OperationIndex);
 
-/// What the two messages of a call say.
+/// The operations of the two messages of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallOperation<'a> {
-    /// What the request says.
+    /// The operation of the request.
     pub(crate) request: Option<OperationRow<'a>>,
-    /// What the response says.
+    /// The operation of the response.
     pub(crate) response: Option<OperationRow<'a>>,
 }
 
-/// The span of a tracer that made a request: the number of its trace, and its own.
+/// The span of a tracer that made a request: the id of its trace, and its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TracerContext {
     pub(crate) trace: u128,
@@ -29,7 +29,7 @@ pub(crate) struct TracerContext {
 }
 
 impl OperationLookup {
-    /// The operations of the recording in `data`.
+    /// Reads the operations of the recording in `data`.
     ///
     /// # Errors
     /// When the table cannot be read, or a temporary file cannot be written.
@@ -52,7 +52,7 @@ impl OperationLookup {
         self.0.has_traces()
     }
 
-    /// What the messages of a call say.
+    /// The operations of the messages of a call.
     pub(crate) fn operation_of_call(&self, call: &TracedCall<'_>) -> CallOperation<'_> {
         let of = |number| self.0.operation_of_message(number);
         CallOperation {
@@ -74,17 +74,17 @@ fn tracer_context(trace: Option<u128>, span: Option<u64>) -> Option<TracerContex
 }
 
 impl<'a> CallOperation<'a> {
-    /// What the call does; empty where that is not known.
+    /// The name of the call's operation; empty if it is not known.
     pub(crate) fn name(&self) -> &'a str {
         self.request.map_or("", |request| request.name)
     }
 
-    /// The protocol; empty where it is not known.
+    /// The protocol; empty if it is not known.
     pub(crate) fn protocol(&self) -> &'a str {
         self.request.or(self.response).map_or("", |said| said.protocol)
     }
 
-    /// How the call ended, in the protocol's own word; empty where that is not known.
+    /// The result of the call, in the protocol's own word; empty if it is not known.
     pub(crate) fn status(&self) -> &'a str {
         self.response.or(self.request).map_or("", |said| said.status)
     }

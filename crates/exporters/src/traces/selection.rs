@@ -1,4 +1,4 @@
-//! Picks the calls of the wanted traces out of each window, and hands their spans to a
+//! Selects the calls of the chosen traces in each window, and passes their spans to a
 //! [`SpanWriter`].
 
 use std::ops::ControlFlow;
@@ -11,10 +11,10 @@ use super::writer::SpanWriter;
 use crate::error::Error;
 use crate::exporter::TraceCount;
 
-/// The wanted traces.
+/// The traces to export.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TraceSelection {
-    /// The first messages of the wanted traces; `None` for those of all.
+    /// The first messages of the chosen traces; `None` for all traces.
     pub(super) roots: Option<FxHashSet<u64>>,
     /// Maximum number of traces; the first ones by the order of their roots are written.
     pub(super) limit: Option<u64>,
@@ -40,7 +40,7 @@ impl TraceExport<'_> {
         }
     }
 
-    /// Writes the spans of the wanted traces in a window. The result says to stop once no later
+    /// Writes the spans of the chosen traces in a window. The result asks to stop once no later
     /// window can have any.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl TraceExport<'_> {
         let spans = spans::spans_of_calls(&calls);
         self.written.spans += spans.len() as u64;
         self.writer.write_spans(&spans, window.parties)?;
-        // A trace that goes on has a call in this window: only such a call can be the parent of a
+        // A trace that continues has a call in this window: only such a call can be the parent of a
         // later one.
         let none_goes_on = calls.is_empty() && !window.is_empty();
         let full = self.selection.limit.is_some_and(|limit| self.written.traces >= limit);

@@ -1,9 +1,9 @@
 //! Spans: a call as one of its two nodes sees it. A call has a span at the node that makes it and
-//! one at the node that serves it, so that the time on the network between the two can be seen. A
+//! one at the node that serves it, so that the time on the network between the two is visible. A
 //! node at which nothing of the call was seen has no span.
 //!
-//! The numbers of spans follow from the numbers and times of messages alone: the same trace has the
-//! same spans in every format and in every run.
+//! The ids of spans depend on the numbers and times of messages alone: the same trace has the same
+//! spans in every format and in every run.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(crate) struct ExportedSpan<'call> {
     pub(crate) id: u64,
     /// The number of the parent span.
     pub(crate) parent: Option<u64>,
-    /// Whether the other span of the call, if there is one, is a part of this one.
+    /// Whether the other span of the call, if any, is a part of this one.
     pub(crate) is_outer: bool,
     /// The time at which the span begins.
     pub(crate) start: i64,
@@ -39,7 +39,7 @@ pub(crate) struct ExportedSpan<'call> {
 }
 
 impl ExportedSpan<'_> {
-    /// The node: a place among the parties.
+    /// The node: an index of the parties.
     pub(crate) fn party_index(&self) -> usize {
         match self.side {
             SpanSide::Caller => self.call.caller,
@@ -68,7 +68,7 @@ impl ExportedSpan<'_> {
     }
 }
 
-/// The spans of `calls`, in the order of their beginnings.
+/// Returns the spans of `calls`, in the order of their beginnings.
 pub(crate) fn spans_of_calls<'calls>(
     calls: &'calls [TracedCall<'calls>],
 ) -> Vec<ExportedSpan<'calls>> {
@@ -107,7 +107,7 @@ fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
 }
 
 /// The time at the callee: from the receipt of the request to the sending of the response. Without
-/// a response it is a moment.
+/// a response its length is zero.
 fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
     time_range(
         call.request.and_then(|request| request.received),
@@ -115,7 +115,8 @@ fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
     )
 }
 
-/// The range between two times, a moment if only one is known, and none if neither is.
+/// The range between two times; empty at one moment if only one time is known, and none if neither
+/// is.
 fn time_range(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
     let start = start.or(end)?;
     Some(start..end.unwrap_or(start).max(start))
@@ -123,7 +124,7 @@ fn time_range(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
 
 /// The number of the span of a call at one side.
 fn span_id(call: u64, side: SpanSide) -> u64 {
-    // Back ends sample and shard by some of the bits only. Mixing is one to one, and leaves only 0
+    // Back ends sample and shard by only some of the bits. Mixing is one-to-one, and leaves only 0
     // unchanged.
     mix_bits((call << 1 | side as u64).wrapping_add(1)).max(1)
 }
@@ -153,7 +154,8 @@ mod tests {
         assert_eq!((client.party_index(), client.peer_index(), server.party_index()), (1, 2, 2));
         assert!(root.is_outer && client.is_outer && !server.is_outer);
         assert_eq!(client.trace_number(), root.trace_number());
-        // A message without a response: a span while on the network, a moment at the receiver.
+        // A message without a response: a span while on the network, of zero length at the
+        // receiver.
         let [client, server] = of(3)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 7_500, 7_900));
         assert_eq!((server.start, server.end), (7_900, 7_900));
@@ -168,7 +170,7 @@ mod tests {
     fn what_little_is_known_of_times_and_parents_is_used() {
         let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
         let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
-        // The response is before the request, as clocks are off.
+        // The response is before the request, because clocks are off.
         let early =
             Some(CallMessage { number: 11, sent: Some(1_000), received: Some(1_500), bytes: 20 });
         let calls = [

@@ -1,4 +1,4 @@
-//! Calls made by hand, for the tests of all formats.
+//! Hand-written calls for the tests of all formats.
 
 use analyze::calls::windows::{CallMessage, ParentCall, Party, TraceRoot, TracedCall};
 use message_trace::TransportProtocol;
@@ -6,10 +6,10 @@ use message_trace::table::operations::{OperationRole, OperationRow};
 
 use super::operations::OperationLookup;
 
-/// Names that would be markup, a separator or the end of a line in some format.
+/// A name with characters that are markup, a separator or a line end in some format.
 pub(crate) const HOSTILE: &str = "w\"e;b\\ <b>\n#1|{x}\u{1f600}\u{7}]%%-->";
 
-/// A client, web, db and log, and a server that was not traced.
+/// A client, web, db and log, and an untraced server.
 pub(crate) fn parties(web: &str) -> Vec<Party> {
     let party = |name: &str, pid: Option<i32>| Party {
         name: name.to_owned(),
@@ -28,8 +28,8 @@ pub(crate) fn parties(web: &str) -> Vec<Party> {
     ]
 }
 
-/// Two traces: web is called and calls db twice and log, which does not answer; and db asks a name
-/// server.
+/// Two traces: web is called and calls db twice and log, which does not answer; and db queries a
+/// name server.
 pub(crate) fn calls() -> Vec<TracedCall<'static>> {
     let parent = |call, at_caller| Some(ParentCall { call, at_caller, at_callee: true });
     let seen = |number, sent, received, bytes| Some(CallMessage { number, sent, received, bytes });
@@ -97,7 +97,7 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
     vec![call, to_db, again, to_log, lookup]
 }
 
-/// A request that says what it does, maybe with the trace and span of a tracer.
+/// A request with its operation, optionally with the trace and span of a tracer.
 pub(crate) fn request(
     message: u64,
     protocol: &'static str,
@@ -118,8 +118,8 @@ pub(crate) fn request(
     }
 }
 
-/// What the messages of [`calls`] say: web is asked for a page that is not there, and the first
-/// question to db fails.
+/// The operations of the messages of [`calls`]: web is asked for a page that does not exist, and
+/// the first query to db fails.
 pub(crate) fn operation_rows() -> Vec<OperationRow<'static>> {
     let none = (None, None);
     let answer = |message, protocol, status, is_error| OperationRow {

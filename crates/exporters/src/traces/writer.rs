@@ -1,4 +1,4 @@
-//! The trait of the formats of traces: a format takes spans window by window.
+//! The trait of the formats of traces: a format receives spans window by window.
 
 use analyze::calls::windows::Party;
 

@@ -1,4 +1,4 @@
-//! Configuration as it is written, in TOML. Its meaning is checked in [`super::tracelet`], where
+//! The configuration as written in TOML. Its meaning is checked in [`super::tracelet`], where
 //! errors can name the message and the tracelet.
 
 use std::collections::BTreeMap;
@@ -20,16 +20,16 @@ pub struct TraceConfig {
     /// Whether the messages of a call have an id in common.
     #[serde(default = "yes")]
     pub call_ids: bool,
-    /// Network delay of a message that names none.
+    /// Network delay of a message without its own.
     #[serde(default)]
     pub network: DelayDistribution,
-    /// Delay of a node before it sends a message that names none.
+    /// Delay of a node before it sends a message without its own.
     #[serde(default)]
     pub delay: DelayDistribution,
-    /// Delay of a node before a return that names none.
+    /// Delay of a node before a return without its own.
     pub return_delay: Option<DelayDistribution>,
     /// Groups of nodes; an invocation takes one node of a group at random. In a tracelet, `GROUP`
-    /// is always the same one, and so is `GROUP:x` for each x.
+    /// is always the same node, and so is `GROUP:x` for each x.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
     /// The tracelets.
@@ -40,7 +40,7 @@ pub struct TraceConfig {
     pub path: PathBuf,
 }
 
-/// A tracelet as it is written.
+/// A tracelet as written in a configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceletConfig {
@@ -58,7 +58,7 @@ pub struct TraceletConfig {
     pub messages: Vec<MessageConfig>,
 }
 
-/// A message of a tracelet as it is written.
+/// A message of a tracelet as written in a configuration.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageConfig {
@@ -70,12 +70,12 @@ pub struct MessageConfig {
     pub to: Option<String>,
     /// The call that it is the return of.
     pub returns: Option<String>,
-    /// Messages that its sender waits for; without them, the message before this one.
+    /// Messages that its sender waits for; by default the preceding message.
     pub after: Option<NameList>,
-    /// Cause, where that is not the last message that its sender waited for.
+    /// Cause, if it is not the last message that its sender waited for.
     pub cause: Option<String>,
-    /// Whether it has no cause; its time still counts from the sending of the message that it comes
-    /// after.
+    /// Whether it has no cause; its time is still relative to the sending of the message that it
+    /// comes after.
     pub spontaneous: bool,
     /// Delay of the sender.
     pub delay: Option<DelayDistribution>,
@@ -105,7 +105,7 @@ fn yes() -> bool {
     true
 }
 
-/// Changes of a configuration, so that a series of traces needs no series of files.
+/// Changes of a configuration, so that a series of traces does not need a series of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConfigChanges {
     /// Another seed.
@@ -114,7 +114,7 @@ pub struct ConfigChanges {
     pub instances: Option<u64>,
     /// Factor for the number of parallel sequences of each tracelet.
     pub parallel: Option<u64>,
-    /// All standard deviations times this.
+    /// Factor for all standard deviations.
     pub deviation: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ impl TraceConfig {
     /// Reads the configuration at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not one.
+    /// When it cannot be read, or is not a configuration.
     pub fn read(path: &Path) -> Result<TraceConfig, Error> {
         let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
         TraceConfig::parse(path, &text)
@@ -131,7 +131,7 @@ impl TraceConfig {
     /// Parses `text`, which errors call `path`.
     ///
     /// # Errors
-    /// When it is no configuration.
+    /// When it is not a configuration.
     pub fn parse(path: &Path, text: &str) -> Result<TraceConfig, Error> {
         let config: TraceConfig =
             toml::from_str(text).map_err(|error| Error::malformed(path, error))?;

@@ -1,8 +1,8 @@
-//! Making of a trace from tracelets: every sequence invokes its tracelet again and again; time and
+//! Generation of a trace from tracelets: every sequence invokes its tracelet repeatedly; time and
 //! cause of each message follow from the messages before it.
 //!
-//! Each sequence has random numbers of its own, so more sequences or more instances do not change
-//! the others.
+//! Each sequence has its own random numbers, so more sequences or more instances do not change the
+//! others.
 
 use message_trace::{
     EndPair, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeEnd, NodeId, NodeList,
@@ -18,12 +18,12 @@ use super::truth_table::TruthTable;
 use crate::error::Error;
 use crate::tuning::MAX_MESSAGES;
 
-/// A trace that was made, and the truth about it.
+/// A synthetic trace and its ground truth.
 #[derive(Clone, Debug)]
 pub struct SyntheticTrace {
     /// The trace, sorted. Times are nanoseconds since 0, and all clocks agree.
     pub trace: MessageTrace,
-    /// Causes: by calls where they have ids, else by messages.
+    /// Causes: by calls if they have ids, otherwise by messages.
     pub truth: TruthTable,
     /// Number of invocations.
     pub instances: u64,
@@ -32,7 +32,7 @@ pub struct SyntheticTrace {
 /// Message and its cause.
 struct SentMessage {
     message: message_trace::Message,
-    /// The message's own number in the order in which messages are made, and that of its cause.
+    /// The message's number in the order of generation, and the number of its cause.
     cause: Option<u64>,
     call: Option<String>,
 }
@@ -40,7 +40,7 @@ struct SentMessage {
 /// Makes the trace that `config` describes.
 ///
 /// # Errors
-/// When the configuration makes no sense, or asks for too many messages.
+/// When the configuration is inconsistent, or asks for too many messages.
 pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<SyntheticTrace, Error> {
     let (tracelets, nodes) = tracelet::check_tracelets(config)?;
     let of = |t: &CheckedTracelet| {
@@ -66,7 +66,7 @@ pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<Synth
             random.set_stream(sequence);
             let mut clock = 0;
             for instance in 0..tracelet.instances {
-                // Times end after 292 years.
+                // Times saturate after 292 years.
                 clock = i64::saturating_add(clock, tracelet.think.sample(&mut random));
                 let first = sent.len() as u64;
                 let made = invoke_tracelet(tracelet, clock, &mut random);
@@ -92,8 +92,7 @@ pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<Synth
                 progress.advance_step(made.len() as u64);
                 instances += 1;
             }
-            // Each call of a sequence has a connection of its own, which its next invocation uses
-            // again.
+            // Each call of a sequence has its own connection, which its next invocation reuses.
             flow += tracelet.messages.len() as i64;
             sequence += 1;
         }
@@ -150,7 +149,7 @@ fn invoke_tracelet(
         let arrival = |before: &usize| {
             if message.spontaneous { made[*before].sent } else { made[*before].received }
         };
-        // Of what arrives at the same time, the last that is named.
+        // Of messages that arrive at the same time, the last one listed counts.
         let last = message.after.iter().copied().max_by_key(arrival);
         let begin = last.map_or(start, |last| arrival(&last));
         let extra = message.extra.iter().filter(|(node, _)| *node == from);
@@ -163,14 +162,14 @@ fn invoke_tracelet(
     made
 }
 
-/// The call for which the call `number` of an invocation was made: the one that caused it or, where
-/// a return did, the one for which the returned call was made.
+/// The call for which the call `number` of an invocation was made: the call that caused it or, if a
+/// return caused it, the call for which the returned call was made.
 fn parent_call(
     tracelet: &CheckedTracelet,
     made: &[InvocationMessage],
     mut number: usize,
 ) -> Option<usize> {
-    // Causes come before what they cause, so this ends.
+    // Causes precede their effects, so this terminates.
     loop {
         let cause = made[number].cause?;
         match tracelet.messages[cause].returns {
@@ -180,7 +179,7 @@ fn parent_call(
     }
 }
 
-/// The message as it is in a trace. `flow` is that of the sequence's first message.
+/// The message as a row of the trace. `flow` is the flow of the sequence's first message.
 fn trace_message(
     tracelet: &CheckedTracelet,
     number: usize,
@@ -199,7 +198,7 @@ fn trace_message(
     message_trace::Message { bytes: tracelet.messages[number].bytes, ..message }
 }
 
-/// Puts the messages into `trace` by time, and tells the row of each.
+/// Inserts the messages into `trace` by time, and returns the row of each.
 fn sort_messages(trace: &mut MessageTrace, sent: &[SentMessage]) -> Vec<u64> {
     let key = |number: &u32| {
         let message = &sent[*number as usize].message;

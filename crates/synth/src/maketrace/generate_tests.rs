@@ -1,4 +1,4 @@
-//! Properties of what is made.
+//! Properties of generated traces.
 
 use std::path::Path;
 
@@ -42,14 +42,14 @@ fn messages_come_in_order_and_at_their_times() {
         (1..trace.len())
             .all(|row| trace.message(row - 1).sort_time() <= trace.message(row).sort_time())
     );
-    // The first invocations begin after thinking 20 ms; both sequences are alike, as nothing is
+    // The first invocations begin after thinking 20 ms; both sequences are alike, as no delay is
     // random.
     let times: Vec<i64> =
         (0..12).step_by(2).map(|row| trace.send_ts(row).unwrap() / 100_000).collect();
     assert_eq!(times, [200, 251, 262, 313, 324, 335]);
     assert_eq!(trace.recv_ts(0), Some(20_100_000));
     assert_eq!(trace.bytes(2), 7);
-    // The next ones begin 20 ms after the last return was received.
+    // The next invocations begin 20 ms after the last return was received.
     assert_eq!(trace.send_ts(12), Some(33_600_000 + 20_000_000));
     let TruthTable::Calls(calls) = truth else { panic!("not by calls") };
     assert_eq!(calls.len(), 18);
@@ -58,7 +58,7 @@ fn messages_come_in_order_and_at_their_times() {
     assert_eq!(parents, [("0.0.0", None), ("0.0.1", Some("0.0.0")), ("0.0.3", Some("0.0.0"))]);
 }
 
-/// The truth as it is read again, for the calls of the trace.
+/// The truth written and read again, for the calls of the trace.
 fn origins(made: &SyntheticTrace) -> (Calls, Vec<CallOrigin>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("truth.csv");
@@ -75,7 +75,7 @@ fn the_truth_is_the_same_with_ids_and_without() {
     let without = make_from_text(&format!("call_ids = false\n{NESTED}")).unwrap();
     assert!(matches!(&without.truth, TruthTable::Messages(causes) if causes.len() == 36));
     assert_eq!(without.trace.call_id(0), None);
-    // Without ids, calls are paired by the turns of their connections.
+    // Without ids, calls are paired by alternation on their connections.
     let ((calls, truth), (same_calls, same_truth)) = (origins(&with), origins(&without));
     assert_eq!(calls.len(), same_calls.len());
     for call in 0..calls.len() {
@@ -123,7 +123,7 @@ fn delays_have_their_means() {
             delays.push(delay as f64);
         }
     }
-    // 2000 by pages and 1000 by searches, each 10 ms with a deviation of 2 ms: four standard
+    // 2000 from pages and 1000 from searches, each 10 ms with a deviation of 2 ms: four standard
     // errors.
     assert_eq!(delays.len(), 3000);
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
@@ -165,7 +165,7 @@ fn the_same_seed_makes_the_same_trace_and_another_another() {
     assert_eq!(times(&few), times(&few));
     assert_ne!(times(&few), times(&ConfigChanges { seed: Some(2), ..few }));
     assert_eq!(times(&ConfigChanges { parallel: Some(3), ..few }).len(), 3 * times(&few).len());
-    // Sequences are not alike: no two of the first requests are sent at the same time.
+    // Sequences differ: no two of the first requests are sent at the same time.
     let mut first = times(&ConfigChanges { instances: Some(1), ..ConfigChanges::default() });
     first.truncate(first.len() / 6);
     assert!(first.windows(2).all(|pair| pair[0] != pair[1]), "{first:?}");
@@ -269,7 +269,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_text_is_a_configuration_or_an_error(at in 0usize..400, byte in any::<char>(), drop in any::<bool>()) {
-        // One letter of a good one is another, or gone.
+        // One letter of a valid configuration is replaced or removed.
         let mut letters: Vec<char> = NESTED.chars().collect();
         let at = at % letters.len();
         if drop { letters.remove(at); } else { letters[at] = byte; }

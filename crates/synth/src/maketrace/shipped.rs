@@ -1,4 +1,4 @@
-//! The configurations that come with the program: the four pathological cases of Project 5's Figure
+//! The configurations included in the program: the four pathological cases of Project 5's Figure
 //! 18, and the multi-tier system of its Figure 10, without and with the added delay of section 7.2.
 
 use std::path::Path;
@@ -19,7 +19,7 @@ pub const SHIPPED: [(&str, &str); 6] = [
 /// The configuration of that name, if there is one.
 ///
 /// # Errors
-/// When it is damaged, which a test rules out.
+/// When it is malformed, which a test rules out.
 pub fn shipped_config(name: &str) -> Option<Result<TraceConfig, Error>> {
     let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
     Some(TraceConfig::parse(Path::new(name), text))

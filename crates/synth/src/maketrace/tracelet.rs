@@ -7,18 +7,18 @@ use super::config::{self, NameList, TraceConfig};
 use crate::delay::DelayDistribution;
 use crate::error::Error;
 
-/// A tracelet whose names are numbers.
+/// A tracelet with names replaced by numbers.
 #[derive(Clone, Debug)]
 pub(super) struct CheckedTracelet {
     pub(super) parallel: u64,
     pub(super) instances: u64,
     pub(super) think: DelayDistribution,
     pub(super) messages: Vec<TraceletMessage>,
-    /// Stand-ins for nodes; messages name them by number.
+    /// The actors, which messages refer to by number.
     pub(super) actors: Vec<TraceletActor>,
 }
 
-/// Stand-in for a node in a tracelet.
+/// An actor of a tracelet: the role of a node.
 #[derive(Clone, Debug)]
 pub(super) enum TraceletActor {
     /// The node of that number.
@@ -27,14 +27,14 @@ pub(super) enum TraceletActor {
     OneOf(Vec<usize>),
 }
 
-/// Message of a tracelet. Messages and actors are named by number, in the order of the tracelet.
+/// Message of a tracelet. It refers to messages and actors by number, in the order of the tracelet.
 #[derive(Clone, Debug)]
 pub(super) struct TraceletMessage {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// The messages that its sender waits for; none for the first.
+    /// The messages that its sender waits for; empty for the first message.
     pub(super) after: Vec<usize>,
-    /// Cause, where one is named.
+    /// Cause, if one is given.
     pub(super) cause: Option<usize>,
     pub(super) spontaneous: bool,
     /// The call that it is the return of.
@@ -46,7 +46,7 @@ pub(super) struct TraceletMessage {
     pub(super) bytes: i64,
 }
 
-/// Size of a message that names none, in bytes.
+/// Default size of a message, in bytes.
 const BYTES: i64 = 100;
 
 /// Node names, numbered.
@@ -68,7 +68,7 @@ impl NodeInterner {
     }
 }
 
-/// The tracelets of `config`, and the nodes that they name.
+/// Checks the tracelets of `config`, and numbers the nodes that they name.
 pub(super) fn check_tracelets(
     config: &TraceConfig,
 ) -> Result<(Vec<CheckedTracelet>, NodeInterner), Error> {
@@ -199,7 +199,7 @@ impl<'a> TraceletChecker<'a> {
         Ok(())
     }
 
-    /// Number of the actor called `name`, the same for the same name.
+    /// Number of the actor called `name`; equal names have equal numbers.
     fn intern_actor(&mut self, name: &str) -> usize {
         if let Some(actor) = self.numbers.get(name) {
             return *actor;
@@ -216,7 +216,7 @@ impl<'a> TraceletChecker<'a> {
         self.actors.len() - 1
     }
 
-    /// The message before this one that is called `name`.
+    /// The preceding message called `name`.
     fn find_earlier(&self, name: &str) -> Result<usize, Error> {
         self.names
             .get(name)
@@ -224,7 +224,7 @@ impl<'a> TraceletChecker<'a> {
             .ok_or_else(|| self.message_error(format!("no message before it is called '{name}'")))
     }
 
-    /// The call of that name, which is returned for the first time.
+    /// The call of that name, which must not have been returned before.
     fn take_call(&mut self, name: &str) -> Result<usize, Error> {
         let call = self.find_earlier(name)?;
         if self.messages[call].returns.is_some() {

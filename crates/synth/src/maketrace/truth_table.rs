@@ -1,4 +1,5 @@
-//! The truth about a made trace as a table: what [`crate::ground_truth::GroundTruth`] reads.
+//! The ground truth of a synthetic trace as a table that [`crate::ground_truth::GroundTruth`]
+//! reads.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,9 +10,9 @@ use crate::error::Error;
 /// A truth that can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TruthTable {
-    /// `call_id,parent_call_id`, a row a call.
+    /// `call_id,parent_call_id`, one row per call.
     Calls(Vec<(String, Option<String>)>),
-    /// `child,parent`, a row for each row of the trace.
+    /// `child,parent`, one row per row of the trace.
     Messages(Vec<Option<u64>>),
 }
 

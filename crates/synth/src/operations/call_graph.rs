@@ -1,9 +1,9 @@
-//! Call graph: which operation is called on which stack. It has exactly as many operations,
-//! caller-contexts and stack-contexts as are asked for, or as are possible.
+//! Call graph: the operations called on each stack. It has exactly as many operations,
+//! caller-contexts and stack-contexts as configured, or as many as are possible.
 //!
-//! A stack is added as a child of another, in three ways: a new operation makes all three kinds
-//! more; a known operation that its caller never called makes caller- and stack-contexts more; a
-//! call that its caller makes on another stack already makes stack-contexts more.
+//! A stack is added as a child of another in one of three ways. A new operation increases all three
+//! numbers. A known operation that its caller never called increases caller- and stack-contexts. A
+//! call that its caller already makes on another stack increases stack-contexts only.
 
 use std::collections::BTreeSet;
 
@@ -17,28 +17,28 @@ use crate::tuning::MAX_STACK;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallStack {
     pub(super) operation: usize,
-    /// `None` where it begins traces.
+    /// `None` if it begins traces.
     pub(super) caller: Option<usize>,
     pub(super) calls: Vec<usize>,
     depth: usize,
 }
 
-/// All stacks; a caller comes before what it calls, and the first ones begin traces.
+/// All stacks; a caller comes before its callees, and the first ones begin traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CallGraph {
     pub(super) stacks: Vec<CallStack>,
-    /// Pairs of a caller and what it calls; the external caller is `None`.
+    /// Pairs of caller and callee; the external caller is `None`.
     pub(super) pairs: BTreeSet<(Option<usize>, usize)>,
 }
 
 impl CallGraph {
-    /// A graph with the numbers of the configuration, at random.
+    /// A random graph with the numbers of the configuration.
     pub(super) fn random_graph(config: &OperationsConfig, random: &mut ChaCha8Rng) -> CallGraph {
         let mut graph = CallGraph::default();
         for operation in 0..config.entries {
             graph.push_stack(None, operation);
         }
-        // Each entry calls something, as far as there are operations.
+        // Each entry calls an operation, as long as there are operations left.
         for operation in config.entries..config.operations {
             let entry = operation - config.entries;
             let caller = if entry < config.entries { entry } else { graph.any_caller(random) };
@@ -59,7 +59,7 @@ impl CallGraph {
         }
     }
 
-    /// Any stack that is not too deep.
+    /// A random stack that is not too deep.
     fn any_caller(&self, random: &mut ChaCha8Rng) -> usize {
         loop {
             let caller = random_below(random, self.stacks.len());
@@ -69,8 +69,8 @@ impl CallGraph {
         }
     }
 
-    /// Adds a call of a known operation by one that never called it; those that call others are
-    /// preferred, as their calls can be added later. Tells whether there was one.
+    /// Adds a call of a known operation by one that never called it. Operations that call others
+    /// are preferred, as their calls can be added later. Returns whether a call could be added.
     fn add_pair(&mut self, config: &OperationsConfig, random: &mut ChaCha8Rng) -> bool {
         let calls: BTreeSet<usize> = self.pairs.iter().filter_map(|(caller, _)| *caller).collect();
         for tries in 0..100 * config.operations {
@@ -86,7 +86,8 @@ impl CallGraph {
         false
     }
 
-    /// Adds a call that its caller makes on another stack already. Tells whether there was one.
+    /// Adds a call that its caller already makes on another stack. Returns whether a call could be
+    /// added.
     fn add_stack(&mut self, random: &mut ChaCha8Rng) -> bool {
         let missing: Vec<(usize, usize)> = (0..self.stacks.len())
             .filter(|stack| self.stacks[*stack].depth + 1 < MAX_STACK)
@@ -108,13 +109,13 @@ impl CallGraph {
         true
     }
 
-    /// Whether an operation is on a stack: nothing here calls itself.
+    /// Whether an operation is on a stack. Generated operations are not recursive.
     fn is_on(&self, stack: usize, operation: usize) -> bool {
         let mut stacks = std::iter::successors(Some(stack), |stack| self.stacks[*stack].caller);
         stacks.any(|stack| self.stacks[stack].operation == operation)
     }
 
-    /// Number of stacks from `stack` on.
+    /// Number of stacks in the subtree of `stack`.
     pub(super) fn subtree_size(&self, stack: usize) -> usize {
         1 + self.stacks[stack].calls.iter().map(|call| self.subtree_size(*call)).sum::<usize>()
     }

@@ -1,6 +1,6 @@
-//! Classes of traces: trees of calls on the stacks of the call graph, each with a number of
-//! positions that is given. Together they have all stacks, and as many positions as there are to be
-//! trace-contexts.
+//! Classes of traces: trees of calls on the stacks of the call graph, each with a given number of
+//! positions. Together they contain all stacks, and as many positions as trace-contexts are
+//! configured.
 
 use std::collections::HashSet;
 
@@ -14,13 +14,13 @@ use crate::random::random_below;
 /// A class: its positions in depth-first order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SyntheticClass {
-    /// The stack of each.
+    /// The stack of each position.
     pub(super) stacks: Vec<usize>,
-    /// The place of the caller of each; 0 for the root itself.
+    /// The position of the caller of each; 0 for the root itself.
     pub(super) callers: Vec<usize>,
 }
 
-/// Classes with the positions of the configuration in all.
+/// Makes classes with as many positions in total as configured.
 ///
 /// # Errors
 /// When there are too few positions for all stacks, or too few different trees.
@@ -34,7 +34,7 @@ pub(super) fn make_classes(
     let sizes = class_sizes(config, graph, random)?;
     let (mut classes, mut known) = (Vec::new(), HashSet::new());
     for (number, size) in sizes.into_iter().enumerate() {
-        // The first ones have all stacks of their entry.
+        // The first classes have all stacks of their entry.
         let is_whole = number < config.entries;
         let entry = if is_whole { number } else { growing[random_below(random, growing.len())] };
         let other = (0..100).find_map(|_| {
@@ -49,7 +49,8 @@ pub(super) fn make_classes(
     Ok(classes)
 }
 
-/// How many positions each class has. Their mean is that of an execution's trace.
+/// The number of positions of each class. Their mean is the configured number of executions in a
+/// trace.
 fn class_sizes(
     config: &OperationsConfig,
     graph: &CallGraph,
@@ -70,7 +71,7 @@ fn class_sizes(
             ((0.4 + 1.2 * random_below(random, 1000) as f64 / 1000.0) * mean).max(1.0) as usize
         );
     }
-    // The rest is dealt to, or taken from, one after the other.
+    // The remainder is added to, or subtracted from, one class after the other.
     let (mut total, mut idle, mut place) = (sizes.iter().sum::<usize>(), 0, 0);
     while total != config.trace_contexts && idle < count {
         let floor = least.get(place).copied().unwrap_or(1);
@@ -96,7 +97,7 @@ fn class_sizes(
     }
 }
 
-/// A call in the making.
+/// A call under construction.
 #[derive(Clone)]
 struct CallDraft {
     stack: usize,
@@ -109,8 +110,8 @@ impl CallDraft {
     }
 }
 
-/// A class with `size` positions of that entry: all its stacks, or some of them where the class
-/// need not be whole, and some calls repeated.
+/// A class with `size` positions of that entry: all its stacks (or some of them, if the class need
+/// not be complete), with some calls repeated.
 fn grow_class(
     graph: &CallGraph,
     entry: usize,
@@ -149,8 +150,8 @@ fn first_calls(
     call
 }
 
-/// Repeats one of the calls somewhere below `call` that leaves no more positions than there are, as
-/// in a loop; or makes one that was left out.
+/// Repeats one of the calls below `call` that does not exceed the number of positions left, as in a
+/// loop; or makes a call that was left out.
 fn repeat_call(graph: &CallGraph, call: &mut CallDraft, left: &mut usize, random: &mut ChaCha8Rng) {
     let inner = random_below(random, call.calls.len() + 1);
     if let Some(deeper) = call.calls.get_mut(inner)

@@ -1,4 +1,4 @@
-//! Configuration of traces of operations, as it is written in TOML.
+//! Configuration of traces of operations, as written in TOML.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use crate::error::Error;
 use crate::maketrace::ConfigChanges;
 use crate::tuning::MAX_EXECUTIONS;
 
-/// The configurations that come with the program: names and texts.
+/// The configurations included in the program: names and texts.
 pub const SHIPPED: [(&str, &str); 1] =
     [("operations", include_str!("../../configs/operations.toml"))];
 
-/// The configuration of that name that comes with the program, if there is one.
+/// The included configuration of that name, if there is one.
 ///
 /// # Errors
-/// When it is damaged, which a test rules out.
+/// When it is malformed, which a test rules out.
 pub fn shipped_config(name: &str) -> Option<Result<OperationsConfig, Error>> {
     let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
     OperationsConfig::parse(Path::new(name), text).transpose()
@@ -29,7 +29,7 @@ pub struct OperationsConfig {
     pub seed: u64,
     /// Number of requests.
     pub requests: u64,
-    /// Number of executions; `None` for whatever the classes make.
+    /// Number of executions; `None` for as many as the classes result in.
     pub executions: Option<u64>,
     /// Number of operations.
     pub operations: usize,
@@ -41,7 +41,7 @@ pub struct OperationsConfig {
     pub trace_contexts: usize,
     /// Number of operations that begin traces.
     pub entries: usize,
-    /// Time from the begin of one request to that of the next.
+    /// Time from the start of one request to the start of the next.
     pub gap: DelayDistribution,
     /// Median of an operation's own time in nanoseconds.
     pub own: i64,
@@ -51,9 +51,9 @@ pub struct OperationsConfig {
     pub noise: f64,
     /// Standard deviation of the logarithms of the factors of callers.
     pub by_caller: f64,
-    /// The same of stacks.
+    /// The same for stacks.
     pub by_stack: f64,
-    /// The same of positions in classes.
+    /// The same for positions in classes.
     pub by_trace: f64,
     /// The file it was read from.
     pub path: PathBuf,
@@ -103,11 +103,11 @@ fn one_entry() -> usize {
 }
 
 impl OperationsConfig {
-    /// Parses `text`, which errors call `path`; `None` where it is of another kind: it has no
+    /// Parses `text`, which errors call `path`; `None` if it is of another kind, without
     /// `[operations]`.
     ///
     /// # Errors
-    /// When it makes no sense.
+    /// When it is inconsistent.
     pub fn parse(path: &Path, text: &str) -> Result<Option<OperationsConfig>, Error> {
         let malformed = |why: String| Error::malformed(path, why);
         let is_one = toml::from_str::<toml::Table>(text)

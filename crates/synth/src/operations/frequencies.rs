@@ -1,5 +1,5 @@
-//! Frequencies: how many requests each class has. A few classes have most of them, and together
-//! they have as many executions as are asked for.
+//! Frequencies: the number of requests of each class. A few classes have most of them, and together
+//! they have as many executions as configured.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -7,8 +7,8 @@ use super::config::OperationsConfig;
 use crate::random::shuffle_list;
 use crate::tuning::CLASS_EXPONENT;
 
-/// Number of requests of each class; `sizes` are their executions in a request. Where the number of
-/// executions cannot be had exactly, it is nearly so.
+/// Number of requests of each class; `sizes` are the executions in a request of each. If the number
+/// of executions cannot be reached exactly, it is approximated.
 pub(super) fn class_frequencies(
     config: &OperationsConfig,
     sizes: &[usize],
@@ -32,14 +32,14 @@ pub(super) fn class_frequencies(
     counts
 }
 
-/// Moves requests from classes to larger or smaller ones until there are that many executions.
+/// Moves requests from classes to larger or smaller ones until the number of executions is reached.
 fn match_executions(counts: &mut [u64], sizes: &[usize], executions: i64) {
     let total: i64 =
         counts.iter().zip(sizes).map(|(count, size)| *count as i64 * *size as i64).sum();
     let mut missing = executions - total;
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|class| sizes[*class]);
-    // Far ones first; those that differ by one execution do the rest.
+    // Classes of very different sizes come first; classes that differ by one execution do the rest.
     let mut pairs: Vec<(i64, usize, usize)> = Vec::new();
     for (place, small) in order.iter().enumerate() {
         for large in &order[place + 1..] {
@@ -53,7 +53,8 @@ fn match_executions(counts: &mut [u64], sizes: &[usize], executions: i64) {
             break;
         }
         let (from, to) = if missing > 0 { (small, large) } else { (large, small) };
-        // A class keeps a tenth of its requests, so that no class is emptied while others are left.
+        // A class keeps a tenth of its requests, so that no class becomes empty while others have
+        // requests.
         let spare = counts[from] - (counts[from] / 10).max(1);
         let moved = spare.min(missing.unsigned_abs() / apart.unsigned_abs());
         counts[from] -= moved;

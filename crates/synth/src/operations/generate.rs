@@ -1,4 +1,4 @@
-//! Making requests: one after the other, so that memory does not grow with their number.
+//! Generation of requests: one after the other, so that memory does not grow with their number.
 
 use message_trace::{DataDir, Progress};
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::random::shuffle_list;
 use crate::tuning::OPERATIONS_PER_NODE;
 
-/// What was made.
+/// Totals and truth of the generated requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyntheticOperations {
     /// The truth, by class and step.
@@ -32,7 +32,7 @@ pub struct SyntheticOperations {
 /// Makes the requests that `config` describes, and writes them to the tables of `data`.
 ///
 /// # Errors
-/// When the configuration asks for what cannot be, or a table cannot be written.
+/// When the configuration is impossible, or a table cannot be written.
 pub fn make_operations(
     config: &OperationsConfig,
     data: &DataDir,
@@ -91,14 +91,14 @@ pub fn make_operations(
     })
 }
 
-/// The steps of a request of `class` that begins at `begin`, when each takes so long itself. Calls
-/// come one after the other, in the middle of their caller's own time.
+/// The steps of a request of `class` that begins at `begin`, with these own times. Calls come one
+/// after the other, in the middle of their caller's own time.
 fn steps_of_request(class: &SyntheticClass, own: &[i64], begin: i64) -> impl Iterator<Item = Step> {
     let mut whole = own.to_vec();
     for place in (1..whole.len()).rev() {
         whole[class.callers[place]] += whole[place];
     }
-    // When the next call of each begins.
+    // The start of the next call of each position.
     let mut next: Vec<i64> = vec![begin; own.len()];
     (0..own.len()).map(move |place| {
         let caller = (place > 0).then(|| class.callers[place]);

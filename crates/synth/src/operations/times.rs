@@ -1,5 +1,5 @@
-//! Times: how long each position of each class takes itself, on average, and what that makes of its
-//! response time. This is the truth.
+//! Times: the mean own time of each position of each class, and the resulting response time. This
+//! is the truth.
 
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -19,7 +19,7 @@ pub(super) struct PositionTimes {
     pub(super) variance: f64,
 }
 
-/// A factor whose logarithm has this standard deviation, with a median of 1.
+/// A factor with this standard deviation of its logarithm, and a median of 1.
 pub(super) fn random_factor(deviation: f64, random: &mut ChaCha8Rng) -> f64 {
     let normal: f64 = StandardNormal.sample(random);
     (deviation * normal).exp()
@@ -46,7 +46,7 @@ pub(super) fn make_times(
         config.own as f64 * of_operation[of.operation] * of_pair * of_stack[stack]
     };
     let own: Vec<f64> = (0..graph.stacks.len()).map(own).collect();
-    // Noise has the mean 1, and a variance that follows from its logarithm's.
+    // Noise has the mean 1, and a variance that follows from that of its logarithm.
     let noise = config.noise.powi(2).exp_m1();
     let of_class = |class: &SyntheticClass| {
         let mut times: Vec<PositionTimes> = class

@@ -1,14 +1,15 @@
-//! The truth about traces of operations: a row for each trace-context.
+//! The truth about traces of operations: one row for each trace-context.
 
 use std::fs::File;
 use std::path::Path;
 
 use crate::error::Error;
 
-/// A trace-context, and how long its executions take.
+/// A trace-context, and the duration of its executions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextTruth {
-    /// Number of its class: the most frequent one is 0, and of equally frequent ones the earlier.
+    /// Number of its class: the most frequent one is 0; of equally frequent ones, the earlier comes
+    /// first.
     pub class: usize,
     /// Number of the step in the class, in depth-first order.
     pub step: usize,
@@ -16,13 +17,13 @@ pub struct ContextTruth {
     pub node: String,
     /// The operation.
     pub operation: String,
-    /// What calls it: its node and operation, or `$`.
+    /// Its caller: the node and operation, or `$`.
     pub caller: String,
     /// Number of executions.
     pub count: u64,
-    /// Mean response time that it was made with, in nanoseconds.
+    /// Mean response time that it was generated with, in nanoseconds.
     pub mean: f64,
-    /// Standard deviation that it was made with, in nanoseconds.
+    /// Standard deviation that it was generated with, in nanoseconds.
     pub deviation: f64,
 }
 

@@ -1,8 +1,8 @@
 //! Ambiguous links: their caller had more than one request open when it made the call. Any sensible
-//! guess gets all others right, so the accuracy of ambiguous links tells more.
+//! algorithm gets all other links right, so the accuracy of ambiguous links is more informative.
 //!
 //! A request is open from its receipt until it is answered, or until the last call that was really
-//! made for it, if that is later or there is no answer.
+//! made for it, if that is later or there is no response.
 
 use message_trace::NodeId;
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ enum OpenRequestEvent {
     Close,
 }
 
-/// Of each call, whether it is ambiguous.
+/// For each call, whether it is ambiguous.
 pub(super) fn find_ambiguous(judged: &ScoredCalls) -> Vec<bool> {
     let mut last_child: FxHashMap<u32, i64> = FxHashMap::default();
     for (_, call, parent) in judged.scored_links() {
@@ -69,7 +69,7 @@ mod tests {
         ]);
         judged.calls[0].answered = Some(35);
         assert_eq!(find_ambiguous(&judged), [false, false, false, true, false]);
-        // Without an answer the first is open until its last call, at 10.
+        // Without a response the first is open until its last call, at 10.
         judged.calls[0].answered = None;
         assert_eq!(find_ambiguous(&judged), [false; 5]);
     }

@@ -1,20 +1,20 @@
-//! Confidence: how far the probabilities can be trusted. Whether the links that are said to be most
-//! probable are right (precision at coverage), and whether of those said to be right with
-//! probability p the share p is (reliability).
+//! Confidence: how far the probabilities can be trusted. Precision at coverage is whether the links
+//! with the highest probabilities are right; reliability is whether, of the links with probability
+//! p, the share p is right.
 
 use serde::Serialize;
 
 use super::scored_calls::ScoredCalls;
 
-/// Share of links whose precision is told: the most probable ones.
+/// Share of links that the precision is computed for: the most probable ones.
 const COVERAGE: f64 = 0.9;
 /// Bins of the reliability.
 const BINS: usize = 10;
 
-/// Trust that the probabilities deserve.
+/// How well the probabilities agree with the truth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkConfidence {
-    /// The share that is right among the 90% of the links with the highest probability.
+    /// The accuracy of the 90% of the links with the highest probability.
     pub precision_at_90_coverage: Option<f64>,
     /// The expected calibration error: the mean over all links of how far the accuracy of their bin
     /// is from its mean probability.
@@ -23,7 +23,7 @@ pub struct LinkConfidence {
     pub reliability: Vec<ReliabilityBin>,
 }
 
-/// The links whose probability is within a range.
+/// The links with a probability within a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ReliabilityBin {
     /// The lowest probability of the range.
@@ -49,9 +49,8 @@ pub(super) fn measure_confidence(judged: &ScoredCalls) -> LinkConfidence {
     LinkConfidence { precision_at_90_coverage, calibration_error, reliability }
 }
 
-/// The precision of the share `coverage` of the links, given as probability and whether it is
-/// right, that is most probable. Of links that are equally probable at the border each counts in
-/// part.
+/// The precision of the most probable share `coverage` of the links, each given as its probability
+/// and whether it is right. Links that are equally probable at the boundary count in part.
 fn precision_at_coverage(links: &mut [(f64, bool)], coverage: f64) -> Option<f64> {
     links.sort_by(|one, other| other.0.total_cmp(&one.0));
     let wanted = (coverage * links.len() as f64).ceil();

@@ -1,6 +1,6 @@
 //! Calls as trees: the root of each call, and the path pattern of each tree. Two trees have the
-//! same pattern where the same callers make the same calls at every place; the order of the calls
-//! of one request does not count, as parallel calls come in any.
+//! same pattern if the same callers make the same calls at every position; the order of the calls
+//! of one request does not count, as parallel calls come in any order.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,7 @@ use crate::ground_truth::CallOrigin;
 /// The number of a pattern.
 pub(super) type PatternNumber = u32;
 
-/// The root of each call by the parents of all; none where they go round in circles.
+/// The root of each call by the parents of all; `None` for a call in a cycle.
 pub(super) fn find_roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
     #[derive(Clone, Copy)]
     enum VisitState {
@@ -46,7 +46,7 @@ pub(super) fn find_roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
     states.iter().map(root).collect()
 }
 
-/// The patterns of several forests, so that equal ones have equal numbers.
+/// The patterns of several forests, with equal numbers for equal patterns.
 #[derive(Debug, Default)]
 pub(super) struct PatternInterner {
     /// A tree below a request, by the callee and the trees below it.
@@ -55,17 +55,17 @@ pub(super) struct PatternInterner {
     patterns: FxHashMap<(u32, u32), PatternNumber>,
 }
 
-/// The trees that calls make.
+/// The trees that calls form.
 #[derive(Debug)]
 pub(super) struct CallForest {
-    /// The root of each call; none where it is in no tree.
+    /// The root of each call; `None` for a call in no tree.
     pub(super) roots: Vec<Option<u32>>,
     /// The pattern of each root.
     pub(super) patterns: FxHashMap<u32, PatternNumber>,
 }
 
 impl PatternInterner {
-    /// The trees of the calls that the truth knows, by `parents`.
+    /// The trees of the calls in the truth, by `parents`.
     pub(super) fn build_forest(
         &mut self,
         judged: &ScoredCalls,
@@ -84,7 +84,7 @@ impl PatternInterner {
                 waiting[parent as usize] += 1;
             }
         }
-        // From the leaves up: a call is done when all below it are.
+        // From the leaves up: a call is complete when all calls below it are.
         let mut below: Vec<Vec<u32>> = vec![Vec::new(); parents.len()];
         let mut patterns = FxHashMap::default();
         let mut ready: Vec<usize> = (0..parents.len())

@@ -1,10 +1,10 @@
-//! Top-5 trace accuracy: whether the true tree of a root is among its most probable ones. It says
-//! how much a user finds who looks at a few alternatives instead of one.
+//! Top-5 trace accuracy: whether the true tree of a root is among its most probable ones. It
+//! measures how much a user finds by looking at a few alternatives instead of one.
 //!
-//! The most probable tree is the one that was inferred. Another tree is made by giving some calls
-//! to other candidates, which costs for each call the logarithm of how much less likely that is;
-//! calls are given independently of each other. The trees of a root come in the order of their
-//! cost, and assignments that make the same tree are one.
+//! The most probable tree is the inferred one. Another tree is made by assigning some calls to
+//! other candidates. The cost of each such call is the logarithm of the ratio of the probabilities;
+//! calls are assigned independently of each other. The trees of a root come in the order of their
+//! cost, and assignments that make the same tree count as one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,18 +17,18 @@ use super::forest::find_roots;
 use super::scored_calls::ScoredCalls;
 use crate::tuning::{MAX_ALTERNATIVES, MAX_TRIED_ASSIGNMENTS, ROOTS_AT_ONCE};
 
-/// The trees of all roots of what is judged.
+/// The trees of all roots of the scored calls.
 pub(super) struct LikelyTrees<'a> {
     judged: &'a ScoredCalls,
     truth: Vec<Option<u32>>,
     inferred: Vec<Option<u32>>,
-    /// The calls of each root, in truth and as inferred.
+    /// The calls of each root, in the truth and as inferred.
     of_root: FxHashMap<u32, Vec<u32>>,
-    /// The calls that each call is a candidate of, though not the one that was inferred.
+    /// For each call, the calls that it is a candidate parent of, without the inferred ones.
     wanted_by: FxHashMap<u32, Vec<u32>>,
 }
 
-/// A call that is given to another parent than the inferred one.
+/// A call with another parent than the inferred one.
 #[derive(Clone, Copy, Debug)]
 struct AlternativeParent {
     cost: f64,
@@ -36,7 +36,7 @@ struct AlternativeParent {
     parent: Option<u32>,
 }
 
-/// Alternatives that are taken together, as indices in ascending order, with their cost.
+/// Alternatives that are applied together, as indices in ascending order, with their cost.
 #[derive(Debug, PartialEq)]
 struct AlternativeSet {
     cost: f64,
@@ -82,8 +82,8 @@ impl<'a> LikelyTrees<'a> {
         LikelyTrees { judged, truth, inferred, of_root, wanted_by }
     }
 
-    /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are
-    /// shared out among the cores, as each is looked at by itself.
+    /// Counts the `roots` with a true tree among the `most` most probable ones. The roots are
+    /// distributed over the cores, as they are independent.
     pub(super) fn count_found(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
         let chunks: Vec<&[u32]> = roots.chunks(ROOTS_AT_ONCE).collect();
         let counts = workers::map_items(chunks.len(), |chunk| {
@@ -149,8 +149,8 @@ impl<'a> LikelyTrees<'a> {
         false
     }
 
-    /// The other parents that calls of or around the tree of `root` may have, the cheapest first.
-    /// `near` are the calls of the tree, in truth and as inferred.
+    /// The other possible parents of calls in or next to the tree of `root`, the cheapest first.
+    /// `near` are the calls of the tree, in the truth and as inferred.
     fn alternative_parents(&self, root: u32, near: &[u32]) -> Vec<AlternativeParent> {
         let is_near = |call: u32| call == root || near.binary_search(&call).is_ok();
         let mut calls: Vec<u32> = near.to_vec();
@@ -171,7 +171,7 @@ impl<'a> LikelyTrees<'a> {
             let best = of_inferred.map_or(judged.probability, |(_, probability)| *probability);
             for (parent, probability) in candidates.iter().filter(|(parent, _)| *parent != inferred)
             {
-                // A call that is not of the tree matters only where it would join it.
+                // A call outside of the tree matters only if it would join it.
                 if is_near(call) || parent.is_some_and(is_near) {
                     let cost = (best.max(f64::MIN_POSITIVE).ln() - probability.ln()).max(0.0);
                     alternatives.push(AlternativeParent { cost, call, parent: *parent });
@@ -185,12 +185,12 @@ impl<'a> LikelyTrees<'a> {
     }
 }
 
-/// The tree of `root`: those of `calls` (sorted) that lead to it by `parent`, each with its parent.
+/// The tree of `root`: the `calls` (sorted) that lead to it by `parent`, each with its parent.
 fn tree_of_root(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
     let place = |call: u32| calls.binary_search(&call).ok();
     let parents: Vec<Option<u32>> = calls.iter().map(|call| parent(*call)).collect();
-    // Each call's way up; what leaves the calls at hand is of another tree, unless it ends at the
-    // root.
+    // Follows the parents of each call; a chain that leaves `calls` belongs to another tree, unless
+    // it ends at the root.
     let leads = |mut call: u32| {
         for _ in 0..=calls.len() {
             if call == root {
@@ -211,8 +211,8 @@ fn tree_of_root(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -
 mod tests {
     use super::*;
 
-    /// Two roots, 0 and 1, and three calls that could each be of either; all are given to 1, and
-    /// really are of 0.
+    /// Two roots, 0 and 1, and three calls that could each belong to either; all are assigned to 1,
+    /// and really belong to 0.
     fn judged() -> ScoredCalls {
         let mut judged = ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),
@@ -231,9 +231,9 @@ mod tests {
     fn trees_come_by_their_probability() {
         let judged = judged();
         let trees = LikelyTrees::from_calls(&judged);
-        // The odds against giving a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5), d
-        // (2.33), b and d (3.5), e (4), b and e (6), d and e (9.33), and last all three (14), which
-        // is the true tree.
+        // The odds against assigning a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5),
+        // d (2.33), b and d (3.5), e (4), b and e (6), d and e (9.33), and last all three (14),
+        // which is the true tree.
         assert!(!trees.is_true_tree_likely(0, 7));
         assert!(trees.is_true_tree_likely(0, 8));
         assert_eq!(

@@ -1,8 +1,8 @@
-//! The share of links, requests and traces that are right.
+//! The shares of links, requests and traces that are right.
 //!
-//! A link is right where the inferred parent of a call is the true one. A request is right where no
-//! link to it is wrong: none of its calls was given to another, and none of another to it. A trace,
-//! that is a root with all below it, is right where the same holds of every request in it.
+//! A link is right if the inferred parent of a call is the true one. A request is right if no link
+//! to it is wrong: none of its calls was assigned to another request, and none of another request
+//! to it. A trace, which is a root with all calls below it, is right if every request in it is.
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -15,15 +15,15 @@ use super::whole_share::share_of_whole;
 /// Links, requests and traces that are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkAccuracy {
-    /// Calls that have a parent in truth, without those of excluded callers.
+    /// Calls that have a parent in the truth, without the calls of excluded callers.
     pub links: u64,
     /// The share of them whose inferred parent is the true one.
     pub link_accuracy: Option<f64>,
     /// Links whose caller had more than one request open when it made the call.
     pub ambiguous_links: u64,
-    /// The share of those that is right.
+    /// The share of these that is right.
     pub ambiguous_link_accuracy: Option<f64>,
-    /// Calls for which others were made.
+    /// Calls that caused other calls.
     pub requests: u64,
     /// The share of them with exactly their own calls.
     pub request_accuracy: Option<f64>,
@@ -31,8 +31,8 @@ pub struct LinkAccuracy {
     pub traces: u64,
     /// The share of them with exactly their own tree.
     pub trace_accuracy: Option<f64>,
-    /// Share of all traces of the truth, also of those that were not recorded, that are whole and
-    /// whose tree is exactly their own. `None` where the truth does not know of others.
+    /// Of all traces of the truth, including unrecorded ones, the share that is complete and has
+    /// exactly its own tree. `None` if the truth cannot contain others.
     pub trace_recall: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn measure_accuracy(judged: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
         requests.insert(parent);
         traces.insert(root(number as u32));
         if !is_right {
-            // Whose call it is misses it, and whose it was said to be has one too many.
+            // The true parent misses the call, and the inferred parent has one too many.
             wrong_requests.insert(parent);
             wrong_traces.insert(root(number as u32));
             if let Some(other) = call.inferred {
@@ -86,8 +86,8 @@ pub(super) fn measure_accuracy(judged: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
 mod tests {
     use super::*;
 
-    /// Two roots of two calls each, where the second call of the first is given to the second, and
-    /// a root of one call that is right.
+    /// Two roots of two calls each, where the second call of the first is assigned to the second,
+    /// and a root of one call that is right.
     fn judged() -> ScoredCalls {
         ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),       // 0
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn what_is_not_whole_is_not_found() {
         let mut judged = judged();
-        // Four in truth, but one is not in the trace at all; 5, which is right, is whole at
-        // first.
+        // Four traces in the truth, of which one is not in the trace at all; at first, 5, which is
+        // right, is complete.
         judged.traces_in_truth = Some(4);
         judged.whole = vec![true; 8];
         assert_eq!(measure_accuracy(&judged).0.trace_recall, Some(0.25));

@@ -1,11 +1,10 @@
-//! Paths that were missed and made up, by path pattern, path instance and message (Project 5,
-//! section 7.5.1).
+//! Missed and false paths, by path pattern, path instance and message (Project 5, section 7.5.1).
 //!
-//! A pattern is a false negative where no instance of it was inferred, and a false positive where
-//! none is real. Instances are false negatives where a pattern has too few of them, and false
-//! positives where it has too many. A message is ascribed to the right path where the instance that
-//! it was put into has the root and the pattern of its true one; as every message is in one
-//! instance, what one path misses another has too many.
+//! A pattern is a false negative if no instance of it was inferred, and a false positive if no
+//! instance is real. Instances are false negatives if a pattern has too few of them, and false
+//! positives if it has too many. A message is ascribed to the right path if its inferred instance
+//! has the root and the pattern of its true one; as every message is in one instance, a message
+//! that one path lacks is one too many in another.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -16,7 +15,7 @@ use super::scored_calls::ScoredCalls;
 use super::whole_share::share_of_whole;
 use crate::ground_truth::CallOrigin;
 
-/// Paths that were missed and made up.
+/// Missed and false paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FalsePaths {
     /// By path pattern.
@@ -27,7 +26,7 @@ pub struct FalsePaths {
     pub messages: FalseCounts,
 }
 
-/// Numbers of real, inferred, missed and made-up ones.
+/// Numbers of real, inferred, missed and false ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FalseCounts {
     /// Number of real ones.
@@ -38,9 +37,9 @@ pub struct FalseCounts {
     pub false_negatives: u64,
     /// Inferred ones that are not real.
     pub false_positives: u64,
-    /// False negatives as a share of what is real.
+    /// False negatives as a share of the real ones.
     pub false_negative_rate: Option<f64>,
-    /// False positives as a share of what was inferred.
+    /// False positives as a share of the inferred ones.
     pub false_positive_rate: Option<f64>,
 }
 
@@ -105,7 +104,8 @@ pub(super) fn compare_paths(judged: &ScoredCalls) -> (FalsePaths, Vec<PatternOmi
 mod tests {
     use super::*;
 
-    /// The paper's own example: A -> B -> C -> D twice; found were one whole, A -> B, and C -> D.
+    /// The paper's own example: A -> B -> C -> D twice; the inferred paths are one complete, A ->
+    /// B, and C -> D.
     #[test]
     fn section_7_5_1() {
         let judged = ScoredCalls::from_rows(&[
@@ -113,7 +113,7 @@ mod tests {
             ("b", "c", Some(0), Some(0), 1.0),
             ("c", "d", Some(1), Some(1), 1.0),
             ("a", "b", None, None, 1.0),
-            // What B sent to C is ascribed to nothing: its parents go round in circles.
+            // The message from B to C is ascribed to no path: its parents form a cycle.
             ("b", "c", Some(3), Some(4), 1.0),
             ("c", "d", Some(4), None, 1.0),
         ]);

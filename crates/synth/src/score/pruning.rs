@@ -1,10 +1,10 @@
 //! Top-N omission (Project 5, section 7.5.1 and Figure 17): a user looks at the most frequent
-//! patterns. Of the N most frequent ones in truth, how many are not among the N most frequent that
-//! were inferred?
+//! patterns. Of the N most frequent ones in the truth, how many are not among the N most frequent
+//! inferred ones?
 //!
 //! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a
-//! pattern whose inferred count is within 2 or 6 percent of that of the Nth is not held against the
-//! result. Of equal counts the pattern that is met first in the truth comes first.
+//! pattern with an inferred count within 2 or 6 percent of that of the Nth is not counted as
+//! omitted. Of equal counts, the pattern that occurs first in the truth comes first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -19,9 +19,9 @@ pub struct PatternOmission {
     pub n: u64,
     /// Omitted patterns.
     pub omitted: u64,
-    /// Omitted patterns whose count is not within 2% of the Nth's.
+    /// Omitted patterns with a count that is not within 2% of the Nth's.
     pub omitted_at_2_percent: u64,
-    /// Omitted patterns whose count is not within 6% of the Nth's.
+    /// Omitted patterns with a count that is not within 6% of the Nth's.
     pub omitted_at_6_percent: u64,
 }
 
@@ -74,8 +74,7 @@ mod tests {
         let counts =
             |counts: &[(PatternNumber, u64)]| counts.iter().copied().collect::<FxHashMap<_, _>>();
         let truth = counts(&[(0, 1000), (1, 500), (2, 400)]);
-        // The two most frequent have changed places, 1.5% apart, and a false one stands before the
-        // third.
+        // The two most frequent are swapped, 1.5% apart, and a false one comes before the third.
         let result = counts(&[(0, 500), (1, 507), (2, 95), (9, 100)]);
         let found = find_omissions(&truth, &result);
         let row = |n: usize| {

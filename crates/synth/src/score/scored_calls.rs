@@ -1,5 +1,5 @@
-//! Calls that are judged: for each, who made it, when, its true parent and the inferred one. All
-//! measures read this and nothing else, so that each can be tested on calls made by hand.
+//! Scored calls: the caller, the time, the true parent and the inferred parent of each. All
+//! measures read only this, so that each can be tested on hand-written calls.
 
 use analyze::calls::{Calls, CandidateParents, LikelyParents};
 use analyze::infer::Links;
@@ -11,39 +11,39 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::ground_truth::{CallOrigin, CallOrigins, GroundTruth};
 
-/// Calls that were judged and calls that were not.
+/// Numbers of calls that were scored and that were not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallPopulation {
     /// Calls of the trace.
     pub calls: u64,
-    /// Calls that the truth does not know.
+    /// Calls that are not in the truth.
     pub calls_without_truth: u64,
-    /// Calls or messages of the truth that the trace does not have.
+    /// Calls or messages of the truth that are not in the trace.
     pub truth_without_calls: u64,
-    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
-    /// has.
+    /// Calls whose true parent is not in the trace; they count to the nearest call above it that
+    /// is.
     pub adopted: u64,
     /// Calls of excluded callers.
     pub excluded: u64,
-    /// Calls that begin a path in truth.
+    /// Calls that begin a path in the truth.
     pub roots: u64,
-    /// Calls that begin a path in truth and were given a parent.
+    /// Calls that begin a path in the truth and were given a parent.
     pub roots_with_a_parent: u64,
 }
 
 /// The calls of a trace with truth and inference.
 #[derive(Clone, Debug, Default)]
 pub struct ScoredCalls {
-    /// The calls; a call's number is its place.
+    /// The calls; a call's number is its index.
     pub(super) calls: Vec<ScoredCall>,
     /// Names of the ends of calls.
     pub(super) names: Vec<String>,
-    /// The other possible parents of each call, with their probabilities, none for being
+    /// The other possible parents of each call, with their probabilities; `None` for being
     /// spontaneous.
     pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
-    /// Traces of more than one call in truth, whether the trace has them or not.
+    /// Traces of more than one call in the truth, including those not in the trace.
     pub(super) traces_in_truth: Option<u64>,
-    /// For each call, whether it is the root of a whole trace: no call of it is missing.
+    /// For each call, whether it is the root of a complete trace, with no call missing.
     pub(super) whole: Vec<bool>,
     truth_without_calls: u64,
     adopted: u64,
@@ -52,7 +52,7 @@ pub struct ScoredCalls {
 /// A call. Times are nanoseconds on the common clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScoredCall {
-    /// The node where it was made, and the one that it was made to.
+    /// The caller and the callee.
     pub(super) nodes: [NodeId; 2],
     /// Their names, as indices of [`ScoredCalls::names`].
     pub(super) names: [u32; 2],
@@ -62,7 +62,7 @@ pub(super) struct ScoredCall {
     pub(super) received: Option<i64>,
     /// When the response was sent.
     pub(super) answered: Option<i64>,
-    /// Messages that it is of.
+    /// Number of its messages.
     pub(super) messages: usize,
     /// True origin.
     pub(super) origin: CallOrigin,
@@ -75,11 +75,11 @@ pub(super) struct ScoredCall {
 }
 
 impl ScoredCalls {
-    /// The calls of `trace` with what `links` and `truth` say of them. `exclude` names the callers
+    /// The calls of `trace` with their parents by `links` and `truth`. `exclude` names the callers
     /// to leave out.
     ///
     /// # Errors
-    /// When nobody of an excluded name makes calls, or the truth knows none of the calls.
+    /// When no caller has an excluded name, or the truth has none of the calls.
     pub fn new(
         trace: &MessageTrace,
         links: &Links,
@@ -131,7 +131,7 @@ impl ScoredCalls {
         Ok(judged)
     }
 
-    /// Leaves out the calls of these callers.
+    /// Excludes the calls of these callers.
     pub(super) fn exclude_callers(&mut self, callers: &[String]) -> Result<(), Error> {
         for name in callers {
             let mut any = false;
@@ -156,7 +156,7 @@ impl ScoredCalls {
         Ok(())
     }
 
-    /// The calls that are judged as links: those that have a parent in truth and whose caller is
+    /// The calls that are scored as links: those with a parent in the truth and a caller that is
     /// not excluded.
     pub(super) fn scored_links(
         &self,
@@ -167,7 +167,7 @@ impl ScoredCalls {
         })
     }
 
-    /// True parent of every call; `None` for a root, and for a call that the truth does not know.
+    /// True parent of every call; `None` for a root, and for a call that is not in the truth.
     pub(super) fn true_parents(&self) -> Vec<Option<u32>> {
         let parent = |call: &ScoredCall| match call.origin {
             CallOrigin::Call(parent) => Some(parent),
@@ -176,7 +176,7 @@ impl ScoredCalls {
         self.calls.iter().map(parent).collect()
     }
 
-    /// The inferred parent of a call, or the true one where its caller is excluded.
+    /// The inferred parent of a call, or the true one if its caller is excluded.
     pub(super) fn inferred_parent(&self, call: usize) -> Option<u32> {
         let call = &self.calls[call];
         match call.origin {
@@ -186,7 +186,7 @@ impl ScoredCalls {
         }
     }
 
-    /// Number of calls that are judged.
+    /// Counts the scored calls and the others.
     pub(super) fn count_population(&self) -> CallPopulation {
         let count = |of: &dyn Fn(&ScoredCall) -> bool| {
             self.calls.iter().filter(|call| of(call)).count() as u64
@@ -205,7 +205,7 @@ impl ScoredCalls {
     }
 }
 
-/// Texts that repeat, numbered as they are met.
+/// Repeated texts, numbered in the order of occurrence.
 #[derive(Debug, Default)]
 struct TextNumbers {
     numbers: FxHashMap<String, u32>,
@@ -224,13 +224,13 @@ impl TextNumbers {
     }
 }
 
-/// A call by hand: caller, callee, true parent, inferred parent with its probability.
+/// A hand-written call: caller, callee, true parent, inferred parent with its probability.
 #[cfg(test)]
 pub(super) type HandmadeCall<'a> = (&'a str, &'a str, Option<u32>, Option<u32>, f64);
 
 #[cfg(test)]
 impl ScoredCalls {
-    /// Calls by hand, one every ten nanoseconds. Those without a true parent are roots.
+    /// Hand-written calls, one every ten nanoseconds. Calls without a true parent are roots.
     pub(super) fn from_rows(rows: &[HandmadeCall<'_>]) -> ScoredCalls {
         let mut names = TextNumbers::default();
         let mut judged = ScoredCalls::default();

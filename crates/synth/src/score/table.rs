@@ -1,4 +1,4 @@
-//! The score for people: one line a measure, shares in percent.
+//! The score as text: one line per measure, shares in percent.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -27,7 +27,7 @@ impl Display for LinkScore {
                 plural_phrase(count, unit)
             )?;
         }
-        // Only where calls are missing is this another figure.
+        // This figure differs only if calls are missing.
         if population.truth_without_calls > 0 && links.trace_recall.is_some() {
             writeln!(
                 f,
@@ -95,7 +95,7 @@ fn plural_phrase(count: u64, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Paths that were missed and made up.
+/// Missed and false paths.
 fn write_paths(f: &mut Formatter<'_>, rows: [(&str, FalseCounts); 3]) -> fmt::Result {
     writeln!(
         f,
@@ -151,8 +151,7 @@ fn write_reliability(f: &mut Formatter<'_>, score: &LinkScore) -> fmt::Result {
     Ok(())
 }
 
-/// A share in percent, a dash where there is nothing to share. What is not all is never shown as
-/// all.
+/// A share in percent, or a dash without a share. Less than all is never rounded to 100%.
 fn format_percent(share: Option<f64>) -> String {
     match share {
         None => "-".to_owned(),

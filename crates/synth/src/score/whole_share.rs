@@ -1,6 +1,6 @@
-//! Part of a whole, as all measures write it.
+//! Part of a whole, as all measures compute it.
 
-/// `part` of `whole`, from 0 to 1; `None` of nothing.
+/// `part` of `whole`, from 0 to 1; `None` if `whole` is 0.
 pub(super) fn share_of_whole(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -1,4 +1,4 @@
-//! A cache that forgets what was used least recently.
+//! A cache that evicts the least recently used key.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,20 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(super) struct LruCache {
     room: usize,
-    /// When each key was used last.
+    /// The time of the last use of each key.
     last: FxHashMap<u64, u64>,
-    /// All uses, the oldest first; those of keys that were used again are passed over.
+    /// All uses, the oldest first; uses of keys that were used again later are skipped.
     uses: VecDeque<(u64, u64)>,
     now: u64,
 }
 
 impl LruCache {
-    /// An empty cache that has room for `room` keys.
+    /// An empty cache with a capacity of `room` keys.
     pub(super) fn new(room: usize) -> LruCache {
         LruCache { room, ..LruCache::default() }
     }
 
-    /// Uses a key, and tells whether it was there.
+    /// Uses a key, and returns whether it was cached.
     pub(super) fn use_key(&mut self, key: u64) -> bool {
         self.now += 1;
         let was_there = self.last.insert(key, self.now).is_some();

@@ -1,5 +1,5 @@
-//! Flow: a request in the making. Each step takes a time at random, and whoever calls it goes on
-//! when it has the answer.
+//! Flow: a request under construction. Each step takes a random time, and its caller continues when
+//! it has the response.
 
 use rand_chacha::ChaCha8Rng;
 use request_flow::{NameInterner, Request, Step};
@@ -7,18 +7,18 @@ use request_flow::{NameInterner, Request, Step};
 use super::load::{SystemLoad, standard_normal, uniform_share};
 use crate::random::shuffle_list;
 
-/// Median time of a message on the way, in nanoseconds, and the standard deviation of its
+/// Median time of a message on the network, in nanoseconds, and the standard deviation of its
 /// logarithm.
 const NETWORK: (f64, f64) = (70_000.0, 0.35);
 
-/// Standard deviation of the logarithm of what a step takes itself.
+/// Standard deviation of the logarithm of a step's own time.
 const SPREAD: f64 = 0.45;
 
-/// How often a step stalls, and how long at least, in nanoseconds. Stalls have a long tail: those
-/// that are twice as long are a third as frequent.
+/// The probability that a step stalls, and the minimum duration in nanoseconds. Stalls have a long
+/// tail: twice the duration has a third of the frequency.
 const STALLS: (f64, f64) = (0.0015, 2e6);
 
-/// A request in the making.
+/// A request under construction.
 pub(super) struct FlowBuilder<'w> {
     random: &'w mut ChaCha8Rng,
     load: &'w SystemLoad,
@@ -39,12 +39,12 @@ impl<'w> FlowBuilder<'w> {
         FlowBuilder { random, load, names, request }
     }
 
-    /// Puts calls that are made at once into the order in which they happen to be made.
+    /// Puts concurrent calls into the order in which they happen to be made.
     pub(super) fn shuffle_concurrent<T>(&mut self, calls: &mut [T]) {
         shuffle_list(self.random, calls);
     }
 
-    /// The request, when its root has ended.
+    /// Returns the request, when its root has ended.
     pub(super) fn finish(self) -> Request {
         self.request
     }
@@ -71,7 +71,7 @@ impl<'w> FlowBuilder<'w> {
         }
     }
 
-    /// When a node is done that takes about `median` nanoseconds from `now` on.
+    /// The time at which a node finishes that takes about `median` nanoseconds from `now` on.
     pub(super) fn finish_time(&mut self, node: &str, now: i64, median: f64) -> i64 {
         let takes = median
             * self.load.factor_of_node(node, now)
@@ -97,8 +97,8 @@ impl<'w> FlowBuilder<'w> {
         end
     }
 
-    /// A call of another node; `inside` is what that does, from a step and a time to a time.
-    /// Returns when the answer is there.
+    /// A call of another node; `inside` computes the callee's work, from a step and a start time to
+    /// an end time. Returns when the response has arrived.
     pub(super) fn remote_call(
         &mut self,
         parent: u32,
@@ -123,7 +123,7 @@ impl<'w> FlowBuilder<'w> {
     }
 }
 
-/// The machine of a node: the NFS server and the metadata server have one together (5.1).
+/// The host of a node: the NFS server and the metadata server share one (5.1).
 fn host_of(node: &str) -> &'static str {
     match node {
         "storage1" => "e11",

@@ -1,4 +1,5 @@
-//! Making a period: one request after the other, so that memory does not grow with their number.
+//! Generation of a period: one request after the other, so that memory does not grow with their
+//! number.
 
 use message_trace::{DataDir, Progress};
 use rand_chacha::ChaCha8Rng;
@@ -11,20 +12,21 @@ use super::system::StorageSystem;
 use super::workload::ClientWorkload;
 use crate::error::Error;
 
-/// What a period is like.
+/// The parameters of a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
     /// Seed: the same configuration always makes the same requests.
     pub seed: u64,
-    /// Number of requests. Caches and the source tree are as much larger as this is.
+    /// Number of requests. Caches and the source tree scale with it.
     pub requests: u64,
     /// Length of the period in nanoseconds.
     pub length: i64,
-    /// Room of the NFS server's data cache, in blocks of 16 KiB, in a period of 565,295 requests.
+    /// Capacity of the NFS server's data cache, in blocks of 16 KiB, in a period of 565,295
+    /// requests.
     pub cache: usize,
-    /// What storage nodes wait before they answer a WRITE, in nanoseconds.
+    /// Time that storage nodes wait before they answer a WRITE, in nanoseconds.
     pub spin: i64,
-    /// How much one run differs from another without any fault: 1 as usual, 0 not at all.
+    /// Variation between runs without any fault: 1 is the usual amount, 0 is none.
     pub variation: f64,
 }
 
@@ -42,7 +44,7 @@ impl Default for StorageConfig {
     }
 }
 
-/// What was made.
+/// Totals of a generated period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntheticPeriod {
     /// Number of requests.
@@ -111,7 +113,7 @@ mod tests {
         (names, requests)
     }
 
-    /// Times of the steps with an operation, below one with another.
+    /// Times of the steps with one operation, below another.
     fn times(of: &(NameInterner, Vec<Request>), operation: &str, above: &str) -> Vec<i64> {
         let (names, requests) = of;
         let steps = requests.iter().flat_map(|request| {
@@ -170,7 +172,7 @@ mod tests {
             [384 << 6, 20 << 6].map(|cache| make_and_read(StorageConfig { cache, ..FEW }));
         let misses = |of| times(of, "data miss", "READ").len();
         let [large, small] = [misses(&large), misses(&small)];
-        // What is read for the first time misses in both.
+        // First reads miss in both.
         assert!(5 * large < 4 * small, "{large} {small}");
     }
 }

@@ -1,14 +1,14 @@
-//! Load: how the system's speed changes while it runs. Each node drifts, requests of some time have
-//! slowness in common, and the NFS server has episodes in which requests wait for one another.
+//! Load: how the system's speed changes during a run. Each node drifts, requests at about the same
+//! time share slowness, and the NFS server has episodes in which requests wait for one another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Number of points that drift is known at.
+/// Number of points at which drift is computed.
 const POINTS: usize = 1_200;
 
-/// What a point has in common with the one before it: drift is forgotten after some 20 points.
+/// Correlation of a point with the preceding one: drift fades after some 20 points.
 const MEMORY: f64 = 0.95;
 
 /// Standard deviation of the logarithm of a node's speed, and of the amount that clients write.
@@ -17,7 +17,8 @@ const DRIFT: [f64; 2] = [0.12, 0.25];
 /// The same of the difference between two runs.
 const BETWEEN_RUNS: [f64; 2] = [0.03, 0.1];
 
-/// Mean number of episodes of contention in a run, and the mean length of one as a share of it.
+/// Mean number of episodes of contention in a run, and the mean length of one as a share of the
+/// run.
 const EPISODES: (f64, f64) = (30.0, 0.004);
 
 /// Nodes that drift.
@@ -33,19 +34,19 @@ pub(super) fn uniform_share(random: &mut ChaCha8Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// What a run is like over its time.
+/// The load during a run.
 #[derive(Debug)]
 pub(super) struct SystemLoad {
     length: f64,
-    /// How much longer each node takes at each point.
+    /// Factor of the time of each node at each point.
     nodes: [Vec<f64>; NODES.len()],
-    /// How much more clients write at once.
+    /// Factor of the amount that clients write in one request.
     amounts: Vec<f64>,
     episodes: Vec<[f64; 2]>,
 }
 
 impl SystemLoad {
-    /// That of a run that goes for `length` nanoseconds; `variation` is how much runs differ.
+    /// The load of a run of `length` nanoseconds; `variation` is how much runs differ.
     pub(super) fn new(length: i64, variation: f64, random: &mut ChaCha8Rng) -> SystemLoad {
         let mut drift = |kind: usize| -> Vec<f64> {
             let between = variation * BETWEEN_RUNS[kind] * standard_normal(random);
@@ -72,7 +73,7 @@ impl SystemLoad {
         SystemLoad { length: length.max(1) as f64, nodes, amounts, episodes }
     }
 
-    /// The part of the run that is over.
+    /// The elapsed share of the run.
     pub(super) fn elapsed_share(&self, time: i64) -> f64 {
         (time as f64 / self.length).clamp(0.0, 1.0)
     }
@@ -81,13 +82,13 @@ impl SystemLoad {
         ((self.elapsed_share(time) * POINTS as f64) as usize).min(POINTS - 1)
     }
 
-    /// How much longer than usual a node takes.
+    /// Factor of a node's time relative to its usual time.
     pub(super) fn factor_of_node(&self, node: &str, time: i64) -> f64 {
         let place = NODES.iter().position(|known| *known == node);
         place.map_or(1.0, |place| self.nodes[place][self.point_at(time)])
     }
 
-    /// How much more than usual clients write at once.
+    /// Factor of the amount that clients write in one request.
     pub(super) fn write_factor(&self, time: i64) -> f64 {
         self.amounts[self.point_at(time)]
     }

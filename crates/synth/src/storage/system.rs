@@ -1,5 +1,5 @@
 //! System: an NFS server with caches of attributes and of data, a metadata server with a cache of
-//! inodes, two storage nodes of data and one of metadata with buffers in front of their disks.
+//! inodes, two storage nodes of data and one of metadata, with buffers in front of their disks.
 
 use rand_chacha::ChaCha8Rng;
 use request_flow::{NameInterner, Request};
@@ -9,7 +9,7 @@ use super::flow::FlowBuilder;
 use super::load::{SystemLoad, uniform_share};
 use super::workload::{ClientOperation, directory_of_file};
 
-/// Median times in nanoseconds of what a node does itself.
+/// Median own times of the nodes, in nanoseconds.
 mod takes {
     pub(super) const SERVER: f64 = 40_000.0;
     pub(super) const CACHED: f64 = 15_000.0;
@@ -21,29 +21,29 @@ mod takes {
     pub(super) const CONTENDED: f64 = 4_000_000.0;
 }
 
-/// Room of the caches that are not changed, in entries: attributes, inodes, buffers of a node. A
-/// larger system has more of all.
+/// Capacities of the caches that are not configured, in entries: attributes, inodes, buffers of a
+/// node. They scale with the system.
 const CACHE_CAPACITIES: [f64; 3] = [4_000.0, 20_000.0, 9_000.0];
 
-/// How much later each of several concurrent calls is sent than the one before, in nanoseconds.
+/// Delay between the sending of one concurrent call and the next, in nanoseconds.
 const APART: i64 = 6_000;
 
 const SERVER: &str = "nfs";
 const METADATA: &str = "metadata";
 const METADATA_STORAGE: &str = "storage3";
 
-/// The system with what is in its caches.
+/// The system with the contents of its caches.
 #[derive(Debug)]
 pub(super) struct StorageSystem {
     attributes: LruCache,
     data: LruCache,
     inodes: LruCache,
     buffers: [LruCache; 3],
-    /// What storage nodes wait before they answer a WRITE, in nanoseconds.
+    /// Time that storage nodes wait before they answer a WRITE, in nanoseconds.
     spin: i64,
 }
 
-/// Which storage node has a block: the place of its buffers, and its name.
+/// The storage node of a block: the index of its buffers, and its name.
 fn node_of(block: u64) -> (usize, &'static str) {
     if block.is_multiple_of(2) { (0, "storage1") } else { (1, "storage2") }
 }
@@ -54,8 +54,8 @@ fn block_number(file: u64, number: u64) -> u64 {
 }
 
 impl StorageSystem {
-    /// One with empty caches, `scale` times as large as usual; `cache` is the room of the NFS
-    /// server's data cache in blocks in a system of usual size.
+    /// A system with empty caches, `scale` times as large as usual; `cache` is the capacity of the
+    /// NFS server's data cache in blocks in a system of usual size.
     pub(super) fn new(cache: usize, spin: i64, scale: f64) -> StorageSystem {
         let of = |room: f64| LruCache::new((room * scale).ceil() as usize);
         StorageSystem {
@@ -67,7 +67,7 @@ impl StorageSystem {
         }
     }
 
-    /// The request of a client that begins at `now`.
+    /// Makes the request of a client that begins at `now`.
     pub(super) fn make_request(
         &mut self,
         (operation, file): (ClientOperation, u64),
@@ -115,7 +115,7 @@ impl StorageSystem {
             ClientOperation::Commit(blocks) => self.write_blocks(flow_of, root, file, blocks, time),
             ClientOperation::Create => {
                 let time = self.get_attributes(flow_of, root, directory_of_file(file), time);
-                // Pages of the tree of files are split up to the root, the more the more there are.
+                // Pages of the file tree are split up to the root, more of them as the tree grows.
                 let deep = 22.0 * load.elapsed_share(now) / (load.elapsed_share(now) + 0.3);
                 let loops = 1 + (-(1.0 - depth).max(1e-12).ln() * deep) as u64;
                 self.change_metadata(flow_of, root, "create", file, loops.min(60), time)
@@ -135,7 +135,7 @@ impl StorageSystem {
         flow.finish()
     }
 
-    /// The attributes of a file: cached, or asked for.
+    /// The attributes of a file: cached, or requested.
     fn get_attributes(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -169,7 +169,7 @@ impl StorageSystem {
         flow.remote_call(parent, METADATA, operation, now, |flow, step, now| {
             let mut time = flow.finish_time(METADATA, now, takes::METADATA);
             for page in 0..loops {
-                // Pages near the root are the same for all.
+                // Pages near the root are shared by all files.
                 let page = block_number(file >> (4 * page.min(6)), 1 + page);
                 time = self.read_stored_block(flow, step, page, 2, METADATA_STORAGE, time);
             }
@@ -178,7 +178,8 @@ impl StorageSystem {
         })
     }
 
-    /// Blocks through the data cache: those that are there one after the other, the others at once.
+    /// Reads blocks through the data cache: cached blocks one after the other, the others
+    /// concurrently.
     fn read_blocks(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -208,7 +209,7 @@ impl StorageSystem {
         last
     }
 
-    /// A block of a storage node, from its buffer or its disk.
+    /// Reads a block of a storage node, from its buffer or its disk.
     fn read_stored_block(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -228,7 +229,7 @@ impl StorageSystem {
         })
     }
 
-    /// Blocks that are written to their storage nodes at once.
+    /// Writes blocks to their storage nodes concurrently.
     fn write_blocks(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -262,7 +263,7 @@ impl StorageSystem {
     }
 }
 
-/// What an operation is called.
+/// The name of an operation.
 fn operation_name(operation: ClientOperation) -> &'static str {
     match operation {
         ClientOperation::Getattr => "GETATTR",

@@ -1,6 +1,6 @@
 //! Workload: jobs that copy a source tree and build it, several at a time, each a list of
-//! operations on files. So requests of one kind come in bunches, and what they read was read
-//! before.
+//! operations on files. Requests of one kind therefore come in bunches, and most data they read was
+//! read before.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ const HEADERS: f64 = 3_000.0;
 /// The golden ratio: multiples of it are spread evenly between whole numbers.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// An operation that a client asks for.
+/// An operation that a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientOperation {
     /// Attributes of a file are read.
@@ -33,10 +33,10 @@ pub(super) enum ClientOperation {
     Access,
     /// A file is looked up in its directory.
     Lookup,
-    /// Blocks are read, from this one on.
+    /// Blocks are read: the first block and the number.
     Read(u64, u64),
-    /// Blocks are written: their number, whether the first one is not whole, and whether they stay
-    /// in the server for now.
+    /// Blocks are written: their number, whether the first one is partial, and whether they stay in
+    /// the server for now.
     Write(u64, bool, bool),
     /// Blocks that stayed in the server are written: their number.
     Commit(u64),
@@ -50,7 +50,7 @@ pub(super) enum ClientOperation {
     Setattr,
 }
 
-/// What comes next, for ever.
+/// The endless sequence of operations.
 #[derive(Debug, Default)]
 pub(super) struct ClientWorkload {
     jobs: [VecDeque<(ClientOperation, u64)>; JOBS],
@@ -99,7 +99,7 @@ impl ClientWorkload {
     }
 }
 
-/// A job in the making.
+/// A job under construction.
 struct JobBuilder<'j> {
     todo: &'j mut VecDeque<(ClientOperation, u64)>,
     amount: f64,
@@ -121,7 +121,7 @@ impl JobBuilder<'_> {
         self.todo.push_back((operation, file));
     }
 
-    /// Writes a file; clients decide how much of it at once.
+    /// Writes a file; clients choose how much of it goes into one request.
     fn write_file(&mut self, file: u64, mut blocks: u64) {
         let mut stay = 0;
         while blocks > 0 {
@@ -161,8 +161,8 @@ impl JobBuilder<'_> {
     }
 
     fn compile_file(&mut self, [files, number]: [u64; 2], headers: f64) {
-        // Sources come from everywhere in the tree, hardly one twice; headers as often as they are
-        // included.
+        // Sources come from everywhere in the tree, hardly one twice; headers recur as often as
+        // they are included.
         let source = ((number as f64 * GOLDEN).fract() * files as f64) as u64 % files;
         self.push_operation(ClientOperation::Lookup, source);
         self.push_operation(ClientOperation::Access, directory_of_file(source));
