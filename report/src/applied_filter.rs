@@ -1,12 +1,12 @@
-//! The part of an analysis that a report is about, if it is not all. Every output says so on top,
-//! so that nobody takes a part for the whole.
+//! The filter of a report that covers only a part of an analysis. Every output shows it at the top,
+//! so that a part is not mistaken for the whole.
 
 use analyze::paths::PathFilter;
 
 /// A filter, and the analysis that it was applied to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AppliedFilter {
-    /// The filter: the paths that the report is about.
+    /// The filter: selects the paths of the report.
     pub filter: PathFilter,
     /// The time at which the trace begins, in nanoseconds since the Unix epoch on the common clock.
     /// [`PathFilter::from`] and [`PathFilter::to`] are shown relative to it.

@@ -1,14 +1,14 @@
-//! The clocks of the hosts as reports show them: plain data, filled by the caller like the rest of
-//! a report, and the words for it.
+//! The clocks of the hosts as reports show them: plain data, filled in by the caller like the rest
+//! of a report, and their wording.
 
 use message_trace::units::{format_duration, to_printable};
 
-/// The clock of a host, compared with that of another.
+/// The clock of a host, compared with the clock of another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedClock {
     /// The host.
     pub host: String,
-    /// The host whose clock it is compared with. It is the host itself if there is no other.
+    /// The host it is compared with. It is the host itself if there is no other.
     pub against: String,
     /// The method by which the difference was found, in a few words.
     pub found: String,
@@ -25,12 +25,12 @@ pub struct ComparedClock {
     pub skew_uncertainty_ppm: Option<f64>,
     /// The steps of the clock, in the order of time.
     pub steps: Vec<ClockStep>,
-    /// The difference between the offset by timestamps exchanged with a collector and that by
-    /// messages, and the uncertainty of both together. Both are in nanoseconds. `None` if the
-    /// difference is within the uncertainty.
+    /// The difference between the offset by timestamps exchanged with a collector and the offset by
+    /// messages, and the combined uncertainty of both, in nanoseconds. `None` if the difference is
+    /// within the uncertainty.
     pub contradiction: Option<[i64; 2]>,
-    /// The fastest messages that the host received, and those that it sent. Each has the time of
-    /// its sending on the common clock, and its network latency by the corrected clocks.
+    /// The fastest messages that the host received, and the fastest that it sent. Each has the time
+    /// of its sending on the common clock, and its network latency by the corrected clocks.
     pub fastest: [Vec<[i64; 2]>; 2],
 }
 
@@ -48,7 +48,7 @@ pub struct ClockStep {
 }
 
 impl ComparedClock {
-    /// Whether this is the clock that others are compared with.
+    /// Whether this is the reference clock, which the others are compared with.
     pub(crate) fn is_reference(&self) -> bool {
         self.host == self.against
     }
@@ -66,12 +66,12 @@ impl ClockStep {
     }
 }
 
-/// A line that says by how much messages and timestamps of a collector contradict each other;
-/// `None` if they do not.
+/// A line with the contradiction between messages and timestamps of a collector; `None` if there is
+/// none.
 pub fn contradiction_line(clocks: &[ComparedClock]) -> Option<String> {
     let all = || clocks.iter().filter_map(|clock| Some((&clock.host, clock.contradiction?)));
     let share = |[by, most]: [i64; 2]| by.unsigned_abs() as f64 / most.max(1) as f64;
-    // Of equally bad clocks the first.
+    // Of equally large contradictions, the first.
     let worst = all().reduce(|one, other| if share(other.1) > share(one.1) { other } else { one });
     let (host, [by, most]) = worst?;
     let host = to_printable(host);
@@ -87,7 +87,7 @@ pub fn contradiction_line(clocks: &[ComparedClock]) -> Option<String> {
 }
 
 /// An offset with its sign. From a millisecond on it is exact to the microsecond, as offsets are
-/// found no better.
+/// not estimated more precisely.
 pub fn format_offset(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "−" } else { "+" };
     let size = nanoseconds.unsigned_abs();
@@ -96,7 +96,7 @@ pub fn format_offset(nanoseconds: i64) -> String {
         1..1_000_000 => format!("{sign}{}", format_duration(size as f64)),
         1_000_000..1_000_000_000 => format!("{sign}{:.3} ms", size as f64 / 1e6),
         _ => {
-            // Rounded to microseconds in whole numbers, so that hours keep them.
+            // Rounded to microseconds in integers, so that offsets of hours keep them.
             let micros = size.saturating_add(500) / 1_000;
             let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
             let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
@@ -119,7 +119,7 @@ pub fn format_ppm(skew: f64) -> String {
     }
 }
 
-/// An uncertainty with its sign, or that it is unknown.
+/// An uncertainty with its sign, or "unknown".
 pub fn format_uncertainty(nanoseconds: Option<i64>) -> String {
     nanoseconds.map_or_else(
         || "unknown".to_owned(),

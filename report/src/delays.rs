@@ -1,5 +1,5 @@
-//! Delays by node and by hop as they are reported: a row for each node or hop, whatever the paths,
-//! ranked like patterns.
+//! Delays by node and by hop for reports: a row for each node or hop over all paths, ranked like
+//! patterns.
 
 use analyze::paths::{DelayStatistics, DelayTable, HopDelays, NodeDelays};
 use message_trace::units::{shorten_middle, to_printable};
@@ -32,8 +32,8 @@ pub(crate) struct DelayRow<'a> {
     pub(crate) of: DelaysOf<'a>,
     /// The delays.
     pub(crate) delays: &'a DelayStatistics,
-    /// The part of the total time of all paths, from 0 to 1. It is more if branches of a path go on
-    /// at the same time.
+    /// The share of the total time of all paths. It is at most 1, unless branches of a path run
+    /// concurrently.
     pub(crate) share: f64,
 }
 
@@ -52,7 +52,7 @@ impl<'a> DelayReport<'a> {
         }
     }
 
-    /// The instances that the delays are from: their number, the expected number of real ones, and
+    /// Sums over the instances with the delays: their number, the expected number of real ones, and
     /// the sum of duration times probability in nanoseconds.
     pub(crate) fn instance_sums(&self) -> (u64, f64, f64) {
         match self.table {
@@ -87,7 +87,7 @@ impl<'a> DelaysOf<'a> {
         }
     }
 
-    /// The name of the row, in at most `width` characters. Nothing in it can harm a terminal.
+    /// The name of the row, in at most `width` characters, without control characters.
     pub(crate) fn row_label(self, signs: LabelSigns, width: usize) -> String {
         match self {
             DelaysOf::Node(node) => {
@@ -115,8 +115,8 @@ impl<'a> DelaysOf<'a> {
     }
 }
 
-/// The name of the sender with its port. Answers are told apart by the port that they come from,
-/// so it goes with the name.
+/// The name of the sender with its port. Responses are distinguished by their source port, so it is
+/// part of the name.
 fn with_port(hop: &HopDelays) -> String {
     match hop.src_port.as_str() {
         "" | "*" => hop.src.clone(),

@@ -1,11 +1,11 @@
-//! Families: patterns that users take for one. They have the same hops, passed another number of
-//! times or in another order. A loop that ran three times in one request and four times in the next
-//! makes two patterns; so do concurrent calls with their responses in another order.
+//! Families: patterns that users regard as one. They have the same hops, a different number of
+//! times or in a different order. A loop that ran three times in one request and four times in the
+//! next makes two patterns; so do concurrent calls with their responses in a different order.
 //!
 //! ```text
 //! web → db, db → web                           one family: the same two hops, once,
 //! web → db, db → web, web → db, db → web       twice,
-//! web → db, web → db, db → web, db → web       or twice at once
+//! web → db, web → db, db → web, db → web       or twice concurrently
 //! ```
 
 use std::cmp::Ordering;
@@ -21,12 +21,12 @@ use crate::sort::{SortKey, SortValues};
 pub(crate) struct PatternFamilies<'a> {
     /// The families, in the order of the numbers of their leads.
     families: Vec<PatternFamily<'a>>,
-    /// By the number of a pattern: the number of the lead of its family.
+    /// The number of the lead of each pattern's family, by the number of the pattern.
     leads: FxHashMap<i64, i64>,
 }
 
 impl<'a> PatternFamilies<'a> {
-    /// The families of `patterns`.
+    /// Groups `patterns` into families.
     pub(crate) fn from_patterns(patterns: &'a [PathPattern]) -> PatternFamilies<'a> {
         let families = PatternFamily::group_patterns(patterns);
         let leads = families
@@ -49,10 +49,10 @@ impl<'a> PatternFamilies<'a> {
     }
 }
 
-/// A family: patterns of the same hops, shown as one line that opens.
+/// A family: patterns of the same hops, shown as one line that can be opened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternFamily<'a> {
-    /// The pattern that stands for the family: the one with the largest total time.
+    /// The pattern that represents the family: the one with the largest total time.
     pub(crate) lead: &'a PathPattern,
     /// The other patterns, in the order of their numbers.
     pub(crate) alike: Vec<&'a PathPattern>,
@@ -128,7 +128,7 @@ impl<'a> PatternFamily<'a> {
     }
 }
 
-/// The key of a hop: hops of one key are the same.
+/// The key of a hop: hops with equal keys are the same.
 type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, TransportProtocol, Option<&'a str>);
 
 fn hop_key(hop: &Hop) -> HopKey<'_> {
@@ -136,7 +136,7 @@ fn hop_key(hop: &Hop) -> HopKey<'_> {
     (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port, hop.protocol, operation)
 }
 
-/// The key of a family: the first hop of the pattern, and its different hops in a fixed order.
+/// The key of a family: the first hop of the pattern, and its distinct hops in a fixed order.
 fn family_signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
     let mut hops: Vec<HopKey<'_>> = pattern.hops.iter().map(hop_key).collect();
     let root = hops.first().cloned();
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::sample_reports;
 
-    /// The sample pattern with `times` calls of redis, and with that number and total time.
+    /// The sample pattern with `times` calls of redis, and with that id and total time.
     fn looped(id: i64, times: usize, total_time: f64) -> PathPattern {
         let mut pattern = sample_reports::cached_pattern();
         let (call, answer) = (pattern.hops[2].clone(), pattern.hops[3].clone());

@@ -1,11 +1,11 @@
-//! The two ends of a hop: its nodes, its ports, its protocol, and what it asks for. A hop of a
-//! pattern has them, and so has a row of delays. Labels, JSON and page take them from here.
+//! The two ends of a hop: its nodes, its ports, its protocol, and its operation. Hops of patterns
+//! and rows of delays have them. Labels, JSON and the page take them from here.
 
 use analyze::paths::{Hop, HopDelays};
 use message_trace::TransportProtocol;
 use serde::{Serialize, Serializer};
 
-/// The ends of a hop, with the names that JSON has for them.
+/// The ends of a hop, with their field names in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct HopEndpoints<'a> {
     /// The name of the sending node.
@@ -23,7 +23,7 @@ pub(crate) struct HopEndpoints<'a> {
     pub(crate) src_traced: bool,
     /// Whether the receiver was traced.
     pub(crate) dst_traced: bool,
-    /// What the message asks for or tells, where it says so.
+    /// The operation of the message, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operation: Option<&'a str>,
 }

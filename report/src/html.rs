@@ -1,7 +1,7 @@
-//! The report as one HTML page. It has all of its data for those who keep or send it
-//! ([`HtmlWriter::write_page`]), or none for `sockcap view`, which hands the data out in pieces
-//! ([`HtmlWriter::page_frame`]). The program of the page is in `report/web/`. What that builds is
-//! in `report/assets`, so that nobody needs its tools to build sockcap.
+//! The report as one HTML page. It contains all of its data, so that it can be kept or sent
+//! ([`HtmlWriter::write_page`]), or none for `sockcap view`, which serves the data in batches
+//! ([`HtmlWriter::page_frame`]). The program of the page is in `report/web/`. Its build output is
+//! in `report/assets`, so that its tools are not needed to build sockcap.
 
 mod clock_plot;
 mod clocks;
@@ -55,8 +55,8 @@ impl HtmlWriter {
         out.write_all(document::document_end().as_bytes())
     }
 
-    /// Writes the page of a comparison of two periods. It is the same program, and loads nothing
-    /// either.
+    /// Writes the page of a comparison of two periods. It is the same program, and loads no other
+    /// resources either.
     ///
     /// # Errors
     /// When `out` cannot be written.
@@ -78,7 +78,7 @@ impl HtmlWriter {
     }
 }
 
-/// `bytes` compressed by gzip, in base 64.
+/// `bytes` compressed with gzip, in base 64.
 fn pack_base64(bytes: &[u8]) -> io::Result<String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes)?;

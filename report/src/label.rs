@@ -1,6 +1,6 @@
-//! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, what is
-//! asked for where the message says it, and a diamond before a node that was not traced. It is
-//! shortened where there is no room, so that both names stay recognisable.
+//! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, the
+//! operation if it is known, and a diamond before an untraced node. It is shortened to the room
+//! available, so that both names stay recognisable.
 
 use analyze::paths::Hop;
 use message_trace::TransportProtocol;
@@ -13,9 +13,9 @@ use crate::hop_endpoints::HopEndpoints;
 pub(crate) struct LabelSigns {
     /// The sign between sender and receiver.
     pub(crate) arrow: &'static str,
-    /// The sign before the name of a node that was not traced.
+    /// The sign before the name of an untraced node.
     pub(crate) untraced: &'static str,
-    /// The sign in the place of characters that were left out.
+    /// The sign in place of omitted characters.
     pub(crate) ellipsis: char,
 }
 
@@ -26,21 +26,20 @@ pub(crate) const UNICODE: LabelSigns =
 /// The signs for terminals without Unicode.
 pub(crate) const ASCII: LabelSigns = LabelSigns { arrow: " -> ", untraced: "<>", ellipsis: '~' };
 
-/// The parts of a label. Nothing in them can harm a terminal.
+/// The parts of a label, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HopLabel {
     /// The sender, with a sign if it was not traced.
     pub(crate) src: String,
     /// The receiver, with a sign if it was not traced.
     pub(crate) dst: String,
-    /// The port behind the name of the receiver: `:port`, ` path` or ` operation`; empty for an
+    /// The port after the name of the receiver: `:port`, ` path` or ` operation`; empty for an
     /// ephemeral port.
     pub(crate) port: String,
     /// The protocol with a space before it. It is empty for TCP, which the port implies, and for an
     /// unknown protocol.
     pub(crate) protocol: String,
-    /// What the message asks for or tells, with a space before it. It is empty where it says
-    /// nothing.
+    /// The operation, with a space before it. It is empty if the message has none.
     pub(crate) operation: String,
     arrow: &'static str,
     ellipsis: char,
@@ -56,7 +55,7 @@ impl HopLabel {
         let is_path = hop.dst_port.starts_with("unix:");
         let port = match hop.dst_port {
             "" | "*" => String::new(),
-            // The name of a node that is known by its endpoint alone has the port already.
+            // A node that is known by its endpoint only already has the port in its name.
             port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
                 String::new()
             }
@@ -81,7 +80,7 @@ impl HopLabel {
         }
     }
 
-    /// What follows the receiver's name: its port, the protocol, and what is asked for.
+    /// The text after the receiver's name: its port, the protocol, and the operation.
     pub(crate) fn receiver_suffix(&self) -> String {
         format!("{}{}{}", self.port, self.protocol, self.operation)
     }
@@ -95,8 +94,8 @@ impl HopLabel {
             + self.arrow.chars().count()
     }
 
-    /// The label in at most `width` characters. What is asked for and then the port give way to the
-    /// names down to a half of the room; then the longer name is shortened, then both.
+    /// The label in at most `width` characters. The operation and then the port are cut first,
+    /// until the names have half of the room; then the longer name is shortened, then both.
     pub(crate) fn fit_width(&self, width: usize) -> String {
         let length = |text: &str| text.chars().count();
         let (mut port, mut protocol) = (self.port.clone(), self.protocol.clone());
@@ -140,8 +139,8 @@ impl HopLabel {
     }
 }
 
-/// The nodes of a path in the order in which the path first comes to them, at limit `limit`. Each
-/// has a flag that says whether the path goes on from the node before.
+/// The nodes of a path in the order in which the path first reaches them, at most `limit`. Each has
+/// a flag for whether the path continues from the preceding node.
 pub(crate) fn visited_nodes(hops: &[Hop], limit: usize) -> Vec<(&str, bool)> {
     let mut nodes: Vec<(&str, bool)> =
         hops.first().map(|root| (root.src.as_str(), false)).into_iter().collect();

@@ -1,35 +1,35 @@
-//! The operations of all patterns: how often each was asked for, and how many of its calls failed.
-//! An operation is what a message asks for at the node that it goes to. One that begins paths is
-//! told apart from the same one within paths, since users meet the former.
+//! The operations of all patterns: how often each was called, and how many of its calls failed. An
+//! operation is what a message requests from its receiver. An operation at the start of paths is
+//! separate from the same one within paths, since users see the former.
 
 use analyze::paths::{CallTree, Hop, PathPattern};
 use rustc_hash::FxHashMap;
 
-/// An operation, by the words of its hop.
+/// An operation, as its hop names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PatternOperation<'a> {
-    /// What is asked for.
+    /// The name of the operation.
     pub(crate) name: &'a str,
-    /// The node that is asked.
+    /// The node that receives the request.
     pub(crate) node: &'a str,
     /// Whether paths begin with it.
     pub(crate) is_root: bool,
 }
 
-/// How often an operation was called and how its calls ended. All numbers are of calls that are
-/// expected to be real.
+/// How often an operation was called and the outcomes of its calls. All numbers are expected
+/// numbers of real calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CallCounts {
     /// Number of calls.
     pub(crate) calls: f64,
-    /// Number of these whose answer says how they ended.
+    /// Number of calls with a known outcome.
     pub(crate) answered: f64,
-    /// Number of these that failed.
+    /// Number of calls that failed.
     pub(crate) errors: f64,
 }
 
 impl CallCounts {
-    /// The share of the calls that failed, of those whose answer says how they ended.
+    /// The share of failed calls among the calls with a known outcome.
     pub(crate) fn error_share(&self) -> Option<f64> {
         (self.answered > 0.0).then(|| self.errors / self.answered)
     }
@@ -45,22 +45,22 @@ impl CallCounts {
 /// The operations of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct OperationCounts<'a> {
-    /// Operations, those with the most errors first; of as many, those that paths begin with, and
-    /// then those with the most calls.
+    /// Operations, the ones with the most errors first; then the ones that paths begin with, and
+    /// then the ones with the most calls.
     pub(crate) rows: Vec<(PatternOperation<'a>, CallCounts)>,
 }
 
-/// A call of a pattern that says what it asks for.
+/// A call of a pattern with a known operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NamedCall<'a> {
     pub(crate) operation: PatternOperation<'a>,
-    /// The hop that asks.
+    /// The hop of the request.
     pub(crate) request: usize,
-    /// The hop that answers.
+    /// The hop of the response.
     pub(crate) response: Option<usize>,
 }
 
-/// The calls of a pattern that say what they ask for.
+/// The calls of a pattern with known operations.
 pub(crate) fn named_calls(pattern: &PathPattern) -> Vec<NamedCall<'_>> {
     let hops = &pattern.hops;
     if hops.iter().all(|hop| hop.operation.is_none()) {
@@ -76,7 +76,7 @@ pub(crate) fn named_calls(pattern: &PathPattern) -> Vec<NamedCall<'_>> {
 }
 
 impl<'a> OperationCounts<'a> {
-    /// The operations of `patterns`.
+    /// Sums up the operations of `patterns`.
     pub(crate) fn from_patterns(patterns: &'a [PathPattern]) -> OperationCounts<'a> {
         let mut sums: FxHashMap<PatternOperation<'a>, CallCounts> = FxHashMap::default();
         for pattern in patterns {
@@ -138,7 +138,7 @@ mod tests {
     fn what_says_nothing_has_no_operation() {
         let mut patterns = sample_reports::small_system();
         assert!(OperationCounts::from_patterns(&patterns).rows.is_empty());
-        // An answer alone is nothing that was asked for.
+        // A response alone is not a call.
         patterns[0].hops[5].outcomes =
             Some(CallOutcomes { answers: 3, errors: 1, error_share: 0.3 });
         assert!(OperationCounts::from_patterns(&patterns).rows.is_empty());

@@ -1,5 +1,5 @@
-//! What the reader of a report may choose: order, length and looks. Each output takes the options
-//! that it has a use for.
+//! The reader's options for a report: order, length and appearance. Each output uses the options
+//! that apply to it.
 
 use crate::sort::SortKey;
 
@@ -8,12 +8,12 @@ use crate::sort::SortKey;
 pub struct Options {
     /// The metric by which patterns are ranked.
     pub sort: SortKey,
-    /// Maximum number of patterns that are shown; all of them when `None`.
+    /// Maximum number of patterns to show; all of them if `None`.
     pub limit: Option<usize>,
-    /// Whether the patterns of a [`PatternFamily`](crate::PatternFamily) are one line of the
-    /// terminal.
+    /// Whether the terminal output shows the patterns of a [`PatternFamily`](crate::PatternFamily)
+    /// as one line.
     pub fold: bool,
-    /// The number of columns of the terminal. No line is longer if it is at least 40.
+    /// The number of columns of the terminal. If it is at least 40, no line is longer.
     pub width: usize,
     /// Whether the terminal output has colours; false for a pipe.
     pub color: bool,

@@ -1,9 +1,9 @@
-//! The data of the HTML page, made of patterns and, one by one, their instances. There is an
-//! overview that is loaded at once, there are details of the patterns in pieces, and instances to
-//! step through. All pieces are JSON; `report/web/src/data` has the same shapes.
+//! The data of the HTML page, made from patterns and, one by one, their instances: an overview,
+//! which is loaded immediately, the details of the patterns in batches, and instances to step
+//! through. All parts are JSON; `report/web/src/data` has the same shapes.
 //!
-//! A page on disk carries all of its data, with a few instances of each pattern. `sockcap view`
-//! hands out piece after piece and has every instance ([`InstanceStore`]).
+//! A page on disk contains all of its data, with a few instances of each pattern. `sockcap view`
+//! serves batch by batch and has every instance ([`InstanceStore`]).
 
 mod comparison;
 mod contexts;
@@ -57,19 +57,19 @@ pub struct PageData {
     pub details: Vec<Arc<[u8]>>,
     /// The contexts of operations, if there were requests.
     pub contexts: Option<Arc<[u8]>>,
-    /// What requests cost, if their resources were recorded.
+    /// The costs of requests, if their resources were recorded.
     pub workload: Option<Arc<[u8]>>,
 }
 
-/// The data of a page while instances are added.
+/// The data of a page, to which instances are added.
 pub struct PageBuilder<'a> {
     report: &'a Report<'a>,
     options: Options,
     ranked: Vec<&'a PathPattern>,
-    /// By the number of a pattern: its rank.
+    /// The rank of each pattern, by its number.
     rank: FxHashMap<i64, usize>,
     observed: Vec<ObservedInstances>,
-    /// By rank: maximum number of instances that are kept.
+    /// The maximum number of instances to keep, by rank.
     limits: Vec<usize>,
     series: PathSeries,
     slices: TimeSlices,
@@ -111,24 +111,24 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// Takes the pairs of nodes whose messages were seen at one end only, those with the most
-    /// messages first.
+    /// Sets the pairs of nodes with messages that were seen at one end only; the pair with the most
+    /// messages comes first.
     pub fn set_one_sided(&mut self, found: &[OneSided]) {
         self.one_sided = OneSidedMessages::from_pairs(found);
     }
 
-    /// Takes the contexts of operations. Instances that are added from now on are looked for among
-    /// their examples.
+    /// Sets the contexts of operations. Instances added from now on are matched with their
+    /// examples.
     pub fn set_contexts(&mut self, contexts: PageContexts) {
         self.contexts = Some(contexts);
     }
 
-    /// Takes what requests cost.
+    /// Sets the costs of requests.
     pub fn set_workload(&mut self, workload: PageWorkload) {
         self.workload = Some(workload);
     }
 
-    /// Adds an instance. One of a pattern that is not in the page counts in the series of the
+    /// Adds an instance. If its pattern is not in the page, it only counts in the series of the
     /// trace.
     pub fn add_instance(&mut self, instance: &TimedInstance<'_>) {
         self.series.add_path(
@@ -164,10 +164,10 @@ impl<'a> PageBuilder<'a> {
         self.rank.get(&pattern).copied()
     }
 
-    /// The data of the page.
+    /// Returns the data of the page.
     ///
     /// # Errors
-    /// When a value has no form in JSON. None here is such a value.
+    /// When a value has no form in JSON. No value here is of that kind.
     pub fn finish(self) -> serde_json::Result<PageData> {
         let mut names = PageNames::default();
         let map = map::build_map(&self.ranked, &mut names);
@@ -186,7 +186,7 @@ impl<'a> PageBuilder<'a> {
                 .collect();
             details.push(serde_json::to_vec(&group)?.into());
         }
-        // The overview comes last, as it has the names of all pieces.
+        // The overview comes last, as it contains the names of all parts.
         let over_time = (self.series.to_columns(), self.operations.into_columns(&mut names));
         let mut overview = PageOverview::from_report(
             self.report,
@@ -210,7 +210,7 @@ impl<'a> PageBuilder<'a> {
     }
 }
 
-/// Maximum number of instances of each pattern that are kept, by rank.
+/// The maximum number of instances of each pattern to keep, by rank.
 fn instance_limits(ranked: &[&PathPattern]) -> Vec<usize> {
     let mut left = MAX_MESSAGES;
     let mut of_pattern = |pattern: &&PathPattern| {

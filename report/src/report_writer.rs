@@ -1,13 +1,13 @@
-//! The trait of all forms of the report.
+//! The trait of all output forms of the report.
 
 use std::io::{self, Write};
 
 use crate::options::Options;
 use crate::summary::Report;
 
-/// A form of the report.
+/// An output form of the report.
 pub trait ReportWriter {
-    /// Writes the whole of `report` to `out`.
+    /// Writes all of `report` to `out`.
     ///
     /// # Errors
     /// When `out` cannot be written to.

@@ -1,5 +1,5 @@
-//! Reports made by hand, on which the outputs are tested and looked at. The patterns are those of
-//! `tests/support`, which the tests of other crates have, too.
+//! Hand-written reports on which the outputs are tested. The patterns are those of `tests/support`,
+//! which the tests of other crates use, too.
 
 use analyze::paths::{
     CallOutcomes, DelayStatistics, DelayTable, HopDelays, NodeDelays, PathPattern,
@@ -11,7 +11,7 @@ use crate::{DelaysBy, RestSums, TraceMeta, UnseenNote};
 
 pub(crate) use test_support::patterns::*;
 
-/// A trace in which not everything was seen.
+/// A trace with unseen parts.
 pub(crate) fn sample_meta() -> TraceMeta {
     let note = |count, label: &str| UnseenNote { label: label.to_owned(), count };
     TraceMeta {
@@ -36,8 +36,8 @@ pub(crate) fn sample_meta() -> TraceMeta {
     }
 }
 
-/// Two patterns that say what they ask for. Of the first, a fourth of the requests fails, and so do
-/// its calls of redis; of the second, answers of redis are known of half, and some of these fail.
+/// Two patterns with operations. Of the first, a fourth of the requests fails, and so do its calls
+/// of redis; of the second, half of the responses of redis have an outcome, and some of these fail.
 pub(crate) fn patterns_with_operations() -> Vec<PathPattern> {
     let outcomes =
         |answers, errors, error_share| Some(CallOutcomes { answers, errors, error_share });
@@ -57,7 +57,7 @@ pub(crate) fn patterns_with_operations() -> Vec<PathPattern> {
 }
 
 /// A reference, a clock that is hours ahead, one that was set, one with messages in one direction
-/// only, and one that nobody talked to.
+/// only, and one without messages.
 pub(crate) fn sample_clocks() -> Vec<ComparedClock> {
     const BEGIN: i64 = 1_700_000_000_000_000_000;
     let host = |host: &str, against: &str, found: &str| ComparedClock {

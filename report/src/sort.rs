@@ -1,5 +1,5 @@
-//! The metrics by which patterns are ranked. Their names are those of `sockcap report --sort`, of
-//! the table of the page, and of the JSON.
+//! The metrics by which patterns are ranked. Their names are the values of `sockcap report --sort`,
+//! and occur in the table of the page and in the JSON.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,11 +8,11 @@ use std::str::FromStr;
 use analyze::paths::{DelayStatistics, PathPattern};
 
 /// A metric of a pattern, or of the delays of a node or a hop. The largest value comes first.
-/// `count`, `expected` and the two composite metrics `confidence` and `evidence` are those of WAP5
+/// `count`, `expected` and the two composite metrics `confidence` and `evidence` are from WAP5
 /// section 6.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
-    /// `total`: the sum over the instances of duration times probability. It says where the system
+    /// `total`: the sum over the instances of duration times probability. It shows where the system
     /// spends its time.
     #[default]
     Total,
@@ -32,13 +32,13 @@ pub enum SortKey {
     P99,
 }
 
-/// A name that is not one of a [`SortKey`].
+/// A name that is not a [`SortKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no sort key; use one of total, count, expected, confidence, evidence, mean, p99")]
 pub struct UnknownSortKey(pub String);
 
 impl SortKey {
-    /// All keys, in the order in which they are offered.
+    /// All keys, in the order in which help lists them.
     pub const ALL: [SortKey; 7] = [
         SortKey::Total,
         SortKey::Count,
@@ -62,7 +62,7 @@ impl SortKey {
         }
     }
 
-    /// The metric in a few words for a person.
+    /// A short description of the metric.
     pub fn label(self) -> &'static str {
         match self {
             SortKey::Total => "total time",
@@ -88,14 +88,14 @@ impl SortKey {
         }
     }
 
-    /// Whether the metric grows with the probability of instances. By any other metric a pattern
-    /// that is hardly real could be first.
+    /// Whether the metric grows with the probability of instances. By any other metric, a very
+    /// improbable pattern could be first.
     fn is_weighted(self) -> bool {
         matches!(self, SortKey::Total | SortKey::Expected)
     }
 
     /// The value of the metric for the delays of a node or a hop, as if each message were an
-    /// instance that lasts for its delay.
+    /// instance with the duration of its delay.
     pub(crate) fn value_of_delays(self, delays: &DelayStatistics) -> f64 {
         let DelayStatistics { count, expected, delay, total_time, .. } = *delays;
         match self {
@@ -114,8 +114,8 @@ impl SortKey {
         compare_descending(self.value_of_delays(a), self.value_of_delays(b))
     }
 
-    /// The order of two patterns. Metrics that say nothing of how real an instance is put patterns
-    /// first that are expected at least once.
+    /// The order of two patterns. Metrics that do not depend on the probability of instances put
+    /// patterns first that are expected at least once.
     pub fn compare_patterns(self, a: &PathPattern, b: &PathPattern) -> Ordering {
         self.compare_values(&SortValues::from_pattern(a), &SortValues::from_pattern(b))
     }
@@ -142,7 +142,7 @@ impl SortKey {
 /// expected once.
 const EXPECTED_ONCE: f64 = 0.95;
 
-/// The values of a pattern or a family that metrics are made of. Times are in nanoseconds.
+/// The values of a pattern or a family from which metrics are computed. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortValues {
     pub(crate) count: f64,
@@ -201,7 +201,7 @@ mod tests {
         key.rank_patterns(patterns).iter().map(|pattern| pattern.id).collect()
     }
 
-    /// Four patterns; each is first by another metric.
+    /// Four patterns; each is first by a different metric.
     fn four() -> Vec<PathPattern> {
         let make = |id, count, expected: f64, mean: f64, p99| {
             let mut pattern = sample_reports::cached_pattern();
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn what_is_hardly_real_is_not_first() {
         let mut patterns = four();
-        // A pattern that was seen once and is hardly real, but longer than any other.
+        // A pattern that was seen once and is very improbable, but longer than any other.
         let mut ghost = patterns[2].clone();
         (ghost.id, ghost.count, ghost.expected, ghost.total_time) = (4, 1, 0.01, 10_000.0);
         (ghost.duration.mean, ghost.duration.p99) = (1e6, 1e6);

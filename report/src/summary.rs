@@ -1,4 +1,5 @@
-//! The report: the patterns, and what a reader must know of the trace to trust them.
+//! The report: the patterns, and the facts about the trace that a reader needs in order to trust
+//! them.
 
 use analyze::paths::PathPattern;
 use serde::Serialize;
@@ -12,12 +13,12 @@ use crate::options::Options;
 /// A report: the data of every output.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// The patterns, in any order. If they are not all ([`TraceMeta::rest`]), they are those that
-    /// come first by the chosen metric.
+    /// The patterns, in any order. If some are left out ([`TraceMeta::rest`]), these are the first
+    /// ones by the chosen metric.
     pub(crate) patterns: &'a [PathPattern],
     /// The families of the patterns.
     pub(crate) families: PatternFamilies<'a>,
-    /// What the patterns ask for.
+    /// The operations of the patterns.
     pub(crate) operations: OperationCounts<'a>,
     /// The trace that the patterns were found in.
     pub meta: TraceMeta,
@@ -32,10 +33,10 @@ pub struct TraceMeta {
     pub messages: u64,
     /// The number of traced processes.
     pub processes: u64,
-    /// The numbers of requests and steps, where the paths are those of spans. They are shown in
-    /// place of messages and processes.
+    /// The numbers of requests and steps, if the paths are from spans. They are shown in place of
+    /// messages and processes.
     pub requests: Option<RequestCounts>,
-    /// What else the source has, and how to see it.
+    /// Other contents of the source, and how to see them.
     pub other: Option<String>,
     /// The number of traced hosts.
     pub hosts: u64,
@@ -44,33 +45,32 @@ pub struct TraceMeta {
     pub begin: Option<i64>,
     /// The time from the first event to the last, in nanoseconds.
     pub span: i64,
-    /// The expected number of real path instances of all patterns, also of those that are not
-    /// given.
+    /// The expected number of real path instances of all patterns, including omitted ones.
     pub expected_paths: f64,
     /// What was not seen of the trace. A note with a count of zero is not shown.
     pub notes: Vec<UnseenNote>,
     /// The clocks of the hosts. All times of the report are corrected by them.
     pub clocks: Vec<ComparedClock>,
-    /// The patterns that are not given, as nobody would look at that many.
+    /// Sums over the omitted patterns, which are too many to look at.
     pub rest: RestSums,
-    /// The part that the reader asked for; `None` if that is all. The patterns and the expected
-    /// number of paths are those of this part.
+    /// The filter that selected a part of the trace; `None` for the whole. The patterns and the
+    /// expected number of paths are those of this part.
     pub filtered: Option<AppliedFilter>,
-    /// The next steps that the reader may take. Each is a line at the end of the terminal output,
-    /// never broken.
+    /// Suggested next steps for the reader. Each is a line at the end of the terminal output, never
+    /// broken.
     pub next_steps: Vec<String>,
 }
 
-/// How much there is of requests.
+/// The numbers of requests and steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RequestCounts {
     /// The number of requests.
     pub requests: u64,
-    /// The number of steps of all of them.
+    /// The number of their steps.
     pub steps: u64,
 }
 
-/// The sums over the patterns that are not given.
+/// The sums over omitted patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RestSums {
     /// The number of patterns.
@@ -91,8 +91,8 @@ pub struct UnseenNote {
 }
 
 impl<'a> Report<'a> {
-    /// The report of `patterns`, in any order. Where they are not all ([`TraceMeta::rest`]), they
-    /// are those that come first by the metric that the reader chose.
+    /// The report of `patterns`, in any order. If some are left out ([`TraceMeta::rest`]), these
+    /// are the first ones by the metric that the reader chose.
     pub fn new(patterns: &'a [PathPattern], meta: TraceMeta) -> Report<'a> {
         let families = PatternFamilies::from_patterns(patterns);
         Report { patterns, families, operations: OperationCounts::from_patterns(patterns), meta }
@@ -105,8 +105,8 @@ impl<'a> Report<'a> {
         ranked
     }
 
-    /// The families in the order of `options`, up to its limit. If it does not fold, each pattern
-    /// is a family of its own.
+    /// The families in the order of `options`, up to its limit. Without folding, each pattern is a
+    /// family of its own.
     pub(crate) fn ranked_families(&self, options: &Options) -> Vec<PatternFamily<'a>> {
         if !options.fold {
             let alone = |lead| PatternFamily { lead, alike: Vec::new() };
@@ -117,24 +117,24 @@ impl<'a> Report<'a> {
         families
     }
 
-    /// The number of all patterns, also of those that are not given.
+    /// The number of all patterns, including omitted ones.
     pub(crate) fn pattern_count(&self) -> u64 {
         self.patterns.len() as u64 + self.meta.rest.patterns
     }
 
-    /// The number of instances of all patterns, also of those that are not given.
+    /// The number of instances of all patterns, including omitted ones.
     pub(crate) fn instance_count(&self) -> u64 {
         let given: i64 = self.patterns.iter().map(|pattern| pattern.count).sum();
         given.max(0) as u64 + self.meta.rest.instances
     }
 
-    /// The total time of all patterns, also of those that are not given, in nanoseconds.
+    /// The total time of all patterns, including omitted ones, in nanoseconds.
     pub(crate) fn total_time(&self) -> f64 {
         self.patterns.iter().map(|pattern| pattern.total_time).sum::<f64>()
             + self.meta.rest.total_time
     }
 
-    /// The part of the total time that `pattern` has, from 0 to 1.
+    /// The share of the total time that `pattern` has, from 0 to 1.
     pub(crate) fn share_of_time(&self, pattern: &PathPattern) -> f64 {
         share_of_whole(pattern.total_time, self.total_time())
     }

@@ -1,4 +1,4 @@
-//! The report on a terminal, in the manner of `perf report`: the trace and what was not seen of it,
+//! The report on a terminal, in the style of `perf report`: the trace and what was not seen of it,
 //! then the patterns by rank. Each pattern is a headline and a tree with one line for each hop.
 
 mod columns;
@@ -52,7 +52,7 @@ impl ReportWriter for TerminalWriter {
 }
 
 impl TerminalWriter {
-    /// Writes delays by node or by hop, a line each.
+    /// Writes delays by node or by hop, one per line.
     ///
     /// # Errors
     /// When `out` cannot be written to.

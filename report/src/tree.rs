@@ -1,9 +1,9 @@
 //! The shape of a pattern as the lines of a tree, for terminal and page.
 //!
 //! Only forks are indented. A chain, in which each message causes one other, stays in its column,
-//! however long it is: it starts with a dot and runs down a line to its end. Within a chain, what
-//! lies between a request and its response is indented a little, so that a call can be told from
-//! its response at a glance. A pipeline, which has no responses, is not indented at all.
+//! however long it is: it starts with a dot and runs down a line to its end. Within a chain, the
+//! hops between a request and its response are indented a little, so that a call and its response
+//! stand out. A pipeline, which has no responses, is not indented at all.
 
 use analyze::paths::Hop;
 
@@ -31,7 +31,7 @@ pub(crate) enum ChainMark {
     First,
     /// The hop is in the middle of its chain, or before a fork.
     Middle,
-    /// The hop is the last of its chain, and nothing follows.
+    /// The hop is the last of its chain, with no hops after it.
     Last,
     /// The hop is the only one of its chain.
     Only,
@@ -46,15 +46,15 @@ pub(crate) struct HopLine {
     pub(crate) guides: Vec<TreeGuide>,
     /// The mark of the hop in its own chain.
     pub(crate) mark: ChainMark,
-    /// The number of answered calls of its chain that the hop lies within.
+    /// The number of answered calls of its chain around the hop.
     pub(crate) calls: usize,
 }
 
 /// The lines of the tree of `hops`, from the root down.
 pub(crate) fn tree_lines(hops: &[Hop], timing: &PatternTiming) -> Vec<HopLine> {
     let mut lines = Vec::with_capacity(hops.len());
-    // The chains that are still to be drawn: the first hop, the guides of its line, and the guides
-    // of the lines after it.
+    // The chains still to draw: the first hop, the guides of its line, and the guides of the lines
+    // after it.
     let mut chains: Vec<(usize, Vec<TreeGuide>, Vec<TreeGuide>)> = Vec::new();
     chains.extend(timing.roots.iter().rev().map(|root| (*root, Vec::new(), Vec::new())));
     while let Some((first, first_guides, guides)) = chains.pop() {
@@ -89,9 +89,9 @@ pub(crate) fn tree_lines(hops: &[Hop], timing: &PatternTiming) -> Vec<HopLine> {
     lines
 }
 
-/// By hop of `chain`: the number of calls around it that are answered within the chain.
+/// For each hop of `chain`, the number of calls around it that are answered within the chain.
 fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
-    // By position: the position of the response to the call at that position.
+    // For each position, the position of the response to the call there.
     let mut answered = vec![None; chain.len()];
     let mut open: Vec<usize> = Vec::new();
     for (position, index) in chain.iter().enumerate() {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_call_ends_with_its_first_answer() {
         let mut pattern = sample_reports::cached_pattern();
-        // nginx answers a second time, as a stream does; the client does not ask again.
+        // nginx answers a second time, as a stream does; the client sends no second request.
         let mut more = pattern.hops[5].clone();
         more.parent = Some(5);
         pattern.hops.push(more);

@@ -1,5 +1,5 @@
-// How long a page takes until it can be used, as the median of several loads: node bench.mjs PAGE
-// [PAGE...], in milliseconds
+// Measures how long a page takes until it can be used, in milliseconds, as the median of several
+// loads: node bench.mjs PAGE [PAGE...]
 import path from "node:path";
 import { chromium } from "playwright-core";
 

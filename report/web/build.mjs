@@ -1,5 +1,5 @@
-// Builds the page's program, looks and licences into one directory: report/assets, or the one that
-// is named.
+// Builds the page's program, style sheet and licences into one directory: report/assets, or the
+// given one.
 import { readFile, writeFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ await build({
   logLevel: "warning",
 });
 
-// What is bundled asks for its licence to go with it.
+// Bundled libraries require their licences to be included.
 const { dependencies } = JSON.parse(await readFile(path.join(here, "package.json"), "utf8"));
 const bundled = [...Object.keys(dependencies), "@preact/signals-core", "@dagrejs/graphlib"].sort();
 const licences = await Promise.all(

@@ -1,7 +1,7 @@
-// Takes the README's pictures of a page, and those of a comparison's page:
-// node pictures.mjs PAGE DIRECTORY [COMPARISON]
-// Beside each of a report is a text with the words in it, but for figures, by which a test sees
-// whether the page still has them.
+// Takes the README's pictures of a page, and of a comparison's page:
+//   node pictures.mjs PAGE DIRECTORY [COMPARISON]
+// Next to each picture of a report is a text with its words, without figures, by which a test
+// checks whether the page still has them.
 import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
@@ -15,7 +15,7 @@ const browser = await chromium.launch({
 });
 const open = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme: "light", offline: true });
 await open.goto(`file://${path.resolve(page)}`);
-/** The words that can be seen: those of the page, and of its drawings. */
+/** The visible words of the page and of its drawings. */
 const words = async () => {
   const texts = await open.evaluate(() => [
     document.body.innerText,
@@ -39,7 +39,7 @@ await shoot("map");
 if (comparison) {
   const compared = await browser.newPage({ viewport: { width: 1280, height: 1000 }, colorScheme: "light", offline: true });
   await compared.goto(`file://${path.resolve(comparison)}`);
-  /** Down to the end of what is drawn there. */
+  /** Down to the end of the last drawing there. */
   const shootTo = async (name, selector) => {
     const box = await compared.locator(selector).first().boundingBox();
     const height = Math.ceil(box.y + box.height + 14);

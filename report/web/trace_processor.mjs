@@ -1,9 +1,9 @@
-// What Perfetto's own trace processor reads in traces: the one of its user interface, which runs in
-// a browser. Prints a line of JSON for each trace: slices, flows, the sum of the slices' durations,
-// and whatever it found wrong.
+// Runs Perfetto's own trace processor on traces: the one of its user interface, which runs in a
+// browser. Prints a line of JSON for each trace: slices, flows, the sum of the slices' durations,
+// and the errors it found.
 //
-// usage: node trace_processor.mjs INTERFACE TRACE...        (INTERFACE: the directory with the
-// interface's index.html)
+// usage: node trace_processor.mjs INTERFACE TRACE...
+// (INTERFACE: the directory with the interface's index.html)
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -19,7 +19,7 @@ const server = createServer(async (request, answer) => {
   answer.writeHead(content ? 200 : 404, { "Content-Type": kinds[path.extname(file)] ?? "application/octet-stream" });
   answer.end(content ?? "");
 });
-// The interface may fetch traces from a few addresses only, this among them.
+// The interface may fetch traces from only a few addresses, including this one.
 await new Promise((resolve) => server.listen(10000, "127.0.0.1", resolve));
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",

@@ -1,13 +1,13 @@
-//! Clocks as inline SVG: the drift of all of them, and for each clock the messages that its line
-//! rests on.
+//! Clocks as inline SVG: the drift of all of them, and for each clock the messages that support its
+//! line.
 
 use maud::{Markup, html};
 use message_trace::units::{count_noun, format_duration, shorten_middle, to_printable};
 
 use super::drawing::{axis_ticks, format_coordinate};
 use crate::clocks::{ComparedClock, format_offset, format_ppm, format_uncertainty};
-/// The widths of the drawing of one clock and of that of all, and the height of both, in the units
-/// of the view box.
+/// The widths of the plots of one clock and of all clocks, and the height of both, in the units of
+/// the view box.
 const WIDTH: f64 = 560.0;
 const WIDE: f64 = 1140.0;
 const HEIGHT: f64 = 200.0;
@@ -28,7 +28,7 @@ struct PlotPlane {
     right: f64,
     begin: i64,
     end: i64,
-    /// The least and the greatest value, in nanoseconds.
+    /// The smallest and the largest value, in nanoseconds.
     low: f64,
     high: f64,
 }
@@ -73,7 +73,7 @@ impl PlotPlane {
     }
 }
 
-/// A round duration, without zeros behind the point.
+/// A round duration, without trailing zeros.
 fn round_duration(nanoseconds: f64) -> String {
     let shown = format_duration(nanoseconds);
     let number = if shown.number.contains('.') {
@@ -84,7 +84,7 @@ fn round_duration(nanoseconds: f64) -> String {
     format!("{number} {}", shown.unit).trim_end().to_owned()
 }
 
-/// A round number: about four of it make `span`.
+/// A round number, about four of which make `span`.
 fn rough_step(span: f64) -> f64 {
     let rough = (span / 4.0).max(1.0);
     let power = 10f64.powf(rough.log10().floor());
@@ -95,7 +95,7 @@ fn rough_step(span: f64) -> f64 {
         .unwrap_or(power * 10.0)
 }
 
-/// The drawing of the drift: how the offsets of all clocks change during the trace, without their
+/// The plot of the drift: how the offsets of all clocks change during the trace, without their
 /// steps.
 pub(super) struct DriftPlot<'a> {
     /// The clocks, with their numbers.
@@ -111,7 +111,7 @@ impl DriftPlot<'_> {
             self.clocks.iter().map(|(_, clock)| self.offset_line(clock)).collect();
         let values = || lines.iter().flatten().map(|(_, value)| *value);
         let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-        // Minimum height, so that lines that all but coincide do not fill the drawing.
+        // Minimum height, so that nearly coincident lines do not fill the plot.
         let least = 1_000.0;
         let (low, high) =
             if high - low < least { (low - least / 2.0, high + least / 2.0) } else { (low, high) };
@@ -129,7 +129,7 @@ impl DriftPlot<'_> {
             .iter()
             .map(|line| {
                 let y = plane.y_of_value(line.last().map_or(0.0, |(_, value)| *value));
-                // Of names that would overlap, the first is shown.
+                // Of overlapping names, the first is shown.
                 let is_free = labels.iter().all(|other| (other - y).abs() > 12.0);
                 labels.extend(is_free.then_some(y));
                 is_free.then_some(y)
@@ -179,8 +179,8 @@ impl DriftPlot<'_> {
     }
 }
 
-/// The drawing of one clock: its line, the fastest messages above and below it, and the band that
-/// these leave.
+/// The plot of one clock: its line, the fastest messages above and below it, and the band between
+/// these.
 pub(super) struct LinePlot<'a> {
     pub(super) clock: &'a ComparedClock,
     /// The number of the clock on this page.
@@ -244,8 +244,8 @@ impl LinePlot<'_> {
     }
 }
 
-/// A dot for each message that is within reach. All are one path of lines without length, which
-/// round line ends turn into dots.
+/// A dot for each message within reach. All are one path of zero-length lines, which round line
+/// ends turn into dots.
 fn message_dots(plane: &PlotPlane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
     let near = messages.iter().filter(|message| message[1] as f64 <= reach);
     let path: String = near

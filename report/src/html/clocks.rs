@@ -1,5 +1,5 @@
 //! The clocks of the hosts: a table of their differences, the drift of all of them, and the
-//! messages that each line rests on.
+//! messages that support each line.
 
 use maud::{Markup, html};
 use message_trace::units::{format_count, format_duration, to_printable};
@@ -106,7 +106,7 @@ fn clock_row(clock: &ComparedClock) -> Markup {
     }
 }
 
-/// A step in words, with its time since the trace began.
+/// A step in words, with its time since the start of the trace.
 fn step_phrase(step: &ClockStep, begin: i64) -> String {
     let at = format_duration(step.at.saturating_sub(begin) as f64);
     match step.within_ns {

@@ -11,8 +11,8 @@ use crate::summary::Report;
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
-/// The content security policy. Nothing may be loaded, whatever gets into the page. A page that is
-/// served may ask its own server.
+/// The content security policy: no resource may be loaded, whatever gets into the page. A served
+/// page may query its own server.
 fn security_policy(is_served: bool) -> String {
     let connect = if is_served { " connect-src 'self';" } else { "" };
     format!(
@@ -48,7 +48,7 @@ pub(super) fn comparison_start(page: &ComparisonPage) -> String {
     open_document(&both, false, &body)
 }
 
-/// The head of a document of that title, and the beginning of its body.
+/// The head of a document with that title, and the beginning of its body.
 fn open_document(title: &str, is_served: bool, body: &Markup) -> String {
     let head = html! {
         head {
@@ -56,7 +56,7 @@ fn open_document(title: &str, is_served: bool, body: &Markup) -> String {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta http-equiv="Content-Security-Policy" content=(security_policy(is_served));
             meta name="color-scheme" content="light dark";
-            // Without an icon here, browsers ask the server for one.
+            // Without an icon here, browsers request one from the server.
             link rel="icon" href="data:,";
             title { "sockcap: " (to_printable(title)) }
             style { (PreEscaped(STYLE)) }
@@ -78,9 +78,9 @@ fn without_script(report: &Report<'_>) -> Markup {
     }
 }
 
-/// The element that holds the piece of data `name`, compressed.
+/// The element that holds the batch of data `name`, compressed.
 pub(super) fn data_element(name: &str, compressed: &str) -> String {
-    // No escaping is needed: neither the alphabet of base 64 nor our names have special characters.
+    // No escaping is needed: neither the base 64 alphabet nor our names have special characters.
     format!("<script type=\"application/octet-stream\" id=\"{name}\">{compressed}</script>")
 }
 

@@ -1,4 +1,4 @@
-//! What drawings share: the text of coordinates, and the ticks of an axis.
+//! Helpers shared by the plots: coordinates as text, and the ticks of an axis.
 
 /// A coordinate with one decimal at most.
 pub(super) fn format_coordinate(value: f64) -> String {

@@ -1,5 +1,5 @@
-//! The frame of the page: self-contained, safe, and with all data in it. `report/web/test` tests in
-//! a browser how the page looks and what it does.
+//! The frame of the page: self-contained, safe, and with all data in it. `report/web/test` tests
+//! the appearance and behaviour of the page in a browser.
 
 use super::*;
 use crate::page::PageBuilder;
@@ -53,7 +53,7 @@ fn data_comes_back() {
     let report = Report::new(&patterns, sample_reports::sample_meta());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     assert_eq!((&page.contexts, &page.workload), (&None, &None));
-    // Without resources a page has nothing more than before.
+    // Without resources a page has no additional data.
     assert!(!String::from_utf8_lossy(&page.overview).contains("workload"));
     let (contexts, workload) = (Some(b"{}"[..].into()), Some(b"[]"[..].into()));
     let page = crate::page::PageData { contexts, workload, ..page };
@@ -84,7 +84,7 @@ fn clocks_have_a_table_and_a_drawing_each() {
         page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
     let number = |what: &str| section.matches(what).count();
     assert_eq!(number("<th scope=\"row\">"), 5);
-    // One drawing has all clocks with messages, and each of them has its own.
+    // One plot has all clocks with messages, and each of these clocks has a plot of its own.
     assert_eq!(number("<polyline"), 3);
     assert_eq!(number("role=\"img\" aria-labelledby=\"clock"), 3);
     assert_eq!(number("<rect class=\"band\""), 2, "no band where nobody knows how far off it is");

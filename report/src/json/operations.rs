@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::operations::OperationCounts;
 
-/// An operation. Numbers of calls are those that are expected to be real.
+/// An operation. Numbers of calls are expected numbers of real calls.
 #[derive(Serialize)]
 pub(super) struct JsonOperation<'a> {
     operation: &'a str,
@@ -13,12 +13,12 @@ pub(super) struct JsonOperation<'a> {
     calls: f64,
     answered: f64,
     errors: f64,
-    /// Null where no answer says how the call ended.
+    /// Null if no response has a status.
     error_share: Option<f64>,
 }
 
 impl<'a> JsonOperation<'a> {
-    /// All of `operations`, those with the most errors first.
+    /// All of `operations`, the ones with the most errors first.
     pub(super) fn from_operations(operations: &OperationCounts<'a>) -> Vec<JsonOperation<'a>> {
         let rows = operations.rows.iter();
         rows.map(|(of, calls)| JsonOperation {

@@ -20,7 +20,7 @@ pub(super) struct PatternDocument<'a> {
     /// The number of all patterns; `patterns` may be some of them.
     pattern_count: u64,
     total_time: f64,
-    /// What the patterns ask for; left out where none says so.
+    /// The operations of the patterns; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     operations: Vec<JsonOperation<'a>>,
     patterns: Vec<JsonPattern<'a>>,
@@ -67,7 +67,7 @@ struct JsonHop<'a> {
     outcomes: Option<JsonOutcomes>,
 }
 
-/// How the calls ended that a hop is the answer of.
+/// The outcomes of the calls that a hop is the response of.
 #[derive(Serialize)]
 struct JsonOutcomes {
     answer_count: i64,

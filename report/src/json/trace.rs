@@ -1,4 +1,4 @@
-//! The fields that every document begins with: the trace in a few numbers, and what was not seen.
+//! The first fields of every document: the trace in a few numbers, and what was not seen.
 
 use analyze::paths::PathFilter;
 use serde::Serialize;
@@ -6,22 +6,22 @@ use serde::Serialize;
 use crate::applied_filter::AppliedFilter;
 use crate::summary::{RequestCounts, TraceMeta};
 
-/// The fields that every document begins with.
+/// The first fields of every document.
 #[derive(Serialize)]
 pub(super) struct JsonTrace<'a> {
     source: &'a str,
     messages: u64,
     processes: u64,
-    /// Only where the paths are those of spans.
+    /// Only for paths from spans.
     #[serde(flatten)]
     requests: Option<RequestCounts>,
-    /// What else the source has; left out where it has nothing.
+    /// Other contents of the source; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<&'a str>,
     hosts: u64,
     span: i64,
     not_seen: Vec<JsonUnseen<'a>>,
-    /// The filter of the document; null if it is about all paths.
+    /// The filter of the document; null if it covers all paths.
     filter: Option<JsonFilter<'a>>,
 }
 

@@ -1,5 +1,5 @@
-//! The data of the page of a comparison (`sockcap diff --html`): the answer with a line for each
-//! mutation, which is loaded at once, and the mutations themselves in pieces.
+//! The data of the page of a comparison (`sockcap diff --html`): the result with a line for each
+//! mutation, which is loaded immediately, and the mutations themselves in batches.
 
 use compare::OverallChange;
 use compare::output::{
@@ -14,13 +14,13 @@ use crate::tuning::MUTATIONS_PER_BATCH;
 /// The data of a page of a comparison, as JSON.
 #[derive(Clone, Debug, Default)]
 pub struct ComparisonPage {
-    /// What the two periods are called.
+    /// The names of the two periods.
     pub names: [String; 2],
     /// Number of mutations.
     pub mutations: usize,
-    /// The answer and its mutations in rows.
+    /// The result and its mutations in rows.
     pub overview: Vec<u8>,
-    /// The details of [`MUTATIONS_PER_BATCH`] mutations each, in the order of the answer.
+    /// The details of [`MUTATIONS_PER_BATCH`] mutations each, in the order of the result.
     pub details: Vec<Vec<u8>>,
 }
 
@@ -28,7 +28,7 @@ impl ComparisonPage {
     /// The page of `answer`, with all of its mutations.
     ///
     /// # Errors
-    /// When an answer has a number that JSON does not have.
+    /// When `answer` contains a number that JSON cannot represent.
     pub fn new(answer: &ComparisonReport) -> serde_json::Result<ComparisonPage> {
         let names = [0, 1].map(|side| answer.periods[side].name.clone());
         Ok(ComparisonPage {
@@ -40,7 +40,7 @@ impl ComparisonPage {
     }
 }
 
-/// All of an answer but the trees of its mutations.
+/// All of a result except the trees of its mutations.
 #[derive(Serialize)]
 struct ComparisonOverview<'a> {
     periods: &'a [DescribedPeriod; 2],
@@ -55,7 +55,7 @@ struct ComparisonOverview<'a> {
     faster: &'a [DescribedSuspect],
     categories: usize,
     large: [[usize; 2]; 2],
-    /// Number of mutations in a piece of details.
+    /// Number of mutations in a batch of details.
     group: usize,
     mutations: Vec<MutationRow<'a>>,
 }
@@ -116,13 +116,13 @@ impl<'a> MutationRow<'a> {
     }
 }
 
-/// Each name once, in the order in which they come first.
+/// Each name once, in the order of first occurrence.
 fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = FxHashSet::default();
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// All of these as JSON, [`MUTATIONS_PER_BATCH`] in a piece.
+/// All of these as JSON, [`MUTATIONS_PER_BATCH`] in a batch.
 fn encode_batches(all: &[impl Serialize]) -> serde_json::Result<Vec<Vec<u8>>> {
     all.chunks(MUTATIONS_PER_BATCH).map(serde_json::to_vec).collect()
 }

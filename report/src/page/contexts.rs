@@ -1,8 +1,8 @@
-//! The contexts of operations: the profile of `contexts`, as much of it as a page has room for. The
-//! page says of everything that is left out how much it is.
+//! The contexts of operations: as much of the profile of `contexts` as a page has room for. The
+//! page shows how much of each part is left out.
 //!
-//! [`choice`] says what is left out, [`shape`] and [`summary`] how the rest is written, and
-//! [`classes`] what the requests of a trace-context do.
+//! [`choice`] selects what is left out, [`shape`] and [`summary`] define the form of the rest, and
+//! [`classes`] has the steps of the requests of trace-contexts.
 
 mod choice;
 mod classes;
@@ -21,29 +21,29 @@ use crate::tuning::MAX_REQUEST_MESSAGES;
 use shape::ContextsShape;
 use summary::PathOfExample;
 
-/// What tells which request a path instance is: its number by that of the path, or by that of the
+/// The relation of requests to path instances: by the number of the path, or by the number of the
 /// path's first message.
 #[derive(Clone, Debug)]
 pub enum RequestsBy {
-    /// Requests that were made of paths.
+    /// Requests that were derived from paths.
     Path(FxHashMap<i64, i64>),
-    /// Requests that paths were made of.
+    /// Requests that paths were derived from.
     Message(FxHashMap<i64, i64>),
 }
 
-/// The contexts of a page, while it is found out which paths its examples of requests are.
+/// The contexts of a page, while the paths of its example requests are still being found.
 #[derive(Debug)]
 pub struct PageContexts {
     shape: ContextsShape,
-    /// By the number of a request that is an example: its path, once that was seen.
+    /// The paths of example requests, by the number of the request; `None` until they are seen.
     paths: FxHashMap<i64, Option<PathOfExample>>,
     requests: RequestsBy,
-    /// Number of messages of paths that are still kept for the sake of examples.
+    /// Number of messages of paths that can still be kept for examples.
     room: usize,
 }
 
 impl PageContexts {
-    /// The contexts of `profile`, whose requests are known by nothing yet.
+    /// The contexts of `profile`, without a relation of its requests to paths yet.
     pub fn from_profile(profile: &Profile, more: MoreByCommand) -> PageContexts {
         let shape = ContextsShape::from_profile(profile, more);
         let paths = shape.example_requests().map(|request| (request, None)).collect();
@@ -51,20 +51,20 @@ impl PageContexts {
         PageContexts { shape, paths, requests, room: MAX_REQUEST_MESSAGES }
     }
 
-    /// The numbers of the requests that are examples.
+    /// The numbers of the example requests.
     pub fn example_requests(&self) -> FxHashSet<i64> {
         self.paths.keys().copied().collect()
     }
 
-    /// The same with what the requests that are examples are known by.
+    /// Sets the relation of the example requests to paths.
     #[must_use]
     pub fn with_requests(self, requests: RequestsBy) -> PageContexts {
         PageContexts { requests, ..self }
     }
 
-    /// Takes down that the path whose first message is `root` is of that pattern, which the page
-    /// has. Whether it is an example that the page shall keep, as there is room for its messages.
-    /// Of several paths of one request the first counts.
+    /// Records that the path with the first message `root` is of that pattern, which the page has.
+    /// Returns whether it is an example for the page to keep, as there is room for its messages. Of
+    /// several paths of one request, the first counts.
     pub(super) fn record_path(
         &mut self,
         path: i64,
@@ -87,7 +87,7 @@ impl PageContexts {
     /// The contexts as JSON.
     ///
     /// # Errors
-    /// When a value has no form in JSON. None here is such a value.
+    /// When a value has no form in JSON. No value here is of that kind.
     pub(super) fn into_json(mut self) -> serde_json::Result<Vec<u8>> {
         self.shape.name_paths(&self.paths);
         serde_json::to_vec(&self.shape)

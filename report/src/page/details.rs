@@ -15,12 +15,12 @@ use crate::hop_endpoints::HopEndpoints;
 use crate::label::{self, HopLabel};
 use crate::tree::{self, ChainMark, TreeGuide};
 use crate::tuning::MAX_HOPS;
-/// The details as JSON has them. Times are in nanoseconds; hops are numbered from the root.
+/// The details in their JSON form. Times are in nanoseconds; hops are numbered from the root.
 #[derive(Debug, Serialize)]
 pub(super) struct PatternDetails {
     id: i64,
     hops: HopColumns,
-    /// The number of hops that are left out.
+    /// The number of omitted hops.
     omitted: usize,
     critical: Option<CriticalHop>,
     tree: Vec<PageTreeLine>,
@@ -33,22 +33,22 @@ pub(super) struct PatternDetails {
     instances: Vec<PageInstance>,
 }
 
-/// The hops, a list for each column.
+/// The hops, one list for each column.
 #[derive(Debug, Default, Serialize)]
 struct HopColumns {
     /// The hop that caused this one; -1 for the root.
     parent: Vec<i64>,
     src: Vec<u32>,
     dst: Vec<u32>,
-    /// Port, protocol, and what is asked for, as they follow the receiver's name.
+    /// Port, protocol, and operation, as they follow the receiver's name.
     port: Vec<u32>,
-    /// The ends that were traced: 1 for the sender plus 2 for the receiver.
+    /// The traced ends: 1 for the sender plus 2 for the receiver.
     traced: Vec<u8>,
     bytes: Vec<ShortNumber>,
     /// The mean times of sending and receipt, since the sending of the root.
     sent: Vec<ShortNumber>,
     received: Vec<ShortNumber>,
-    /// Share of the calls that failed, of answers that say so; left out where none does.
+    /// Share of failed calls among the responses with a known outcome; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Option<ShortNumber>>,
 }
@@ -67,7 +67,7 @@ struct PageTreeLine(usize, String, usize);
 struct HopDelay {
     hop: usize,
     part: &'static str,
-    /// The part of the instances that have such a delay; left out if all have one.
+    /// The share of the instances that have such a delay; left out if all have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<ShortNumber>,
     #[serde(flatten)]
@@ -95,7 +95,7 @@ impl DelayDetails {
 }
 
 impl PatternDetails {
-    /// The details of `pattern`, with what was observed of its instances.
+    /// The details of `pattern`, with the observations of its instances.
     pub(super) fn from_pattern(
         pattern: &PathPattern,
         mut observed: ObservedInstances,

@@ -1,16 +1,16 @@
-//! A histogram of times on a logarithmic axis. The bins are narrow as long as few of them are hit,
-//! so that times close to each other are told apart, and become wider when there are more. A page
-//! of ten thousand patterns has some hundred thousand histograms, most with a handful of values.
+//! A histogram of times on a logarithmic axis. The bins are narrow while few are non-empty, so that
+//! times close to each other stay distinct, and become wider when there are more. A page of ten
+//! thousand patterns has some hundred thousand histograms, most with a handful of values.
 
 use serde::{Serialize, Serializer};
 
 use super::number::ShortNumber;
 use crate::tuning::{COARSEST_BINS, FINEST_BINS, MAX_BINS};
 
-/// The weights of the bins that hold something.
+/// The weights of the non-empty bins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LogHistogram {
-    /// The number of bins to each doubling of the time: bin `b` goes from 2^(b/fineness) up to
+    /// The number of bins per doubling of the time: bin `b` goes from 2^(b/fineness) up to
     /// 2^((b+1)/fineness) nanoseconds.
     fineness: u32,
     bins: Vec<(u16, f32)>,
@@ -23,8 +23,8 @@ impl Default for LogHistogram {
 }
 
 impl LogHistogram {
-    /// Adds a time in nanoseconds with its probability. A time of zero, or below by bad clocks, is
-    /// in the first bin.
+    /// Adds a time in nanoseconds with its probability. A time of zero, or below zero because of
+    /// inaccurate clocks, is in the first bin.
     pub(crate) fn add_time(&mut self, nanoseconds: i64, weight: f32) {
         let bin = bin_of_time(nanoseconds, self.fineness);
         match self.bins.binary_search_by_key(&bin, |(bin, _)| *bin) {
@@ -38,7 +38,7 @@ impl LogHistogram {
         }
     }
 
-    /// Turns each two neighbouring bins into one.
+    /// Merges each two neighbouring bins into one.
     fn coarsen(&mut self) {
         self.fineness /= 2;
         self.bins.iter_mut().for_each(|(bin, _)| *bin /= 2);
@@ -51,7 +51,7 @@ impl LogHistogram {
         });
     }
 
-    /// The quantile of `part`: the middle of the bin in which it lies, in nanoseconds. `None` if
+    /// The quantile of `part`: the middle of the bin that contains it, in nanoseconds. `None` if
     /// the histogram is empty.
     pub(crate) fn quantile(&self, part: f64) -> Option<f64> {
         let whole: f64 = self.bins.iter().map(|(_, weight)| f64::from(*weight)).sum();
@@ -85,8 +85,8 @@ fn bin_of_time(nanoseconds: i64, fineness: u32) -> u16 {
     }
 }
 
-/// A flat list: the bins to each doubling, then bin and weight of each bin in order. An empty
-/// histogram is an empty list.
+/// A flat list: the bins per doubling, then bin and weight of each bin in order. An empty histogram
+/// is an empty list.
 impl Serialize for LogHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fineness =

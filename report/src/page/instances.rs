@@ -1,5 +1,5 @@
-//! All instances of the patterns of a page, for [`sockcap view`](super), which hands them out a
-//! screen at a time. They take 16 bytes a message and 32 an instance.
+//! All instances of the patterns of a page, for [`sockcap view`](super), which serves them a screen
+//! at a time. They take 16 bytes a message and 32 an instance.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::sample::{PageInstance, connection_waits};
 use crate::tuning::MAX_HOPS;
 
-/// The number that stands for an unknown time.
+/// Sentinel for an unknown time.
 const NONE: i64 = i64::MIN;
 
 /// The order in which instances are stepped through.
@@ -20,7 +20,7 @@ pub enum InstanceOrder {
     Time,
     /// The slowest first.
     Slowest,
-    /// The limit likely first.
+    /// The most likely first.
     Likely,
 }
 
@@ -57,7 +57,7 @@ pub struct InstanceStore {
 }
 
 impl InstanceStore {
-    /// An empty collection for a trace that begins at `begin`, in nanoseconds.
+    /// An empty store for a trace that begins at `begin`, in nanoseconds.
     pub fn new(begin: i64) -> InstanceStore {
         InstanceStore { patterns: Vec::new(), begin }
     }
@@ -87,7 +87,7 @@ impl InstanceStore {
         self.patterns.get(rank).map_or(0, |pattern| pattern.instances.len())
     }
 
-    /// The instances of the pattern of that rank, in that order: at limit `limit`, after the first
+    /// The instances of the pattern of that rank, in that order: at most `limit`, after the first
     /// `from`.
     pub(crate) fn get(
         &self,
@@ -101,8 +101,8 @@ impl InstanceStore {
         places.map(|place| pattern.instance_at(place)).collect()
     }
 
-    /// Which instance of the pattern of that rank the path of that number is, counted from 0 in
-    /// that order; `None` if it is not among them.
+    /// The index of the path of that number among the instances of the pattern of that rank,
+    /// counted from 0 in that order; `None` if it is not among them.
     pub fn place_of_path(&self, rank: usize, order: InstanceOrder, path: i64) -> Option<usize> {
         let pattern = self.patterns.get(rank)?;
         let is_it = |place: usize| pattern.instances.get(place).is_some_and(|one| one.0 == path);
@@ -110,7 +110,7 @@ impl InstanceStore {
     }
 }
 
-/// A screen of instances, as it is handed out.
+/// A screen of instances, in the form that is served.
 #[derive(Serialize)]
 struct InstancesPage {
     from: usize,
@@ -123,7 +123,7 @@ impl InstanceStore {
     /// The same as [`InstanceStore::get`], as JSON.
     ///
     /// # Errors
-    /// When a value has no form in JSON. None here is such a value.
+    /// When a value has no form in JSON. No value here is of that kind.
     pub fn to_json(
         &self,
         rank: usize,

@@ -1,5 +1,5 @@
-//! The map of the system as the page has it: nodes and edges of [`analyze::system_map`] in short
-//! numbers.
+//! The map of the system in the form of the page: nodes and edges of [`analyze::system_map`] in
+//! short numbers.
 
 use analyze::paths::PathPattern;
 use analyze::system_map::{self, EdgeEnds, MapEdge, MapNode, TimeSum};
@@ -16,7 +16,7 @@ pub(super) struct PageMap {
     edges: Vec<PageEdge>,
 }
 
-/// A node, with its delays in all patterns together.
+/// A node, with its delays over all patterns.
 #[derive(Debug, Serialize)]
 struct PageNode {
     name: u32,
@@ -37,23 +37,23 @@ struct PageEdge {
     to: u32,
     port: u32,
     protocol: &'static str,
-    /// The expected number of messages from `from` to `to`, and of those back.
+    /// The expected number of messages from `from` to `to`, and of messages back.
     there: ShortNumber,
     back: ShortNumber,
     /// The mean network latency, in nanoseconds; null if an end was not traced.
     network: Option<ShortNumber>,
     /// The mean time at an untraced node and on the network to it and back.
     untraced: Option<ShortNumber>,
-    /// The sums of both times, each delay as often as is expected.
+    /// The sums of both times, weighted with the expected number of each delay.
     network_time: ShortNumber,
     untraced_time: ShortNumber,
-    /// The sum of the times for which connections were made, as often as is expected.
+    /// The sum of the times for which connections were made, weighted with their expected number.
     connect_time: ShortNumber,
     /// The expected number of bytes in both directions.
     bytes: ShortNumber,
 }
 
-/// The map that all `patterns` make.
+/// The map of all `patterns`.
 pub(super) fn build_map(patterns: &[&PathPattern], names: &mut PageNames) -> PageMap {
     let map = system_map::map_of_patterns(patterns.iter().copied());
     PageMap {
@@ -88,7 +88,7 @@ impl PageEdge {
             from: names.intern(&between.caller),
             to: names.intern(&between.callee),
             port: names.intern(&between.port),
-            // Of one that is not known there is nothing to say.
+            // An unknown protocol is not shown.
             protocol: match between.protocol {
                 other if other == TransportProtocol::Other.name() => "",
                 known => known,

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// The names by their numbers, in the order in which they were met.
+/// The names by their numbers, in the order of first occurrence.
 #[derive(Debug, Default)]
 pub(super) struct PageNames {
     numbers: FxHashMap<String, u32>,

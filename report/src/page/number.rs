@@ -1,9 +1,9 @@
-//! Numbers as short as the page needs them: at most three decimals. Most of a page with ten
-//! thousand patterns is numbers.
+//! Numbers as short as the page can use: at most three decimals. Numbers are most of a page with
+//! ten thousand patterns.
 
 use serde::{Serialize, Serializer};
 
-/// A number with at most three decimals. What is no number is zero.
+/// A number with at most three decimals. NaN and infinity become zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ShortNumber(f64);
 
@@ -14,7 +14,7 @@ impl ShortNumber {
         ShortNumber(if rounded.is_finite() { rounded } else { 0.0 })
     }
 
-    /// A weight, rounded to six decimals, as small weights count.
+    /// A weight, rounded to six decimals, as small weights matter.
     pub(super) fn from_weight(value: f64) -> ShortNumber {
         let rounded = (value * 1e6).round() / 1e6;
         ShortNumber(if rounded.is_finite() { rounded } else { 0.0 })

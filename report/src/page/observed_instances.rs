@@ -1,5 +1,5 @@
-//! What was observed of the instances of one pattern: the distribution of each delay, when they
-//! began, and some of the instances as they were.
+//! Observations of the instances of one pattern: the distribution of each delay, their starting
+//! times, and some of the instances themselves.
 
 use analyze::paths::timing::DelayKind;
 use analyze::paths::{Hop, TimedInstance};
@@ -13,15 +13,15 @@ use crate::tuning::MAX_HOPS;
 #[derive(Debug, Default)]
 pub(super) struct ObservedInstances {
     pub(super) duration: LogHistogram,
-    /// By hop: the distributions of node latency, network latency, time at an untraced node, and
-    /// time of connecting.
+    /// The distributions of node latency, network latency, time at an untraced node, and time of
+    /// connecting, by hop.
     delays: Vec<[LogHistogram; 4]>,
     pub(super) series: PatternSeries,
     pub(super) sample: InstanceSample,
 }
 
 impl ObservedInstances {
-    /// Adds an instance of a pattern with these `hops`. At limit `limit` instances are kept.
+    /// Adds an instance of a pattern with these `hops`. At most `limit` instances are kept.
     pub(super) fn add_instance(
         &mut self,
         instance: &TimedInstance<'_>,
@@ -38,7 +38,7 @@ impl ObservedInstances {
         let shown = hops.len().min(instance.hops.len()).min(MAX_HOPS);
         self.delays.resize_with(shown, Default::default);
         for (index, (hop, delays)) in hops.iter().zip(&mut self.delays).enumerate() {
-            // Only delays that the pattern has are counted, whatever the times of the instance say.
+            // Only delays that the pattern has are counted, even if the instance has other times.
             let latencies = [
                 (DelayKind::Node, hop.node.and_then(|_| instance.node_latency(index))),
                 (DelayKind::Network, hop.network.and_then(|_| instance.network_latency(index))),
@@ -56,13 +56,13 @@ impl ObservedInstances {
         }
     }
 
-    /// Keeps an instance of a pattern with these `hops`, whatever it is like.
+    /// Keeps an instance of a pattern with these `hops` unconditionally.
     pub(super) fn keep_instance(&mut self, instance: &TimedInstance<'_>, hops: &[Hop], begin: i64) {
         let shown = hops.len().min(instance.hops.len()).min(MAX_HOPS);
         self.sample.keep_instance(PageInstance::from_instance(instance, begin, shown));
     }
 
-    /// Takes out the distribution of a delay.
+    /// Takes the distribution of a delay out of the observations.
     pub(super) fn take_delay(&mut self, hop: usize, part: DelayKind) -> LogHistogram {
         self.delays
             .get_mut(hop)

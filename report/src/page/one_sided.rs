@@ -1,4 +1,4 @@
-//! Pairs of nodes whose messages were seen at one end only, as the page has them.
+//! Pairs of nodes with messages that were seen at one end only, in the form of the page.
 
 use analyze::{MissingEnd, OneSided};
 use message_trace::units::to_printable;
@@ -26,7 +26,7 @@ struct OneSidedPair {
 }
 
 impl OneSidedMessages {
-    /// The pairs of `found`, which begins with those that have the most messages.
+    /// The pairs of `found`, which is sorted by descending number of messages.
     pub(super) fn from_pairs(found: &[OneSided]) -> OneSidedMessages {
         let between = |one: &OneSided| OneSidedPair {
             from: to_printable(&one.from),

@@ -1,5 +1,5 @@
-//! Operations on the page: how often each was called, how many of its calls failed, and how both
-//! went over time. Calls are counted by slice of time, in those slices in which there was one.
+//! Operations on the page: how often each was called, how many of its calls failed, and both
+//! numbers over time. Calls are counted by slice of time, and empty slices are left out.
 
 use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ use super::series::TimeSlices;
 use crate::operations::{CallCounts, OperationCounts, PatternOperation, named_calls};
 use crate::tuning::{MAX_HOPS, MAX_PAGE_OPERATIONS};
 
-/// A call of a pattern whose operation is on the page.
+/// A call of a pattern with an operation on the page.
 #[derive(Clone, Copy, Debug)]
 struct PlacedCall {
     row: u32,
@@ -19,35 +19,35 @@ struct PlacedCall {
     response: Option<u32>,
 }
 
-/// The operations of a page while instances are added.
+/// The operations of a page, while instances are added.
 #[derive(Debug)]
 pub(super) struct PageOperations<'a> {
     slices: TimeSlices,
     rows: Vec<(PatternOperation<'a>, CallCounts)>,
     /// Number of operations that the page has no room for.
     omitted: usize,
-    /// By rank of a pattern.
+    /// The calls of each pattern, by rank.
     places: Vec<Vec<PlacedCall>>,
-    /// By row: the slices in which there were calls.
+    /// The non-empty slices of each row.
     series: Vec<Vec<(u16, CallCounts)>>,
 }
 
-/// The operations, a list for each column.
+/// The operations, one list for each column.
 #[derive(Debug, Serialize)]
 pub(super) struct OperationColumns {
     /// Length of a slice, in nanoseconds.
     step: i64,
     omitted: usize,
-    /// What is asked for, as the number of a name.
+    /// The operation, as the number of a name.
     name: Vec<u32>,
-    /// The node that is asked, likewise.
+    /// The node that receives the request, as the number of a name.
     node: Vec<u32>,
     root: Vec<bool>,
     calls: Vec<ShortNumber>,
     answered: Vec<ShortNumber>,
     errors: Vec<ShortNumber>,
-    /// By row, a flat list with four numbers for each slice in which there were calls: its number,
-    /// calls, those that were answered, and those that failed.
+    /// For each row, a flat list with four numbers for each non-empty slice: its number, calls,
+    /// answered calls, and failed calls.
     series: Vec<Vec<ShortNumber>>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> PageOperations<'a> {
     }
 
     /// Adds an instance of the pattern of that rank. A call without a time counts at the beginning
-    /// of the instance, and where that is unknown at `begin`.
+    /// of the instance or, if that is unknown, at `begin`.
     pub(super) fn add_instance(&mut self, rank: usize, instance: &TimedInstance<'_>, begin: i64) {
         let probability = instance.which.probability;
         for place in self.places.get(rank).into_iter().flatten() {
@@ -106,7 +106,7 @@ impl<'a> PageOperations<'a> {
         }
     }
 
-    /// The columns; `None` where no pattern says what it asks for.
+    /// The columns; `None` if no pattern has a known operation.
     pub(super) fn into_columns(self, names: &mut PageNames) -> Option<OperationColumns> {
         if self.rows.is_empty() {
             return None;
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
     use crate::sample_reports;
 
-    /// An instance of a chain of six messages that is sent at `at`; `ends` say how the calls of
-    /// redis and of nginx ended.
+    /// An instance of a chain of six messages that is sent at `at`; `ends` are the outcomes of the
+    /// calls of redis and of nginx.
     fn add(operations: &mut PageOperations<'_>, rank: usize, at: i64, ends: [Option<bool>; 2]) {
         let hop = |index: u32| TimedHop {
             parent: index.checked_sub(1),
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(json["step"], 10);
         assert_eq!(json["root"], serde_json::json!([false, true, true, false]));
         assert_eq!(json["errors"], serde_json::json!([54, 51, 0, 0]));
-        // Of redis: by slice the calls, those whose answers are known, and those that failed.
+        // For redis, by slice: the calls, the calls with known outcomes, and the failed calls.
         let redis = [[0.0, 0.5, 0.5, 0.0], [10.0, 1.0, 0.5, 0.5], [59.0, 0.5, 0.0, 0.0]];
         let cart = [[0.0, 0.5, 0.5, 0.0], [10.0, 1.0, 1.0, 0.5]];
         let flat = |rows: &[[f64; 4]]| rows.concat();

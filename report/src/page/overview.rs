@@ -1,4 +1,4 @@
-//! The overview, which the page shows before a pattern is chosen: the trace in a few numbers, the
+//! The overview, which the page shows before a pattern is selected: the trace in a few numbers, the
 //! patterns as columns, the map and the series.
 
 use analyze::paths::{Hop, PathPattern};
@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::summary::{Report, TraceMeta};
 use crate::tuning::{MAX_HOPS, MAX_NODES, PATTERNS_PER_BATCH};
 
-/// The overview as JSON has it. Times are in nanoseconds.
+/// The overview in its JSON form. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct PageOverview<'a> {
     source: String,
@@ -25,15 +25,15 @@ pub(super) struct PageOverview<'a> {
     /// unknown.
     begin: Option<ShortNumber>,
     span: i64,
-    /// The length of the part of the trace in which paths of the page may begin: the span, or the
-    /// part that was asked for.
+    /// The length of the part of the trace in which paths of the page may begin: the whole span, or
+    /// the part selected by the filter.
     window: i64,
     messages: u64,
     processes: u64,
-    /// The number of requests, and of steps of all of them, where the paths are those of spans.
+    /// The number of requests, and of their steps, if the paths are from spans.
     requests: Option<u64>,
     steps: Option<u64>,
-    /// What else the source has, and how to see it.
+    /// Other contents of the source, and how to see them.
     other: Option<String>,
     hosts: u64,
     pattern_count: u64,
@@ -47,15 +47,15 @@ pub(super) struct PageOverview<'a> {
     filtered: Vec<String>,
     /// Whether the page has the contexts of operations.
     pub(super) contexts: bool,
-    /// Whether the page has what requests cost.
+    /// Whether the page has the costs of requests.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) workload: bool,
-    /// The number of patterns in a piece of details.
+    /// The number of patterns in a batch of details.
     group: usize,
     patterns: PatternColumns,
     pub(super) map: &'a PageMap,
     pub(super) series: SeriesColumns,
-    /// What the patterns ask for; left out where none says so.
+    /// The operations of the patterns; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<OperationColumns>,
     /// The names of nodes, ports and protocols, in the order of their numbers.
@@ -68,7 +68,7 @@ struct PageNote {
     count: u64,
 }
 
-/// The patterns by rank, a list for each column.
+/// The patterns by rank, one list for each column.
 #[derive(Debug, Default, Serialize)]
 struct PatternColumns {
     id: Vec<i64>,
@@ -82,22 +82,21 @@ struct PatternColumns {
     hops: Vec<usize>,
     /// The number of the lead of its family.
     family: Vec<i64>,
-    /// The nodes in the order in which the path first comes to them: twice the number of the name,
-    /// plus one if the path goes on from the node before.
+    /// The nodes in the order in which the path first reaches them: twice the number of the name,
+    /// plus one if the path continues from the preceding node.
     nodes: Vec<Vec<u32>>,
-    /// The ports and protocols of the pattern, and what is asked for.
+    /// The ports, protocols and operations of the pattern.
     ports: Vec<Vec<u32>>,
-    /// What the root asks for, as the number of a name; left out where no pattern says so.
+    /// The operation of the root, as the number of a name; left out if no pattern has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asked: Vec<Option<u32>>,
-    /// Share of the instances whose root failed; left out where no pattern says so.
+    /// Share of the instances with a failed root; left out if no pattern has a known outcome.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Option<ShortNumber>>,
 }
 
 impl<'a> PageOverview<'a> {
-    /// The overview without contexts and workload, and without the messages that were seen at one
-    /// end only.
+    /// The overview without contexts, workload, and messages that were seen at one end only.
     pub(super) fn from_report(
         report: &Report<'_>,
         ranked: &[&PathPattern],
@@ -191,7 +190,7 @@ impl PatternColumns {
     }
 }
 
-/// Share of the instances whose root failed, where its answer says so.
+/// Share of the instances with a failed root, if its response has an outcome.
 fn error_share(pattern: &PathPattern) -> Option<ShortNumber> {
     let root = pattern.hops.first()?;
     let is_answer = |hop: &&Hop| hop.src == root.dst && hop.dst == root.src;

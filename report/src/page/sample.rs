@@ -1,5 +1,5 @@
-//! The sample: the instances of a pattern that a page on disk has. Half of them are the slowest, as
-//! these are what users look for. The others are chosen whatever they are like.
+//! The sample: the instances of a pattern in a page on disk. Half of them are the slowest, as users
+//! look for these. The others are an arbitrary selection.
 
 use std::cmp::Reverse;
 
@@ -19,9 +19,9 @@ pub(crate) struct PageInstance {
     pub(crate) at: i64,
     /// The time from the sending of the root to the last event.
     pub(crate) duration: i64,
-    /// By hop: the time of sending, since the sending of the root; null if it is unknown.
+    /// The time of sending of each hop, since the sending of the root; null if it is unknown.
     pub(crate) sent: Vec<Option<i64>>,
-    /// By hop: the time of receipt, since the sending of the root; null if it is unknown.
+    /// The time of receipt of each hop, since the sending of the root; null if it is unknown.
     pub(crate) received: Vec<Option<i64>>,
     /// The hops before which the sender waited for a connection, each with the nanoseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +29,7 @@ pub(crate) struct PageInstance {
 }
 
 impl PageInstance {
-    /// The form of `instance` for the page, with at limit `limit` messages. The trace begins at
+    /// The form of `instance` for the page, with at most `limit` messages. The trace begins at
     /// `begin`.
     pub(super) fn from_instance(
         instance: &TimedInstance<'_>,
@@ -66,7 +66,7 @@ pub(super) fn connection_waits(
 pub(super) struct InstanceSample {
     slowest: Vec<PageInstance>,
     others: Vec<(u64, PageInstance)>,
-    /// Instances that are kept whatever they are like.
+    /// Instances that are kept unconditionally.
     kept: Vec<PageInstance>,
 }
 
@@ -96,7 +96,7 @@ impl InstanceSample {
         }
     }
 
-    /// Whether an instance of that number and duration would be kept.
+    /// Whether an instance with that number and duration would be kept.
     pub(super) fn wants_path(&self, path: i64, duration: i64, limit: usize) -> bool {
         let slow = limit / 2;
         self.slowest.len() < slow
@@ -105,7 +105,7 @@ impl InstanceSample {
             || self.others.last().is_some_and(|(key, _)| self::pseudorandom_key(path) < *key)
     }
 
-    /// Adds an instance beside those that there is room for.
+    /// Adds an instance in addition to the limit.
     pub(super) fn keep_instance(&mut self, instance: PageInstance) {
         self.kept.push(instance);
     }
@@ -121,7 +121,7 @@ impl InstanceSample {
     }
 }
 
-/// A number that looks random, and is always the same for the same `path`.
+/// A pseudorandom number that is always the same for the same `path`.
 fn pseudorandom_key(path: i64) -> u64 {
     mix_bits((path as u64).wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
@@ -163,7 +163,7 @@ mod tests {
             found.sort_unstable_by_key(|duration| Reverse(*duration));
             let slow = (limit / 2).min(durations.len());
             prop_assert_eq!(&found[..slow], &slowest[..slow]);
-            // Each once, by number.
+            // Each instance occurs once, in the order of the numbers.
             prop_assert!(kept.windows(2).all(|pair| pair[0].path < pair[1].path));
         }
     }

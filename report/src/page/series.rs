@@ -1,6 +1,6 @@
 //! Series: the time of the trace is cut into slices of equal length. Each slice has the number of
-//! paths that began in it and their durations. Slices are as long as it takes to have enough paths
-//! in each: the duration of two paths is no trend.
+//! paths that began in it and their durations. Slices are long enough to have enough paths in each:
+//! the duration of two paths is no trend.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub(super) struct TimeSlices {
 }
 
 impl TimeSlices {
-    /// The slices of `span` nanoseconds from `begin` on, `number` of them.
+    /// `number` slices of `span` nanoseconds in total, from `begin` on.
     pub(super) fn new(begin: i64, span: i64, number: usize) -> TimeSlices {
         let step = span.max(0).div_euclid(number as i64).saturating_add(1);
         TimeSlices { begin, step, number }
@@ -46,7 +46,7 @@ pub(super) struct PathSeries {
     durations: Vec<LogHistogram>,
 }
 
-/// The series as columns. Times are in nanoseconds, null where no path or too few paths began.
+/// The series as columns. Times are in nanoseconds, null if no paths or too few began.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesColumns {
     step: i64,
@@ -86,7 +86,7 @@ impl PathSeries {
         };
         let quantile = |part: f64, least: f64| {
             let of_slice = |(durations, expected): (&LogHistogram, &f64)| {
-                // The tolerance is there because sums of probabilities are a little below the
+                // The tolerance is necessary because sums of probabilities are a little below the
                 // count.
                 (*expected >= least - 1e-3)
                     .then(|| durations.quantile(part).map(ShortNumber::from_whole))
@@ -103,7 +103,7 @@ impl PathSeries {
         }
     }
 
-    /// Whether there are enough paths in a slice when that many slices become one.
+    /// Whether slices have enough paths if `together` of them are merged into one.
     fn is_enough(&self, together: usize) -> bool {
         let slices = sums_of_groups(&self.expected, together);
         let begun = slices.iter().filter(|expected| **expected > 0.0).count();
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn slices_have_enough_paths() {
-        // With one path in each slice of the first half, ten slices become one.
+        // With one path in each slice of the first half, ten slices are merged into one.
         let mut series = PathSeries::new(0, 239);
         (0..120).for_each(|time| series.add_path(time, 100 + time, 1.0));
         let columns = series.to_columns();

@@ -1,4 +1,4 @@
-//! The data of the page as a whole, on patterns and instances made by hand.
+//! The data of the page as a whole, from hand-written patterns and instances.
 
 use analyze::paths::{CallOutcomes, InstanceRow, TimedHop};
 use serde_json::Value;
@@ -13,8 +13,8 @@ fn report(patterns: &[PathPattern]) -> Report<'_> {
     Report::new(patterns, crate::TraceMeta { begin: Some(BEGIN), ..sample_reports::sample_meta() })
 }
 
-/// `number` instances of a pattern. Their delays are the means of the pattern times a factor, which
-/// is a tenth larger each time.
+/// Adds `number` instances of a pattern. Their delays are the means of the pattern times a factor,
+/// which is a tenth larger each time.
 fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
     let timing = analyze::paths::timing::PatternTiming::from_pattern(pattern);
     for index in 0..number {
@@ -119,7 +119,7 @@ fn holes_say_whose_they_are() {
         (0..300).map(|number| one(&format!("app\u{1b}{number}"), 3)).collect();
     builder.set_one_sided(&found);
     let overview = json(&builder.finish().unwrap().overview);
-    // The count is of all pairs, though only some are named; and nothing in a name can harm.
+    // The count covers all pairs, though only some are named; and names are escaped.
     assert_eq!(overview["one_sided"]["messages"], 900);
     let between = overview["one_sided"]["between"].as_array().unwrap();
     assert_eq!(between.len(), 200);
@@ -152,7 +152,7 @@ fn details_have_distributions_and_instances() {
         assert!((weights - 20.0).abs() < 1e-3, "{delay}");
     }
     assert_eq!(of(3, "untraced")["mean"], 2_200_000);
-    // From 2.2 ms to 2.2 ms times 4.9: from 2^21.07 to 2^23.36 ns, in 256 bins to each doubling.
+    // From 2.2 ms to 2.2 ms times 4.9: from 2^21.07 to 2^23.36 ns, in 256 bins per doubling.
     let bins: Vec<u64> = of(3, "untraced")["histogram"]
         .as_array()
         .unwrap()
@@ -185,7 +185,7 @@ fn what_is_not_in_the_page_counts_over_time_only() {
     add(&mut builder, &patterns[1], 4);
     let page = builder.finish().unwrap();
     assert_eq!(json(&page.details[0])[0]["duration"]["histogram"], serde_json::json!([]));
-    // In slices of several seconds.
+    // Slices are several seconds long.
     assert_eq!(json(&page.overview)["series"]["expected"][0], 1);
 }
 

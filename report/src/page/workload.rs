@@ -1,6 +1,6 @@
-//! What requests cost: clusters of requests side by side, unusual requests, and a request of each
-//! to look at: its steps by what they did with their time, and its threads. Only pages of
-//! recordings with resources have it.
+//! Costs of requests: clusters of requests to compare, unusual requests, and an example request of
+//! each with its steps by resources, and its threads. Only pages of recordings with resources have
+//! them.
 
 mod example;
 mod spent;
@@ -17,26 +17,26 @@ use super::number::ShortNumber;
 use crate::tuning::{MAX_CLUSTER_NAMES, MAX_CLUSTERS, MAX_EXAMPLE_REQUESTS, MAX_UNUSUAL};
 pub use example::ExampleRequest;
 
-/// What requests cost, as JSON has it. Times are in nanoseconds.
+/// Costs of requests in their JSON form. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
 pub struct PageWorkload {
     requests: u64,
-    /// Processor time of the processes that served requests, and the share that was charged.
+    /// Processor time of the processes that served requests, and the share charged to requests.
     processor: Option<i64>,
     charged: Option<ShortNumber>,
     error: PageErrors,
     clusters: Vec<PageCluster>,
-    /// Numbers of clusters that are left out, and of their requests.
+    /// Numbers of omitted clusters, and of their requests.
     left: [u64; 2],
     unusual: Vec<PageUnusual>,
-    /// Number of unusual requests that are left out.
+    /// Number of omitted unusual requests.
     unusual_left: usize,
     examples: Vec<ExampleRequest>,
     /// The command that shows all of it.
     command: String,
 }
 
-/// The error of the model: shares, null where nothing was demanded.
+/// The error of the model: shares, null if there was no demand.
 #[derive(Debug, Serialize)]
 struct PageErrors {
     processor: Option<ShortNumber>,
@@ -50,18 +50,18 @@ struct PageCluster {
     share: ShortNumber,
     /// The most frequent names of its requests, each with its number.
     names: Vec<(String, u64)>,
-    /// How many further names there are.
+    /// The number of further names.
     more_names: usize,
     /// Mean, shortest and longest duration.
     time: i64,
     range: [i64; 2],
-    /// Mean times by what they were spent on.
+    /// Mean times by resource.
     spent: [i64; 7],
     /// Mean bytes read from and written to files, sent, and received.
     bytes: [i64; 3],
-    /// The number of the request that stands for it.
+    /// The number of the representative request.
     representative: u64,
-    /// The distance of the nearest other cluster, in those of equal requests.
+    /// The distance to the nearest other cluster, relative to the distance between equal requests.
     separation: Option<ShortNumber>,
 }
 
@@ -73,17 +73,17 @@ struct PageUnusual {
 }
 
 impl PageWorkload {
-    /// The numbers of the requests that a page shows as examples: those that stand for the largest
-    /// clusters, and the most unusual ones.
+    /// The numbers of the requests that a page shows as examples: the representatives of the
+    /// largest clusters, and the most unusual ones.
     pub fn wanted_requests(model: &WorkloadModel) -> FxHashSet<u64> {
         let clusters = model.clusters.iter().take(MAX_CLUSTERS).map(|of| of.representative);
         let unusual = model.unusual.iter().take(MAX_UNUSUAL).map(|of| of.request);
-        // Of each as many as there is room for, in turn.
+        // Half of the room for each.
         let half = MAX_EXAMPLE_REQUESTS / 2;
         clusters.take(half).chain(unusual.take(half)).collect()
     }
 
-    /// What `answer` says, with these requests as examples. `command` shows all of it.
+    /// The costs in `answer`, with these requests as examples. `command` shows all of it.
     pub fn from_report(
         answer: &WorkloadReport,
         examples: Vec<ExampleRequest>,

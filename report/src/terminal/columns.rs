@@ -9,14 +9,14 @@ use message_trace::units::format_duration;
 use super::screen::TerminalScreen;
 use crate::label::HopLabel;
 use crate::tree::{self, HopLine};
-/// Minimum number of characters for the tree. Below it medians, and then 99th percentiles, are left
+/// Minimum number of characters for the tree. Below it, medians and then 99th percentiles are left
 /// out.
 const SCARCE_LABEL: usize = 26;
 
 /// The name of the column of the time that connections take.
 pub(super) const CONNECT: &str = "connect";
 
-/// The name of the column of the share of answers that tell of errors.
+/// The name of the column with the share of responses that report errors.
 pub(super) const ERRORS: &str = "errors";
 
 /// The number of characters of a full bar.
@@ -36,7 +36,7 @@ pub(super) struct TreeColumns {
     /// Whether there are columns for the time that connections take, and for the share of instances
     /// that make one.
     pub(super) connects: bool,
-    /// Whether there is a column for the share of answers that tell of errors.
+    /// Whether there is a column for the share of responses that report errors.
     pub(super) errors: bool,
 }
 
@@ -97,7 +97,7 @@ impl TreeColumns {
         self.connect_time_end() + if self.connects { 5 } else { 0 }
     }
 
-    /// The column after everything: a bar and the mark of the critical hop.
+    /// The column after the last one, which has a bar and the mark of the critical hop.
     fn total_end(&self) -> usize {
         self.share_end() + if self.bars { BAR + 1 } else { 0 } + 2
     }

@@ -12,7 +12,7 @@ use super::paint::{PaintedRow, TextRole};
 use super::screen::TerminalScreen;
 use crate::delays::{DelayReport, DelayRow, DelaysBy};
 use crate::options::Options;
-/// Minimum number of characters for the names. Below it the columns that matter least are left out.
+/// Minimum number of characters for the names. Below it, the least important columns are left out.
 const SCARCE_NAME: usize = 30;
 
 /// A column of numbers.
@@ -20,7 +20,7 @@ struct DelayColumn {
     title: &'static str,
     role: TextRole,
     cells: Vec<String>,
-    /// The rank in which the column is left out, the largest first; 0 means never.
+    /// The rank by which the column is left out, the largest first; 0 means never.
     gives_way: u8,
 }
 
@@ -46,7 +46,7 @@ impl DelayColumn {
     }
 }
 
-/// Writes the whole of `report`.
+/// Writes all of `report`.
 pub(super) fn write_delays(
     report: &DelayReport<'_>,
     screen: &TerminalScreen,

@@ -1,4 +1,4 @@
-//! Tables of delays, against files that a person has looked at.
+//! Tables of delays, compared with reviewed files.
 
 use crate::{DelayReport, DelaysBy, Options, SortKey, TerminalWriter, TraceMeta, sample_reports};
 use test_support::assert_golden;

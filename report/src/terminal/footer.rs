@@ -1,4 +1,4 @@
-//! The lines below the patterns: what was left out, what the signs mean, and what to do next.
+//! The lines below the patterns: what was left out, the meaning of the signs, and what to do next.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::families::PatternFamily;
 use crate::summary::{Report, TraceMeta};
 
 impl TerminalScreen {
-    /// Writes what was left out, what the signs mean, and what to do next.
+    /// Writes what was left out, the meaning of the signs, and what to do next.
     pub(super) fn write_footer(
         &self,
         report: &Report<'_>,
@@ -40,7 +40,7 @@ impl TerminalScreen {
         self.write_end(&report.meta, families.iter().any(is_untraced), out)
     }
 
-    /// Writes what the sign of untraced nodes means, if there is one, and what to do next.
+    /// Writes the meaning of the sign for untraced nodes, if it occurs, and what to do next.
     pub(super) fn write_end(
         &self,
         meta: &TraceMeta,

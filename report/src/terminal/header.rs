@@ -55,7 +55,7 @@ impl TerminalScreen {
                 (format!("{} of {requests}", count_noun(steps, "step", "steps")), String::new())
             }
         };
-        // The hosts of spans need not be known.
+        // The hosts of spans may be unknown.
         let hosts = match (meta.hosts, meta.requests) {
             (0, Some(_)) => String::new(),
             (hosts, _) => count_noun(hosts, "host", "hosts"),
@@ -123,7 +123,7 @@ impl TerminalScreen {
         Ok(())
     }
 
-    /// Writes that there is nothing to show.
+    /// Writes that there are no paths to show.
     pub(super) fn write_no_paths(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         match meta.filtered {

@@ -1,4 +1,4 @@
-//! The lines above the tree of a pattern: its figures, and those of its family.
+//! The lines above the tree of a pattern: its figures, and the figures of its family.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::sort::SortKey;
 use crate::summary::{Report, share_of_whole};
 
 impl TerminalScreen {
-    /// Writes a pattern in one line, with the number by which the user can ask for it.
+    /// Writes a pattern in one line, with the number by which the user can refer to it.
     pub(super) fn write_headline(
         &self,
         pattern: &PathPattern,

@@ -1,5 +1,5 @@
-//! The table of operations below the patterns: what was asked for, how often, and how many of the
-//! calls failed. Those with the most errors come first.
+//! The table of operations below the patterns: what was called, how often, and how many of the
+//! calls failed. The ones with the most errors come first.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use crate::summary::Report;
 const TITLES: [&str; 3] = ["calls", "errors", "share"];
 
 impl TerminalScreen {
-    /// Writes the operations, if any pattern says what it asks for.
+    /// Writes the operations, if any pattern has some.
     pub(super) fn write_operations(
         &self,
         report: &Report<'_>,
@@ -67,7 +67,7 @@ impl TerminalScreen {
         Ok(())
     }
 
-    /// The node and what it is asked; behind an arrow where paths begin with it.
+    /// The node and its operation, after an arrow if paths begin with it.
     fn operation_text(&self, of: &PatternOperation<'_>) -> String {
         let arrow = if of.is_root { self.signs.arrow.trim_start() } else { "" };
         format!("{arrow}{} {}", to_printable(of.node), to_printable(of.name))

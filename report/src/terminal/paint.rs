@@ -1,22 +1,22 @@
-//! Lines of coloured text. Text has roles instead of colours. A line has no blanks at its end, and
-//! is broken between items before it is too long.
+//! Lines of coloured text. Text has roles instead of colours. A line has no trailing blanks, and is
+//! broken between items before it is too long.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use message_trace::units::to_printable;
 
-/// The role of a piece of text, which decides about its colour.
+/// The role of a text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextRole {
     Plain,
-    /// The text that the eye shall find first.
+    /// Text that should be noticed first.
     Strong,
-    /// The text that is there for completeness.
+    /// Text of minor importance.
     Dim,
-    /// The delay that matters most.
+    /// The critical delay.
     Critical,
-    /// A node that was not traced.
+    /// An untraced node.
     Untraced,
     /// A warning: something that limits the trust in the rest.
     Warn,
@@ -44,7 +44,7 @@ pub(super) struct PaintedRow {
     limit: usize,
     /// The column after the last character, blanks included.
     column: usize,
-    /// The number of blanks that are not written yet, since nothing may follow them.
+    /// The number of blanks that are not written yet, since the line may end here.
     blanks: usize,
 }
 
@@ -53,7 +53,7 @@ impl PaintedRow {
         PaintedRow { text: String::new(), color, limit, column: 0, blanks: 0 }
     }
 
-    /// Adds `text`. What is not printable in it is replaced: the styles of a line are its own.
+    /// Adds `text`. Unprintable characters are replaced: only this module writes styles.
     pub(super) fn push_text(&mut self, role: TextRole, text: &str) {
         let text = &to_printable(text);
         if text.is_empty() {
@@ -83,14 +83,14 @@ impl PaintedRow {
         self.push_text(role, text);
     }
 
-    /// Adds `items` two blanks apart, on new lines where they do not fit.
+    /// Adds `items` two blanks apart, on new lines if they do not fit.
     pub(super) fn push_items(&mut self, items: impl IntoIterator<Item = (TextRole, String)>) {
         for (role, item) in items {
             self.push_separated(2, role, &item);
         }
     }
 
-    /// Adds the words of `text`, on new lines where they do not fit.
+    /// Adds the words of `text`, on new lines if they do not fit.
     pub(super) fn push_words(&mut self, role: TextRole, text: &str) {
         for word in text.split(' ') {
             self.push_separated(1, role, word);

@@ -1,4 +1,4 @@
-//! The terminal output as a whole, against files that a person has looked at.
+//! The terminal output as a whole, compared with reviewed files.
 
 use analyze::paths::{CallOutcomes, PathFilter};
 

@@ -82,7 +82,7 @@ fn write_heading(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut row = screen.new_row();
-    // The name of the mean reaches to the left of its column, where the tree and the gap leave room
+    // The title of the mean extends to the left of its column if the tree and the gap leave room
     // for it.
     for (group, start) in [("node", columns.label + 1), ("net", columns.network_start())] {
         for (index, name) in columns.delay_names().iter().enumerate() {
@@ -178,7 +178,7 @@ fn mark_text(mark: ChainMark, unicode: bool) -> &'static str {
     }
 }
 
-/// A bar of at limit [`BAR`] characters.
+/// A bar of at most [`BAR`] characters.
 fn share_bar(share: f64, unicode: bool) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
     if !unicode {

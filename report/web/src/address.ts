@@ -1,21 +1,23 @@
-// The address and what is looked at, kept alike, so that a link leads to the same view and "back"
-// goes back.
+// Keeps the address and the state of the view in step, so that a link leads to the same view and
+// "back" goes back.
 
 import { effect } from "@preact/signals";
 
 export interface Addressed {
-  /** The address for what is looked at, behind its `#`. */
+  /** The address of the current view, after its `#`. */
   address: () => string;
-  /** Looks at what an address says. */
+  /** Shows the view of an address. */
   look: (text: string) => void;
-  /** What "back" goes back over: another one is a step that it undoes, the rest is not. */
+  /**
+   * The state that "back" returns over: a change of it is a step in the history, the rest is not.
+   */
   step: () => string;
-  /** The address of a page whose address says nothing. */
+  /** The address of a page without one. */
   first: string;
 }
 
 export function keepAddress({ address, look, step, first }: Addressed): void {
-  // What it has in percent signs is undone where its parts are read.
+  // Percent encoding is undone where the parts are parsed.
   look(location.hash.slice(1));
   let last = step();
   let isGoingBack = false;

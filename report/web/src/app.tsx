@@ -1,4 +1,4 @@
-// The page: what was traced, the tabs, and what the chosen one shows.
+// The page: the trace, the tabs, and the view of the selected one.
 
 import { useEffect, useState } from "preact/hooks";
 import { ClocksView } from "./clocks/clocks";
@@ -65,7 +65,7 @@ function Loaded({ source, overview }: Shown) {
   );
 }
 
-/** How much there is: messages of processes or, where the paths are those of spans, steps of requests. */
+/** The amount of data: messages of processes or, if the paths are from spans, steps of requests. */
 function amounts(overview: Overview): [string, string][] {
   const { requests, steps, messages, processes, hosts } = overview;
   const onHosts: [string, string] = [count(hosts), hosts === 1 ? "host" : "hosts"];
@@ -80,7 +80,7 @@ function amounts(overview: Overview): [string, string][] {
     [count(requests), requests === 1 ? "request" : "requests"],
     [count(steps), steps === 1 ? "step" : "steps"],
   ];
-  // The hosts of spans need not be known.
+  // The hosts of spans may be unknown.
   return hosts > 0 ? [...amount, onHosts] : amount;
 }
 
@@ -92,12 +92,12 @@ function Header({ overview }: { overview: Overview }) {
     ...amounts(overview),
     [duration(overview.span), "traced"],
   ];
-  // Messages and nothing else: a number of different things together says nothing.
+  // Only messages are counted: a sum of different things is meaningless.
   const halves = overview.one_sided.messages;
-  // A link may lead to what is not there.
+  // A link may lead to a tab that this page does not have.
   const isThere = (name: Tab) => (name === "contexts" ? overview.contexts : name === "requests" ? overview.workload : true);
   const tabs = TABS.filter((name) => isThere(name) || tab.value === name);
-  // Where there is no room for all tabs, that of the view is seen.
+  // If there is no room for all tabs, the selected one is scrolled into view.
   useEffect(() => document.getElementById(`tab-${tab.value}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [tab.value]);
   const onKeyDown = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

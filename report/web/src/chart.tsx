@@ -1,15 +1,15 @@
-// A uPlot chart that is as wide as its place and has the page's colours.
+// A uPlot chart with the width of its place and the page's colours.
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "./theme";
 
 interface Props {
-  /** What it shows, for who cannot see it. */
+  /** A description for screen readers. */
   label: string;
   height: number;
   data: uPlot.AlignedData;
-  /** Everything but the size; made anew when the colours change. */
+  /** All options except the size; recreated when the colours change. */
   options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
 }
 
@@ -43,7 +43,7 @@ export function Chart({ label, height, data, options }: Props) {
     if (!element) return;
     const size = () => ({ width: Math.max(200, element.clientWidth), height });
     const chart = new uPlot({ ...options(colors()), ...size() }, data, element);
-    // Under the chart's own changes of size there is none of its place.
+    // Changes of the chart's own size do not change the size of its place.
     const observer = new ResizeObserver(() => {
       if (element.clientWidth !== chart.width) chart.setSize(size());
     });

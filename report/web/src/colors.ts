@@ -1,15 +1,15 @@
-// The colour of a node says how long it takes, on every view: the darker (in the dark: the
-// brighter), the longer its mean time at work. There are five shades, each for times so many times
-// as long as those of the shade before that all nodes fit in. Contexts of an operation have theirs
-// likewise, by their mean response times.
+// The colour of a node shows its mean time at work, on every view: the darker (in dark mode: the
+// brighter), the longer. There are five shades, each for times that are a constant factor longer
+// than the times of the preceding shade, so that they cover all nodes. Contexts of an operation are
+// coloured in the same way, by their mean response times.
 
 import type { Overview } from "./data/types";
 
 const SHADES = 5;
-/** Nodes that take about as long as each other have about the same shade. */
+/** Minimum factor between shades, so that nodes with similar times have a similar shade. */
 const LEAST_STEP = 1.6;
 
-/** A shade, and the time up to which it is for, in nanoseconds. */
+/** A shade, and the longest time that it covers, in nanoseconds. */
 export interface Shade {
   css: string;
   to: number;
@@ -18,7 +18,7 @@ export interface Shade {
 let classes = new Map<number, string>();
 let shades: Shade[] = [];
 
-/** The class of each of these means, which are more than 0, and the shades that they have, that of the quickest first. */
+/** The class of each of these means, which are more than 0, and the shades, the one of the shortest times first. */
 export function shaded(means: number[]): { css: string[]; shades: Shade[] } {
   const [longest, shortest] = [Math.max(0, ...means), Math.min(...means)];
   const step = Math.max(LEAST_STEP, (longest / shortest) ** (1 / SHADES));
@@ -31,7 +31,7 @@ export function shaded(means: number[]): { css: string[]; shades: Shade[] } {
   return { css, shades };
 }
 
-/** Gives the colours to the nodes of `overview`. */
+/** Assigns colours to the nodes of `overview`. */
 export function colorNodes(overview: Overview): void {
   const worked = overview.map.nodes.filter((node) => node.traced && node.mean !== null && node.mean > 0);
   const found = shaded(worked.map((node) => node.mean ?? 0));
@@ -39,12 +39,12 @@ export function colorNodes(overview: Overview): void {
   shades = found.shades;
 }
 
-/** The class that has the colour of the node of that name. */
+/** The CSS class with the colour of the node of that name. */
 export function color(name: number): string {
   return classes.get(name) ?? "c-none";
 }
 
-/** The shades that nodes have, that of the quickest first. */
+/** The shades of nodes, the one of the shortest times first. */
 export function scale(): Shade[] {
   return shades;
 }

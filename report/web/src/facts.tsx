@@ -1,4 +1,4 @@
-// Numbers with what they are: a value above its label.
+// Numbers with their meaning: a value above its label.
 
 export function Facts({ facts }: { facts: [value: string, label: string][] }) {
   return (

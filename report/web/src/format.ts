@@ -1,12 +1,11 @@
-// Numbers as a person reads them, as the terminal's report has them: three significant digits in a
-// unit that suits.
+// Numbers in the style of the terminal's report: three significant digits in a suitable unit.
 
 function digits(value: number): string {
   const size = Math.abs(value);
   return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
-/** Nanoseconds in the unit that suits. */
+/** Nanoseconds in a suitable unit. */
 export function duration(nanoseconds: number | null | undefined): string {
   if (nanoseconds === null || nanoseconds === undefined || !Number.isFinite(nanoseconds)) return "–";
   if (nanoseconds === 0) return "0";
@@ -15,12 +14,12 @@ export function duration(nanoseconds: number | null | undefined): string {
   return `${digits(nanoseconds / scale).replace("-", "−")} ${unit}`;
 }
 
-/** A round duration, for axes: without zeros behind the point. */
+/** A round duration, for axes: without trailing zeros. */
 export function tick(nanoseconds: number): string {
   return duration(nanoseconds).replace(/\.(\d*?)0+ /, (_, kept: string) => (kept ? `.${kept} ` : " "));
 }
 
-/** Durations with as many digits as tell them apart where they are `step` from each other. */
+/** Durations with enough digits to distinguish times that are `step` apart. */
 export function apart(nanoseconds: number, step: number): string {
   const size = Math.abs(nanoseconds);
   const [scale, unit] = ([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]] as const).find(([scale]) => size >= scale) ?? [1, "ns"];
@@ -28,12 +27,12 @@ export function apart(nanoseconds: number, step: number): string {
   return `${+(nanoseconds / scale).toFixed(decimals)} ${unit}`;
 }
 
-/** A whole number with its thousands apart. */
+/** A whole number with thousands separators. */
 export function count(number: number): string {
   return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A count that is expected only: one decimal below a thousand. */
+/** An expected count: one decimal below a thousand. */
 export function expected(number: number): string {
   return number < 999.95 ? number.toFixed(1) : count(number);
 }
@@ -44,7 +43,7 @@ export function percent(share: number): string {
   return share > 0 && share < 0.0005 ? "<0.1%" : `${(share * 100).toFixed(1)}%`;
 }
 
-/** A rate in what happens each second. */
+/** A rate in events per second. */
 export function rate(perSecond: number): string {
   if (!Number.isFinite(perSecond)) return "–";
   return `${perSecond < 999.5 ? digits(perSecond) : count(perSecond)}/s`;
@@ -69,7 +68,7 @@ export function shorten(text: string, most: number): string {
   return `${characters.slice(0, most - 1 - tail).join("")}…${tail ? characters.slice(-tail).join("") : ""}`;
 }
 
-/** A node's name in at most `most` characters: of "host/program", the host gives way first. */
+/** A node's name in at most `most` characters: of "host/program", the host is shortened first. */
 export function fitted(name: string, most: number): string {
   const at = name.lastIndexOf("/");
   const program = name.slice(at + 1);
@@ -77,7 +76,7 @@ export function fitted(name: string, most: number): string {
   return `${name.slice(0, most - program.length - 2)}…/${program}`;
 }
 
-/** A node's name that may be broken behind its host, where there is little room. */
+/** A node's name that may be broken after its host. */
 export function breakable(name: string | undefined): string {
   return (name ?? "").replaceAll("/", "/\u200b");
 }

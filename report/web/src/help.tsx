@@ -1,9 +1,9 @@
-// What the keys do.
+// The list of keyboard actions.
 
 import { useEffect, useRef } from "preact/hooks";
 import { help } from "./keys";
 
-/** The keys of a page, each with what it does. */
+/** The keys of a page, each with its action. */
 export function Help({ keys }: { keys: [string, string][] }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isShown = help.value;

@@ -1,5 +1,4 @@
-// What the keyboard does wherever the reader is, and where it does nothing: in fields, and with a
-// modifier.
+// Keyboard actions of the page. Keys in fields and with a modifier are ignored.
 
 import { LEVELS } from "./data/contexts";
 import { choose, chooseLevel, chooseOperation, chooseRequest, context, instance, operation, order, query, tab, TABS } from "./state";
@@ -23,7 +22,7 @@ export const KEYS: [string, string][] = [
   ["?", "this help"],
 ];
 
-/** The same of a page that says what requests cost. */
+/** The same for a page with the costs of requests. */
 export const KEYS_OF_REQUESTS: [string, string][] = KEYS.map(([key, what]) =>
   key.startsWith("1 ") ? [`${key} 6`, `${what}, requests`] : key === "n p" ? [key, `${what}, or cluster`] : [key, what],
 );
@@ -36,7 +35,7 @@ function focus(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus();
 }
 
-/** Whether the tab has a list to go through. */
+/** Whether the tab has a list. */
 function hasList(): boolean {
   return tab.value === "patterns" || tab.value === "contexts";
 }
@@ -68,7 +67,7 @@ function step(by: number): void {
 function move(key: string): void {
   if (!hasList()) {
     tab.value = "patterns";
-    // The list is there once it is drawn.
+    // The list exists once it is drawn.
     requestAnimationFrame(() => move(key));
     return;
   }
@@ -89,7 +88,7 @@ function escape(): void {
 
 function escapeContexts(): void {
   const field = document.activeElement;
-  // The browser itself empties a field for searching.
+  // The browser itself clears a search field.
   if (field instanceof HTMLInputElement) {
     if (!field.value) field.blur();
   } else if (context.value !== null) context.value = null;
@@ -103,7 +102,7 @@ const ACTIONS: Record<string, () => void> = {
     const field = "#panel input[type=search]";
     if (hasList()) return focus(field);
     tab.value = "patterns";
-    // The field is there once it is drawn.
+    // The field exists once it is drawn.
     requestAnimationFrame(() => focus(field));
   },
   j: () => move("ArrowDown"),

@@ -3,7 +3,7 @@
 import { scale, type Shade } from "./colors";
 import { duration } from "./format";
 
-/** The shades with the times that they are for, as entries of a legend: those of nodes, if no others are given. */
+/** The shades with the times that they cover, as entries of a legend; by default the shades of nodes. */
 export function Shades({ shades = scale(), of = "a node" }: { shades?: Shade[]; of?: string }) {
   if (shades.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-// Where the page begins: of a report, or of a comparison.
+// Entry point of the page: of a report, or of a comparison.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";

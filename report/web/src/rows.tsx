@@ -1,27 +1,27 @@
-// A ranked list of which only the rows that are seen are drawn, however many there are.
+// A ranked list that draws only its visible rows, however many there are.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/** The height of a row in pixels, as the style sheet has it. */
+/** The height of a row in pixels, as in the style sheet. */
 export const ROW = 74;
-/** Rows beyond the edges, so that none is missing while the list moves. */
+/** Rows drawn beyond the edges, so that none is missing while the list moves. */
 const BEYOND = 6;
 
 interface Props {
   id: string;
   label: string;
   count: number;
-  /** The row that is chosen; -1: none. */
+  /** The selected row; -1: none. */
   chosen: number;
   choose: (place: number) => void;
   row: (place: number) => ComponentChildren;
-  /** What rows are called in the document, before their number. */
+  /** The prefix of the ids of rows, before their number. */
   rowId: string;
-  /** Whether a row stands below another one. */
+  /** Whether a row is indented below another one. */
   isMember?: (place: number) => boolean;
-  /** What a key does beyond moving; true: it did something. */
+  /** Handles a key that does not move the selection; returns whether it did something. */
   press?: (key: string) => boolean;
 }
 
@@ -36,7 +36,7 @@ export function Rows({ id, label, count, chosen, choose, row, rowId, isMember, p
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  // Whatever is chosen is seen.
+  // The selected row is scrolled into view.
   useEffect(() => {
     const element = scroller.current;
     if (!element || chosen < 0) return;

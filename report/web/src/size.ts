@@ -1,8 +1,8 @@
-// How wide the place of a drawing is, as it changes.
+// The width of the place of a drawing, as it changes.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** A reference for an element, and its width within its padding in pixels; 0 as long as it is not known. */
+/** A reference for an element, and its width within its padding in pixels; 0 while it is not known. */
 export function useWidth<Place extends HTMLElement>(): [{ current: Place | null }, number] {
   const place = useRef<Place>(null);
   const [width, setWidth] = useState(0);

@@ -1,5 +1,5 @@
-// What the reader is looking at. All of it is in the address, so that a link leads to the same view
-// and "back" goes back.
+// The state of the reader's view. All of it is in the address, so that a link leads to the same
+// view and "back" goes back.
 
 import { batch, signal } from "@preact/signals";
 import { keepAddress } from "./address";
@@ -10,31 +10,31 @@ export const TABS = ["patterns", "map", "time", "clocks", "contexts", "requests"
 export type Tab = (typeof TABS)[number];
 const ORDERS = ["slowest", "time", "likely"] as const;
 
-/** Which page of the report. */
+/** The selected page of the report. */
 export const tab = signal<Tab>("patterns");
 /** The number of the pattern that is shown. */
 export const pattern = signal<number | null>(null);
-/** What the patterns are ranked by; null: as the page was made. */
+/** The ranking of the patterns; null: the page's own. */
 export const sort = signal<SortKey | null>(null);
-/** What is searched for. */
+/** The search text. */
 export const query = signal("");
-/** The families of patterns that are open, each by the number of the pattern that stands for it. */
+/** The open families of patterns, each by the number of the pattern that represents it. */
 export const open = signal<ReadonlySet<number>>(new Set());
-/** The delay of which the distribution is shown; null: how long the paths took. */
+/** The delay with the distribution to show; null: the duration of the paths. */
 export const delay = signal<{ hop: number; part: Part } | null>(null);
-/** Which instance is shown instead of the average, counted from 0. */
+/** The instance that is shown instead of the average, counted from 0. */
 export const instance = signal<number | null>(null);
 export const order = signal<Order>("slowest");
-/** The number of the operation whose contexts are shown. */
+/** The number of the operation with the contexts to show. */
 export const operation = signal<number | null>(null);
-/** The kind of its contexts that is shown; null: the one that tells most. */
+/** The kind of its contexts that is shown; null: the most informative one. */
 export const level = signal<Level | null>(null);
-/** The number of the context whose requests are shown. */
+/** The number of the context with the requests to show. */
 export const context = signal<number | null>(null);
-/** The number of the request whose steps and threads are shown; null: the one that stands for the largest cluster. */
+/** The number of the request with the steps and threads to show; null: the representative of the largest cluster. */
 export const request = signal<number | null>(null);
 
-/** The place of the operation whose calls and errors are shown over time; null: those of all requests. */
+/** The index of the operation with the calls and errors to show over time; null: all requests. */
 export const asked = signal<number | null>(null);
 
 const SORT_KEYS: SortKey[] = ["total", "count", "expected", "confidence", "evidence", "mean", "p99"];
@@ -48,7 +48,7 @@ function whole(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** The address for what is looked at, behind its `#`. */
+/** The address of the current view, after its `#`. */
 export function address(): string {
   const said = new URLSearchParams();
   if (pattern.value !== null) said.set("pattern", String(pattern.value));
@@ -66,7 +66,7 @@ export function address(): string {
   return tab.value + (text ? `?${text}` : "");
 }
 
-/** Looks at what the address says; what it does not know it leaves out. */
+/** Shows the view of an address; unknown parts are ignored. */
 export function look(text: string): void {
   batch(() => lookAt(text));
 }
@@ -97,7 +97,7 @@ export function toggle(family: number): void {
   open.value = next;
 }
 
-/** Chooses a pattern, of which nothing was chosen yet. */
+/** Selects a pattern, without any selection within it. */
 export function choose(id: number | null): void {
   batch(() => {
     pattern.value = id;
@@ -106,7 +106,7 @@ export function choose(id: number | null): void {
   });
 }
 
-/** Chooses an operation, of which nothing was chosen yet. */
+/** Selects an operation, without any selection within it. */
 export function chooseOperation(id: number | null): void {
   batch(() => {
     operation.value = id;
@@ -123,17 +123,20 @@ export function chooseLevel(next: Level): void {
   });
 }
 
-/** Chooses the request whose steps and threads are shown. */
+/** Selects the request with the steps and threads to show. */
 export function chooseRequest(id: number | null): void {
   request.value = id;
 }
 
-/** What "back" goes back over. */
+/** The state that "back" returns over. */
 function step(): string {
   return `${tab.value} ${pattern.value} ${operation.value} ${request.value}`;
 }
 
-/** Keeps address and state alike. Another tab, pattern, operation or request is a step that "back" undoes; the rest is not. */
+/**
+ * Keeps address and state in step. Another tab, pattern, operation or request is a step that "back"
+ * undoes; the rest is not.
+ */
 export function followAddress(): void {
   keepAddress({ address, look, step, first: "patterns" });
 }

@@ -1,2 +1,2 @@
-// Style sheets, which esbuild puts into one.
+// Style sheets, which esbuild merges into one.
 declare module "*.css";

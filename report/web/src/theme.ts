@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless the reader chooses.
+// Light or dark: the system's setting, unless the reader chooses.
 
 import { effect, signal } from "@preact/signals";
 
@@ -6,18 +6,18 @@ export type Theme = "system" | "light" | "dark";
 
 export const theme = signal<Theme>("system");
 
-/** What the button of the page says next. */
+/** The next theme of the page's button. */
 export const NEXT: Record<Theme, Theme> = { system: "dark", dark: "light", light: "system" };
 
-/** Keeps the choice for the next page, where the browser lets it. */
+/** Keeps the choice for the next page, if the browser permits it. */
 export function followTheme(): void {
   try {
     const kept = localStorage.getItem("sockcap-theme");
     if (kept === "light" || kept === "dark") theme.value = kept;
   } catch {
-    // Pages from disk may not keep anything.
+    // Pages from disk may not store anything.
   }
-  // Both are done before anything is drawn, so that what reads the colours reads the right ones.
+  // Both run before anything is drawn, so that code that reads the colours gets the right ones.
   effect(() => {
     const chosen = theme.value;
     if (chosen === "system") delete document.documentElement.dataset.theme;

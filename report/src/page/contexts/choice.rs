@@ -1,11 +1,11 @@
-//! Choice: which contexts of an operation a page has, and which examples of a context.
+//! Choice: the contexts of an operation that a page has, and the examples of a context.
 
 use contexts::equivalence::ContextLevel;
 use contexts::result::{ContextProfile, OperationProfile};
 
 use crate::tuning::{CONTEXTS_IN_ALL, FEW_CONTEXTS, MAX_CONTEXT_EXAMPLES, MAX_CONTEXTS};
 
-/// How many contexts there is room for.
+/// The number of contexts that there is still room for.
 #[derive(Debug)]
 pub(super) struct ContextQuota(usize);
 
@@ -15,26 +15,26 @@ impl ContextQuota {
         ContextQuota(CONTEXTS_IN_ALL)
     }
 
-    /// Maximum number of contexts of each kind that the next operation has. Operations that come
-    /// first have many, and what comes when the room is used up has a few.
+    /// Maximum number of contexts of each kind for the next operation. The first operations get
+    /// many; once the room is used up, the others get a few.
     fn next_limit(&self) -> usize {
         if self.0 >= MAX_CONTEXTS { MAX_CONTEXTS } else { FEW_CONTEXTS }
     }
 }
 
-/// The contexts of one kind that a page has.
+/// The contexts of one kind that a page shows.
 pub(super) struct ChosenContexts<'a> {
-    /// Number of all of this kind.
+    /// Number of all contexts of this kind.
     pub(super) all: u64,
-    /// Number of steps of those that are left out.
+    /// Number of steps of the contexts that are left out.
     pub(super) left_calls: u64,
-    /// Contexts that make the operation slow, in the order of its reason, then those with the most
-    /// calls; with whether they are slow.
+    /// The contexts that make the operation slow, in the order of its reason, then those with the
+    /// most calls; each with whether it is slow.
     pub(super) shown: Vec<(&'a ContextProfile, bool)>,
 }
 
 impl<'a> ChosenContexts<'a> {
-    /// Chooses among the contexts of an operation.
+    /// Selects the contexts of an operation.
     pub(super) fn from_operation(
         operation: &'a OperationProfile,
         level: ContextLevel,
@@ -50,7 +50,7 @@ impl<'a> ChosenContexts<'a> {
             let place = place(context).unwrap_or(usize::MAX);
             (place, std::cmp::Reverse(context.summary.count), context.id)
         });
-        // What is not told one by one are trace-contexts, at whatever context they are counted.
+        // Contexts that are only counted are trace-contexts, whatever context counts them.
         let further = operation.all_contexts().filter_map(|context| context.further);
         let further: Vec<_> = further.filter(|_| level == ContextLevel::Trace).collect();
         let told = shown.len() as u64;
@@ -65,7 +65,7 @@ impl<'a> ChosenContexts<'a> {
     }
 }
 
-/// Some of `all`, the first and the last among them, and the others evenly spread.
+/// Some of `all`: the first, the last, and others evenly spread.
 pub(super) fn spread_evenly<Item>(all: &[Item]) -> impl Iterator<Item = &Item> {
     let limit = MAX_CONTEXT_EXAMPLES.min(all.len());
     let last = all.len().saturating_sub(1);

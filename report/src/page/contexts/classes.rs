@@ -1,5 +1,5 @@
-//! Classes of traces that a page has: those of its trace-contexts, as what the reader of "step 3 of
-//! class 2" asks for is what class 2 does.
+//! The classes of traces in a page: those of its trace-contexts, as a reader of "step 3 of class 2"
+//! needs to see class 2.
 
 use contexts::result::Profile;
 use message_trace::units::{shorten_middle, to_printable};
@@ -14,15 +14,15 @@ pub(super) struct PageClass {
     number: u32,
     requests: u64,
     caller: String,
-    /// Depth, number of the operation's name, how many equal concurrent calls it stands for, and
-    /// the first step of its group, in depth-first order.
+    /// Depth, number of the operation's name, number of equal concurrent calls that the step
+    /// represents, and the first step of its group, in depth-first order.
     steps: Vec<(u32, u32, u32, u32)>,
     /// Number of further steps.
     left: usize,
 }
 
-/// The classes with these numbers, the first of them in that order. The names of their operations
-/// get numbers in `names`.
+/// The first classes with these numbers, in that order. The names of their operations are numbered
+/// in `names`.
 pub(super) fn page_classes(
     profile: &Profile,
     wanted: &[u32],

@@ -1,14 +1,14 @@
-//! Commands that show what the page has no room for.
+//! Commands that show data that the page has no room for.
 
 use serde::Serialize;
 
-/// Commands that show what the page has no room for.
+/// Commands that show data that the page has no room for.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MoreByCommand {
-    /// The one that shows all contexts.
+    /// The command that shows all contexts.
     pub contexts: String,
-    /// The one that shows all instances of patterns; `None` where the page has them itself.
+    /// The command that shows all instances of patterns; `None` if the page has them itself.
     pub instances: Option<String>,
-    /// The one that prints the steps of all requests as CSV, with the request's number first.
+    /// The command that prints the steps of all requests as CSV, with the request's number first.
     pub steps: String,
 }

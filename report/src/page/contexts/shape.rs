@@ -1,4 +1,4 @@
-//! Shape: the contexts as JSON has them. `report/web/src/data/contexts.ts` has the same.
+//! Shape: the contexts in their JSON form. `report/web/src/data/contexts.ts` has the same.
 
 use contexts::equivalence::ContextLevel;
 use contexts::explain::sentence_without_reason;
@@ -49,7 +49,7 @@ struct PageOperation {
     contexts: PerLevel<PageLevel>,
 }
 
-/// Bin `b` begins at `first` times `ratio` to the power of `b`. Rounded, they would not meet.
+/// Bin `b` begins at `first` times `ratio` to the power of `b`. Rounded bounds would leave gaps.
 #[derive(Debug, Serialize)]
 struct PageBins {
     first: f64,
@@ -86,7 +86,7 @@ struct PageContext {
 }
 
 impl ContextsShape {
-    /// The contexts of `profile`, whose examples have no path yet.
+    /// The contexts of `profile`, with examples that have no path yet.
     pub(super) fn from_profile(profile: &Profile, more: MoreByCommand) -> ContextsShape {
         let mut room = ContextQuota::for_a_page();
         let first = profile.operations.iter().take(MAX_OPERATIONS);
@@ -126,12 +126,12 @@ impl ContextsShape {
         })
     }
 
-    /// The numbers of the requests that are examples.
+    /// The numbers of the example requests.
     pub(super) fn example_requests(&self) -> impl Iterator<Item = i64> {
         self.context_summaries().flat_map(PageSummary::example_requests)
     }
 
-    /// Tells examples which paths they are.
+    /// Sets the paths of examples.
     pub(super) fn name_paths(&mut self, paths: &FxHashMap<i64, Option<PathOfExample>>) {
         let path = |request: i64| paths.get(&request).copied().flatten();
         for operation in &mut self.operations {

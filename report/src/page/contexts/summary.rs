@@ -1,5 +1,5 @@
-//! Summary: how many executions there are in a context, and how long they took, in numbers that are
-//! as short as the page needs them.
+//! Summary: the number of executions in a context and their durations, in numbers as short as the
+//! page can use.
 
 use contexts::result::{ContextSummary, ResponseTimes};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::choice::spread_evenly;
 use crate::page::number::ShortNumber;
 use crate::tuning::MAX_CONTEXT_BINS;
 
-/// The path of a request that is an example.
+/// The path of an example request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PathOfExample {
     pub(super) path: i64,
@@ -40,8 +40,8 @@ struct PageTimes {
     max: i64,
     modes: Option<u32>,
     histogram: Vec<ShortNumber>,
-    /// Number of a request, its response time, the number of its pattern or -1, and that of its
-    /// path or -1.
+    /// Number of a request, its response time, the number of its pattern or -1, and the number of
+    /// its path or -1.
     examples: Vec<(i64, i64, i64, i64)>,
 }
 
@@ -50,12 +50,12 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl PageSummary {
-    /// How many of `count` bins become one.
+    /// The number of bins to merge into one, if there are `count`.
     pub(super) fn bins_per_group(count: usize) -> usize {
         count.div_ceil(MAX_CONTEXT_BINS).max(1)
     }
 
-    /// The summary with each `every` bins as one.
+    /// The summary with every `every` bins merged into one.
     pub(super) fn from_summary(summary: &ContextSummary, every: usize) -> PageSummary {
         PageSummary {
             count: summary.count,
@@ -66,12 +66,12 @@ impl PageSummary {
         }
     }
 
-    /// The numbers of the requests that are examples.
+    /// The numbers of the example requests.
     pub(super) fn example_requests(&self) -> impl Iterator<Item = i64> {
         self.times.iter().flat_map(|times| times.examples.iter().map(|(request, ..)| *request))
     }
 
-    /// Tells examples which paths they are.
+    /// Sets the paths of examples.
     pub(super) fn name_paths(&mut self, of: &impl Fn(i64) -> Option<PathOfExample>) {
         let examples = self.times.iter_mut().flat_map(|times| &mut times.examples);
         for (request, _, pattern, path) in examples {

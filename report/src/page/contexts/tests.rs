@@ -1,4 +1,4 @@
-//! The contexts of a page, of profiles made by hand.
+//! The contexts of a page, from hand-written profiles.
 
 use analyze::paths::{InstanceRow, TimedHop, TimedInstance};
 use contexts::equivalence::ContextLevel;
@@ -59,7 +59,7 @@ fn context(id: u32, level: ContextLevel, count: u64) -> ContextProfile {
     }
 }
 
-/// An operation with one caller, one stack, and `traces` trace-contexts, and the rarest ones make
+/// An operation with one caller, one stack, and `traces` trace-contexts, of which the rarest make
 /// it slow.
 fn operation(id: u32, traces: u32) -> OperationProfile {
     let mut caller = context(id + 1, ContextLevel::Caller, 1_000);
@@ -137,14 +137,15 @@ fn slow_contexts_come_first_and_what_is_left_out_is_counted() {
     let trace = &operation["contexts"]["trace"];
     let shown = trace["shown"].as_array().unwrap();
     let ids: Vec<u64> = shown.iter().map(|context| context["id"].as_u64().unwrap()).collect();
-    // Those of the reason in its order, then by the number of calls.
+    // The contexts of the reason in its order, then by the number of calls.
     assert_eq!(ids[..4], [4, 3, 42, 41]);
     assert_eq!(
         (ids.len(), &shown[1]["slow"], &shown[2]["slow"]),
         (MAX_CONTEXTS, &true.into(), &Value::Null)
     );
     assert_eq!(trace["all"], 45);
-    // Contexts have 0 to 39 calls; those with 2 to 17 are left out, and seven that nobody told.
+    // Contexts have 0 to 39 calls; the ones with 2 to 17 are left out, and seven more that the
+    // profile only counts.
     assert_eq!(trace["left_calls"], (2..=17).sum::<u64>() + 7);
     let caller = &operation["contexts"]["caller"];
     assert_eq!((&caller["all"], &caller["left_calls"]), (&1.into(), &0.into()));
@@ -158,7 +159,7 @@ fn bins_become_fewer_and_keep_their_weight() {
     let histogram = operation["times"]["histogram"].as_array().unwrap();
     assert!(histogram.len() <= MAX_CONTEXT_BINS, "{}", histogram.len());
     assert_eq!(operation["bins"]["count"], histogram.len());
-    // Three bins are one: 1.01 to the power of 3.
+    // Three bins are merged: 1.01 to the power of 3.
     assert!((operation["bins"]["ratio"].as_f64().unwrap() - 1.030_301).abs() < 1e-9);
     let weight: f64 = histogram.iter().map(|weight| weight.as_f64().unwrap()).sum();
     assert_eq!(weight, 150.0);
@@ -287,7 +288,7 @@ fn the_page_has_examples_as_instances() {
     };
     let hops = vec![hop; patterns[0].hops.len()];
     for path in 0..200 {
-        // Of a pattern that the page does not have, too.
+        // This includes a pattern that the page does not have.
         let pattern = if path == 39 { 99 } else { patterns[0].id };
         let which = InstanceRow { path, pattern, probability: 1.0 };
         builder.add_instance(&TimedInstance { which, hops: &hops });

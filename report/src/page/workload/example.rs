@@ -1,4 +1,4 @@
-//! A request to look at: its steps, and its threads over time.
+//! An example request: its steps, and its threads over time.
 
 use message_trace::units::to_printable;
 use request_flow::{NameInterner, Step, StepResource};
@@ -9,19 +9,19 @@ use workload::resources::{RecordedThreads, RequestThreads, ThreadLane, ThreadSli
 use super::spent::times_by_resource;
 use crate::tuning::{MAX_EXAMPLE_SLICES, MAX_EXAMPLE_STEPS, MAX_EXAMPLE_WAKES};
 
-/// A request to look at. Times are nanoseconds from its begin.
+/// An example request. Times are nanoseconds from its begin.
 #[derive(Debug, Serialize)]
 pub struct ExampleRequest {
     request: u64,
     name: String,
     time: i64,
     steps: Vec<PageStep>,
-    /// Number of steps that are left out.
+    /// Number of omitted steps.
     left: usize,
     lanes: Vec<PageLane>,
-    /// Hand-offs: the lane that signalled, when, the lane that went on, and when.
+    /// Hand-offs: the lane that signalled, the time, the lane that was woken, and the time.
     wakes: Vec<[i64; 4]>,
-    /// Whether there are threads, slices or hand-offs that are left out.
+    /// Whether threads, slices or hand-offs are omitted.
     is_cut: bool,
 }
 
@@ -29,14 +29,14 @@ pub struct ExampleRequest {
 struct PageStep {
     parent: Option<u32>,
     name: String,
-    /// When its node began and ended with it or, where that was not seen, its caller; null where
-    /// that was not seen either.
+    /// The times at which its node began and ended the step or, if these were not seen, its caller
+    /// did; null if these were not seen either.
     time: Option<[i64; 2]>,
-    /// Times by what they were spent on, that of its calls last; null where they were not recorded.
+    /// Times by resource, the time of its calls last; null if they were not recorded.
     spent: Option<[i64; 8]>,
 }
 
-/// A thread: its slices, with begin, end, what it did as a place in `Resource::ALL`, and the
+/// A thread: its slices, with begin, end, its activity as an index of `Resource::ALL`, and the
 /// processor or -1.
 #[derive(Debug, Serialize)]
 struct PageLane {
@@ -45,7 +45,7 @@ struct PageLane {
 }
 
 impl ExampleRequest {
-    /// A request of a recording, with what `threads` did meanwhile.
+    /// A request of a recording, with the activity of `threads` in its time.
     pub fn from_request(
         found: &SourceRequest<'_>,
         names: &NameInterner,
@@ -77,7 +77,7 @@ impl ExampleRequest {
         let host = of.lanes.first().map(|lane| lane.host.as_str());
         let one_host = of.lanes.iter().all(|lane| Some(lane.host.as_str()) == host);
         let slices: usize = of.lanes.iter().map(|lane| lane.slices.len()).sum();
-        // Where there are too many, the short ones cannot be seen.
+        // If there are too many slices, the short ones are invisible and left out.
         let mut lengths: Vec<i64> = Vec::new();
         if slices > MAX_EXAMPLE_SLICES {
             let all = of.lanes.iter().flat_map(|lane| &lane.slices);

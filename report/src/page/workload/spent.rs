@@ -1,4 +1,4 @@
-//! What time was spent on, as a list.
+//! Times by resource, as a list.
 
 use workload::demands::WaitTimes;
 

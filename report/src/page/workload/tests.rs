@@ -1,4 +1,4 @@
-//! What requests cost, of a model and a request made by hand.
+//! Costs of requests, from a hand-written model and request.
 
 use request_flow::{NameInterner, Request, Step};
 use serde_json::{Value, json};
@@ -31,8 +31,8 @@ fn cluster(place: u64) -> RequestCluster {
     }
 }
 
-/// A request of two steps: the root computes, waits for a lock and calls; the other one was seen
-/// by its caller only.
+/// A request of two steps: the root computes, waits for a lock and calls; the other one was seen by
+/// its caller only.
 fn example(number: u64) -> ExampleRequest {
     let mut names = NameInterner::default();
     let [web, db] = ["web:80", "db:5432"].map(|name| names.intern(name));

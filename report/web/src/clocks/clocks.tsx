@@ -1,5 +1,5 @@
-// What nobody may trust: messages that were lost or not matched, peers that were not traced, and
-// how far the clocks may be off.
+// Limits of trust: messages that were lost or not matched, untraced peers, and how far the clocks
+// may be off.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { OneSided, Overview } from "../data/types";
@@ -90,7 +90,7 @@ function why({ missing, traced }: OneSided): string {
   return traced ? "sending: no call was seen" : "sending: sender not traced";
 }
 
-/** The clocks, which the page has as markup. */
+/** The clocks, which are in the page as markup. */
 function Clocks() {
   const place = useRef<HTMLDivElement>(null);
   const template = document.getElementById("clocks");

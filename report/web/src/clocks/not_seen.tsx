@@ -1,10 +1,11 @@
-// At the top of the page: what could have been recorded and was not. Nobody shall trust a hole.
+// The capture gaps, at the top of the page: what could have been recorded and was not, so that a
+// gap is not mistaken for silence.
 
 import type { Overview } from "../data/types";
 import { count } from "../format";
 import { tab } from "../state";
 
-/** Holes that are named, on a phone the first of them; a tab has all. */
+/** Gaps that are named; on a phone only the first. A tab has all. */
 const NAMED = 3;
 
 export function NotSeen({ overview }: { overview: Overview }) {

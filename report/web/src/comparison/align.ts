@@ -1,15 +1,18 @@
-// Which steps two categories have in common: a longest common subsequence of their steps, depth
-// first. What is not in it was added or left out.
+// Steps that two categories have in common: a longest common subsequence of their steps, depth
+// first. All other steps were added or removed.
 
 import type { Place } from "../data/comparison";
 
-/** A step of the category before, one of that after, or the same of both. */
+/** A step of the category before, one of the category after, or one of both. */
 export interface Pairing {
   before: number | null;
   after: number | null;
 }
 
-/** Beyond so many pairs of steps, what lies between equal beginnings and ends is taken as different. */
+/**
+ * Beyond this number of pairs of steps, everything between equal beginnings and ends is treated as
+ * different.
+ */
 const MOST_PAIRS = 4_000_000;
 
 export function align(before: Place[], after: Place[]): Pairing[] {
@@ -38,7 +41,7 @@ function between(one: number[], other: number[], head: number, oneEnd: number, o
   const made: Pairing[] = [];
   let [row, column] = [0, 0];
   if (rows * columns <= MOST_PAIRS && rows * columns > 0) {
-    // How many steps those behind a pair of places have in common.
+    // The number of common steps after each pair of positions.
     const width = columns + 1;
     const common = new Uint16Array((rows + 1) * width);
     const at = (row: number, column: number) => common[row * width + column] ?? 0;

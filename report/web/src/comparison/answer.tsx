@@ -1,4 +1,4 @@
-// The answer: slower or faster and by how much, what that is made of, and where it comes from.
+// The result: slower or faster and by how much, the parts of the change, and where it comes from.
 
 import type { Comparison } from "../data/comparison";
 import { duration, percent } from "../format";

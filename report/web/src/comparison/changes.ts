@@ -1,11 +1,11 @@
-// What tells the two sides of a mutation apart: hops that take another time, steps that are there
-// on one side only. Drawings and tables mark the same changes by the same numbers.
+// The differences between the two sides of a mutation: hops with a different time, and steps that
+// exist on one side only. Drawings and tables mark the same changes by the same numbers.
 
 import type { Mutation, Originator, Pair, Place, Tree } from "../data/comparison";
 import { align, type Pairing } from "./align";
 import { operation } from "./words";
 
-/** One side of what is compared: a category in one period. */
+/** One side of a comparison: a category in one period. */
 export interface Side {
   tree: Tree;
   /** 0: in the first period; 1: in the second. */
@@ -17,16 +17,16 @@ export type What = "own" | "network" | "added" | "lost";
 export interface Marked {
   number: number;
   what: What;
-  /** Its place on either side. */
+  /** Its index on either side. */
   before: number | null;
   after: number | null;
-  /** How many steps below it are there on one side only, too. */
+  /** The number of steps below it that exist on one side only, too. */
   below: number;
   css: "worse" | "better";
   text: string;
-  /** Of a hop: how long it is on both sides. */
+  /** For a hop: its duration on both sides. */
   times: Pair | null;
-  /** Of steps on one side only: how long requests wait for them. */
+  /** For steps on one side only: the time that requests wait for them. */
   ns: number;
 }
 
@@ -42,7 +42,7 @@ export function isEmpty({ tree, period }: Side): boolean {
   return tree.counts[period] === 0;
 }
 
-/** A mutation beside one of its originators, or beside itself before. */
+/** A mutation compared with one of its originators, or with itself in the first period. */
 export function compared(mutation: Mutation, originator: Originator | null): Compared {
   const after: Side = { tree: mutation.tree, period: 1 };
   const before: Side = { tree: originator?.tree ?? mutation.tree, period: 0 };
@@ -65,7 +65,7 @@ function hops({ hops, tree }: Mutation): Marked[] {
   }));
 }
 
-/** Steps on one side only; those below another such step are one with it. */
+/** Steps on one side only; steps below such a step are part of the same change. */
 function apart(before: Side, after: Side, pairs: Pairing[]): Marked[] {
   const made: Marked[] = [];
   const heads: Record<"before" | "after", Map<number, Marked>> = { before: new Map(), after: new Map() };
@@ -109,7 +109,7 @@ function caller({ places, caller }: Tree, at: number): string {
   return (parent === null ? caller : places[parent]?.node) || "?";
 }
 
-/** What is marked at each place of a side. */
+/** The marks at each place of a side. */
 export function marksOf({ marked, pairs, before, after }: Compared, side: "before" | "after"): Map<number, Marked[]> {
   const found = new Map<number, Marked[]>();
   for (const one of marked) {
@@ -117,7 +117,7 @@ export function marksOf({ marked, pairs, before, after }: Compared, side: "befor
     if (at !== null) found.set(at, [...(found.get(at) ?? []), one]);
   }
   const common = new Set(pairs.flatMap((pair) => (pair.before !== null && pair.after !== null ? [pair[side]] : [])));
-  // What is below a step that is there on one side only is marked as that one is.
+  // Steps below a step that exists on one side only get its mark.
   (side === "before" ? before : after).tree.places.forEach(({ parent }, at) => {
     const above = parent === null || common.has(at) || found.has(at) ? [] : (found.get(parent) ?? []);
     const heads = above.filter(({ what }) => what === "added" || what === "lost");

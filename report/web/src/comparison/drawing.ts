@@ -1,11 +1,11 @@
-// What of a comparison's map is drawn: its nodes with their marks, and its edges.
+// The drawn part of a comparison's map: its nodes with their marks, and its edges.
 
 import type { Comparison, MapEdge } from "../data/comparison";
 import { duration } from "../format";
 import type { Drawn } from "../map/layout";
 import { both, MARK } from "./words";
 
-/** The name of whoever calls from outside. */
+/** The name of the external caller. */
 export const OUTSIDE = "(outside)";
 export interface DrawnMap extends Drawn {
   /** The nodes as the comparison names them. */
@@ -29,13 +29,13 @@ export function drawing({ nodes, edges }: Comparison["map"]): DrawnMap {
   return { keys, names, map: { nodes: keys.map((_, name) => ({ name })), edges: drawn } };
 }
 
-/** Whether calls are there in one period only. */
+/** Whether calls occur in one period only. */
 export function state({ calls: [before, after] }: MapEdge): "new" | "gone" | "" {
   if (before > 0 === after > 0) return "";
   return after > 0 ? "new" : "gone";
 }
 
-/** The times on the way, as far as they were seen. */
+/** The times on the network, as far as they were seen. */
 export function edgeTimes({ network_ns: [before, after] }: MapEdge): [string, string] | [] {
   return before === null && after === null ? [] : [duration(before), duration(after)];
 }

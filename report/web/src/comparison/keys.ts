@@ -1,5 +1,4 @@
-// What the keyboard does on the page of a comparison, wherever the reader is, and where it does
-// nothing: in fields, and with a modifier.
+// Keyboard actions of the page of a comparison. Keys in fields and with a modifier are ignored.
 
 import { help } from "../keys";
 import { NEXT, theme } from "../theme";
@@ -18,7 +17,7 @@ export const KEYS: [string, string][] = [
   ["?", "this help"],
 ];
 
-/** Does it on the list of mutations, which is there once it is drawn. */
+/** Acts on the list of mutations, which exists once it is drawn. */
 function onList(act: () => void): void {
   if (tab.value === "mutations") return act();
   tab.value = "mutations";
@@ -33,7 +32,7 @@ function move(key: string): void {
   });
 }
 
-/** Presses the one after the pressed one of some buttons. */
+/** Presses the button after the pressed one in a group of buttons. */
 function pressNext(group: string): void {
   const all = [...document.querySelectorAll<HTMLButtonElement>(`${group} button:not(:disabled)`)];
   const pressed = all.findIndex((one) => one.getAttribute("aria-pressed") === "true");

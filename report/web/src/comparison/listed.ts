@@ -1,9 +1,9 @@
-// Which steps of a mutation are listed: all, or those that changed with those that call them.
+// The steps of a mutation to list: all, or only the changed ones with their callers.
 
 import type { Compared } from "./changes";
 import type { Pairing } from "./align";
 
-/** Steps that changed most and are listed, whether they are marked or not. */
+/** Number of steps with the largest changes that are listed, whether they are marked or not. */
 const LARGEST = 5;
 
 export function listed({ before, after, pairs, marked }: Compared, isWhole: boolean): Pairing[] {
@@ -17,7 +17,7 @@ export function listed({ before, after, pairs, marked }: Compared, isWhole: bool
   const wanted = { before: new Set<number>(), after: new Set<number>() };
   const want = (side: "before" | "after", at: number | null) => {
     const { places } = (side === "before" ? before : after).tree;
-    // Whoever is there already, its callers are, too.
+    // If a step is listed already, its callers are, too.
     for (let here = at; here !== null && !wanted[side].has(here); here = places[here]?.parent ?? null) wanted[side].add(here);
   };
   for (const one of [...marked, ...largest]) {

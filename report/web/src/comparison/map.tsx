@@ -1,4 +1,4 @@
-// The system in both periods: who calls whom, and what changed there.
+// The system in both periods: callers and callees, and the changes between them.
 
 import { useMemo } from "preact/hooks";
 import type { Comparison, MapEdge } from "../data/comparison";
@@ -13,7 +13,7 @@ import { EdgeTable, NodeTable } from "./map_tables";
 import { node as chosen } from "./state";
 import { both, MARK, signed } from "./words";
 
-/** The room that a label at a line takes, in two lines, the second of which is bold. */
+/** The size of a label at a line, in two lines, the second of which is bold. */
 const LABEL = { width: 68, height: 27 };
 
 export function ComparedMap({ comparison }: { comparison: Comparison }) {
@@ -100,14 +100,14 @@ function Lines({ placed, edges, only }: { placed: Placed; edges: MapEdge[]; only
       return edge && isBright(edge) && (edge.changed || only !== null) && edgeTimes(edge).length > 0;
     });
     const boxes = placed.nodes.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height }));
-    // Other lines are in the way of labels, too: those without one come last and are not written.
+    // Other lines obstruct labels, too: lines without a label come last and are not labelled.
     const wanted = new Set(bright.map(({ index }) => index));
     const others = placed.lines.filter(({ index }) => !wanted.has(index));
     const found = labels([...bright, ...others], boxes, LABEL, { x: 0, y: 0, width: placed.width, height: placed.height });
     for (const { index } of others) found.delete(index);
     return found;
   }, [placed, only]);
-  // What changed lies above the rest.
+  // Changed edges are drawn above the rest.
   const ordered = placed.lines.toSorted((one, other) => Number(Boolean(of(one.index)?.changed)) - Number(Boolean(of(other.index)?.changed)));
   return ordered.map((line) => {
     const edge = of(line.index);

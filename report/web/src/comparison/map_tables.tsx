@@ -1,4 +1,4 @@
-// Nodes and edges of the map as tables, those that changed most first.
+// Nodes and edges of the map as tables, the ones with the largest change first.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -7,7 +7,7 @@ import { breakable, plural } from "../format";
 import { OUTSIDE, state } from "./drawing";
 import { both, MARK, signed } from "./words";
 
-/** Rows that are shown before more are asked for, and at most. */
+/** Initial and maximum number of rows. */
 const [SHOWN, MOST] = [12, 300];
 
 function calls([before, after]: Pair): string {
@@ -15,7 +15,7 @@ function calls([before, after]: Pair): string {
   return one(before) === one(after) ? one(after) : `${one(before)} → ${one(after)}`;
 }
 
-/** By how much time of a request it changed. */
+/** The change of the time of a request. */
 function change(edge: MapEdge): number {
   const [before, after] = edge.network_ns;
   return (after ?? 0) * edge.calls[1] - (before ?? 0) * edge.calls[0];
@@ -23,12 +23,12 @@ function change(edge: MapEdge): number {
 
 const WORDS: Record<Change, string> = { worse: "worse", better: "better", other: "other calls" };
 
-/** What changed, in a cell. */
+/** A change, in a cell. */
 function Changed({ of, also }: { of: Change | null; also?: string }) {
   return <td class="wide">{of && WORDS[of]} {also}</td>;
 }
 
-/** The same before a name. */
+/** The mark of the change, before a name. */
 function Glyph({ of }: { of: Change | null }) {
   return of && <b class={`glyph ${of}`} title={WORDS[of]}>{MARK[of]}&nbsp;</b>;
 }

@@ -1,5 +1,5 @@
-// A mutation beside its originator, or beside itself before: in words, as two timelines, as two
-// distributions, and step by step.
+// A mutation next to its originator, or next to itself in the first period: in words, as two
+// timelines, as two distributions, and step by step.
 
 import { useMemo } from "preact/hooks";
 import type { Comparison, Mutation, Originator } from "../data/comparison";
@@ -13,7 +13,7 @@ import { shape } from "./two";
 import { TwoView } from "./two_view";
 import { both, kindOf, MARK, operation, requests, signed } from "./words";
 
-/** Changes and originators that are listed. */
+/** Maximum number of changes and originators in the lists. */
 const [CHANGES, ORIGINATORS] = [8, 12];
 
 interface Props {

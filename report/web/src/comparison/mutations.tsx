@@ -1,4 +1,4 @@
-// The ranked mutations, and beside them the one that is chosen.
+// The ranked mutations, with the selected one next to them.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Comparison, ComparisonSource, Mutation, MutationRow } from "../data/comparison";

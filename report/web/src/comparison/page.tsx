@@ -1,4 +1,4 @@
-// The page of a comparison: which periods are compared, the tabs, and what the chosen one shows.
+// The page of a comparison: the periods, the tabs, and the view of the selected one.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Comparison, ComparisonSource } from "../data/comparison";

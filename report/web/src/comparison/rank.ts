@@ -1,17 +1,17 @@
-// Which mutations are listed, and in what order.
+// The mutations to list, and their order.
 
 import type { MutationRow } from "../data/comparison";
 import type { Rank } from "./state";
 import { operation } from "./words";
 
-/** What mutations are ranked by. The first is the order of the page's data. */
+/** The ranking of mutations. The first is the order of the page's data. */
 export const BY: Record<Rank, { label: string; of: (row: MutationRow) => number }> = {
   contribution: { label: "contribution", of: () => 0 },
   change: { label: "change of the mean", of: ({ mean_ns: [before, after], counts }) => (counts[0] > 0 && counts[1] > 0 ? Math.abs(after - before) : 0) },
   requests: { label: "requests after", of: ({ counts }) => counts[1] },
 };
 
-/** The places of the mutations that have all words of `query` in what they go through, the largest first; equal ones stay as they were. */
+/** The indices of the mutations that contain all words of `query`, the largest first; equal ones keep their order. */
 export function listed(rows: MutationRow[], by: Rank, query: string): number[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const isFound = (row: MutationRow, at: number) => {

@@ -1,26 +1,28 @@
-// The geometry of a timeline of mean times: each step a box on the row of its depth, as long as
-// itself and what it waits for; before and behind it its call and answer on the way. As these are
-// times on the critical path, the whole is as long as the mean response time. Where between its
-// calls a step is at work is not known: its own time is spread evenly.
+// The geometry of a timeline of mean times: each step is a box on the row of its depth, as long as
+// the step and the calls that it waits for; before and after the box are its call and response on
+// the network. As these are times on the critical path, the whole is as long as the mean response
+// time. It is not known when a step works between its calls: its own time is spread evenly.
 
 import type { Place } from "../data/comparison";
 
 export interface Span {
   place: number;
   depth: number;
-  /** Call and answer on the way: from where the call is sent, and until the answer is there. */
+  /**
+   * Call and response on the network: from the sending of the call to the receipt of the response.
+   */
   sent: number;
   answered: number;
-  /** The step itself, with those that it waits for. */
+  /** The step itself, with the calls that it waits for. */
   from: number;
   to: number;
-  /** When it is at work itself. */
+  /** The times at which it works itself. */
   work: [from: number, to: number][];
 }
 
 export interface Spans {
   spans: Span[];
-  /** How long all of it is. */
+  /** The total duration. */
   total: number;
 }
 
@@ -28,7 +30,7 @@ export interface Spans {
 export function spans(places: Place[], side: 0 | 1): Spans {
   const times = places.map((place) => ({ own: Math.max(0, place.own_ns[side]), network: Math.max(0, place.network_ns[side]), below: 0, calls: 0 }));
   const whole = (of: (typeof times)[number]) => of.own + of.network + of.below;
-  // Those below are known before those above, as the order is depth first.
+  // Steps below come before the steps above them, as the order is depth first.
   for (let number = places.length - 1; number >= 0; number--) {
     const [own, parent] = [times[number], times[places[number]?.parent ?? -1]];
     if (!own || !parent) continue;
@@ -44,7 +46,7 @@ export function spans(places: Place[], side: 0 | 1): Spans {
     const gap = above ? (times[above.place]?.own ?? 0) / ((times[above.place]?.calls ?? 0) + 1) : 0;
     const isSeen = whole(own) > 0;
     const last = above ? (above.work.at(-1)?.[1] ?? above.from) : end;
-    // The piece of its parent's work that leads to it.
+    // The part of its parent's work that leads to it.
     const sent = above && isSeen ? last + gap : last;
     const from = sent + own.network / 2;
     const to = from + own.own + own.below;
@@ -52,7 +54,7 @@ export function spans(places: Place[], side: 0 | 1): Spans {
     made.push({ place: number, depth, sent, answered, from, to, work: own.calls === 0 && own.own > 0 ? [[from, to]] : [] });
     if (above && isSeen) {
       if (gap > 0) above.work.push([last, sent]);
-      // Where the next one goes on.
+      // The time at which the next step continues.
       above.work.push([answered, answered]);
     }
     if (!above) end = answered;

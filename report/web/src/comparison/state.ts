@@ -1,4 +1,4 @@
-// What the reader of a comparison is looking at. All of it is in the address.
+// The state of the reader's view of a comparison. All of it is in the address.
 
 import { batch, signal } from "@preact/signals";
 import { keepAddress } from "../address";
@@ -10,21 +10,21 @@ export type Measure = (typeof MEASURES)[number];
 export const RANKS = ["contribution", "change", "requests"] as const;
 export type Rank = (typeof RANKS)[number];
 
-/** Which page of the comparison. */
+/** The selected page of the comparison. */
 export const tab = signal<Tab>("answer");
-/** Of what the change is taken apart; null: the one that says most. */
+/** The measure of the change that is shown; null: the most informative one. */
 export const measure = signal<Measure | null>(null);
-/** The mutation that is shown, counted from 1; null: the first of the list. */
+/** The selected mutation, counted from 1; null: the first of the list. */
 export const mutation = signal<number | null>(null);
-/** Beside which of its originators, counted from 1. */
+/** The originator that it is compared with, counted from 1. */
 export const originator = signal(1);
-/** Whether all steps of it are listed, not those alone that changed. */
+/** Whether all of its steps are listed, not only the changed ones. */
 export const whole = signal(false);
-/** What the mutations are ranked by. */
+/** The ranking of the mutations. */
 export const rank = signal<Rank>("contribution");
-/** What is searched for. */
+/** The search text. */
 export const query = signal("");
-/** The node of the map whose lines alone are shown. */
+/** The node of the map of which only the lines are shown. */
 export const node = signal<string | null>(null);
 
 function one<Value extends string>(values: readonly Value[], text: string | null): Value | null {
@@ -35,7 +35,7 @@ function wholeNumber(text: string | null): number | null {
   return text !== null && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : null;
 }
 
-/** The address for what is looked at, behind its `#`. */
+/** The address of the current view, after its `#`. */
 export function address(): string {
   const said = new URLSearchParams();
   if (measure.value) said.set("measure", measure.value);
@@ -49,7 +49,7 @@ export function address(): string {
   return tab.value + (text ? `?${text}` : "");
 }
 
-/** Looks at what the address says; what it does not know it leaves out. */
+/** Shows the view of an address; unknown parts are ignored. */
 export function look(text: string): void {
   const at = text.indexOf("?");
   const [name, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
@@ -66,7 +66,7 @@ export function look(text: string): void {
   });
 }
 
-/** Shows a mutation, of which nothing was chosen yet. */
+/** Shows a mutation, without any selection within it. */
 export function choose(number: number | null): void {
   batch(() => {
     mutation.value = number;
@@ -74,7 +74,10 @@ export function choose(number: number | null): void {
   });
 }
 
-/** Keeps address and state alike. Another tab or mutation is a step that "back" undoes; the rest is not. */
+/**
+ * Keeps address and state in step. Another tab or mutation is a step that "back" undoes; the rest
+ * is not.
+ */
 export function followComparison(): void {
   keepAddress({ address, look, step: () => `${tab.value} ${mutation.value}`, first: "answer" });
 }

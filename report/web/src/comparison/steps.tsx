@@ -1,4 +1,4 @@
-// The steps of both sides in one table, those that are there on one side only among the others.
+// The steps of both sides in one table, including steps that exist on one side only.
 
 import type { Place } from "../data/comparison";
 import { breakable, count, duration, plural } from "../format";

@@ -1,4 +1,4 @@
-// Where a change comes from: the suspects, the first one with all that speaks against it.
+// Where a change comes from: the suspects, the first one with all evidence against it.
 
 import { batch, useSignal } from "@preact/signals";
 import type { Comparison, Suspect } from "../data/comparison";
@@ -6,13 +6,16 @@ import { breakable, count, percent, plural } from "../format";
 import { choose, node, query, tab } from "./state";
 import { MARK } from "./words";
 
-/** Sentences of the first suspect, of each other one, and other suspects, before more are asked for. */
+/**
+ * Initial numbers of sentences of the first suspect, of sentences of each other one, and of other
+ * suspects.
+ */
 const [FIRST, OTHER, SUSPECTS] = [4, 1, 4];
 
 export function Suspects({ comparison }: { comparison: Comparison }) {
   const { suspects, faster, changed } = comparison;
   if (!changed) return null;
-  // What is neither better nor worse is said once.
+  // A statement that is neither better nor worse is shown once.
   const said = new Set(suspects.flatMap(({ evidence }) => evidence.map(({ sentence }) => sentence)));
   const others = faster
     .map((one) => ({ ...one, evidence: one.evidence.filter(({ sentence }) => !said.has(sentence)) }))
@@ -57,7 +60,7 @@ function One({ suspect, css, sentences, isFirst }: { suspect: Suspect; css: "wor
   const { evidence, share } = suspect;
   const shown = isOpen.value ? evidence : evidence.slice(0, sentences);
   const more = evidence.length - sentences;
-  // All that speaks against it may be chance.
+  // All evidence may be due to chance.
   const isSure = evidence.some(({ is_sure }) => is_sure);
   return (
     <li class={`${isFirst ? "first" : ""} ${isSure ? css : "unsure"}`}>

@@ -1,5 +1,5 @@
-// Two timelines one above the other on one time axis, with what changed in red (what became
-// better, or is gone, in another colour), numbered as in the list below them.
+// Two timelines one above the other on one time axis, with changes in red (improved or removed
+// steps in another colour), numbered as in the list below them.
 
 import { useMemo } from "preact/hooks";
 import { duration, fitted, tick } from "../format";
@@ -12,11 +12,11 @@ import { MARK, operation } from "./words";
 /** Heights in pixels: of a step, of the line for numbers above it, of a heading, and of the axis. */
 const [BOX, LANE, GAP, HEAD, AXIS] = [22, 17, 6, 24, 26];
 const NARROWEST = 280;
-/** The width of a character, rather too wide. */
+/** The width of a character, rather overestimated. */
 const CHARACTER = 7;
-/** What is narrower is not drawn, in pixels. */
+/** Narrower parts are not drawn, in pixels. */
 const LEAST = 0.4;
-/** Letters of a name at least. */
+/** Minimum number of characters of a name. */
 const SHORTEST = 6;
 const BADGE = { width: 30, height: 14 };
 
@@ -33,7 +33,7 @@ export function Timelines({ compared, titles }: Props) {
     return [one(compared.before, "before"), one(compared.after, "after")] as const;
   }, [compared]);
   const span = Math.max(1, ...sides.map(({ total }) => total));
-  // The label of the end of the axis stands out a little.
+  // The label of the end of the axis protrudes a little.
   const [left, right] = [4, 26];
   const scale = (wide - left - right) / span;
   const x = (at: number) => left + at * scale;
@@ -111,7 +111,7 @@ export function Timelines({ compared, titles }: Props) {
   );
 }
 
-/** What stands before the number of a step that is there on one side only. */
+/** The sign before the number of a step that exists on one side only. */
 export const GLYPH: Partial<Record<Marked["what"], string>> = { added: "+", lost: "−" };
 
 function center(span: Span, mark: Marked, x: (at: number) => number): number {

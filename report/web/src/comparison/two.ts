@@ -3,13 +3,13 @@
 import { logTicks } from "../pattern/ticks";
 import type { Distribution } from "../data/comparison";
 
-/** Shares of requests by buckets whose bounds are a constant factor apart. */
+/** Shares of requests by buckets with bounds that are a constant factor apart. */
 export interface Shape {
   bounds: number[];
   shares: number[];
 }
 
-/** No axis is shorter than from a time to so many times that. */
+/** Minimum ratio between the ends of an axis. */
 const SHORTEST = 1.1;
 
 /** One of the two distributions. */
@@ -17,7 +17,7 @@ export function shape({ bounds_ns, shares }: Distribution, side: 0 | 1): Shape {
   return { bounds: bounds_ns, shares: shares[side] };
 }
 
-/** Both in `count` buckets of one axis; null where neither has anything. */
+/** Both in `count` buckets of one axis; null if both are empty. */
 export function together(shapes: [Shape, Shape], count: number): { bounds: number[]; shares: [number[], number[]] } | null {
   const ends = shapes.flatMap(({ bounds, shares }) => {
     const filled = shares.flatMap((share, at) => (share > 0 ? [at] : []));
@@ -32,7 +32,10 @@ export function together(shapes: [Shape, Shape], count: number): { bounds: numbe
   return { bounds, shares: [rebinned(shapes[0], bounds), rebinned(shapes[1], bounds)] };
 }
 
-/** The shares in other buckets: what lies in several of them is divided as if it were spread evenly over the log axis. */
+/**
+ * The shares in other buckets: a share that covers several of them is divided as if it were spread
+ * evenly over the log axis.
+ */
 export function rebinned({ bounds, shares }: Shape, into: number[]): number[] {
   const [low, high] = [Math.log(into[0] ?? 1), Math.log(into.at(-1) ?? 1)];
   const count = into.length - 1;
@@ -55,7 +58,7 @@ export function rebinned({ bounds, shares }: Shape, into: number[]): number[] {
   return made;
 }
 
-/** The outline of bars as a path that is a unit wide for each bucket and 1 high. */
+/** The outline of bars as a path that is one unit wide for each bucket and 1 high. */
 export function steps(shares: number[], most: number): string {
   const at = (share: number) => +(1 - share / most).toFixed(4);
   const up = shares.map((share, number) => `${number === 0 ? `M0 ${at(share)}` : `V${at(share)}`}H${number + 1}`);
@@ -65,12 +68,12 @@ export function steps(shares: number[], most: number): string {
 /** Round numbers by how round they are. */
 const ROUND = [[1], [2, 5], [3, 7], [1.5, 4, 6, 8], [1.2, 2.5, 9]];
 
-/** Round times between both that are at least `apart` from each other where they are drawn, the roundest first of all. */
+/** Round times between both that are drawn at least `apart` from each other, the roundest first. */
 export function labelled(low: number, high: number, at: (time: number) => number, apart: number): number[] {
   const powers: number[] = [];
   for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) powers.push(power);
   const wanted = ROUND.flatMap((factors) => powers.flatMap((power) => factors.map((factor) => +(factor * power).toPrecision(6))));
-  // In less than the smallest of these steps, equal ones.
+  // Within less than the smallest of these steps, equal ones.
   const all = [...wanted, ...(high < 1.5 * low ? logTicks(low, high) : [])].filter((time) => time >= low && time <= high);
   const placed: number[] = [];
   for (const time of all) if (placed.every((other) => Math.abs(at(other) - at(time)) >= apart)) placed.push(time);

@@ -7,19 +7,19 @@ import { duration, percent } from "../format";
 import { labelled, type Shape, steps, together } from "./two";
 import { both } from "./words";
 
-/** Buckets of a plot, as `crates/compare/src/tuning.rs` has them. */
+/** Buckets of a plot, as in `crates/compare/src/tuning.rs`. */
 const BUCKETS = 48;
-/** Labels of the axis are so far apart, in pixels. */
+/** Distance between labels of the axis, in pixels. */
 const APART = 58;
 
 interface Props {
-  /** Of what they are distributions. */
+  /** The subject of the distributions. */
   of: string;
   shapes: [Shape, Shape];
-  /** A time of each that is marked, and what it is. */
+  /** A marked time of each, and its meaning. */
   marked?: readonly [before: number, after: number];
   mark?: string;
-  /** What the two are called. */
+  /** The names of the two. */
   sides?: [string, string];
 }
 
@@ -31,7 +31,7 @@ export function TwoView({ of, shapes, marked, mark, sides = ["before", "after"] 
   const most = 1.08 * Math.max(...shares[0], ...shares[1]);
   const [low, high] = [bounds[0] ?? 1, bounds.at(-1) ?? 1];
   const place = (time: number) => Math.min(1, Math.max(0, Math.log(Math.max(1, time) / low) / Math.log(high / low)));
-  // Those at the ends stand within the axis.
+  // Labels at the ends are kept within the axis.
   const middle = (time: number) => Math.min(Math.max(place(time) * width, APART / 2), width - APART / 2);
   const labels = labelled(low, high, middle, APART);
   const isThere = shares.map((of) => of.some((share) => share > 0));

@@ -11,22 +11,22 @@ export interface Bar {
 
 export interface Waterfall {
   bars: Bar[];
-  /** What is left for those that are not shown, and how many these are. */
+  /** The remainder for parts that are not shown, and their number. */
   rest: { count: number; from: number; to: number } | null;
   /** The ends of the axis. */
   low: number;
   high: number;
 }
 
-/** An axis that does not begin at 0 begins so many times its changes below them. */
+/** An axis that does not begin at 0 begins this share of its changes below them. */
 const MARGIN = 0.35;
-/** Changes that take a smaller part of an axis from 0 have an axis of their own. */
+/** Changes that take a smaller share of an axis from 0 have an axis of their own. */
 const LEAST = 0.2;
 
-/** Parts that are a smaller part of the largest one are not shown before the others are asked for. */
+/** Parts with a smaller share of the largest one are hidden at first. */
 const SEEN = 0.002;
 
-/** How many parts are worth a line, up to `most`. */
+/** The number of parts worth a line, up to `most`. */
 export function worth(parts: Part[], most: number): number {
   const largest = Math.max(0, ...parts.map(({ ns }) => Math.abs(ns)));
   return Math.min(most, parts.filter(({ ns }) => Math.abs(ns) >= SEEN * largest).length);
@@ -40,7 +40,7 @@ export function waterfall([before, after]: Pair, parts: Part[], shown: number): 
     return { part, from, to: at };
   });
   const count = parts.length - bars.length;
-  // What rounding leaves without a part is too small to be seen.
+  // A remainder that rounding leaves without a part is too small to be seen.
   const rest = count > 0 ? { count, from: at, to: after } : null;
   const stops = [before, after, ...bars.map(({ to }) => to)];
   const [least, most] = [Math.min(...stops), Math.max(...stops)];
@@ -50,12 +50,12 @@ export function waterfall([before, after]: Pair, parts: Part[], shown: number): 
   return { bars, rest, low: isFar ? Math.max(0, least - margin) : Math.min(0, least), high: high > 0 ? high : 1 };
 }
 
-/** Where a time is on the axis, as a share of it. */
+/** The position of a time on the axis, as a share of it. */
 export function share({ low, high }: Waterfall, time: number): number {
   return high > low ? Math.min(1, Math.max(0, (time - low) / (high - low))) : 0;
 }
 
-/** Round times on the axis, so many at most. */
+/** Round times on the axis, at most `most`. */
 export function stops({ low, high }: Waterfall, most: number): number[] {
   const least = (high - low) / most;
   const power = 10 ** Math.floor(Math.log10(least));

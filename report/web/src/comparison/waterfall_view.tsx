@@ -1,4 +1,5 @@
-// The sums that add up: from the value before to the one after, a line for each part of the change.
+// The sums that add up: from the value before to the value after, a line for each part of the
+// change.
 
 import { useSignal } from "@preact/signals";
 import { breakable, duration, plural, tick } from "../format";
@@ -7,7 +8,7 @@ import { share, stops, waterfall, worth } from "./waterfall";
 import type { Measure } from "./state";
 import { MARK, type Measured, partName, signed } from "./words";
 
-/** Parts that are shown before the others are asked for, and at most. */
+/** Initial and maximum number of parts. */
 const [SHOWN, MOST] = [8, 200];
 
 interface Props {

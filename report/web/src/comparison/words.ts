@@ -1,21 +1,21 @@
-// What the page of a comparison says in the same words everywhere.
+// Wording that the page of a comparison uses everywhere.
 
 import type { Comparison, MutationRow, Pair, Part, Parts } from "../data/comparison";
 import { count, duration, expected } from "../format";
 import type { Measure } from "./state";
 import { MEASURES } from "./state";
 
-/** What is before a change: for those who do not see its colour. */
+/** The sign before a change, for readers who do not see its colour. */
 export const MARK = { worse: "▲", better: "▼", other: "◆" };
 
 /** A change with its sign. */
 export function signed(nanoseconds: number): string {
-  // Less than half a nanosecond is what rounding leaves.
+  // Less than half a nanosecond is a rounding error.
   if (Math.abs(nanoseconds) < 0.5) return "0";
   return `${nanoseconds > 0 ? "+" : ""}${duration(nanoseconds)}`;
 }
 
-/** Two times, with one unit where both have the same; one of two that read the same. */
+/** Two times, with one unit if both have the same; only one if both read the same. */
 export function both([before, after]: readonly [number | null, number | null]): string {
   const [one, other] = [duration(before), duration(after)];
   if (one === other) return one;
@@ -23,12 +23,12 @@ export function both([before, after]: readonly [number | null, number | null]): 
   return unit !== undefined && unit === other.split(" ")[1] ? `${number} → ${other}` : `${one} → ${other}`;
 }
 
-/** A number of requests, which is whole where all are sure. */
+/** A number of requests, as an integer if all are certain. */
 export function requests(number: number): string {
   return Math.abs(number - Math.round(number)) < 0.05 ? count(number) : expected(number);
 }
 
-/** A node with its operation, where that is not told by its name. */
+/** A node with its operation, unless its name already contains it. */
 export function operation({ node, operation }: { node: string; operation: string }): string {
   if (!operation || operation === node) return node || "?";
   return node ? `${node} ${operation}` : operation;
@@ -39,7 +39,7 @@ export function partName({ kind, what }: Part): string {
   return kind === "mix" ? `more or fewer ${what}` : what;
 }
 
-/** A measure in both periods, and the parts of its change; null where there were no requests. */
+/** A measure in both periods, and the parts of its change; null if there were no requests. */
 export interface Measured {
   values: Pair;
   parts: Parts;
@@ -63,7 +63,7 @@ export function verdict({ response, changed, periods }: Comparison): { word: str
   return { word: changed ? "About as fast on the whole" : "Nothing changed that chance does not explain", css: "" };
 }
 
-/** What a mutation is, and the mark and colour of that. */
+/** The kind of a mutation, with its mark and colour. */
 export function kindOf(row: { kind: MutationRow["kind"]; mean_ns: Pair }): { word: string; css: "worse" | "better" | "other" } {
   if (row.kind === "structural") return { word: "other path", css: "other" };
   const [before, after] = row.mean_ns;

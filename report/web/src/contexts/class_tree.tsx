@@ -1,17 +1,17 @@
-// What the requests of a class do: their operations as a tree, with the step that a context is.
+// The requests of a class: their operations as a tree, with the step of the context marked.
 
 import type { TraceClass } from "../data/contexts";
 import { count, plural } from "../format";
 
 interface Props {
   of: TraceClass;
-  /** The step that is marked, from 0. */
+  /** The marked step, from 0. */
   step: number;
   names: string[];
 }
 
 export function ClassTree({ of, step, names }: Props) {
-  // Those that go on at the same time as others have a group that is not theirs alone.
+  // Concurrent steps share a group; other steps have a group of their own.
   const members = new Map<number, number>();
   for (const [, , , group] of of.steps) members.set(group, (members.get(group) ?? 0) + 1);
   return (

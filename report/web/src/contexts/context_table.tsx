@@ -1,5 +1,5 @@
-// The contexts of an operation, a row each: its figures, and its distribution on the axis of all.
-// The row that is chosen has its requests below it.
+// The contexts of an operation, one row each: its figures, and its distribution on the common axis.
+// The selected row has its requests below it.
 
 import type { Signal } from "@preact/signals";
 import type { Context, Contexts, Level, Operation, Summary } from "../data/contexts";
@@ -11,9 +11,9 @@ import { Opened } from "./opened";
 import { outline, scale, type Scale, ticks } from "./scale";
 import { Axis } from "./stacked";
 
-/** Labels of the axis at most: it is short. */
+/** Maximum number of labels of the axis, which is short. */
 const LABELS = 3;
-/** Columns, those of figures and two more. */
+/** Number of columns: the figures and two more. */
 const COLUMNS = 8;
 
 interface Props {
@@ -98,7 +98,7 @@ export function ContextTable({ source, overview, contexts, operation, level, css
   );
 }
 
-/** What the requests of a class are, in a few words. */
+/** The requests of a class in a few words. */
 function inShort({ classes, names }: Contexts, of: number): string {
   const found = classes.find(({ number }) => number === of);
   const root = found?.steps[0];
@@ -119,7 +119,7 @@ function Figures({ summary, axis, css }: { summary: Summary; axis: Scale | null;
   );
 }
 
-/** The distribution of a context: bars where there are enough response times, and its quartiles. */
+/** The distribution of a context: bars if there are enough response times, and its quartiles. */
 function Shape({ summary: { times, timed }, axis, css }: { summary: Summary; axis: Scale; css: string }) {
   if (!times) return null;
   const at = (time: number) => axis.place(time) * axis.bins;

@@ -1,5 +1,5 @@
-// Trace-context profiling: which operations take longer in one context than in another, and which
-// contexts these are. On the left the operations, on the right the one that is chosen.
+// Trace-context profiling: the operations that take longer in one context than in another, and
+// their contexts. On the left the operations, on the right the selected one.
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
@@ -39,7 +39,7 @@ export function ContextsView({ source, overview }: Props) {
   return <Loaded source={source} overview={overview} contexts={contexts} />;
 }
 
-/** What is gone of a deviation. */
+/** The share of a deviation that is explained. */
 function less(share: number): string {
   return share > 0.0005 ? `−${percent(share)}` : "as much";
 }

@@ -1,4 +1,5 @@
-// The ranked operations, each with how much of its standard deviation the kinds of contexts explain.
+// The ranked operations, each with the share of its standard deviation that the kinds of contexts
+// explain.
 
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,7 +8,7 @@ import { count, duration, percent, plural } from "../format";
 import { chooseOperation } from "../state";
 import { parts, type Rank, RANKS } from "./rank";
 
-/** Rows that page up and page down go over. */
+/** Number of rows that page up and page down move by. */
 const PAGE = 8;
 
 interface Props {
@@ -21,7 +22,7 @@ interface Props {
 export function OperationList({ contexts, operations, chosen, rank, query }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const place = chosen ? operations.indexOf(chosen) : -1;
-  // Whatever is chosen is seen.
+  // The selected row is scrolled into view.
   useEffect(() => {
     const [all, row] = [list.current, document.getElementById(`operation-${place}`)];
     if (!all || !row) return;

@@ -1,5 +1,5 @@
-// What a context is made of: some of its requests, from the slowest to the fastest, and of a
-// trace-context what its requests do.
+// The details of a context: some of its requests, from the slowest to the fastest, and for a
+// trace-context the tree of its requests.
 
 import { batch } from "@preact/signals";
 import { useState } from "preact/hooks";
@@ -61,7 +61,7 @@ export function Opened({ source, overview, contexts, context }: Props) {
   );
 }
 
-/** The command that prints the steps of a request below their head. */
+/** The command that prints the steps of a request below their header. */
 export function stepsOf(command: string, request: number): string {
   return `${command} | grep -E '^(request|${request}),'`;
 }
@@ -73,7 +73,10 @@ function toPattern(pattern: number): void {
   });
 }
 
-/** Shows the request of an example as an instance of its pattern; false if it is not there. */
+/**
+ * Shows the request of an example as an instance of its pattern; returns false if it does not
+ * exist.
+ */
 async function show(source: Source, overview: Overview, [, , pattern, path]: Example): Promise<boolean> {
   const rank = overview.patterns.id.indexOf(pattern);
   if (rank < 0) return false;

@@ -1,4 +1,4 @@
-// An operation: how its response times are distributed, and how in each of its contexts.
+// An operation: the distribution of its response times, in total and in each of its contexts.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -76,7 +76,7 @@ export function OperationView({ source, overview, contexts, operation }: Props) 
   );
 }
 
-/** The colours of contexts, by place. Where all are alike, none is darker than the others. */
+/** The colours of contexts, by index. If all are alike, none is darker than the others. */
 function colored(contexts: Operation["contexts"][Level]["shown"]): ReturnType<typeof shaded> {
   const timed = contexts.filter(({ times }) => times && times.mean > 0);
   const { css, shades } = shaded(timed.map(({ times }) => times?.mean ?? 1));

@@ -1,9 +1,9 @@
-// The time axis of an operation, which all of its contexts share, and what stands on it.
+// The time axis of an operation, shared by all of its contexts, and its labels.
 
 import type { Bins } from "../data/contexts";
 import { logTicks } from "../pattern/ticks";
 
-/** A log axis: places are shares of its length, from 0 to 1. */
+/** A log axis: positions are shares of its length, from 0 to 1. */
 export interface Scale {
   low: number;
   high: number;
@@ -17,14 +17,17 @@ export function scale({ first, ratio, count }: Bins): Scale {
   return { low: first, high: first * Math.exp(length), bins: Math.max(1, count), place };
 }
 
-/** Round times on the axis, so many at most: every so many of the round ones, where there are more. */
+/** Round times on the axis, at most `most`: every n-th of them if there are more. */
 export function ticks({ low, high }: Scale, most: number): number[] {
   const all = logTicks(low, high);
   const every = Math.ceil(all.length / most);
   return all.filter((_, which) => which % every === 0);
 }
 
-/** The outline of bars as the path of a drawing that is a unit wide for each bin and 1 high: each bar stands on its own base. */
+/**
+ * The outline of bars as the path of a drawing that is one unit wide for each bin and 1 high: each
+ * bar stands on its own base.
+ */
 export function outline(bars: number[], bases: number[], most: number): string {
   if (!(most > 0)) return "";
   const at = (height: number) => +(1 - height / most).toFixed(4);
@@ -37,13 +40,13 @@ export function outline(bars: number[], bases: number[], most: number): string {
   return parts.join("");
 }
 
-/** Layers that stand upon each other: of each the heights of its bars, and of all of those below it. */
+/** Stacked layers: the heights of the bars of each, and of all layers below it. */
 export interface Layer {
   bars: number[];
   bases: number[];
 }
 
-/** Piles up the histograms of contexts, and at last what `all` has beyond them. */
+/** Stacks the histograms of contexts, and at last the rest of `all`. */
 export function pile(contexts: number[][], all: number[]): { layers: Layer[]; rest: Layer; most: number } {
   let bases = all.map(() => 0);
   const layers = contexts.map((histogram) => {

@@ -1,4 +1,4 @@
-// All response times of an operation as a histogram on a log axis, whose bars are made of its
+// All response times of an operation as a histogram on a log axis, with bars composed of its
 // contexts.
 
 import type { Signal } from "@preact/signals";
@@ -9,9 +9,9 @@ import { step } from "../pattern/ticks";
 import { context } from "../state";
 import { outline, pile, scale, ticks } from "./scale";
 
-/** Labels of the axes at most. */
+/** Maximum numbers of labels of the axes. */
 const [ACROSS, UP] = [9, 4];
-/** The part of an axis at either end where a label would stand out beyond it. */
+/** The part of an axis at either end where a label would protrude. */
 const EDGE = 0.06;
 
 interface Props {

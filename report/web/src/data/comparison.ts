@@ -1,6 +1,6 @@
 // The shapes of the data of a comparison, as `report/src/page/comparison.rs` and
-// `crates/compare/src/output` write them, and where a page has it. Times are in nanoseconds; two values are
-// those before and after.
+// `crates/compare/src/output` write them, and their source in a page. Times are in nanoseconds;
+// pairs of values are before and after.
 
 import { piece } from "./embedded";
 import { memoize } from "./memoize";
@@ -9,7 +9,7 @@ export type Pair = [before: number, after: number];
 
 /** Response times of both periods in the same buckets. */
 export interface Distribution {
-  /** One more than there are buckets. */
+  /** One more than the number of buckets. */
   bounds_ns: number[];
   shares: [number[], number[]];
 }
@@ -23,7 +23,7 @@ export interface Period {
   last: number | null;
 }
 
-/** A part of a change: another time of a hop, other paths, or another mix of requests. */
+/** A part of a change: a different time of a hop, other paths, or another mix of requests. */
 export interface Part {
   kind: "hop" | "paths" | "mix";
   what: string;
@@ -63,7 +63,7 @@ export interface MapNode {
 }
 
 export interface MapEdge {
-  /** Empty where it is not known. */
+  /** Empty if it is not known. */
   caller: string;
   node: string;
   calls: Pair;
@@ -71,11 +71,11 @@ export interface MapEdge {
   changed: Change | null;
 }
 
-/** A mutation as the list has it. */
+/** A mutation as shown in the list. */
 export interface MutationRow {
   kind: "response_time" | "structural";
   contribution_ns: number;
-  /** Of a structural mutation: its shares of its kind's requests. */
+  /** For a structural mutation: its shares of the requests of its kind. */
   shares?: Pair;
   node: string;
   operation: string;
@@ -95,7 +95,7 @@ export interface Place {
   repeated: boolean;
   /** Whether it runs at the same time as the sibling before it. */
   concurrent: boolean;
-  /** Mean times on the critical path: those of all places together are the mean response time. */
+  /** Mean times on the critical path: they add up to the mean response time over all places. */
   own_ns: Pair;
   network_ns: Pair;
 }
@@ -131,13 +131,16 @@ export interface Mutation {
   tree: Tree;
   hops: Hop[];
   originators: Originator[];
-  /** What tells its requests from those of the first originator, or from its own before. */
+  /**
+   * The differences between its requests and the requests of the first originator, or its own
+   * before.
+   */
   explanation?: { requests: Pair; sentences: { text: string; shares: Pair }[] };
 }
 
 export interface Comparison {
   periods: [Period, Period];
-  /** What makes the comparison say little, in words. */
+  /** The reasons not to rely on the comparison, in words. */
   doubts: string[];
   changed: boolean;
   response: { mean: Pair; quantiles: [Pair | null, Pair | null, Pair | null]; adjusted: number; differs: boolean; is_changed: boolean };
@@ -149,7 +152,7 @@ export interface Comparison {
   faster: Suspect[];
   categories: number;
   large: [Pair, Pair];
-  /** How many mutations a piece of details has. */
+  /** The number of mutations in a batch of details. */
   group: number;
   mutations: MutationRow[];
 }
@@ -160,7 +163,7 @@ export interface ComparisonSource {
   mutation(rank: number): Promise<Mutation>;
 }
 
-/** The data that the page has with it. */
+/** The data embedded in the page. */
 export function embeddedComparison(): ComparisonSource {
   const comparison = memoize((_: 0) => piece<Comparison>("comparison"));
   const group = memoize((number: number) => piece<Mutation[]>(`details-${number}`));

@@ -1,5 +1,4 @@
-// The data that the page has with it: compressed pieces, each of which is read when it is needed
-// first.
+// The data embedded in the page: compressed batches, each read when it is first needed.
 
 import type { Contexts } from "./contexts";
 import { memoize } from "./memoize";
@@ -7,7 +6,7 @@ import type { Source } from "./source";
 import type { Details, Instance, Order, Overview } from "./types";
 import type { Workload } from "./workload";
 
-/** Undoes what `report/src/html.rs` did: base 64, gzip, JSON. */
+/** Reverses the encoding of `report/src/html.rs`: base 64, gzip, JSON. */
 export async function piece<Value>(name: string): Promise<Value> {
   const element = document.getElementById(name);
   if (!element?.textContent) throw new Error(`this page has no data of the name ${name}; write it again`);

@@ -1,6 +1,6 @@
-// Cache of what was asked for, so that each piece of data is fetched once.
+// Cache of results, so that each batch of data is fetched once.
 
-/** Remembers what a function found, and forgets what failed. */
+/** Remembers the results of a function, and forgets failures. */
 export function memoize<Key, Value>(find: (key: Key) => Promise<Value>): (key: Key) => Promise<Value> {
   const known = new Map<Key, Promise<Value>>();
   return (key) => {

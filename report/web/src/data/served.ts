@@ -1,4 +1,4 @@
-// The data of `sockcap view`, asked for piece by piece.
+// The data of `sockcap view`, requested batch by batch.
 
 import type { Contexts } from "./contexts";
 import { memoize } from "./memoize";

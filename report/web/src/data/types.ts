@@ -2,17 +2,19 @@
 
 export interface Overview {
   source: string;
-  /** When the trace begins, in milliseconds since the Unix epoch. */
+  /** The start of the trace, in milliseconds since the Unix epoch. */
   begin: number | null;
   span: number;
-  /** How long it is in which the paths of this page may begin: the span, or a part of it. */
+  /**
+   * The length of the part in which the paths of this page may begin: the span, or a part of it.
+   */
   window: number;
   messages: number;
   processes: number;
-  /** How many requests and steps there are, where the paths are those of spans. */
+  /** The numbers of requests and steps, if the paths are from spans. */
   requests: number | null;
   steps: number | null;
-  /** What else the directory has, and how to see it. */
+  /** Other contents of the directory, and how to see them. */
   other: string | null;
   hosts: number;
   pattern_count: number;
@@ -20,48 +22,48 @@ export interface Overview {
   expected_paths: number;
   total_time: number;
   sort: SortKey;
-  /** Which part of the trace this is; empty where it is all of it. */
+  /** The selected part of the trace; empty for the whole. */
   filtered: string[];
   /** What could not be seen, and how often. */
   notes: { label: string; count: number }[];
-  /** Whose messages were seen at one end only. */
+  /** Messages that were seen at one end only. */
   one_sided: {
-    /** How many there are in all. */
+    /** The number of these messages. */
     messages: number;
-    /** Those with the most first; the others are left out. */
+    /** The pairs with the most messages first; the others are left out. */
     between: OneSided[];
   };
-  /** Whether there is a piece with the contexts of operations. */
+  /** Whether there is a batch with the contexts of operations. */
   contexts: boolean;
-  /** Whether it has what requests cost; left out where it has not. */
+  /** Whether it has the costs of requests; left out if not. */
   workload?: boolean;
-  /** How many patterns a piece of details has. */
+  /** The number of patterns in a batch of details. */
   group: number;
   patterns: PatternColumns;
   map: SystemMap;
   series: Series;
-  /** What the patterns ask for; left out where none says so. */
+  /** The operations of the patterns; left out if there are none. */
   operations?: Operations;
   names: string[];
 }
 
-/** What is asked for, a column each; those with the most errors first. Numbers are of calls that are expected to be real. */
+/** Operations, one column each; the ones with the most errors first. Numbers are expected numbers of real calls. */
 export interface Operations {
-  /** How long a slice is. */
+  /** The length of a slice. */
   step: number;
-  /** How many more there are. */
+  /** The number of omitted operations. */
   omitted: number;
-  /** What is asked for, by the number of a name. */
+  /** The operation, by the number of a name. */
   name: number[];
-  /** Who is asked, likewise. */
+  /** The node that receives the request, by the number of a name. */
   node: number[];
   /** Whether paths begin with it. */
   root: boolean[];
   calls: number[];
-  /** Calls whose answers say how they ended. */
+  /** Calls with a known outcome. */
   answered: number[];
   errors: number[];
-  /** Slice, calls, those that were answered, those that failed, and so on. */
+  /** Slice, calls, answered calls, failed calls, and so on. */
   series: number[][];
 }
 
@@ -75,14 +77,14 @@ export interface OneSided {
   /** Whether the node at that end was traced. */
   traced: boolean;
   messages: number;
-  /** On how many flows. */
+  /** The number of their flows. */
   flows: number;
   bytes: number;
 }
 
 export type SortKey = "total" | "count" | "expected" | "confidence" | "evidence" | "mean" | "p99";
 
-/** A column each, by rank. */
+/** One column each, by rank. */
 export interface PatternColumns {
   id: number[];
   count: number[];
@@ -93,15 +95,15 @@ export interface PatternColumns {
   p99: number[];
   total: number[];
   hops: number[];
-  /** The number of the pattern that stands for all of the same hops. */
+  /** The number of the pattern that represents all patterns of the same hops. */
   family: number[];
-  /** Twice the number of a node's name, plus one where the path goes on from the node before. */
+  /** Twice the number of a node's name, plus one if the path continues from the preceding node. */
   nodes: number[][];
-  /** Ports and protocols, and what is asked for. */
+  /** Ports, protocols and operations. */
   ports: number[][];
-  /** What the root asks for, by the number of a name; left out where no pattern says so. */
+  /** The operation of the root, by the number of a name; left out if no pattern has one. */
   asked?: (number | null)[];
-  /** The share of the instances whose root failed; left out where no pattern says so. */
+  /** The share of the instances with a failed root; left out if no pattern has a known outcome. */
   errors?: (number | null)[];
 }
 
@@ -136,7 +138,7 @@ export interface Series {
   p99: (number | null)[];
 }
 
-/** Of "connect": how long the sender waited for a connection. */
+/** "connect": the time that the sender waited for a connection. */
 export type Part = "node" | "network" | "untraced" | "connect";
 
 /** A delay; the histogram is bin, weight, bin, weight: bin `b` goes from 2^(b/8) to 2^((b+1)/8). */
@@ -150,7 +152,7 @@ export interface Delay {
 export interface HopDelay extends Delay {
   hop: number;
   part: Part;
-  /** In which part of the instances there is such a delay, where that is not all. */
+  /** The share of the instances with such a delay, if not all have it. */
   share?: number;
 }
 
@@ -166,12 +168,15 @@ export interface Details {
     bytes: number[];
     sent: number[];
     received: number[];
-    /** The share of the calls that failed, of answers that say so; left out where none does. */
+    /**
+     * The share of failed calls among the responses with a known outcome; left out if there are
+     * none.
+     */
     errors?: (number | null)[];
   };
   omitted: number;
   critical: { hop: number; part: Part } | null;
-  /** Hop, what is drawn before it, how many calls it lies within. */
+  /** Hop, the guide characters before it, the number of calls around it. */
   tree: [number, string, number][];
   duration: Delay;
   delays: HopDelay[];
@@ -183,19 +188,19 @@ export interface Details {
 export interface Instance {
   path: number;
   probability: number;
-  /** When its root was sent, since the trace began. */
+  /** The time at which its root was sent, since the start of the trace. */
   at: number;
   duration: number;
   /** By hop, since the sending of the root. */
   sent: (number | null)[];
   received: (number | null)[];
-  /** The hops of which the sender waited for a connection, each with how long. */
+  /** The hops before which the sender waited for a connection, each with the time. */
   connecting?: [number, number][];
 }
 
 export type Order = "slowest" | "time" | "likely";
 
-/** Some instances of a pattern in an order, and how many there are to step through. */
+/** Some instances of a pattern in an order, and the number of all of them. */
 export interface InstancePage {
   from: number;
   all: number;

@@ -1,7 +1,7 @@
-// The shapes of the piece with what requests cost, as `report/src/page/workload` writes it. Times are
-// in nanoseconds.
+// The shapes of the batch with the costs of requests, as `report/src/page/workload` writes it.
+// Times are in nanoseconds.
 
-/** Times by what they were spent on, in the order of `WAYS`; those of a step have that of its calls last. */
+/** Times by resource, in the order of `WAYS`; for a step, the time of its calls comes last. */
 export type Spent = number[];
 
 export interface Workload {
@@ -9,15 +9,15 @@ export interface Workload {
   /** Processor time of the processes that served requests, and the share of it that was charged. */
   processor: number | null;
   charged: number | null;
-  /** The error of the model, as shares; null where nothing was demanded. */
+  /** The error of the model, as shares; null if there was no demand. */
   error: { processor: number | null; disk: number | null; network: number | null };
   /** The largest one first. */
   clusters: Cluster[];
-  /** How many clusters are left out, and of how many requests. */
+  /** The number of omitted clusters, and of their requests. */
   left: [clusters: number, requests: number];
   unusual: Unusual[];
   unusual_left: number;
-  /** Requests to look at. */
+  /** Example requests. */
   examples: Example[];
   /** The command that shows all of it. */
   command: string;
@@ -34,9 +34,9 @@ export interface Cluster {
   spent: Spent;
   /** Mean bytes read from and written to files, sent, and received. */
   bytes: [files: number, sent: number, received: number];
-  /** The number of the request that stands for it. */
+  /** The number of the representative request. */
   representative: number;
-  /** How far the nearest other cluster is; null where there is none. */
+  /** The distance to the nearest other cluster; null if there is none. */
   separation: number | null;
 }
 
@@ -53,20 +53,20 @@ export interface Example {
   time: number;
   /** In depth-first order. */
   steps: Step[];
-  /** How many further steps are left out. */
+  /** The number of omitted steps. */
   left: number;
   lanes: Lane[];
   wakes: Wake[];
-  /** Whether threads, slices or hand-offs are left out. */
+  /** Whether threads, slices or hand-offs are omitted. */
   is_cut: boolean;
 }
 
 export interface Step {
   parent: number | null;
   name: string;
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   time: [from: number, to: number] | null;
-  /** Null where it was not recorded. */
+  /** Null if it was not recorded. */
   spent: Spent | null;
 }
 
@@ -76,7 +76,7 @@ export interface Lane {
   slices: Slice[];
 }
 
-/** A time in which a thread did one thing, by its place in `WAYS`, on a processor or -1. */
+/** A period in which a thread had one activity, by its index in `WAYS`, on a processor or -1. */
 export type Slice = [from: number, to: number, way: number, processor: number];
 
 /** A hand-off between two lanes. */

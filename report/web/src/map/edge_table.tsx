@@ -1,4 +1,4 @@
-// The edges of the map as a table, those with the most time first.
+// The edges of the map as a table, the ones with the most time first.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -6,9 +6,9 @@ import type { Overview } from "../data/types";
 import { breakable, bytes, count, duration, plural, rate } from "../format";
 import { between } from "./edges";
 
-/** Rows that are shown before more are asked for. */
+/** Initial number of rows. */
 const SHOWN = 25;
-/** Rows at most; choosing a node shows its own. */
+/** Maximum number of rows; selecting a node shows its own. */
 const MOST_ROWS = 300;
 
 interface Props {

@@ -1,4 +1,4 @@
-// What is said of edges of the map, one by one and of several together.
+// Wording and sums for edges of the map, one or several.
 
 import type { MapEdge } from "../data/types";
 import { duration, rate } from "../format";

@@ -1,5 +1,5 @@
-// Where something can be written beside a line of the map: upon no line, no node, no arrowhead and
-// no other label. What has no such place is not written; the table below the map has it.
+// Positions for labels next to the lines of the map: not over any line, node, arrowhead or other
+// label. A label without such a position is left out; the table below the map has its text.
 
 import { along, type Line, type Point } from "./lines";
 
@@ -10,11 +10,11 @@ export interface Box {
   height: number;
 }
 
-/** Where along a line a label is tried, the best place first. */
+/** Positions along a line where a label is tried, the best first. */
 const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.12, 0.88];
-/** How far from its line. */
+/** Distances from its line. */
 const BESIDE = [3.5, 9, 16];
-/** Between a label and what is around it. */
+/** Distance between a label and its surroundings. */
 const APART = 2;
 const CELL = 24;
 
@@ -23,8 +23,10 @@ interface Size {
   height: number;
 }
 
-/** The upper left corners of labels of that size, by the number of their line; those of the first lines are placed first. No other
- * line is as near to a label as its own. */
+/**
+ * The upper left corners of labels of that size, by the number of their line; labels of the first
+ * lines are placed first. No other line is as near to a label as its own.
+ */
 export function labels(lines: Line[], nodes: Box[], size: Size, room: Box): Map<number, Point> {
   const taken = new Taken();
   const curves = lines.map((line) => along(line.points));
@@ -50,7 +52,7 @@ interface Candidate {
   beside: number;
 }
 
-/** Places beside a curve: above and below it, and to its right and left; near ones first. */
+/** Positions next to a curve: above and below it, and to its right and left; near ones first. */
 function candidates(curve: Point[], { width, height }: Size): Candidate[] {
   return BESIDE.flatMap((beside) =>
     PLACES.flatMap((part) => {
@@ -81,7 +83,7 @@ function within(box: Box, room: Box): boolean {
   return box.x >= room.x && box.y >= room.y && box.x + box.width <= room.x + room.width && box.y + box.height <= room.y + room.height;
 }
 
-/** What is drawn already, by the cells of a grid; of points of lines, of which line. */
+/** Occupied space, by the cells of a grid; for points of lines, with the line. */
 class Taken {
   private cells = new Map<string, { box: Box; line: number | null }[]>();
 
@@ -93,7 +95,7 @@ class Taken {
     }
   }
 
-  /** Whether nothing is there; `but` a line: whether no other line is. */
+  /** Whether the space is free; with `but`, only other lines count. */
   isFree(box: Box, but?: number): boolean {
     const isInWay = (line: number | null) => but === undefined || (line !== null && line !== but);
     return cellsOf(box).every((cell) => (this.cells.get(cell) ?? []).every((of) => !isInWay(of.line) || !meet(box, of.box)));

@@ -1,24 +1,27 @@
-// Where the nodes of the map stand, by dagre: callers before those whom they call, from left to
-// right or from top to bottom.
+// Positions of the nodes of the map, by dagre: callers before callees, from left to right or from
+// top to bottom.
 
 import * as dagre from "@dagrejs/dagre";
 import { type Line, lines, type Point } from "./lines";
 
-/** Edges that are drawn: more cannot be told apart, nor laid out while anybody waits. */
+/** Maximum number of drawn edges: more are not distinguishable, and take too long to lay out. */
 export const MOST_EDGES = 150;
-/** From so many nodes on they are drawn smaller. */
+/** From this number on, nodes are drawn smaller. */
 const MANY_NODES = 24;
-/** A drawing with room for labels at all edges may be so much higher than wide; without that room it is half as high. */
+/**
+ * Maximum height in pixels of a drawing with room for labels at all edges; without that room, a
+ * drawing is about half as high.
+ */
 const HIGHEST = 860;
 /** The width of a character of a node's name. */
 export const CHARACTER = 7.8;
-/** The room that a label at an edge takes, in two lines. */
+/** The size of a label at an edge, in two lines. */
 export const LABEL = { width: 54, height: 27 };
 
 export interface PlacedNode {
-  /** Its place in the overview's map. */
+  /** Its index in the overview's map. */
   index: number;
-  /** Its middle. */
+  /** Its centre. */
   x: number;
   y: number;
   width: number;
@@ -30,19 +33,19 @@ export interface Placed {
   height: number;
   nodes: PlacedNode[];
   lines: Line[];
-  /** Edges of one pair of nodes are one line: which. */
+  /** The edges of each line: edges of one pair of nodes are one line. */
   ways: number[][];
   /** Whether nodes are drawn in one line of text. */
   isSmall: boolean;
-  /** How many edges are left out: those of the fewest messages. */
+  /** The number of omitted edges, the ones with the fewest messages. */
   omitted: number;
 }
 
-/** What is laid out: nodes by the numbers of their names, and messages between them. */
+/** The input of the layout: nodes by the numbers of their names, and messages between them. */
 export interface Drawn {
   names: string[];
   map: { nodes: { name: number }[]; edges: Messages[] };
-  /** No node is narrower, in pixels. */
+  /** Minimum width of a node, in pixels. */
   least?: number;
 }
 
@@ -53,7 +56,7 @@ interface Messages {
   back: number;
 }
 
-/** Places the nodes and edges of the map, as well as may be within `room` pixels of width. */
+/** Places the nodes and edges of the map, if possible within `room` pixels of width. */
 export function layout(overview: Drawn, room: number): Placed {
   const { nodes, edges } = overview.map;
   const drawn = edges
@@ -81,7 +84,7 @@ export function layout(overview: Drawn, room: number): Placed {
   if (labelled.width <= room && labelled.height <= HIGHEST) return { ...labelled, ...laid };
   const across = stretched({ ...wanted, isLabelled: false, gap: 45 }, room, 300);
   if (across.width <= room) return { ...across, ...laid };
-  // What fits nowhere is as narrow as can be and scrolls.
+  // A map that fits nowhere is as narrow as possible and scrolls.
   const down = arrange({ ...wanted, isDown: true, isLabelled: false, gap: 56 });
   return { ...(down.width <= across.width ? down : across), ...laid };
 }
@@ -100,16 +103,16 @@ function stretched(wanted: Wanted, room: number, most: number): Arranged {
 
 interface Wanted {
   names: string[];
-  /** From which node to which a line goes. */
+  /** The two nodes of each line. */
   pairs: [number, number][];
-  /** Whether callers stand above those whom they call. */
+  /** Whether callers are above their callees. */
   isDown: boolean;
   isLabelled: boolean;
   /** Between the ranks. */
   gap: number;
-  /** Characters of a name at most. */
+  /** Maximum number of characters of a name. */
   most: number;
-  /** Pixels of a node at least. */
+  /** Minimum width of a node in pixels. */
   least: number;
 }
 

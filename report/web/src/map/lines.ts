@@ -1,20 +1,20 @@
-// The lines of the map: each leaves its node at a place of its own and arrives at one of its own,
-// level with it, so that its arrowhead is seen whole. Everything here goes from left to right; a
-// map from top to bottom is turned afterwards.
+// The lines of the map: each leaves its node at a point of its own and arrives at one of its own,
+// level with it, so that its arrowhead is fully visible. All coordinates here go from left to
+// right; a map from top to bottom is rotated afterwards.
 
 export interface Point {
   x: number;
   y: number;
 }
 
-/** A node as it stands. */
+/** A placed node. */
 interface Box extends Point {
   width: number;
   height: number;
 }
 
 export interface Line {
-  /** Which of the lines it is. */
+  /** The number of the line. */
   index: number;
   /** A curve by its points: the first, then two handles and a point, and so on. */
   points: Point[];
@@ -26,15 +26,15 @@ export interface Wanted {
   index: number;
   from: Box | undefined;
   to: Box | undefined;
-  /** What dagre says it goes through. */
+  /** The points that dagre routes it through. */
   through: Point[];
 }
 
 const TIP = { length: 9, half: 4 };
-/** Between an arrowhead and its node. */
+/** Distance between an arrowhead and its node. */
 const GAP = 2;
 
-/** The lines; around their middle they are level for `level` to both sides, so that something can be written there. */
+/** The lines; around their middle they are level for `level` on both sides, so that there is room for a label. */
 export function lines(wanted: Wanted[], level: number): Line[] {
   const ends = new Ends();
   for (const { index, from, to, through } of wanted) {
@@ -98,11 +98,11 @@ function loop(index: number, box: Box): Line {
 interface End {
   line: number;
   isBegin: boolean;
-  /** How high the line is at its next point. */
+  /** The height of the line at its next point. */
   towards: number;
 }
 
-/** Where lines begin and end: on each side of a node apart from each other, in the order in which they come. */
+/** Ends of lines: separate points on each side of a node, in the order of the lines. */
 class Ends {
   private sides = new Map<Box, [End[], End[]]>();
 
@@ -112,7 +112,7 @@ class Ends {
     this.sides.set(box, sides);
   }
 
-  /** The begin or end of a line, and the side of its node: -1 or 1. */
+  /** The start or end of a line, and the side of its node: -1 or 1. */
   at(line: number, isBegin: boolean): (Point & { side: number }) | null {
     for (const [box, sides] of this.sides) {
       for (const [right, ends] of sides.entries()) {
@@ -129,7 +129,7 @@ class Ends {
   }
 }
 
-/** The curve as SVG has it. */
+/** The curve in SVG syntax. */
 export function path(points: Point[]): string {
   const [first, ...rest] = points;
   if (!first) return "";

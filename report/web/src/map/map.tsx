@@ -1,5 +1,5 @@
-// The system as the patterns show it: its nodes, who calls whom, how often, and how long that
-// takes.
+// The system as the patterns show it: its nodes, callers and callees, and the rate and duration of
+// calls.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -93,7 +93,7 @@ interface LinesProps {
   edges: MapEdge[];
   names: string[];
   seconds: number;
-  /** The name of the node whose lines alone are bright. */
+  /** The selected node, if any: only its lines are bright. */
   chosen: number | null;
 }
 
@@ -109,7 +109,7 @@ function Lines({ placed, edges, names, seconds, chosen }: LinesProps) {
     const bright = placed.lines.filter(isBright).toSorted((one, other) => messages(other) - messages(one));
     const boxes = placed.nodes.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height }));
     const found = labels(bright, boxes, LABEL, { x: 0, y: 0, width: placed.width, height: placed.height });
-    // Labels at a few lines here and there would say less than none.
+    // Labels at only a few lines would be less informative than none.
     return chosen === null && found.size < bright.length / 2 ? new Map<number, Point>() : found;
   }, [placed, chosen]);
   return placed.lines.map((line) => {

@@ -1,4 +1,4 @@
-// A node of the map: its name, and how long it is at work.
+// A node of the map: its name, and its time at work.
 
 import { fitted } from "../format";
 import { CHARACTER, type PlacedNode } from "./layout";
@@ -7,7 +7,7 @@ interface Props {
   box: PlacedNode;
   name: string;
   time: string;
-  /** All about it, in words. */
+  /** Its full description, in words. */
   said: string;
   css: string;
   isTraced: boolean;

@@ -1,4 +1,5 @@
-// All about one pattern: its timeline, its tree, how its delays are distributed, and its instances.
+// The details of one pattern: its timeline, its tree, the distributions of its delays, and its
+// instances.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";
@@ -86,7 +87,7 @@ function find(details: Details, wanted: typeof delay.value): HopDelay | undefine
   return details.delays.find((one) => one.hop === wanted?.hop && one.part === wanted.part);
 }
 
-/** Which delay it is, in words. */
+/** The name of a delay, in words. */
 function title(of: HopDelay, { hops }: Details, names: string[]): string {
   const [src, dst] = [names[hops.src[of.hop] ?? 0], names[hops.dst[of.hop] ?? 0]];
   switch (of.part) {

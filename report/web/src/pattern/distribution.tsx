@@ -1,4 +1,4 @@
-// How a delay is distributed: a histogram and its cumulative share, on a log axis.
+// The distribution of a delay: a histogram and its cumulative share, on a log axis.
 
 import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
@@ -9,7 +9,7 @@ import { distribution, type Distribution } from "./histogram";
 import { logTicks, step } from "./ticks";
 
 interface Props {
-  /** Of what it is. */
+  /** The subject of the distribution. */
   title: string;
   delay: Delay;
 }
@@ -38,7 +38,7 @@ function drawing(found: Distribution, delay: Delay): [uPlot.AlignedData, (colors
   const { edges, share, cumulative } = found;
   // Both are steps: a value holds from its edge up to the next.
   const data: uPlot.AlignedData = [edges, [...share, 0], [0, ...cumulative]];
-  // Around the bars, at least as much as two of them.
+  // A margin around the bars, at least as wide as two of them.
   const [first, last] = [edges[0] ?? 1, edges[edges.length - 1] ?? 1];
   const margin = Math.max((last / first) ** 0.06, ((edges[1] ?? last) / first) ** 2);
   const [low, high] = [first / margin, last * margin];

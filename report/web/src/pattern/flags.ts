@@ -1,5 +1,5 @@
-// Labels that do not fit into what they name fly above or below it like flags, on as many lanes as
-// they need.
+// Labels that do not fit into their elements are placed above or below them like flags, on as many
+// lanes as necessary.
 
 /** A label from `from` to `to` at a pole; the heaviest is placed first. */
 export interface Flag {
@@ -9,8 +9,10 @@ export interface Flag {
   weight: number;
 }
 
-/** The lane of each flag, from 0; null for those for which none of `most` lanes has room. A flag hides the poles of others. No flag
- * stands in the way of the lines at `walls`, which go through all lanes. */
+/**
+ * The lane of each flag, from 0; null for flags without room in any of `most` lanes. A flag hides
+ * the poles of others. No flag crosses the lines at `walls`, which go through all lanes.
+ */
 export function lanes(flags: Flag[], most: number, walls: number[] = []): (number | null)[] {
   const order = flags.map((_, index) => index);
   order.sort((one, other) => (flags[other]?.weight ?? 0) - (flags[one]?.weight ?? 0) || one - other);
@@ -23,7 +25,7 @@ export function lanes(flags: Flag[], most: number, walls: number[] = []): (numbe
       // The flag itself, and its pole through the lanes below.
       const text = taken[lane]?.every(([from, to]) => flag.to < from || flag.from > to);
       const pole = taken.slice(0, lane).every((of) => of.every(([from, to]) => flag.pole < from || flag.pole > to));
-      // The poles of flags above it are in its way as well.
+      // The poles of flags above it are obstacles as well.
       const above = placed.every((other, which) => {
         const at = flags[which]?.pole ?? 0;
         return other === null || other <= lane || at < flag.from || at > flag.to;

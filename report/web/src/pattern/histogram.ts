@@ -1,7 +1,7 @@
-// What a histogram on a log axis says: bars that fit what it holds, the cumulative share, and how
-// much there is.
+// A histogram on a log axis as bars of a suitable width, the cumulative share, and the total
+// weight.
 
-/** Bars at least and at most, where there are as many different values. */
+/** Minimum and maximum number of bars, if there are as many different values. */
 const [FEWEST, MOST] = [12, 60];
 
 export interface Distribution {
@@ -9,14 +9,16 @@ export interface Distribution {
   edges: number[];
   /** The share of each bar. */
   share: number[];
-  /** The share of all up to the end of each bar. */
+  /** The cumulative share up to the end of each bar. */
   cumulative: number[];
   /** The expected number of values. */
   weight: number;
 }
 
-/** The distribution of a histogram, as `report/src/page/histogram.rs` writes it: bins to each doubling, then bin, weight, bin,
- * weight and so on, where bin `b` begins at 2^(b/bins). Null of nothing. */
+/**
+ * The distribution of a histogram, as `report/src/page/histogram.rs` writes it: bins per doubling,
+ * then bin, weight, bin, weight and so on, where bin `b` begins at 2^(b/bins). Null if it is empty.
+ */
 export function distribution([fineness = 1, ...histogram]: number[]): Distribution | null {
   const bins: [bin: number, weight: number][] = [];
   for (let at = 0; at + 1 < histogram.length; at += 2) bins.push([histogram[at] ?? 0, histogram[at + 1] ?? 0]);
@@ -38,7 +40,10 @@ export function distribution([fineness = 1, ...histogram]: number[]): Distributi
   };
 }
 
-/** How many bins make one bar, by the rule of Freedman and Diaconis: narrow bars where most values are close to each other. */
+/**
+ * The number of bins that make one bar, by the rule of Freedman and Diaconis: narrow bars if most
+ * values are close to each other.
+ */
 function together(bins: [number, number][], weight: number, fineness: number): number {
   const quantile = (part: number) => {
     let sum = 0;
@@ -48,7 +53,7 @@ function together(bins: [number, number][], weight: number, fineness: number): n
   const range = last - first + 1;
   const spread = quantile(0.75) - quantile(0.25) + 1;
   const bars = Math.min(MOST, Math.max(FEWEST, range / ((2 * spread) / Math.cbrt(weight))));
-  // Times are whole nanoseconds, so that finer bars would be empty in turns.
+  // Times are whole nanoseconds, so finer bars would alternately be empty.
   const nanosecond = fineness * Math.log2(1 + 1 / 2 ** (first / fineness));
   return Math.max(1, Math.round(range / bars), Math.ceil(nanosecond));
 }

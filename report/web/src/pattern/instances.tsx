@@ -1,5 +1,4 @@
-// Single instances of a pattern, to be stepped through one after the other: when each began, how
-// long it took, and how likely it happened just so.
+// Single instances of a pattern, to step through: the start, duration and probability of each.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";
@@ -9,13 +8,13 @@ import { instance, order } from "../state";
 
 const ORDERS: [Order, string][] = [["slowest", "slowest first"], ["time", "by time"], ["likely", "most likely first"]];
 
-/** How many are shown at a time. */
+/** Number of instances on a screen. */
 const SHOWN = 8;
 
 interface Props {
   source: Source;
   rank: number;
-  /** How many instances the pattern has, of which a page on disk has only some. */
+  /** The number of instances of the pattern, of which a page on disk has only some. */
   built: number;
   show: (instance: Instance | null) => void;
 }
@@ -31,7 +30,7 @@ export function InstancesView({ source, rank, built, show }: Props) {
   useEffect(() => {
     if (isHere) return;
     let isWanted = true;
-    // The server's pieces are larger than what is shown.
+    // The server's batches are larger than a screen.
     source
       .instances(rank, order.value, Math.floor(first / 96) * 96)
       .then((found) => isWanted && (setFailed(""), setPage(found)))
@@ -45,13 +44,13 @@ export function InstancesView({ source, rank, built, show }: Props) {
   useEffect(() => {
     if (isHere || at === null) show(found);
   }, [found, isHere, at === null]);
-  // An address may name one that is not there.
+  // An address may name one that does not exist.
   useEffect(() => {
     if (page && at !== null && at >= page.all) instance.value = page.all > 0 ? page.all - 1 : null;
   }, [page, at]);
 
   const all = page?.all ?? 0;
-  // Another piece may be on its way.
+  // Another batch may be on its way.
   const listed = isHere ? page.instances.slice(first - page.from, first - page.from + SHOWN) : [];
   return (
     <section class="instances" aria-label="Instances">

@@ -1,6 +1,9 @@
-// Where the labels of a log axis stand.
+// The labels of a log axis.
 
-/** Round times from `low` to `high`, some of each decade; of less than that, as many in equal steps as are apart. */
+/**
+ * Round times from `low` to `high`, some of each decade; within less than a decade, about as many
+ * in equal steps.
+ */
 export function logTicks(low: number, high: number): number[] {
   const decades = Math.log10(high / low);
   if (decades < 0.7) return evenTicks(low, high);

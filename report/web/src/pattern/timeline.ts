@@ -1,18 +1,18 @@
 // The geometry of a WAP5 timeline (section 6.1, Figures 10 and 12 to 14) in nanoseconds and rows.
 // Time and causality go from left to right. A chain stays on its row; where a path forks, the
-// branch that ends last goes on and each other one gets a row of its own below, so that the
-// uppermost row is what the path waits for.
+// branch that ends last continues on the row and each other one gets a row of its own below, so
+// that the uppermost row is what the path waits for.
 
 import type { Details, Part } from "../data/types";
 import { mainChild, type Timing } from "./timing";
 
-/** What an element stands for, which decides its shape. */
+/** The meaning of an element, which decides its shape. */
 export type Kind = "source" | "node" | "connect" | "network" | "untraced" | "sink";
 
 export interface Element {
   kind: Kind;
   hop: number;
-  /** The name of the node that it shows; of a message, of its sender. */
+  /** The name of the node that it shows; for a message, of its sender. */
   name: number;
   traced: boolean;
   row: number;
@@ -21,7 +21,7 @@ export interface Element {
   critical: boolean;
 }
 
-/** Where a branch leaves the row of its fork. */
+/** The point where a branch leaves the row of its fork. */
 export interface Fork {
   at: number;
   fromRow: number;
@@ -48,7 +48,7 @@ export function timeline(details: Details, times: Timing): Timeline {
 
   const sentAt = (hop: number) => times.sent[hop] ?? times.received[hop] ?? 0;
   const receivedAt = (hop: number) => Math.max(sentAt(hop), times.received[hop] ?? 0);
-  /** When the work that leads to a child of `parent` begins. */
+  /** The time at which the work that leads to a child of `parent` begins. */
   const start = (hop: number, parent: number) => (untraced.has(hop) ? sentAt(parent) : receivedAt(parent));
 
   const place = (hop: number, parent: number | null, row: number) => {
@@ -62,7 +62,7 @@ export function timeline(details: Details, times: Timing): Timeline {
         traced: (traced & (isSink ? 2 : 1)) !== 0,
         row,
         from,
-        // A clock that is a little off must not turn time around.
+        // A slightly inaccurate clock must not reverse time.
         to: Math.max(from, to),
         critical: critical?.hop === hop && critical.part === kind,
       });
@@ -70,7 +70,7 @@ export function timeline(details: Details, times: Timing): Timeline {
     if (parent === null) add("source", sentAt(hop), sentAt(hop));
     else if (untraced.has(hop)) add("untraced", sentAt(parent), receivedAt(hop));
     else if (traced & 1) {
-      // A node is thought to connect last of all.
+      // A node is assumed to connect at the end of its work.
       const connected = Math.max(receivedAt(parent), sentAt(hop) - (times.connecting.get(hop) ?? 0));
       add("node", receivedAt(parent), connected);
       if (connected < sentAt(hop)) add("connect", connected, sentAt(hop));
@@ -79,7 +79,8 @@ export function timeline(details: Details, times: Timing): Timeline {
     if (!times.children[hop]?.length) add("sink", receivedAt(hop), receivedAt(hop));
   };
 
-  // Still to be placed: a hop, the hop that caused it, and whether it goes on in that one's row.
+  // Elements still to be placed: a hop, the hop that caused it, and whether it continues on that
+  // hop's row.
   const waiting: [number, number | null, boolean][] = [];
   times.parent.forEach((parent, hop) => parent < 0 && waiting.unshift([hop, null, false]));
   for (let next = waiting.pop(); next; next = waiting.pop()) {

@@ -1,5 +1,5 @@
-// A timeline as SVG: boxes for nodes at work, lines for messages, diamonds for what was not traced,
-// in proportion to time.
+// A timeline as SVG: boxes for nodes at work, lines for messages, diamonds for untraced nodes, in
+// proportion to time.
 
 import { useMemo } from "preact/hooks";
 import { color } from "../colors";
@@ -10,13 +10,13 @@ import { lanes } from "./flags";
 import { type Element, part, ticks, timeline } from "./timeline";
 import { timing } from "./timing";
 
-/** No drawing is narrower: on a phone it scrolls, and its text stays as large as elsewhere. */
+/** Minimum width: on a phone the drawing scrolls, and its text stays as large as elsewhere. */
 const NARROWEST = 720;
 const BOX = 26;
 const LANE = 15;
 const GAP = 16;
 const LANES = 6;
-/** The width of a character, rather too wide; of a name, which is bold. */
+/** The width of a character, rather overestimated; of a name, which is bold. */
 const CHARACTER = 6.9;
 const BOLD = 8.2;
 const SLIVER = 2;
@@ -54,13 +54,13 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
     part(element.kind) !== null &&
     width(element) < (element.kind === "untraced" ? room(element) * 1.5 : room(element) + 6);
 
-  // To the right of its pole, or to the left where the drawing ends.
+  // To the right of its pole, or to the left at the end of the drawing.
   const flagged = (element: Element) => {
     const [pole, long] = [middle(element), room(element) + 4];
     return pole + long > wide ? { from: pole - long, to: pole, pole } : { from: pole, to: pole + long, pole };
   };
 
-  // Which labels are flags, and how high each row is for them.
+  // The labels that are flags, and the height that each row needs for them.
   const flags = new Map<Element, { lane: number; up: boolean }>();
   const tops: number[] = [];
   let bottom = 4;

@@ -1,13 +1,13 @@
-// When each hop of a pattern is sent and received, and what causes what: on average, or in one
+// The times of sending and receipt of each hop of a pattern, and its causes: on average, or in one
 // instance.
 
 import type { Details, HopDelay, Instance } from "../data/types";
 
-/** Times in nanoseconds since the sending of the root; null where they are not known. */
+/** Times in nanoseconds since the sending of the root; null if they are not known. */
 export interface Timing {
   sent: (number | null)[];
   received: (number | null)[];
-  /** By hop: for how long its sender waited for a connection before it sent. */
+  /** By hop: the time that its sender waited for a connection before it sent. */
   connecting: Map<number, number>;
   parent: number[];
   /** By hop: the hops it causes. */
@@ -34,12 +34,15 @@ export function timing(details: Details, instance: Instance | null): Timing {
   return { sent, received, connecting, parent, children, subtreeEnd, end: Math.max(0, ...subtreeEnd) };
 }
 
-/** The mean of a delay over all instances, also those that have none. */
+/** The mean of a delay over all instances, including instances without it. */
 export function average(delay: HopDelay): number {
   return Math.max(0, delay.mean) * (delay.share ?? 1);
 }
 
-/** The hop that `hop` causes whose subtree ends last: the one that the path waits for. */
+/**
+ * Of the hops that `hop` causes, the one with the subtree that ends last: the one that the path
+ * waits for.
+ */
 export function mainChild(of: Timing, hop: number): number | null {
   let best: number | null = null;
   for (const child of of.children[hop] ?? []) {

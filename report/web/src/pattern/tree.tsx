@@ -1,5 +1,5 @@
-// The tree of a pattern, a line a hop: who sends to whom, the delays of node and network, and their
-// share of the whole.
+// The tree of a pattern, one line per hop: sender and receiver, the delays of node and network, and
+// their share of the whole.
 
 import { color } from "../colors";
 import type { Details, HopDelay, Part } from "../data/types";
@@ -18,12 +18,12 @@ interface Props {
 export function TreeView({ details, names, chosen, choose }: Props) {
   const { hops, tree, critical } = details;
   const by = new Map(details.delays.map((delay) => [`${delay.hop} ${delay.part}`, delay]));
-  // As on a terminal: where it takes a hundredth of the path's time.
+  // As on a terminal: shown if it takes a hundredth of the path's time.
   const connects = details.delays.some((delay) => delay.part === "connect" && average(delay) >= 0.01 * details.duration.mean);
   const time = (hop: number) =>
     PARTS.reduce((sum, part) => sum + (by.has(`${hop} ${part}`) ? average(by.get(`${hop} ${part}`) as HopDelay) : 0), 0);
   const longest = Math.max(0, ...tree.map(([hop]) => time(hop)));
-  /** The mean of a delay, and what is beside it, each with the name that it has where there is no room for columns. */
+  /** The mean of a delay with a second value, each with its name for layouts without columns. */
   const cells = (name: string, delay: HopDelay | undefined, beside: string, of: (delay: HopDelay) => string) => {
     if (!delay) return <td class="none" colspan={2}>–</td>;
     const { hop, part } = delay;

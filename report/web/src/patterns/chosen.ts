@@ -1,5 +1,4 @@
-// Which patterns are listed, and which of them is shown: the one that was chosen or, as long as
-// none was, the first.
+// The patterns to list, and the one to show: the selected one or, without a selection, the first.
 
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -10,9 +9,9 @@ import { listed, searchTexts } from "./rank";
 
 export interface Listed {
   rows: Row[];
-  /** How many patterns the rows are of. */
+  /** The number of patterns in the rows. */
   found: number;
-  /** The rank of the pattern that is shown; null where there is none. */
+  /** The rank of the pattern that is shown; null if there is none. */
   chosen: number | null;
 }
 
@@ -24,8 +23,7 @@ export function useListed(overview: Overview): Listed {
     const key = sort.value ?? overview.sort;
     const ranks = listed(overview, texts, key, query.value);
     const { id, family } = overview.patterns;
-    // What is shown has its row: of a family that is closed, the one that stands for it has none of
-    // the others'.
+    // The shown pattern has a row: in a closed family only the pattern that represents it has one.
     const shown = pattern.value === null ? undefined : rankOf.get(pattern.value);
     const isHidden = shown !== undefined && family[shown] !== id[shown];
     const isOpen = (of: number) => open.value.has(of) || (isHidden && of === family[shown]);

@@ -1,6 +1,6 @@
-// Patterns that users take for one: those of the same hops, in other numbers or orders. The page
-// says which are of one family; here each family becomes one row, and opened a row for each of its
-// patterns.
+// Patterns that users regard as one: patterns of the same hops, in other numbers or orders. The
+// page's data has the families; here each family becomes one row and, when opened, a row for each
+// of its patterns.
 
 import type { Overview, SortKey } from "../data/types";
 import { compareValues, type Values, values } from "./rank";
@@ -8,13 +8,13 @@ import { compareValues, type Values, values } from "./rank";
 /** A row of the list. */
 export interface Row {
   rank: number;
-  /** How many others it stands for; 0 where it stands for itself. */
+  /** The number of others that it represents; 0 if it represents only itself. */
   alike: number;
   /** Whether these have rows of their own below. */
   isOpen: boolean;
-  /** Whether it is one of those below. */
+  /** Whether it is one of the rows below. */
   isMember: boolean;
-  /** What it is ranked by: what all of the family are together. */
+  /** The values for the ranking: sums over the whole family. */
   values: Values;
 }
 
@@ -29,7 +29,7 @@ export function folded(overview: Overview, ranks: number[], key: SortKey, open: 
     else families.set(family, [rank]);
   }
   const heads = [...families.values()].map((members) => {
-    // The one with the largest total time has the lowest number.
+    // The pattern with the largest total time has the lowest number.
     const lead = members.reduce((best, rank) => ((patterns.id[rank] ?? 0) < (patterns.id[best] ?? 0) ? rank : best));
     return { members, lead, values: together(overview, members, lead) };
   });
@@ -46,7 +46,7 @@ export function folded(overview: Overview, ranks: number[], key: SortKey, open: 
   });
 }
 
-/** What the patterns are together; of several there is no p99, and that of their lead stands for it. */
+/** The sums of the patterns; p99 cannot be summed up, so the lead's is used. */
 function together(overview: Overview, members: number[], lead: number): Values {
   const { patterns } = overview;
   const all = members.map((rank) => values(patterns, rank));

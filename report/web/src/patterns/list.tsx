@@ -1,5 +1,5 @@
-// The ranked patterns: as many rows as fit are there, however many patterns there are. Those of the
-// same hops are one row that opens.
+// The ranked patterns: only as many rows as fit are drawn, however many patterns there are.
+// Patterns of the same hops are one row that opens.
 
 import type { Overview, PatternColumns, SortKey } from "../data/types";
 import { count, duration, expected, percent, plural } from "../format";
@@ -96,7 +96,7 @@ function PatternRow({ overview, row }: RowProps) {
         <b>{route(overview, rank)}</b>
         <small>
           {alike > 0 && (
-            // For the mouse; the keys are those of the list.
+            // For the mouse; the list has the keys.
             <span
               class="alike"
               title="Patterns of the same hops in other numbers or orders: shows or hides them ( → ← )"
@@ -117,13 +117,13 @@ function PatternRow({ overview, row }: RowProps) {
   );
 }
 
-/** The share of a pattern's requests that failed, where some did. */
+/** The share of a pattern's requests that failed, if some did. */
 function errors(patterns: PatternColumns, rank: number) {
   const share = patterns.errors?.[rank] ?? 0;
   return share > 0 && <span class="error"> · {percent(share)} failed</span>;
 }
 
-/** What a pattern is ranked by, as it is shown. */
+/** The ranking value of a pattern, as shown. */
 function metric(key: SortKey, row: Row, share: number): string {
   const value = METRICS[key].of(row.values);
   switch (key) {

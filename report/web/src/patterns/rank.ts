@@ -1,8 +1,8 @@
-// Which patterns are listed, and in what order: the metrics of WAP5 section 6.6 and the search.
+// The patterns to list, and their order: the metrics of WAP5 section 6.6 and the search.
 
 import type { Overview, PatternColumns, SortKey } from "../data/types";
 
-/** What patterns are ranked by. */
+/** The values by which patterns are ranked. */
 export interface Values {
   count: number;
   expected: number;
@@ -11,7 +11,7 @@ export interface Values {
   p99: number;
 }
 
-/** Those of the pattern of that rank. */
+/** The values of the pattern of that rank. */
 export function values(p: PatternColumns, rank: number): Values {
   return {
     count: p.count[rank] ?? 0, expected: p.expected[rank] ?? 0, total: p.total[rank] ?? 0, mean: p.mean[rank] ?? 0,
@@ -29,25 +29,31 @@ export const METRICS: Record<SortKey, { label: string; of: (values: Values) => n
   p99: { label: "p99 duration", of: ({ p99 }) => p99 },
 };
 
-/** Metrics that are multiplied with how likely an instance is. By the others, what is hardly real could be first. */
+/**
+ * Metrics that are weighted with the probability of an instance. By the others, a very improbable
+ * pattern could be first.
+ */
 const WEIGHTED: readonly SortKey[] = ["total", "expected"];
-/** The least number of expected instances that is shown as 1.0. */
+/** Minimum number of expected instances that is shown as 1.0. */
 const EXPECTED_ONCE = 0.95;
 
-/** Which of two comes first: the larger one, but where that says nothing of how real it is, first what is expected once at least. */
+/**
+ * The order of two patterns: the larger value first, but for unweighted metrics, patterns that are
+ * expected at least once come first.
+ */
 export function compareValues(one: Values, other: Values, key: SortKey): number {
   const isExpected = ({ expected }: Values) => (WEIGHTED.includes(key) || expected >= EXPECTED_ONCE ? 1 : 0);
   return isExpected(other) - isExpected(one) || METRICS[key].of(other) - METRICS[key].of(one);
 }
 
-/** How likely an instance is on average. */
+/** The mean probability of an instance. */
 export function confidence(patterns: PatternColumns, rank: number): number {
   return (patterns.expected[rank] ?? 0) / Math.max(1, patterns.count[rank] ?? 0);
 }
 
 /**
- * The path in words: what its root asks for, where that is known, and its nodes, an arrow where it goes on from the one
- * before and a comma where not.
+ * The path in words: the operation of its root, if it is known, and its nodes, with an arrow if it
+ * continues from the preceding one and a comma if not.
  */
 export function route(overview: Overview, rank: number, most = 8): string {
   const nodes = overview.patterns.nodes[rank] ?? [];
@@ -60,7 +66,7 @@ export function route(overview: Overview, rank: number, most = 8): string {
   return name + words.join("") + (nodes.length > most ? ` and ${nodes.length - most} more` : "");
 }
 
-/** What can be searched for, by rank: all names and ports of a pattern, in small letters. */
+/** The searchable text by rank: all names and ports of a pattern, in lower case. */
 export function searchTexts(overview: Overview): string[] {
   const names = overview.names.map((name) => name.toLowerCase());
   const { nodes, ports, id } = overview.patterns;
@@ -71,7 +77,7 @@ export function searchTexts(overview: Overview): string[] {
   });
 }
 
-/** The ranks of the patterns that have all words of `query`, the largest by `key` first; equal ones stay as they were. */
+/** The ranks of the patterns that have all words of `query`, the largest by `key` first; equal ones keep their order. */
 export function listed(overview: Overview, texts: string[], key: SortKey, query: string): number[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found: number[] = [];

@@ -1,12 +1,12 @@
-// Where the time of all patterns together goes: to which nodes, and to the network. A bar each, as
-// long as its share.
+// The total time of all patterns, split by nodes and the network: one bar each, as long as its
+// share.
 
 import { color } from "../colors";
 import type { Overview } from "../data/types";
 import { duration, percent } from "../format";
 import { Shades } from "../legend";
 
-/** Parts that are named at most; the others are one. */
+/** Maximum number of named parts; the others are one. */
 const NAMED = 9;
 /** Nodes with a smaller share are not named. */
 const LEAST = 0.003;

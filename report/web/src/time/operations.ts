@@ -1,14 +1,14 @@
-// What was asked for, how often, and how many of the calls failed: in all, and over time.
+// Operations, their numbers of calls, and how many of the calls failed: in total, and over time.
 
 import type uPlot from "uplot";
 import type { Operations, Overview } from "../data/types";
 import { enough, few, middles, PATTERN_SLICES, togetherOf } from "./series";
 
-/** Numbers of each slice in a series: its own, calls, those that were answered, those that failed. */
+/** Numbers of each slice in a series: its index, calls, answered calls, failed calls. */
 const COLUMNS = 4;
 
 export interface OperationRow {
-  /** Its place in the columns. */
+  /** Its index in the columns. */
   place: number;
   name: string;
   node: string;
@@ -16,11 +16,14 @@ export interface OperationRow {
   root: boolean;
   calls: number;
   errors: number;
-  /** The share of the calls that failed; null where no answer says how they ended. */
+  /** The share of failed calls; null if no response has an outcome. */
   share: number | null;
 }
 
-/** The operations: those that paths begin with first, and of both those with the most errors first. */
+/**
+ * The operations: the ones that paths begin with first, and each group by descending number of
+ * errors.
+ */
 export function rowsOf({ operations, names }: Overview): OperationRow[] {
   if (!operations) return [];
   const row = (name: number, place: number): OperationRow => {
@@ -39,7 +42,7 @@ export function rowsOf({ operations, names }: Overview): OperationRow[] {
   return [...rows.filter(({ root }) => root), ...rows.filter(({ root }) => !root)];
 }
 
-/** The series of all requests: of everything that paths begin with. */
+/** The series of all requests: of all operations that paths begin with. */
 export function requests({ root, series }: Operations): number[] {
   const sums = new Map<number, [number, number, number]>();
   for (const one of series.filter((_, place) => root[place])) {
@@ -53,11 +56,11 @@ export function requests({ root, series }: Operations): number[] {
 }
 
 export interface OperationCharts {
-  /** Calls a second, and those of them that failed. */
+  /** Calls per second, and the failed ones among them. */
   calls: uPlot.AlignedData;
-  /** The shares of errors that make a line, and those of few calls. */
+  /** The shares of errors that make a line, and the shares from few calls. */
   share: uPlot.AlignedData;
-  /** How long a slice is, in nanoseconds. */
+  /** The length of a slice, in nanoseconds. */
   step: number;
 }
 
@@ -82,7 +85,7 @@ export function charts(series: number[], step: number): OperationCharts {
   };
 }
 
-/** Bars of a series in a box of so many slices and of height 1: of all calls, and of those that failed. */
+/** Bars of a series in a box with that many slices and the height 1: of all calls, and of failed calls. */
 export function spark(series: number[]): { calls: string; errors: string } {
   const column = (place: number) => series.filter((_, at) => at % COLUMNS === place);
   const most = Math.max(...column(1), 1e-9);

@@ -1,4 +1,5 @@
-// What was asked for: a row for each operation with its calls and errors, and the course of the chosen one.
+// Operations: a row for each operation with its calls and errors, and the course of the selected
+// one.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -10,7 +11,7 @@ import { callOptions, shareOptions } from "./options";
 import { charts, type OperationRow, requests, rowsOf, spark } from "./operations";
 import { FEW, PATTERN_SLICES } from "./series";
 
-/** Rows that are shown before more are asked for. */
+/** Initial number of rows. */
 const SHOWN = 15;
 
 export function OperationsView({ overview, operations }: { overview: Overview; operations: Operations }) {

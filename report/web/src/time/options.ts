@@ -1,4 +1,4 @@
-// How the charts over time look: their axes, lines and bars.
+// Options of the charts over time: their axes, lines and bars.
 
 import uPlot from "uplot";
 import { axis, type Colors } from "../chart";
@@ -11,7 +11,7 @@ const since = (colors: Colors) =>
   axis(colors, { values: (_: uPlot, splits: number[]) => splits.map((at) => tick(at * 1e9)), space: 64, size: 34 });
 const at = { label: "after", value: (_: uPlot, time: number) => duration(time * 1e9) };
 const shared = { cursor: { drag: { x: true, y: false }, sync: { key: "time" } } };
-// A slice goes up to the next one.
+// A slice extends to the next one.
 const x: uPlot.Scale = {
   time: false,
   range: (self, from, to) => {
@@ -38,7 +38,7 @@ export const throughputOptions: Options = (colors) => ({
   series: [at, bars("paths", colors.accent, colors.bar)],
 });
 
-/** Calls, and those of them that failed before them. */
+/** Calls, with the failed ones drawn in front. */
 export const callOptions: Options = (colors) => ({
   ...throughputOptions(colors),
   series: [at, bars("calls", colors.accent, colors.bar), bars("failed", colors.critical, colors.critical)],
@@ -60,7 +60,7 @@ const dots = (stroke: string): uPlot.Series => ({
   value: (_, value) => duration(value),
 });
 const ofShares = (series: uPlot.Series): uPlot.Series => ({ ...series, value: (_, share) => percent(share) });
-// Below a microsecond is what clocks cannot tell.
+// Times below a microsecond are within the inaccuracy of clocks.
 const log: uPlot.Scale = { distr: 3, log: 10, range: (_, low, high) => [Math.max(low || 1, Math.min(1e3, high / 100)) / 1.3, (high || 10) * 1.3] };
 const logAxis = (colors: Colors) =>
   axis(colors, {
@@ -86,7 +86,7 @@ export const meanOptions: Options = (colors) => ({
   series: [at, line("mean", colors.ink), dots(colors.soft)],
 });
 
-/** Shares of calls that failed; the axis goes up to the largest one, and at least to a tenth. */
+/** Shares of failed calls; the axis goes up to the largest one, and at least to a tenth. */
 export const shareOptions: Options = (colors) => ({
   ...shared,
   scales: { x, y: { range: (_, __, most) => [0, Math.max(most || 0, 0.1) * 1.08] } },

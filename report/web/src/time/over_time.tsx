@@ -1,4 +1,4 @@
-// Throughput and latency while the trace lasted: of all paths, and of the pattern that is shown.
+// Throughput and latency during the trace: of all paths, and of the selected pattern.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type uPlot from "uplot";
@@ -14,7 +14,7 @@ import { enough, few, FEW, middles, ofPattern, WANTED } from "./series";
 interface Props {
   source: Source;
   overview: Overview;
-  /** The rank of the pattern that is shown. */
+  /** The rank of the selected pattern. */
   rank: number | null;
 }
 

@@ -1,21 +1,24 @@
-// Paths over time, in slices of which each has enough of them: a mean of two requests is no trend.
+// Paths over time, in slices with enough of them: a mean of two requests is no trend.
 
 import type uPlot from "uplot";
 
-/** Slices of a pattern, as `report/src/tuning.rs` has it. */
+/** Slices of a pattern, as in `report/src/tuning.rs`. */
 export const PATTERN_SLICES = 60;
-/** How many slices become one, where they have few paths. */
+/** Numbers of slices that may be merged into one if they have few paths. */
 const TOGETHER = [1, 2, 3, 4, 5, 6, 10, 12];
-/** How many paths a slice shall have on average, if it has any. A pattern with fewer in all has no slices. */
+/** Target number of paths in a non-empty slice on average. A pattern with fewer in total has no slices. */
 export const WANTED = 10;
-/** The mean of fewer paths is a dot and no part of a line. `report/src/tuning.rs` has the same. */
+/**
+ * The mean of fewer paths is a dot and no part of a line. `report/src/tuning.rs` has the same
+ * number.
+ */
 export const FEW = 5;
 
 export interface PatternCharts {
   throughput: uPlot.AlignedData;
-  /** The means that make a line, and those of few paths. */
+  /** The means that make a line, and the means of few paths. */
   latency: uPlot.AlignedData;
-  /** How long a slice is, in nanoseconds. */
+  /** The length of a slice, in nanoseconds. */
   step: number;
 }
 
@@ -38,7 +41,10 @@ export function ofPattern(series: number[], span: number): PatternCharts {
   };
 }
 
-/** How many slices become one, so that each has enough: of columns that begin with a slice and how much is in it. */
+/**
+ * The number of slices to merge into one, so that each has enough paths; the columns begin with a
+ * slice and its number of paths.
+ */
 export function togetherOf(series: number[], columns: number): number {
   return TOGETHER.find((number) => isEnough(series, columns, number)) ?? TOGETHER[TOGETHER.length - 1] ?? 1;
 }

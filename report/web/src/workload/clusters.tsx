@@ -1,5 +1,5 @@
-// Clusters of requests side by side: a row each, with how many requests it has, what they demand and
-// what they wait for. The bars have one scale.
+// Clusters of requests: one row each, with its number of requests, their demands and their waits.
+// The bars have one scale.
 
 import type { Cluster, Workload } from "../data/workload";
 import { bytes, count, duration, percent, plural } from "../format";
@@ -14,7 +14,7 @@ export function Clusters({ workload, shown }: { workload: Workload; shown: numbe
   const { clusters, left, command } = workload;
   const sum = (cluster: Cluster) => cluster.spent.reduce((all, one) => all + one, 0);
   const longest = Math.max(1, ...clusters.map(sum));
-  // A column that is empty in all rows says nothing.
+  // A column that is empty in all rows is left out.
   const columns = BYTES.map((label, place) => ({ label, place })).filter(({ place }) => clusters.some((one) => (one.bytes[place] ?? 0) > 0));
   return (
     <section>
@@ -74,7 +74,7 @@ export function Clusters({ workload, shown }: { workload: Workload; shown: numbe
   );
 }
 
-/** The names of a cluster's requests, with their numbers where there are several. */
+/** The names of a cluster's requests, with their numbers if there are several. */
 function names({ names, more_names }: Cluster): string {
   const said = names.map(([name, requests]) => (names.length + more_names > 1 ? `${count(requests)} ${name || "others"}` : name));
   return said.join(", ") + (more_names > 0 ? ", …" : "");

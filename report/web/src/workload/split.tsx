@@ -1,15 +1,15 @@
-// A bar whose parts are what its time was spent on.
+// A bar with parts for the resources that its time was spent on.
 
 import { duration, percent } from "../format";
 import { parts } from "./ways";
 
 interface Props {
   spent: number[];
-  /** What the bar stands for, for who cannot see it. */
+  /** The meaning of the bar, for screen readers. */
   of: string;
 }
 
-/** The parts side by side, together as wide as the place that they are in. */
+/** The parts in a row, together as wide as their place. */
 export function Split({ spent, of }: Props) {
   const all = parts(spent);
   const whole = all.reduce((sum, part) => sum + part.time, 0);

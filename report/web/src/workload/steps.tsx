@@ -1,4 +1,4 @@
-// The steps of a request: a bar each from its begin to its end, split by what it did.
+// The steps of a request: one bar each from its begin to its end, split by resource.
 
 import type { Example, Step } from "../data/workload";
 import { duration, plural, tick } from "../format";
@@ -7,7 +7,7 @@ import { Ways } from "./legend";
 import { Split } from "./split";
 import { occurring } from "./ways";
 
-/** Steps are indented up to here. */
+/** Maximum level of indentation. */
 const DEEPEST = 12;
 
 export function Steps({ example }: { example: Example }) {
@@ -48,7 +48,7 @@ export function Steps({ example }: { example: Example }) {
   );
 }
 
-/** How far below the root each step is. */
+/** The depth of each step below the root. */
 export function depthsOf(steps: Step[]): number[] {
   const depths: number[] = [];
   for (const { parent } of steps) depths.push(parent === null ? 0 : (depths[parent] ?? 0) + 1);

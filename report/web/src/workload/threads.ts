@@ -5,7 +5,7 @@ import type { Example, Slice, Wake } from "../data/workload";
 /** A row with its slices. */
 export interface Row {
   name: string;
-  /** Whether it is a processor, and its slices are those of threads that it had. */
+  /** Whether it is a processor, with slices for the threads that ran on it. */
   isProcessor: boolean;
   slices: Block[];
 }
@@ -13,16 +13,16 @@ export interface Row {
 export interface Block {
   from: number;
   to: number;
-  /** What was done, by its place among the ways. */
+  /** The activity, by its index among the ways. */
   way: number;
-  /** Of a thread's: the processor, or null. Of a processor's: the row of the thread. */
+  /** For a thread: the processor, or null. For a processor: the row of the thread. */
   with: number | null;
 }
 
 /** The way of computing. */
 const PROCESSOR = 0;
 
-/** A row for each thread, and one for each processor that some of them had. */
+/** A row for each thread, and one for each processor that they ran on. */
 export function rows({ lanes }: Pick<Example, "lanes">): Row[] {
   const threads = lanes.map(({ name, slices }): Row => ({
     name,
@@ -49,7 +49,7 @@ export function rows({ lanes }: Pick<Example, "lanes">): Row[] {
   ];
 }
 
-/** The hand-offs that can be drawn: those between rows that are there. */
+/** The hand-offs that can be drawn: the ones between existing rows. */
 export function arrows({ lanes, wakes }: Pick<Example, "lanes" | "wakes">): Wake[] {
   return wakes.filter(([by, , to]) => by !== to && by < lanes.length && to < lanes.length);
 }

@@ -1,5 +1,5 @@
-// A request over its threads and processors, as SVG: a row each, with what it did when, and an arrow
-// from each thread that let another one go on.
+// A request over its threads and processors, as SVG: one row each, with its activities over time,
+// and an arrow from each thread that woke another.
 
 import { useMemo } from "preact/hooks";
 import type { Example } from "../data/workload";
@@ -10,13 +10,13 @@ import { Ways } from "./legend";
 import { arrows, rows } from "./threads";
 import { WAYS } from "./ways";
 
-/** No drawing is narrower: on a phone it scrolls. */
+/** Minimum width: on a phone the drawing scrolls. */
 const NARROWEST = 640;
 const ROW = 26;
 const BAR = 16;
 const CHARACTER = 6.9;
 const NAME = 26;
-/** No slice is narrower, so that each can be seen. */
+/** Minimum width of a slice, so that each is visible. */
 const SLIVER = 0.8;
 
 export function Threads({ example }: { example: Example }) {
@@ -29,7 +29,7 @@ export function Threads({ example }: { example: Example }) {
   const scale = example.time > 0 ? (wide - left - 30) / example.time : 0;
   const x = (at: number) => left + at * scale;
   const threads = example.lanes.length;
-  // Processors stand apart.
+  // Processors are set apart.
   const top = (row: number) => 6 + row * ROW + (row >= threads ? 12 : 0);
   const bottom = top(all.length) + 2;
   const ways = WAYS.filter((_, way) => all.some(({ slices }) => slices.some((one) => one.way === way)));
@@ -81,7 +81,7 @@ export function Threads({ example }: { example: Example }) {
   );
 }
 
-/** What a row shows, for who cannot see it. */
+/** The contents of a row, for screen readers. */
 function said(name: string, slices: { from: number; to: number; way: number }[]): string {
   const sums = WAYS.map((way, place) => ({ way, time: slices.filter((one) => one.way === place).reduce((sum, { from, to }) => sum + to - from, 0) }));
   return `${name}: ${sums.filter(({ time }) => time > 0).map(({ way, time }) => `${way.name} ${duration(time)}`).join(", ") || "nothing is known"}`;

@@ -1,4 +1,4 @@
-// Unusual requests, each with what is unusual about it.
+// Unusual requests, each with the reason.
 
 import type { Workload } from "../data/workload";
 import { count, plural } from "../format";

@@ -1,15 +1,15 @@
-// What time is spent on, and the colour of each: one for all drawings of it.
+// The ways to spend time, each with a colour that all drawings share.
 
 export interface Way {
-  /** The class that has its colour. */
+  /** The class with its colour. */
   css: string;
-  /** What it is called. */
+  /** Its name. */
   name: string;
-  /** What that means. */
+  /** Its meaning. */
   means: string;
 }
 
-/** All ways, in the order of the data. That of calls is of steps only. */
+/** All ways, in the order of the data. Calls occur in steps only. */
 export const WAYS: Way[] = [
   { css: "w-processor", name: "processor", means: "A thread that works for it computes" },
   { css: "w-runnable", name: "runnable", means: "It could run, but another thread has the processor" },
@@ -21,13 +21,13 @@ export const WAYS: Way[] = [
   { css: "w-calls", name: "calls", means: "It waits for what it has called" },
 ];
 
-/** A part of a time: the way it was spent, and how much of it that is. */
+/** A part of a time: the way it was spent, and its duration. */
 export interface Part {
   way: Way;
   time: number;
 }
 
-/** The parts of a time that are there, in the order of `WAYS`. */
+/** The non-zero parts of a time, in the order of `WAYS`. */
 export function parts(spent: number[]): Part[] {
   return WAYS.flatMap((way, place) => {
     const time = spent[place] ?? 0;

@@ -1,5 +1,5 @@
-// What requests cost: clusters of them side by side, what is unusual, and the request that is chosen:
-// its steps, and its threads and processors over time.
+// Costs of requests: their clusters, the unusual ones, and the selected request with its steps, and
+// its threads and processors over time.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";
@@ -42,7 +42,7 @@ export function WorkloadView({ source, overview }: Props) {
 
 function Loaded({ overview, workload }: { overview: Overview; workload: Workload }) {
   const { requests, processor, charged, error, clusters, examples } = workload;
-  // The first cluster's is shown where none is chosen.
+  // By default, the request of the first cluster is shown.
   const wanted = request.value ?? clusters[0]?.representative ?? null;
   const example = examples.find((one) => one.request === wanted);
   const facts: [string, string][] = [[count(requests), requests === 1 ? "request" : "requests"]];

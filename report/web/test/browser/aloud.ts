@@ -1,5 +1,5 @@
-// What axe finds of a page: elements without a name that can be read aloud, too little contrast,
-// and whatever else it has rules for.
+// Accessibility problems that axe finds in a page: elements without a name for screen readers, too
+// little contrast, and everything else that it has rules for.
 
 import type { AxeResults } from "axe-core";
 import { readFileSync } from "node:fs";
@@ -13,8 +13,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** The rules that a page breaks, each with the first elements that do. */
 export async function broken(page: Page): Promise<string[]> {
   await page.evaluate(axe);
-  // All rules are looked at; elements are listed for the broken ones alone, which takes a third of
-  // the time.
+  // All rules are checked; elements are listed for broken rules only, which takes a third of the
+  // time.
   const found = await page.evaluate(() => (window as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"] }));
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }

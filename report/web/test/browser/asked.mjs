@@ -1,6 +1,7 @@
-// A shop that is asked for carts, and later for orders, which fail: recorded with what messages say.
-// As "serve" it is the server at a port; else it starts the server by the program that it is given, asks, and waits for its end.
-// Nothing but requests goes between the two.
+// A shop that receives requests for carts, and later for orders, which fail: recorded with the
+// operations of messages. With "serve" it is the server at a port; otherwise it starts the server
+// with the given program, sends requests, and waits for its end. Only requests pass between the
+// two.
 
 import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -16,7 +17,7 @@ if (role === "serve") {
     response.statusCode = request.url?.startsWith("/order") ? 500 : 200;
     setTimeout(() => response.end("{}"), 2);
   });
-  // The only connection is closed when all is done. Then every answer has its record, too.
+  // The only connection is closed at the end. By then every response has its record, too.
   server.on("connection", (socket) => socket.on("close", () => server.close()));
   server.listen(Number(chosen), "127.0.0.1", () => writeFileSync(READY, ""));
 } else {

@@ -19,7 +19,7 @@ export async function browser(): Promise<Browser> {
   });
 }
 
-/** A page at `url`, and what it complained of: errors, and whatever it wanted from elsewhere. */
+/** A page at `url`, and its complaints: errors, and requests to other addresses. */
 export async function open(
   from: Browser,
   url: string,
@@ -48,7 +48,7 @@ export async function open(
   return { page, complaints };
 }
 
-/** Keeps a picture of what is on the screen, or of the whole page. */
+/** Keeps a picture of the screen, or of the whole page. */
 export async function shoot(page: Page, name: string, fullPage = false): Promise<void> {
   await page.screenshot({ path: path.join(SHOTS, `${name}.png`), fullPage });
 }

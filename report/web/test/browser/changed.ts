@@ -1,5 +1,5 @@
-// A shop that is compared: web asks prices, stock and, where they have it, a cache. What changed is
-// known, so that a page can be asked whether it says so.
+// A shop to compare: web calls prices, stock and, in one period, a cache. The changes are known, so
+// that a page can be checked for them.
 
 import { numbers } from "./systems";
 
@@ -8,11 +8,11 @@ const COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_
 interface Shop {
   seed: number;
   requests: number;
-  /** How long stock takes, in milliseconds. */
+  /** The time of stock, in milliseconds. */
   stock: number;
-  /** In which share of requests prices asks the database instead of answering from what it has. */
+  /** The share of requests in which prices calls the database instead of using its cache. */
   misses: number;
-  /** How long the way to mail takes. */
+  /** The time on the network to mail. */
   way: number;
 }
 
@@ -40,7 +40,10 @@ function shop({ seed, requests, stock, misses, way }: Shop): string {
   return `${rows.join("\n")}\n`;
 }
 
-/** Before and after: stock takes four times as long, prices misses more often, the way to mail is shorter. And before again. */
+/**
+ * Before and after: stock takes four times as long, prices misses more often, the time to mail is
+ * shorter. And before again.
+ */
 export function changed(): Record<"before" | "after" | "again", string> {
   const before: Shop = { seed: 7, requests: 800, stock: 4, misses: 0.1, way: 1.5 };
   return {

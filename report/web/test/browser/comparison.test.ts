@@ -1,4 +1,4 @@
-// The page of a comparison as a reader uses it, by mouse and by keyboard, and as it is drawn.
+// The page of a comparison as a reader uses it, by mouse and by keyboard, and its drawings.
 
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
@@ -23,7 +23,7 @@ function data(url: string): Comparison {
   return read<Comparison>(readFileSync(new URL(url), "utf8"), "comparison");
 }
 
-/** A duration as the page has it, in milliseconds. */
+/** A duration as the page shows it, in milliseconds. */
 function milliseconds(text: string): number {
   const found = /([+−-]?[\d.]+) (ns|µs|ms|s)$/.exec(text.trim());
   if (!found) return text.trim().endsWith("0") ? 0 : NaN;
@@ -55,7 +55,7 @@ describe("the answer", () => {
   test("says what changed, and the sums add up", async () => {
     const { page, complaints } = await opened();
     await expectText(page, ".verdict", /^Slower by 1\d\.\d ms on average, \+\d/);
-    // The first suspect has the sentences of the answer.
+    // The first suspect has the sentences of the result.
     const { suspects } = data(inject("compared"));
     expect(await page.locator(".suspect-list .first b").innerText()).toContain(suspects[0]?.node);
     expect(await page.locator(".suspect-list .first .evidence li").first().innerText()).toBe(suspects[0]?.evidence[0]?.sentence);
@@ -135,7 +135,7 @@ describe("a mutation", () => {
     expect(await page.locator(".kind").innerText()).toBe("◆ other path");
     expect(await page.locator(".sentence").innerText()).toMatch(/^Such requests probably took another path before: .* Both part at database/);
     expect(await page.locator(".changes li").first().innerText()).toMatch(/^\+1\s+prices → database only after: \d/);
-    // In the second timeline alone.
+    // Only in the second timeline.
     const tops = await page.locator(".compared-timelines .title").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
     const works = await page.locator(".compared-timelines .work.worse").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
     expect(works.length).toBeGreaterThan(0);
@@ -233,7 +233,7 @@ test("the keyboard does all of it", async () => {
 test("another originator is chosen by mouse and by key", async () => {
   const rows = data(inject("compared")).mutations;
   const { page } = await opened("mutations");
-  // Of the structural mutations, one has two originators.
+  // One of the structural mutations has two originators.
   for (let at = 0; at < rows.length; at++) {
     if (rows[at]?.kind !== "structural") continue;
     await page.goto(`${inject("compared")}#mutations?mutation=${at + 1}`);
@@ -254,7 +254,7 @@ test("a thousand mutations are as quick as a few", async () => {
   const { page, complaints } = await opened("mutations", {}, inject("thousand"));
   await page.locator(".compared-timelines").waitFor();
   await expectText(page, ".list output", /^1,000 mutations$/);
-  // As many rows as are seen, and the pieces of those that are looked at.
+  // Only visible rows exist, and the batches of the mutations that are opened.
   expect(await page.locator("#mutations [role=option]").count()).toBeLessThan(40);
   await page.locator("#mutations").focus();
   await page.keyboard.press("End");
@@ -281,7 +281,7 @@ test("everything has a name that can be read aloud, and enough contrast", async 
 });
 
 const screens = [1440, 390].flatMap((width) => [false, true].map((dark) => [width, dark] as const));
-/** Comparisons of real systems, if there are any: they are measured likewise. */
+/** Comparisons of real systems, if there are any, are measured in the same way. */
 const real = (process.env.SOCKCAP_COMPARISONS ?? "").split(":").filter(Boolean);
 
 test.each(screens)("a comparison reads at %i pixels, dark: %s", async (width, dark) => {
@@ -306,7 +306,7 @@ test.each(screens)("a comparison reads at %i pixels, dark: %s", async (width, da
   }
 });
 
-/** Waits until what the tab shows is drawn. */
+/** Waits until the contents of the tab are drawn. */
 async function drawn(page: Page): Promise<void> {
   await page.locator(".two svg, .compared-timelines, svg.system g.place, #panel > [role=status], .map .error").first().waitFor();
 }

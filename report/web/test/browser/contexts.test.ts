@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => chromium?.close());
 
-/** Answers for `sockcap view` what it says of contexts. */
+/** Answers with contexts in place of `sockcap view`. */
 async function answered(page: Page): Promise<void> {
   await page.route("**/api/overview", async (route) => {
     const response = await route.fetch();
@@ -32,10 +32,11 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.locator("#operation-0").waitFor();
     const names = () => page.locator("#operations [role=option] b").allInnerTexts();
     expect(await names()).toEqual(["store GET /items", "cache", "log <script>alert(1)</script>"]);
-    // The first one is shown, with the sentence of --explain and its contexts of the kind that it names.
+    // The first one is shown, with the sentence of --explain and its contexts of the kind that it
+    // names.
     expect(await page.locator(".sentence").innerText()).toMatch(/^store GET \/items is slow only when checkout calls it/);
     expect(await page.locator('.levels [aria-pressed="true"]').getAttribute("data-level")).toBe("caller");
-    // A bar for each kind of contexts, as long as what it explains.
+    // A bar for each kind of contexts, as long as the share that it explains.
     const shares = await page.locator("#operation-0 .share").evaluateAll((bars) =>
       bars.map((bar) => [...bar.children].reduce((sum, part) => sum + part.getBoundingClientRect().width, 0) / bar.getBoundingClientRect().width),
     );
@@ -71,7 +72,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.click('.levels [data-level="trace"]');
     await page.waitForURL(/level=trace/);
     expect((await rows())[0]).toBe("class 2 step 3 slow in web GET / of 4 steps");
-    // Three response times are too few for bars, and seven contexts are not there.
+    // Three response times are too few for bars, and seven contexts are omitted.
     expect(await page.locator(".by-context tbody tr").last().locator("path.layer").getAttribute("d")).toBe("");
     await expectText(page, ".detail .fine", /7 further contexts with 14 calls/);
     await shoot(page, `${way}-contexts`);
@@ -85,7 +86,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.waitForURL(/context=107/);
     await expectText(page, ".requests", /Some of its requests, from the slowest to the fastest/);
     expect(await page.locator(".requests .rows li").count()).toBe(5);
-    // What its requests do, with the step that it is.
+    // The tree of its requests, with its step.
     expect(await page.locator('.steps [aria-current="step"]').innerText()).toMatch(/3\s*store GET \/items/);
     await shoot(page, `${way}-context`, true);
     const link = page.url();
@@ -100,7 +101,8 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     const instance = Number(/instance=(\d+)/.exec(page.url())?.[1]);
     const [request, , pattern, path] = (inject("madeContexts").operations[0]?.contexts.trace.shown[0]?.times?.examples ?? [])[0] ?? [];
     expect([request, pattern]).toEqual([Number(said?.[1]?.replace(",", "")), Number(said?.[2])]);
-    // It is the instance at that place: the one of that path, which began at 50 ms times its number.
+    // It is the instance at that place: the path of that number, which began at 50 ms times its
+    // number.
     const at = await page.locator(`.instances li:nth-child(${(instance % 8) + 1}) .soft`).innerText();
     expect(seconds(at.replace("after ", ""))).toBeCloseTo((path ?? -1) * 0.05, 1);
     await page.goBack();
@@ -146,7 +148,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.keyboard.press("Enter");
     await page.keyboard.press("End");
     await page.waitForURL(/operation=100/);
-    // A context by tabulator and return.
+    // A context by the tab and return keys.
     await page.locator("[data-context]").first().focus();
     await page.keyboard.press("Enter");
     await page.locator(".requests").waitFor();
@@ -182,7 +184,7 @@ test.each(screens)("contexts read at %i pixels, dark: %s", async (width, dark) =
     expect(await page.evaluate(badAxes), view).toEqual([]);
     await shoot(page, `contexts-${view.replace(/\W+/g, "-")}-${width}-${dark ? "dark" : "light"}`, true);
   }
-  // The tab of the view is seen, however many there are.
+  // The tab of the view is visible, however many there are.
   const box = await page.locator("#tab-contexts").boundingBox();
   expect((box?.x ?? 0) + (box?.width ?? 1e9)).toBeLessThanOrEqual(width);
   expect(complaints).toEqual([]);
@@ -198,12 +200,12 @@ test("a page without requests has no such tab, and a link to it says so", async 
   await page.context().close();
 });
 
-/** Waits until the first of `selector` has a text like that. */
+/** Waits until the first of `selector` has a matching text. */
 async function expectText(page: Page, selector: string, text: RegExp): Promise<void> {
   await page.locator(selector).filter({ hasText: text }).first().waitFor({ timeout: 20_000 });
 }
 
-/** A duration as the page has it, in seconds. */
+/** A duration as the page shows it, in seconds. */
 function seconds(text: string): number {
   if (text === "0") return 0;
   const [number, unit] = text.split(" ");

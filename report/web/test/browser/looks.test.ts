@@ -1,6 +1,6 @@
 // That a page reads at a glance, measured in the browser: on a wide screen and on a phone, light
-// and dark. Every view is kept as a screenshot. SOCKCAP_PAGES names further pages that are measured
-// likewise: those of real systems (scripts/screenshots).
+// and dark. Every view is kept as a screenshot. SOCKCAP_PAGES names further pages to measure: pages
+// of real systems (scripts/screenshots).
 
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -36,7 +36,7 @@ describe.each(pages)("%s", (name, url) => {
       await shoot(page, `${name}-${view}-${width}-${dark ? "dark" : "light"}`, true);
     };
     await drawn(page);
-    // A first pattern is there without any click.
+    // A first pattern is shown without any click.
     const first = page.locator('#patterns [aria-selected="true"]');
     expect(await first.getAttribute("aria-posinset")).toBe("1");
     const number = await first.locator(".rank").innerText();
@@ -48,7 +48,7 @@ describe.each(pages)("%s", (name, url) => {
     await page.locator("svg.system g.place").first().waitFor();
     expect(await page.evaluate(badMap)).toEqual([]);
     await looked("map");
-    // The lines of a node alone, with more room for labels.
+    // Only the lines of one node, with more room for labels.
     await page.locator("svg.system g.place").last().click();
     await page.locator("svg.system g.place.chosen").waitFor();
     expect(await page.evaluate(badMap)).toEqual([]);
@@ -63,7 +63,7 @@ describe.each(pages)("%s", (name, url) => {
   });
 });
 
-/** Waits until the pattern that is shown is drawn. */
+/** Waits until the selected pattern is drawn. */
 async function drawn(page: Page): Promise<void> {
   await page.locator("svg.timeline").waitFor();
   await page.locator(".distribution canvas").waitFor();
@@ -121,7 +121,7 @@ describe.skipIf(real.length > 0)("made systems", () => {
     await page.locator("svg.system g.edge.dim").first().waitFor({ state: "attached" });
     expect(await page.locator("svg.system g.edge:not(.dim)").count()).toBe(4);
     expect(await labels(page)).toBeGreaterThanOrEqual(2);
-    // All of it is seen without scrolling the map.
+    // All of it is visible without scrolling the map.
     const [map, card] = [await page.locator("svg.system").boundingBox(), await page.locator(".map .scroll").first().boundingBox()];
     expect(map?.width ?? 0).toBeLessThanOrEqual(card?.width ?? 0);
     expect(map?.height ?? 0).toBeLessThan(1100);
@@ -131,10 +131,10 @@ describe.skipIf(real.length > 0)("made systems", () => {
   test("the badge counts messages that were seen at one end, and a table says whose", async () => {
     const { page } = await opened(inject("small"), "patterns");
     const badge = page.locator("#tab-clocks .count");
-    // Every tenth of 400 requests asks a name server that is not traced.
+    // Every tenth of 400 requests calls an untraced name server.
     expect(await badge.getAttribute("title")).toBe("80 messages seen at one end only");
     expect(await badge.innerText()).toBe("80");
-    // At the top of every view: what was not seen.
+    // The capture gaps, at the top of every view.
     expect(await page.locator("header .not-seen").innerText()).toMatch(/Not seen:\s*80 messages seen at one end only/);
     await page.click("#tab-clocks");
     const rows = await page.locator(".holes tbody tr").evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText.replace(/\s+/g, " ")));
@@ -222,7 +222,7 @@ describe.skipIf(real.length > 0)("made systems", () => {
       return lines;
     });
     expect(ink).toBe(0);
-    // A pattern of six alone is not cut into slices at all.
+    // A pattern with six requests is not cut into slices at all.
     expect(await few.page.locator(".time figure").nth(2).innerText()).toContain("6.0 expected paths are too few");
     expect(await few.page.locator(".time figure").nth(2).locator("canvas").count()).toBe(0);
     await few.page.context().close();

@@ -1,7 +1,7 @@
-// What is measured of a page as it is drawn: functions that run in the browser and say what is
-// wrong, nothing if all is well.
+// Measures of a drawn page: functions that run in the browser and return the problems, or nothing
+// if there are none.
 
-/** Whatever is wider than the screen, of what does not scroll by itself. */
+/** Elements that are wider than the screen and do not scroll by themselves. */
 export function tooWide(): string[] {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width) return [];
@@ -12,7 +12,7 @@ export function tooWide(): string[] {
     .map((element) => `${element.tagName} ${element.className} to ${Math.round(element.getBoundingClientRect().right)}`);
 }
 
-/** Boxes with a frame or a colour of their own that have nothing in them, or nothing in most of their height. */
+/** Boxes with a frame or a colour of their own that are empty, or empty in most of their height. */
 export function emptyBoxes(): string[] {
   const isSeen = (element: Element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   const shapes = "canvas, input, select, button, rect, path, line, polygon, circle, polyline, .bar";
@@ -34,7 +34,7 @@ export function emptyBoxes(): string[] {
   return found;
 }
 
-/** What is wrong with the map: labels upon lines, nodes or each other, arrowheads that are cut off or covered, small text. */
+/** Problems of the map: labels over lines, nodes or each other, arrowheads that are cut off or covered, small text. */
 export function badMap(): string[] {
   const svg = document.querySelector("svg.system");
   if (!svg) return ["there is no map"];
@@ -62,7 +62,7 @@ export function badMap(): string[] {
     const length = line.getTotalLength();
     for (let at = 0; at <= length; at += 2) {
       const point = line.getPointAtLength(at).matrixTransform(matrix ?? undefined);
-      // What is written is as high as its letters, its box somewhat higher.
+      // The text is as high as its letters, its box somewhat higher.
       const hit = labels.find(({ box }) => point.x > box.left && point.x < box.right && point.y > box.top + 1 && point.y < box.bottom - 1);
       if (hit) {
         found.push(`label ${hit.text} upon a line`);
@@ -89,7 +89,7 @@ export function badMap(): string[] {
   return found;
 }
 
-/** What is wrong with a timeline: labels upon each other or upon lines between rows, or too small. */
+/** Problems of a timeline: labels over each other or over lines between rows, or too small. */
 export function badTimeline(): string[] {
   const svg = document.querySelector("svg.timeline");
   if (!svg) return ["there is no timeline"];
@@ -114,7 +114,7 @@ export function badTimeline(): string[] {
   return found;
 }
 
-/** What is wrong with axes below drawings: labels upon each other, beyond the drawing's frame, or none at all. */
+/** Problems of axes below drawings: labels over each other, outside of the drawing's frame, or none at all. */
 export function badAxes(): string[] {
   const found: string[] = [];
   for (const axis of document.querySelectorAll(".axis")) {
@@ -131,7 +131,7 @@ export function badAxes(): string[] {
   return found;
 }
 
-/** What is wrong with a waterfall: a bar that does not begin where the one above it ends, is beyond its track, or points the wrong way. */
+/** Problems of a waterfall: a bar that does not begin where the one above it ends, is outside of its track, or points the wrong way. */
 export function badWaterfall(): string[] {
   const found: string[] = [];
   const bars = [...document.querySelectorAll(".waterfall li")].map((line) => {
@@ -145,7 +145,7 @@ export function badWaterfall(): string[] {
   let at = bars[0]?.right ?? 0;
   for (const { text, left, right, isEnd, isMore } of bars.slice(1)) {
     const [begin, end] = isEnd ? [right, right] : isMore ? [left, right] : [right, left];
-    // No bar is narrower than it can be seen.
+    // Bars have a minimum width, so that they are visible.
     if (Math.abs(begin - at) > 3.5) found.push(`${text} begins at ${begin.toFixed(1)} instead of ${at.toFixed(1)}`);
     at = end;
   }

@@ -1,5 +1,5 @@
-// What was asked for and how much of it failed, as a reader sees it: of a real recording of a server
-// whose orders fail.
+// Operations and their failures, as a reader sees them: from a real recording of a server with
+// failing orders.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -39,7 +39,7 @@ test("the course of errors is that of all requests, or of the operation that is 
   await page.locator(".errors-over-time canvas").nth(1).waitFor();
   const title = () => page.locator(".errors-over-time figcaption b").innerText();
   expect(await title()).toBe("All requests");
-  // Errors begin after two thirds of the requests: only then is anything drawn of them in the rows.
+  // Errors begin after two thirds of the requests: only from there on do the rows show any.
   const { operations } = read<Overview>(readFileSync(fileURLToPath(inject("asked")), "utf8"), "overview");
   const failing = operations?.errors.findIndex((errors) => errors > 0) ?? -1;
   const slices = (operations?.series[failing] ?? []).filter((_, at) => at % 4 === 0);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => chromium?.close());
 
-/** Every way to the page: from disk without a network, and from `sockcap view`. */
+/** Both ways to the page: from disk without a network, and from `sockcap view`. */
 describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDisk) => {
   const url = () => (isDisk ? inject("small") : inject("view"));
   const opened = async (hash = "", options: Parameters<typeof open>[2] = {}) =>
@@ -100,7 +100,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.waitForURL(/instance=1/);
     await shoot(page, `${way}-instance`);
     const count = Number(/of ([\d,]+)/.exec(await page.locator(".instances output").innerText())?.[1]?.replace(",", ""));
-    // From disk there is a choice: 24, and those that are examples of contexts. From the server, all.
+    // From disk there is a selection: 24, and the examples of contexts. From the server, all.
     if (isDisk) {
       expect(count).toBeGreaterThanOrEqual(24);
       expect(count).toBeLessThan(100);
@@ -132,7 +132,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   test("throughput and latency are drawn over time, and clocks and holes have their tab", async () => {
     const { page, complaints } = await opened("#time");
     await page.locator(".time canvas").first().waitFor();
-    // Those of all patterns, and those of the one that is shown.
+    // The charts of all patterns, and of the selected one.
     await page.locator(".time canvas").nth(3).waitFor();
     expect(await drawn(page, ".time canvas")).toBeGreaterThan(500);
     await shoot(page, `${way}-time`);
@@ -152,7 +152,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.keyboard.press("Enter");
     await page.locator("svg.timeline").waitFor();
     const chosen = () => page.locator('#patterns [aria-selected="true"] .rank').innerText();
-    // The number that the terminal and the exports have, too.
+    // The number is the same in the terminal and the exports.
     expect(await chosen()).toBe("#0");
     await page.keyboard.press("j");
     await expectText(page, '#patterns [aria-selected="true"] .rank', /^#1$/);
@@ -168,7 +168,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await expectText(page, ".instances output", /^1 of /);
     await page.keyboard.press("a");
     await expectText(page, ".detail h3", /^On average/);
-    // An element of the timeline by tabulator and return.
+    // An element of the timeline by the tab and return keys.
     await page.locator("svg.timeline g.node").first().focus();
     await page.keyboard.press("Enter");
     await page.waitForURL(/delay=/);
@@ -200,7 +200,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.waitForURL(/instance=0/);
     const link = page.url();
     const heading = await page.locator(".detail h2").innerText();
-    // Another browser has no cookie, and needs the token of the address that was printed.
+    // Another browser has no cookie, and needs the token of the printed address.
     const other = await open(chromium, url() + new URL(link).hash, { offline: isDisk });
     await expectText(other.page, ".detail h3", /^Instance 1/);
     expect(await other.page.locator(".detail h2").innerText()).toBe(heading);
@@ -209,8 +209,8 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.goBack();
     await page.locator('#panel[data-tab="patterns"]').waitFor();
     expect(page.url()).toBe(link);
-    // From an instance of a pattern to where it began, and forward again: no step was made by going
-    // back.
+    // From an instance of a pattern to its starting time, and forward again: going back makes no
+    // step.
     await page.goBack();
     await expectText(page, ".detail h2 .rank", /^#0$/);
     await page.goForward();
@@ -230,7 +230,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
       } else if (view !== "list") {
         await page.click(`#tab-${view}`);
       }
-      // Nothing but what scrolls by itself is wider than the screen.
+      // Only elements that scroll by themselves are wider than the screen.
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(wide, view).toBeLessThanOrEqual(360);
       await shoot(page, `${way}-phone-${view}`);
@@ -282,12 +282,12 @@ test("patterns have the numbers that the terminal has", async () => {
   await page.context().close();
 });
 
-/** Waits until the first of `selector` has a text like that. */
+/** Waits until the first of `selector` has a matching text. */
 async function expectText(page: Page, selector: string, text: RegExp): Promise<void> {
   await page.locator(selector).filter({ hasText: text }).first().waitFor({ timeout: 20_000 });
 }
 
-/** How many pixels of a canvas are not empty. */
+/** The number of non-empty pixels of a canvas. */
 async function drawn(page: Page, selector: string): Promise<number> {
   return page.locator(selector).first().evaluate((element) => {
     const canvas = element as HTMLCanvasElement;
@@ -298,7 +298,7 @@ async function drawn(page: Page, selector: string): Promise<number> {
   });
 }
 
-/** A duration as the page has it, in milliseconds. */
+/** A duration as the page shows it, in milliseconds. */
 function millis(text: string): number {
   const [number, unit] = text.split(" ");
   return Number(number) * ({ ns: 1e-6, µs: 1e-3, ms: 1, s: 1e3 }[unit ?? ""] ?? NaN);

@@ -1,5 +1,5 @@
-// Makes the pages that are looked at: real ones, by the sockcap that SOCKCAP names, of calls that
-// are made up here.
+// Makes the pages for the tests: real ones, by the sockcap that SOCKCAP names, from synthetic
+// calls.
 
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ declare module "vitest" {
 
 const COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv";
 
-/** 400 requests to a shop over 20 s: web asks prices and stock at once; every tenth asks a server that is not traced; slower in the middle. */
+/** 400 requests to a shop over 20 s: web calls prices and stock concurrently; every tenth calls an untraced server; slower in the middle. */
 function shop(): string {
   const next = numbers(1);
   const rows = [COLUMNS];
@@ -59,7 +59,7 @@ function shop(): string {
   return `${rows.join("\n")}\n`;
 }
 
-/** A request each each of a client of its own that is not traced, for 10,000 ways through 65 services. */
+/** One request each, each from an untraced client of its own, along 10,000 paths through 65 services. */
 function ways(): string {
   const rows = [COLUMNS];
   const next = numbers(2);
@@ -74,7 +74,9 @@ function ways(): string {
   return `${rows.join("\n")}\n`;
 }
 
-/** So many requests a second apart, all of which take as long to a hundredth. */
+/**
+ * This number of requests, one second apart, all of which take the same time within a hundredth.
+ */
 function steady(requests: number, seconds: number): string {
   const rows = [COLUMNS];
   const next = numbers(3);
@@ -88,7 +90,7 @@ function steady(requests: number, seconds: number): string {
 
 const PROGRAM = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../../tests/programs/spent.c");
 
-/** Records a server whose requests each spend their time in one way, with its resources, into `costs`. Returns the kinds of its requests, each with its port. */
+/** Records a server into `costs`, with its resources; its requests each spend their time in one way. Returns the kinds of its requests, each with its port. */
 function recorded(sockcap: string, directory: string): Record<string, string> {
   const of = (name: string) => path.join(directory, name);
   execFileSync("cc", ["-O1", "-pthread", "-o", of("client"), PROGRAM]);
@@ -100,7 +102,10 @@ function recorded(sockcap: string, directory: string): Record<string, string> {
 
 const ASKED = path.join(path.dirname(fileURLToPath(import.meta.url)), "asked.mjs");
 
-/** Records a server that is asked for carts and orders, with what messages say they do, into `asked`. */
+/**
+ * Records a server that receives requests for carts and orders into `asked`, with the operations of
+ * messages.
+ */
 function named(sockcap: string, directory: string): void {
   const server = path.join(directory, "shopd");
   symlinkSync(process.execPath, server);
@@ -109,7 +114,7 @@ function named(sockcap: string, directory: string): void {
 }
 
 export default async function setup(project: TestProject): Promise<() => void> {
-  // Pages that are there already are measured as they are.
+  // Existing pages are measured as they are.
   if (process.env.SOCKCAP_PAGES) return () => {};
   const program = process.env.SOCKCAP;
   if (!program) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
@@ -126,8 +131,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("small", page("shop", shop()));
   run("report", "-d", "shop", "--through", "dns", "--html", "part.html");
   project.provide("part", `file://${path.join(directory, "part.html")}`);
-  // The shop with contexts that are made up: the first examples are instances of its page, one of
-  // them has left it, and one is of no pattern.
+  // The shop with synthetic contexts: the first examples are instances of its page, one is no
+  // longer in it, and one has no pattern.
   const small = readFileSync(path.join(directory, "shop.html"), "utf8");
   const [first, second, ...others] = instances(small);
   if (!first || !second) throw new Error("the shop has no instances");
@@ -137,7 +142,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("madeContexts", profile);
   writeFileSync(path.join(directory, "without.html"), withContexts(small, null));
   project.provide("without", `file://${path.join(directory, "without.html")}`);
-  // The shop as it was, as it is after some changes, and as it was on another day.
+  // The shop as it was, after some changes, and on another day.
   for (const [name, table] of Object.entries(changed())) {
     writeFileSync(path.join(directory, `${name}.csv`), table);
     mkdirSync(path.join(directory, name));
@@ -174,7 +179,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("ports", recorded(sockcap, directory));
   run("report", "-d", "costs", "--html", "costs.html");
   project.provide("costs", `file://${path.join(directory, "costs.html")}`);
-  // The same with more than it has.
+  // The same with more costs.
   const costly = withMoreCosts(readFileSync(path.join(directory, "costs.html"), "utf8"));
   writeFileSync(path.join(directory, "costly.html"), costly);
   project.provide("costly", `file://${path.join(directory, "costly.html")}`);

@@ -1,4 +1,4 @@
-// The pieces of data in a page, read and written as report/src/html.rs does.
+// The batches of data in a page, read and written as report/src/html.rs does.
 
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Comparison, Mutation } from "../../src/data/comparison";
@@ -35,7 +35,7 @@ export function withContexts(page: string, contexts: Contexts | null): string {
   return without.replace(new RegExp(element("overview")), () => pieces);
 }
 
-/** The page of a comparison with so many mutations: those that it has over and over again. */
+/** The page of a comparison with this number of mutations: its own, repeated. */
 export function withMutations(page: string, many: number): string {
   const comparison = read<Comparison>(page, "comparison");
   const mutations = read<Mutation[]>(page, "details-0");
@@ -50,7 +50,7 @@ export function withMutations(page: string, many: number): string {
   return without.replace(new RegExp(element("comparison")), () => pieces.join(""));
 }
 
-/** The page of a recording whose first cluster and example are as long and wide as they can be: hostile names, deep steps, many threads that let each other go on, and what is left out. */
+/** The page of a recording with a first cluster and example that are as long and wide as possible: hostile names, deep steps, many threads that wake each other, and omitted parts. */
 export function withMoreCosts(page: string): string {
   const costs = read<Workload>(page, "workload");
   const [cluster, ...clusters] = costs.clusters;

@@ -1,6 +1,6 @@
-// Systems that are made up, so large or so odd that their pages are hard to draw.
+// Synthetic systems that are so large or so odd that their pages are hard to draw.
 
-/** Numbers that are the same each time. */
+/** A repeatable sequence of random numbers. */
 export function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -9,8 +9,11 @@ export function numbers(seed: number): () => number {
   };
 }
 
-/** A configuration of `sockcap synth`: a client, so many front ends, services and stores, and so many kinds of requests, each of
- * which calls so many services one after the other, each of them a store. Nodes take from 2 to 30 ms. */
+/**
+ * A configuration of `sockcap synth`: a client, these numbers of front ends, services and stores,
+ * and of kinds of requests, each of which calls this number of services one after the other, each
+ * of which calls a store. Nodes take from 2 to 30 ms.
+ */
 export function tiers(fronts: number, services: number, stores: number, kinds: number, calls: number): string {
   const lines = ["seed = 3", 'delay = { mean = "4ms", deviation = "1ms" }', 'network = { exponential = "200us" }'];
   for (let kind = 0; kind < kinds; kind++) {

@@ -1,5 +1,5 @@
-// What requests cost as a reader sees it: of a real recording whose requests each spend their time in
-// one way, and of one that has more of everything.
+// Costs of requests as a reader sees them: of a real recording with requests that each spend their
+// time in one way, and of one that has more of everything.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ afterAll(() => chromium?.close());
 const costs = () => read<Workload>(readFileSync(fileURLToPath(inject("costs")), "utf8"), "workload");
 const opened = (hash: string, more: Parameters<typeof open>[2] = {}) => open(chromium, `${inject("costs")}#${hash}`, { offline: true, ...more });
 
-/** How wide the parts of a bar are, by their classes, as shares of the whole bar. */
+/** The widths of the parts of a bar, by their classes, as shares of the whole bar. */
 async function shares(page: Page, bar: string): Promise<Record<string, number>> {
   return page.locator(bar).first().evaluate((element) => {
     const whole = element.getBoundingClientRect().width;
@@ -37,7 +37,7 @@ test("clusters stand side by side, on one scale", async () => {
   const said = await rows.locator("th b").allInnerTexts();
   expect(said.map(Number)).toEqual(clusters.map((one) => one.requests));
   expect(said.map(Number).reduce((sum, one) => sum + one, 0)).toBe(requests);
-  // Bars are as long as their times, and their parts as what they were spent on.
+  // Bars are as long as their times, and their parts as the times by resource.
   const sums = clusters.map(({ spent }) => spent.reduce((sum, one) => sum + one, 0));
   const lengths = await page.locator(".clusters .track > span").evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
   const longest = Math.max(...sums);
@@ -49,7 +49,7 @@ test("clusters stand side by side, on one scale", async () => {
   expect(found["w-processor"]).toBeCloseTo((processor ?? 0) / (sums[spin] ?? 1), 1);
   expect(found["w-runnable"] ?? 0).toBeCloseTo((runnable ?? 0) / (sums[spin] ?? 1), 1);
   expect(await page.locator(`.clusters tbody tr:nth-child(${spin + 1}) .w-processor`).getAttribute("title")).toMatch(/^processor \d.* ms \(\d.*%\)\. A thread/);
-  // The legend has what occurs, in the colours of the bars.
+  // The legend has the occurring ways, in the colours of the bars.
   const legend = page.locator(".workload > section .legend.ways li");
   const named = (await legend.allInnerTexts()).map((text) => text.trim());
   expect(named).toContain("lock");
@@ -69,7 +69,7 @@ test("a request has its steps, its threads and its processors", async () => {
   const { page, complaints } = await opened(`requests?request=${spin.request}`);
   await page.locator(".split-steps li").first().waitFor();
   expect(await page.locator(".workload .detail h2").innerText()).toContain(spin.name);
-  // Most of it is the processor's, in the bar of its step and in the lane of its thread.
+  // Most of it is processor time, in the bar of its step and in the lane of its thread.
   const found = await shares(page, ".split-steps .split");
   expect((found["w-processor"] ?? 0) + (found["w-runnable"] ?? 0)).toBeGreaterThan(0.8);
   const lanes = page.locator("svg.threads g.lane");
@@ -77,7 +77,7 @@ test("a request has its steps, its threads and its processors", async () => {
   expect(await lanes.count()).toBe(spin.lanes.length + (await processors.count()));
   expect(await processors.count()).toBeGreaterThan(0);
   expect(await processors.first().locator(".name").innerHTML()).toMatch(/^processor \d+$/);
-  // Slices are where their times are.
+  // Slices are at the positions of their times.
   const [lane, place] = spin.lanes
     .flatMap(({ slices }, lane) => slices.map(([from, to], place) => [lane, place, to - from] as const))
     .toSorted((one, other) => other[2] - one[2])[0] ?? [0, 0];
@@ -120,7 +120,7 @@ test("hand-offs are arrows from who signals to who goes on", async () => {
   const tips = await page.locator("svg.threads .hand-off path").evaluateAll((all) => all.map((tip) => tip.getBoundingClientRect().width));
   expect(Math.min(...tips)).toBeGreaterThan(4);
   expect(await page.locator(".hand-off title").first().innerHTML()).toMatch(/^host-0 .* lets host-1 .* go on: signalled at 0, woken at 9\.00 µs$/);
-  // What is left out is said, and how to see it.
+  // The page states what is omitted, and how to see it.
   const fine = await page.locator(".workload .fine").allInnerTexts();
   expect(fine.join("\n")).toMatch(/3 further clusters with 1,234 requests.*sockcap requests -d costs/);
   expect(fine.join("\n")).toMatch(/9 further steps/);

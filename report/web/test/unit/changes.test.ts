@@ -4,7 +4,7 @@ import { compared, isEmpty, marksOf } from "../../src/comparison/changes";
 import { listed } from "../../src/comparison/listed";
 import { mutation, places, SHOP, type Step, tree } from "./made_comparison";
 
-/** The shop when prices answers from its cache, and asks a second stock. */
+/** The shop when prices answers from its cache, and calls a second stock. */
 const OTHER: Step[] = [
   [null, "web", [12, 12]],
   [0, "prices", [20, 20], [4, 4]],
@@ -32,7 +32,7 @@ describe("steps of two categories", () => {
       expect(pairs.flatMap(({ after }) => after ?? [])).toEqual(other.map((_, at) => at));
       for (const { before, after } of pairs) if (before !== null && after !== null) expect(one[before]?.node).toBe(other[after]?.node);
     }
-    // Too long for the best pairing: what is between equal beginnings and ends is different.
+    // Too long for the best pairing: everything between equal beginnings and ends is different.
     const long = (node: string) => places(Array.from({ length: 2500 }, (_, at): Step => [at === 0 ? null : 0, at === 0 ? "web" : `${node}${at % 2}`, [1, 1]]));
     expect(align(long("a"), long("b")).filter(({ before, after }) => before !== null && after !== null)).toEqual([{ before: 0, after: 0 }]);
   });
@@ -72,7 +72,7 @@ describe("a mutation", () => {
   test("lists the steps that changed and those that call them, or all", () => {
     const of = compared(mutation(tree(SHOP)), null);
     expect(listed(of, true).length).toBe(5);
-    // web and stock; no other one takes another time.
+    // web and stock; no other one has a different time.
     expect(listed(of, false).map(({ after }) => after)).toEqual([0, 3]);
     expect(listed(compared(structural, originator), false).map(({ before, after }) => before ?? `+${after}`)).toEqual([0, 1, 2, "+3", "+4"]);
   });

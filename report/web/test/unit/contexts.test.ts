@@ -28,7 +28,7 @@ test("an operation is shown by the contexts that make it slow, else by the coars
 
 test("a share has a part beyond chance and one that is chance, and is never more than all", () => {
   expect(parts({ share: 0.75, beyond_chance: 0.5 })).toEqual([0.5, 0.25]);
-  // Less than chance would explain, and more than the deviation as it is counted.
+  // Less than chance would explain, and more than the counted deviation.
   expect(parts({ share: 0.2, beyond_chance: -3 })).toEqual([0, 0.2]);
   expect(parts({ share: 0.2, beyond_chance: 0.25 })).toEqual([0.2, 0]);
   expect(parts({ share: -1e-9, beyond_chance: 0 })).toEqual([0, 0]);
@@ -37,7 +37,7 @@ test("a share has a part beyond chance and one that is chance, and is never more
 test("a time has its place on a log axis", () => {
   const axis = scale({ first: 1e3, ratio: 10, count: 4 });
   expect([1e3, 1e5, 1e7].map(axis.place)).toEqual([0, 0.5, 1].map((at) => expect.closeTo(at, 9)));
-  // What is beyond the bins, as a time of 0, is at the edge.
+  // Times beyond the bins, such as 0, are at the edge.
   expect([0, 1e12].map(axis.place)).toEqual([0, 1]);
   expect(axis.high).toBeCloseTo(1e7);
   expect(ticks(axis, 3).length).toBeLessThanOrEqual(3);
@@ -51,7 +51,7 @@ test("contexts stand upon each other, and the rest upon them", () => {
   const { layers, rest, most } = pile([[1, 2, 0], [], [1, 0, 5]], [3, 2, 5.001]);
   expect(layers.map(({ bases }) => bases)).toEqual([[0, 0, 0], [1, 2, 0], [1, 2, 0]]);
   expect(layers[1]?.bars).toEqual([0, 0, 0]);
-  // A thousandth is what rounding leaves.
+  // A thousandth is a rounding error.
   expect(rest).toEqual({ bars: [1, 0, 0], bases: [2, 2, 5] });
   expect(most).toBe(5.001);
 });

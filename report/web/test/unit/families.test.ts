@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { folded } from "../../src/patterns/families";
 import { overview } from "./made";
 
-/** The sample, whose first and last pattern are of one family. */
+/** The sample, with the first and the last pattern in one family. */
 function related() {
   const made = overview();
   made.patterns.family = [0, 5, 0];

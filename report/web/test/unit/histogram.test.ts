@@ -21,7 +21,7 @@ const fine = (first: number, last: number, by = 1) => {
 };
 
 test("bars fit a narrow distribution, and a wide one", () => {
-  // 2% around a millisecond: within one bin of eight to a doubling.
+  // 2% around a millisecond: within one bin of eight per doubling.
   const narrow = distribution(fine(5100, 5107, 0.1).map((value, place) => (place % 2 === 1 ? Math.floor(value) : value)));
   expect(narrow?.share.filter((share) => share > 0).length).toBeGreaterThanOrEqual(5);
   for (const bins of [40, 400, 4000]) {
@@ -30,7 +30,7 @@ test("bars fit a narrow distribution, and a wide one", () => {
     expect(found?.share.length).toBeLessThanOrEqual(62);
     expect(found?.share.reduce((sum, one) => sum + one, 0)).toBeCloseTo(1);
   }
-  // Most of it close together, and a few far away: the many are not all in one bar.
+  // Most values close together, and a few far away: the many are not all in one bar.
   const tailed = distribution([256, ...Array.from({ length: 60 }, (_, bin) => [4000 + bin, 10]).flat(), 5000, 1]);
   expect(Math.max(...(tailed?.share ?? []))).toBeLessThan(0.4);
 });
@@ -72,7 +72,7 @@ test("slices are as long as it takes to have enough paths, and what few still ha
   expect(found.step).toBe(10e9);
   const column = (of: typeof found, which: number) => Array.from((of.latency[which] ?? []) as (number | null)[]);
   expect(column(found, 1).every((mean) => mean !== null)).toBe(true);
-  // The weighted mean of those in it.
+  // The weighted mean of the values in it.
   expect(ofPattern([0, 3, 10, 1, 9, 50], 60e9 - 60).latency[1]?.[0]).toBe(40);
   const two = ofPattern([0, 2, 10, 30, 2, 50], 60e9 - 60);
   expect(column(two, 1).every((mean) => mean === null)).toBe(true);

@@ -1,11 +1,14 @@
-// Patterns made by hand.
+// Hand-written patterns.
 
 import type { Details, Overview, Part } from "../../src/data/types";
 
-/** A hop: its cause, who sends to whom by number, which ends were traced, and its mean times. */
+/** A hop: its cause, sender and receiver by number, the traced ends, and its mean times. */
 export type Hop = [parent: number, src: number, dst: number, traced: number, sent: number, received: number];
 
-/** CLIENT asks a gateway, which asks two servers at once and waits for both; then it tells somebody, too. */
+/**
+ * CLIENT calls a gateway, which calls two servers concurrently and waits for both; afterwards it
+ * sends one more message.
+ */
 export const FORKED: Hop[] = [
   [-1, 0, 1, 2, 0, 0],
   [0, 1, 2, 3, 10, 20],
@@ -16,7 +19,7 @@ export const FORKED: Hop[] = [
   [4, 1, 4, 3, 125, 130],
 ];
 
-/** A lookup at a server that was not traced. */
+/** A lookup at an untraced server. */
 export const LOOKUP: Hop[] = [
   [-1, 0, 1, 2, 0, 0],
   [0, 1, 2, 1, 10, 10],
@@ -49,7 +52,7 @@ export function details(hops: Hop[], critical: { hop: number; part: Part } | nul
   };
 }
 
-/** Three patterns: by total time they are in this order. */
+/** Three patterns, in the order of their total time. */
 export function overview(): Overview {
   return {
     source: "made", begin: 0, span: 6e9, window: 6e9, messages: 9, processes: 3, requests: null, steps: null, other: null, hosts: 1, pattern_count: 3, instances: 117, expected_paths: 90, total_time: 600,

@@ -1,11 +1,14 @@
-// Categories and mutations made by hand.
+// Hand-written categories and mutations.
 
 import type { Mutation, MutationRow, Pair, Place, Tree } from "../../src/data/comparison";
 
-/** A step: its parent, its node, and its times before and after: itself, and on the way. */
+/** A step: its parent, its node, and its times before and after: its own, and on the network. */
 export type Step = [parent: number | null, node: string, own: Pair, network?: Pair];
 
-/** web does 10 ms itself, asks prices, which asks a database, then stock; then mail, for which nothing waits. */
+/**
+ * web works for 10 ms itself, calls prices, which calls a database, then stock; then mail, which
+ * nothing waits for.
+ */
 export const SHOP: Step[] = [
   [null, "web", [12, 12]],
   [0, "prices", [20, 20], [4, 4]],

@@ -1,18 +1,18 @@
-// Contexts made by hand: of a shop whose store is slow for one of its callers, and of a cache whose
-// times depend on nothing.
+// Hand-written contexts: of a shop with a store that is slow for one of its callers, and of a cache
+// with times that do not depend on context.
 
 import type { Bins, Context, Contexts, Example, Explained, Level, OfLevel, Operation, Times } from "../../src/data/contexts";
 import { numbers } from "../browser/systems";
 
 const BINS: Bins = { first: 1e6, ratio: 100 ** (1 / 32), count: 32 };
 
-/** Where the examples come from: numbers of paths and of their patterns. */
+/** The source of the examples: numbers of paths and of their patterns. */
 export type Requests = [path: number, pattern: number][];
 
-/** The number of the request that a path is. */
+/** The number of the request of a path. */
 export const requestOf = (path: number) => path + 1000;
 
-/** So many times around `mean` milliseconds. */
+/** Random times around `mean` milliseconds. */
 function around(mean: number, spread: number, calls: number, seed: number): number[] {
   const next = numbers(seed);
   return Array.from({ length: calls }, () => mean * 1e6 * (1 + spread * (next() + next() + next() - 1.5)));
@@ -44,7 +44,7 @@ interface Made {
   step?: number;
 }
 
-/** The contexts of a kind, and how much they explain. */
+/** The contexts of a kind, and the share that they explain. */
 function ofLevel(made: Made[], all: Times, requests: Requests, next: () => number, left = 0): [OfLevel, Explained] {
   const shown = made.map(({ times, ...named }, place): Context => ({
     id: next(), ...named, count: times.length, timed: times.length, times: figures(times, requests.slice(place * 5)),
@@ -66,7 +66,7 @@ function operation(id: number, name: string, said: string, reason: Level | null,
   };
 }
 
-/** `requests` are those that examples are of, by their paths. */
+/** `requests` are the requests of examples, by their paths. */
 export function contexts(requests: Requests = [[8, 0], [9, 0], [10, 0], [11, 5], [12, 5], [13, -1]]): Contexts {
   const [slow, quick, other] = [around(30, 0.4, 60, 1), around(3, 0.5, 300, 2), around(4, 0.4, 40, 3)];
   const store = operation(100, "store GET /items", "store GET /items is slow only when checkout calls it: mean 30.0 ms in 60 of 400 calls, 3.11 ms otherwise; caller-context explains 86% of its standard deviation", "caller", {

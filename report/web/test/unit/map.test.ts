@@ -5,7 +5,7 @@ import { layout, type Placed } from "../../src/map/layout";
 import { along } from "../../src/map/lines";
 import { overview } from "./made";
 
-/** A map of nodes by name, and who calls whom. */
+/** A map of nodes by name, with callers and callees. */
 function mapped(names: string[], calls: [number, number][]): Overview {
   const edge = ([from, to]: [number, number]) => ({
     from, to, port: 0, protocol: "tcp", there: 10, back: 10, network: 5, untraced: null,
@@ -17,7 +17,7 @@ function mapped(names: string[], calls: [number, number][]): Overview {
 
 const boxes = (placed: Placed) => placed.nodes.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height }));
 
-/** A gateway that calls everybody else, some of whom call back and one itself. */
+/** A gateway that calls all others, some of which call back and one itself. */
 const names = ["gateway", ...Array.from({ length: 12 }, (_, number) => `host${number}/service`)];
 const calls: [number, number][] = [...names.slice(1).map((_, place): [number, number] => [0, place + 1]), [3, 0], [4, 4], [5, 6], [6, 5]];
 

@@ -3,7 +3,7 @@ import type { Operations, Overview } from "../../src/data/types";
 import { charts, requests, rowsOf, spark } from "../../src/time/operations";
 import { overview } from "./made";
 
-/** A database that fails, two routes, and a call that nobody answers. */
+/** A database that fails, two routes, and a call that is never answered. */
 function made(): Overview & { operations: Operations } {
   const all = overview();
   all.names.push("SELECT books", "GET /cart/{}", "GET /");
@@ -45,7 +45,7 @@ test("calls and errors are rates, and the share of errors is of those that were 
   expect([times.length, times[0], times[59]]).toEqual([60, 0, 59]);
   expect([calls?.[0], calls?.[1], calls?.[2], calls?.[59]]).toEqual([20, 20, 0, 40]);
   expect([errors?.[0], errors?.[1]]).toEqual([1, 2]);
-  // Of ten answers there is a line, of four a dot, and of none nothing.
+  // Ten responses make a line, four a dot, and none nothing.
   const [, enough, few] = found.share;
   expect([enough?.[0], few?.[0]]).toEqual([0.1, null]);
   expect([enough?.[1], few?.[1]]).toEqual([null, 0.5]);

@@ -9,7 +9,7 @@ test("branches have rows of their own, and the uppermost is what the path waits 
   const made = details(FORKED, { hop: 4, part: "node" });
   const of = timeline(made, timing(made, null));
   const rows = new Map(of.elements.map((element) => [`${element.hop} ${element.kind}`, element.row]));
-  // The path ends with what is told at 130, not with the answer at 120.
+  // The path ends with the message at 130, not with the response at 120.
   expect(rows.get("3 node")).toBe(0);
   expect(rows.get("6 node")).toBe(0);
   expect(rows.get("5 node")).toBe(1);
@@ -94,12 +94,12 @@ test("flags have room on their lanes, the heaviest first", () => {
   expect(lanes([flag(0, 1), flag(100, 1)], 3)).toEqual([0, 0]);
   // The lighter one goes above, as its pole passes to the left of the other.
   expect(lanes([flag(0, 1), flag(20, 2)], 3)).toEqual([1, 0]);
-  // One whose pole would go through the text of the other has no place.
+  // A flag with a pole that would go through the text of the other has no place.
   expect(lanes([flag(0, 2), flag(20, 1)], 3)).toEqual([0, null]);
-  // Nor may a text lie upon the pole of one above it.
+  // A text must not cover the pole of a flag above it either.
   expect(lanes([flag(0, 3), flag(-20, 2), flag(-60, 1)], 3)).toEqual([0, 1, 2]);
-  // To the left of its pole there is room where another one's ends.
+  // To the left of its pole there is room where another one ends.
   expect(lanes([flag(100, 2), { from: 40, to: 90, pole: 90, weight: 1 }], 3)).toEqual([0, 0]);
-  // Nor upon a line that leads to another row.
+  // Nor a line that leads to another row.
   expect(lanes([flag(0, 1), flag(100, 1)], 3, [120])).toEqual([0, null]);
 });
