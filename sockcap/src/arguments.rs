@@ -1,4 +1,4 @@
-//! Arguments that several commands share, a file each, and the readers of single values.
+//! Arguments shared by several commands, one file each, and the parsers of single values.
 
 pub(crate) mod completion_candidates;
 mod data;

@@ -10,7 +10,7 @@ use report::clocks::{ClockStep, ComparedClock, format_offset, format_ppm, format
 use crate::output::count_noun;
 use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 
-/// The clocks as a report has them.
+/// The clocks in the form of a report.
 pub(crate) fn report_clocks(clocks: &ClockModel) -> Vec<ComparedClock> {
     let of_host = |host: &HostClock| {
         let mut fastest = [Vec::new(), Vec::new()];
@@ -43,13 +43,14 @@ pub(crate) fn report_clocks(clocks: &ClockModel) -> Vec<ComparedClock> {
     clocks.hosts.iter().map(of_host).collect()
 }
 
-/// The contradiction between messages and the collector's timestamps, and the uncertainty of both.
+/// The contradiction between messages and the collector's timestamps, and their combined
+/// uncertainty.
 fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
     let check = host.hints.as_ref()?.check.as_ref().filter(|check| check.contradicts)?;
     Some([check.difference_ns, check.within_ns])
 }
 
-/// A line that says that messages and the collector's timestamps contradict each other.
+/// A line about a contradiction between messages and the collector's timestamps.
 pub(crate) fn contradiction_line(clocks: &ClockModel) -> Option<String> {
     report::clocks::contradiction_line(&report_clocks(clocks))
 }
@@ -63,7 +64,7 @@ fn report_steps(host: &HostClock) -> impl Iterator<Item = ClockStep> {
     })
 }
 
-/// How a clock was found.
+/// The method by which a clock was estimated.
 fn describe_source(clocks: &ClockModel, host: &HostClock) -> String {
     let links = || clocks.links.iter().filter(|link| link.hosts.contains(&host.host));
     let messages = || links().flat_map(|link| link.messages).sum();
@@ -101,8 +102,8 @@ fn describe_source(clocks: &ClockModel, host: &HostClock) -> String {
     words
 }
 
-/// Writes a line for each host's clock, and what can be done about unknown ones. A single clock
-/// that was never set is not written.
+/// Writes a line for each host's clock, and advice about unknown ones. A single clock that was
+/// never set is not written.
 pub(crate) fn write_clock_table(
     clocks: &ClockModel,
     width: Option<usize>,

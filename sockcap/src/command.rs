@@ -1,4 +1,4 @@
-//! A command as the program sees it: its definitions, and the code that runs when it was given.
+//! A command of the program: its definition, and the code that runs it.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -9,20 +9,20 @@ use registry::EntryHelp;
 
 use crate::error::CommandError;
 
-/// Reads what was given to a command; `program` is the definitions of the whole command line.
+/// Parses the arguments given to a command; `program` is the definition of the whole command line.
 type ReadArguments =
     fn(given: &ArgMatches, program: &Command) -> Result<Box<dyn RunnableCommand>, clap::Error>;
 
 /// One subcommand. Each has a file in `commands/` and a line in `commands.rs`.
 pub(crate) struct Subcommand {
-    /// Its name, words and arguments.
+    /// Its name, help and arguments.
     pub(crate) define: fn() -> Command,
-    /// Reads what was given to it.
+    /// Parses the arguments given to it.
     pub(crate) read: ReadArguments,
 }
 
 impl Subcommand {
-    /// The subcommand whose arguments are an `A`.
+    /// The subcommand with the arguments `A`.
     pub(crate) const fn with_arguments<A: CommandFactory + FromArgMatches + RunnableCommand>()
     -> Subcommand {
         Subcommand {
@@ -34,16 +34,16 @@ impl Subcommand {
 
 /// The arguments of a command, ready to be run.
 pub(crate) trait RunnableCommand: Any + Debug {
-    /// Does what the command is for.
+    /// Runs the command.
     fn run(&self) -> Result<ExitCode, CommandError>;
 
-    /// The exit status when sockcap itself failed.
+    /// The exit status if sockcap itself fails.
     fn failure_status(&self) -> u8 {
         1
     }
 }
 
-/// The definitions of a subcommand that an entry of a registry is: its name and words.
+/// The definition of a subcommand for an entry of a registry: its name and help.
 pub(crate) fn define_subcommand(about: &EntryHelp) -> Command {
     let command = Command::new(about.name).about(about.summary).after_help(about.below_flags());
     match about.details {

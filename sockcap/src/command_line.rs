@@ -1,4 +1,4 @@
-//! The whole command line: the program's own words, and the commands of the registry. Help,
+//! The whole command line: the program's own help, and the commands of the registry. Help,
 //! completions, manual pages and configuration keys are made from these definitions.
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
@@ -40,7 +40,7 @@ found.";
 #[command(name = "sockcap", version, verbatim_doc_comment, after_help = AFTER_HELP)]
 struct SockcapProgram {
     /// Leave configuration files out (docs/configuration.md)
-    // Behind the flags of most commands, however many commands there are.
+    // Listed after the flags of most commands, however many commands there are.
     #[arg(long, global = true, display_order = 18)]
     no_config: bool,
 
@@ -58,10 +58,10 @@ pub(crate) fn define_commands() -> Command {
         .subcommands(commands)
 }
 
-/// The command that was given.
+/// Parses the given command.
 ///
 /// # Errors
-/// When values cannot be together.
+/// When values are incompatible.
 pub(crate) fn read_command(given: &ArgMatches) -> Result<Box<dyn RunnableCommand>, clap::Error> {
     let program = define_commands();
     let (name, below) = given.subcommand().unwrap_or(("", given));

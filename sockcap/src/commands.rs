@@ -1,4 +1,4 @@
-//! The commands, a file each. A new one is a new file and a line in [`COMMANDS`].
+//! The commands, one file each. A new one needs a new file and a line in [`COMMANDS`].
 
 mod analyze;
 mod collect;

@@ -1,5 +1,5 @@
-//! Answers to TAB. The script of `sockcap completions` asks this program, which knows its commands,
-//! flags and values, and what the data directory of the line holds.
+//! Answers to TAB. The script of `sockcap completions` calls this program, which has its commands,
+//! flags and values, and the contents of the data directory on the command line.
 
 use std::env;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(crate) fn answer_completion() -> Option<ExitCode> {
     match asked.try_complete(env::args_os(), directory.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
-        // An error message would appear in the middle of the line that is being written.
+        // An error message would appear in the middle of the line being written.
         Err(_) => Some(ExitCode::FAILURE),
     }
 }

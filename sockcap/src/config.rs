@@ -1,11 +1,12 @@
-//! Configuration files: what a user would otherwise write with every command. A key is the long
-//! name of a flag, in a table named like the command, and what a file says is put in front of the
-//! command line's own arguments. So the definitions of the command line are those of the files,
-//! too: there is no second list of keys, and values are read and refused by the same code.
+//! Configuration files: arguments that a user would otherwise write with every command. A key is
+//! the long name of a flag, in a table named like the command, and the settings of a file are put
+//! in front of the command line's own arguments. The definitions of the command line are therefore
+//! those of the files, too: there is no second list of keys, and values are parsed and refused by
+//! the same code.
 //!
-//! The command line wins over the environment, that over the data directory's `sockcap.toml`, and
-//! that over the user's `config.toml`. To win means that the key is left out, as is a key that
-//! cannot be together with a flag that was given.
+//! The command line takes precedence over the environment, the environment over the data
+//! directory's `sockcap.toml`, and that file over the user's `config.toml`. A key with lower
+//! precedence is left out, as is a key that conflicts with a given flag.
 
 mod file;
 #[cfg(test)]
@@ -31,11 +32,11 @@ use file::{ConfigError, FileOwner, FileSettings};
 /// The name of the file in a data directory.
 const IN_DATA: &str = "sockcap.toml";
 
-/// The commands whose `--host` is this host's name unless it is given: what `SOCKCAP_HOST` says.
+/// The commands with a `--host` that defaults to this host's name, the value of `SOCKCAP_HOST`.
 const HAVE_OWN_HOST: [&[&str]; 2] = [&["record"], &["import", "strace"]];
 
-/// The command that the process's arguments and the configuration files ask for. An error is
-/// printed here and returned as the exit status.
+/// Parses the command from the process's arguments and the configuration files. An error is printed
+/// here and returned as the exit status.
 pub(crate) fn parse_command() -> Result<Box<dyn RunnableCommand>, ExitCode> {
     let arguments: Vec<OsString> = env::args_os().collect();
     parse_from(&arguments, user_file()).map_err(|failed| match failed {
@@ -79,15 +80,15 @@ pub(crate) fn parse_from(
     user: Option<PathBuf>,
 ) -> Result<Box<dyn RunnableCommand>, CommandFailure> {
     let usage = |error| CommandFailure::Usage(error, Vec::new());
-    // What was given, as far as it can be understood: what is missing may be in a file.
+    // The arguments, as far as they can be parsed: missing ones may be in a file.
     let mut command = with_switches(command_line::define_commands());
     command.build();
     let given = match command.clone().ignore_errors(true).try_get_matches_from(arguments) {
         Ok(given) => given,
-        // Help, from the definitions as they are.
+        // Help, from the unmodified definitions.
         Err(_) => return parse_without_files(arguments).map_err(usage),
     };
-    // Behind a flag that is not known, what was not given has no default.
+    // After an unknown flag, the rest of the matches has no defaults.
     let settings = match given.get_one("no_config").copied().unwrap_or(false) {
         true => FileSettings::new(),
         false => {
@@ -100,7 +101,7 @@ pub(crate) fn parse_from(
         command_line::read_command(&matches).map_err(|error| error.format(&mut command))
     });
     match parsed {
-        // In the words of the definitions as they are, where those say the same.
+        // The error from the unmodified definitions, if it is of the same kind.
         Err(error) if used.is_empty() => match parse_without_files(arguments) {
             Err(plain) if plain.kind() == error.kind() => Err(usage(plain)),
             _ => Err(usage(error)),
@@ -109,7 +110,7 @@ pub(crate) fn parse_from(
     }
 }
 
-/// The command that the arguments ask for without files; help is laid out.
+/// The command in the arguments without files; help is laid out.
 fn parse_without_files(arguments: &[OsString]) -> Result<Box<dyn RunnableCommand>, clap::Error> {
     let matches =
         help::lay_out(command_line::define_commands(), arguments.iter().any(|one| one == "-h"))
@@ -117,7 +118,7 @@ fn parse_without_files(arguments: &[OsString]) -> Result<Box<dyn RunnableCommand
     command_line::read_command(&matches)
 }
 
-/// The definitions, with a way to turn off what a file turns on: `--flag=false`.
+/// The definitions, with a way to turn off a flag that a file turns on: `--flag=false`.
 fn with_switches(command: Command) -> Command {
     let switch = |argument: Arg| match argument.get_action() {
         ArgAction::SetTrue => argument
@@ -133,7 +134,7 @@ fn with_switches(command: Command) -> Command {
     command.mut_args(switch).mut_subcommands(with_switches)
 }
 
-/// The commands that were named, one below the other, each with what was given to it.
+/// The named commands, one below the other, each with its matches.
 fn command_levels<'a>(
     command: &'a Command,
     given: &'a ArgMatches,
@@ -148,8 +149,8 @@ fn command_levels<'a>(
     levels
 }
 
-/// The settings for this command: the user's file, overridden by that of the data directory. For a
-/// command without flags no file is read.
+/// The settings for this command: the user's file, overridden by the one of the data directory. For
+/// a command without flags no file is read.
 fn read_settings(
     command: &Command,
     given: &ArgMatches,
@@ -169,7 +170,7 @@ fn read_settings(
     Ok(settings)
 }
 
-/// The data directory that the command works on, if it does on one.
+/// The data directory of the command, if it has one.
 fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &FileSettings) -> Option<PathBuf> {
     let (command, given) = levels.last()?;
     let data = command.get_arguments().find(|argument| argument.get_long() == Some(file::DATA))?;
@@ -181,14 +182,14 @@ fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &FileSettings) -
     }
 }
 
-/// Whether the user said something of this flag, in the command line or in the environment.
+/// Whether the user gave this flag, on the command line or in the environment.
 fn is_given(given: &ArgMatches, argument: &Arg) -> bool {
     let source = given.value_source(argument.get_id().as_str());
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-/// Whether a variable of the library says what the flag of that command would say. Such a variable
-/// is no flag's own, as what is recorded by hand has it, too.
+/// Whether a variable of the library sets the same value as this flag of that command. Such a
+/// variable belongs to no flag, as manual recordings use it, too.
 fn is_in_environment((command, flag): &(Vec<String>, String)) -> bool {
     let is_of_host = HAVE_OWN_HOST.iter().any(|of| command.as_slice() == *of) && flag == "host";
     is_of_host && env::var_os(names::HOST_VARIABLE).is_some_and(|name| !name.is_empty())
@@ -209,7 +210,7 @@ fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
     by_name(one, other) || by_name(other, one) || in_group
 }
 
-/// The arguments with the settings of files inserted behind the name of each command, so that a
+/// The arguments with the settings of files inserted after the name of each command, so that a
 /// required flag may come from a file; and a description of each setting that was used.
 fn with_settings(
     arguments: &[OsString],

@@ -1,5 +1,6 @@
-//! Decisions of the stages, told on standard error for those who ask why: `-v`, `-vv`, or by stage
-//! `SOCKCAP_LOG=analyze=debug,reconcile=info`. Off unless asked for; the library never has it.
+//! Decisions of the stages, printed on standard error for users who ask for reasons: `-v`, `-vv`,
+//! or by stage `SOCKCAP_LOG=analyze=debug,reconcile=info`. Off by default; the library never has
+//! it.
 
 use std::env;
 use std::io::{self, Write};
@@ -12,11 +13,11 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::output::tell;
 
-/// Environment variable that says which stages tell how much.
+/// Environment variable with the level of each stage.
 const VARIABLE: &str = "SOCKCAP_LOG";
 
-/// Begins to tell decisions: those that `SOCKCAP_LOG` names, else with `-v` what each step found,
-/// and with `-vv` what it decided, too.
+/// Begins to print decisions: the ones that `SOCKCAP_LOG` selects; otherwise with `-v` what each
+/// step found, and with `-vv` what it decided, too.
 pub(crate) fn begin(verbosity: u8) {
     let Some(wanted) = wanted(env::var(VARIABLE).ok().as_deref(), verbosity) else { return };
     let lines = fmt::layer().with_writer(Lines).with_ansi(false).with_timer(fmt::time::uptime());
@@ -24,7 +25,7 @@ pub(crate) fn begin(verbosity: u8) {
     let _ = tracing_subscriber::registry().with(wanted).with(lines).try_init();
 }
 
-/// The levels by stage; none where nothing is asked for.
+/// The levels by stage; `None` if nothing is requested.
 fn wanted(variable: Option<&str>, verbosity: u8) -> Option<Targets> {
     match variable.filter(|text| !text.is_empty()) {
         Some(text) => text.parse().map_err(|error| refuse(text, &error)).ok(),
@@ -41,7 +42,8 @@ fn refuse(text: &str, error: &dyn std::error::Error) {
     tell!("sockcap: {VARIABLE}={text}: {error}; write it as in {VARIABLE}=analyze=debug");
 }
 
-/// Writer of lines: what was recorded may be in them, so that they are printed as all text is.
+/// Writer of lines: they may contain recorded text, so they are printed with escapes as all text
+/// is.
 struct Lines;
 
 impl<'a> MakeWriter<'a> for Lines {
@@ -52,7 +54,7 @@ impl<'a> MakeWriter<'a> for Lines {
     }
 }
 
-/// A line that is printed when it is whole.
+/// A line that is printed when it is complete.
 struct Line(Vec<u8>);
 
 impl Write for Line {

@@ -38,7 +38,7 @@ pub(crate) enum CommandError {
     Usage(String),
     #[error(transparent)]
     Export(#[from] exporters::Error),
-    /// A file that is no table: a pipe that is closed there is an error.
+    /// A file that is not a table: a closed pipe there is an error.
     #[error(transparent)]
     File(PathError),
     #[error(
@@ -107,12 +107,12 @@ pub(crate) enum CommandError {
 }
 
 impl CommandError {
-    /// Error of the operating system on a file that is no table.
+    /// Error of the operating system on a file that is not a table.
     pub(crate) fn file_error(path: &Path, source: io::Error) -> CommandError {
         CommandError::File(PathError::io(path, source))
     }
 
-    /// Whether it says that a file may not be written, and not that writing it failed.
+    /// Whether the error is that a file may not be written, not that writing it failed.
     pub(crate) fn is_about_rights(&self) -> bool {
         let kinds = [
             io::ErrorKind::PermissionDenied,
@@ -123,8 +123,8 @@ impl CommandError {
     }
 
     /// Prints the error on standard error and returns the exit status, which is `failed` unless the
-    /// command to record is to blame. An output that was closed by its reader is no error: the
-    /// reader has read enough.
+    /// recorded command is to blame. An output that its reader closed is no error: the reader has
+    /// read enough.
     pub(crate) fn report_error(&self, failed: u8) -> ExitCode {
         if let CommandError::Output(error)
         | CommandError::Table(PathError::Io { source: error, .. })
@@ -137,7 +137,7 @@ impl CommandError {
             return ExitCode::SUCCESS;
         }
         match self {
-            // Commands to be copied, a line each.
+            // Commands to copy, one per line.
             CommandError::Unseen(unseen, way_out) => {
                 let (end, commands) = way_out.split_once('\n').unwrap_or((way_out, ""));
                 tell!("sockcap: {unseen}; it was not run, as --strict demands{end}");

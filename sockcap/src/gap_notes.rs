@@ -6,8 +6,8 @@ use report::UnseenNote;
 use crate::remedies::with_remedy;
 use crate::tuning::MAX_GAPS_NAMED;
 
-/// The gaps that the reader of a report can do something about. At most [`MAX_GAPS_NAMED`]
-/// programs are named, and the rest is summed.
+/// The gaps that the reader of a report can do something about. At most [`MAX_GAPS_NAMED`] programs
+/// are named, and the rest is summed up.
 pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     let mut notes = gap_notes(found, MAX_GAPS_NAMED);
     notes.extend(log_notes(found));
@@ -29,7 +29,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     ));
     notes.extend(unplaced_notes(found));
     notes.push(counted_note(found.datagrams.lost, DATAGRAM, "sent and never received"));
-    // Of most programs these are few; where they are all there is, there is nothing else to see.
+    // Most programs send only a few of these; if there is nothing else, they are mentioned.
     if unplaced_count(found) > found.total_messages() {
         notes.push(internal_note(found));
     }
@@ -38,7 +38,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     notes
 }
 
-/// Messages that were left out, as who sent them received them.
+/// Messages that were left out, as their sender also received them.
 fn internal_note(found: &Reconciliation) -> UnseenNote {
     let who = if unplaced_count(found) == 1 {
         "of a process to itself"
@@ -53,13 +53,13 @@ fn internal_note(found: &Reconciliation) -> UnseenNote {
     counted_note(unplaced_count(found), MESSAGE, &format!("{who}, left out{way_out}"))
 }
 
-/// How many of the messages that processes sent to themselves are not in the trace.
+/// The number of messages that processes sent to themselves and that are not in the trace.
 fn unplaced_count(found: &Reconciliation) -> u64 {
     found.internal.messages.saturating_sub(found.internal_in_trace().messages)
 }
 
-/// All that could not be seen or matched, each with its count, and what the recorded system itself
-/// did that makes messages have one end.
+/// Everything that could not be seen or matched, each with its count, and activities of the
+/// recorded system itself that leave messages with one end.
 pub(crate) fn all_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let mut notes = gap_notes(found, usize::MAX);
     notes.extend(log_notes(found));
@@ -84,7 +84,7 @@ pub(crate) fn all_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     notes
 }
 
-/// The holes in what was recorded of programs. At most `most` programs are named.
+/// The capture gaps of programs. At most `most` programs are named.
 fn gap_notes(found: &Reconciliation, most: usize) -> Vec<UnseenNote> {
     let mut notes = Vec::new();
     let (named, others) = found.holes.split_at(found.holes.len().min(most));
@@ -103,7 +103,7 @@ fn gap_notes(found: &Reconciliation, most: usize) -> Vec<UnseenNote> {
     notes
 }
 
-/// What is wrong with logs.
+/// Problems of logs.
 fn log_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let mut notes =
         vec![counted_note(found.damaged.len() as u64, LOG, "with damage, read as far as it goes")];
@@ -112,13 +112,13 @@ fn log_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     notes
 }
 
-/// Connections that are left out, as they were open before they were recorded.
+/// Connections that are left out, as they were open before the recording.
 fn unplaced_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let why = "left out: open before the recording, and where it began is not certain; to";
     notes_by_cause(&found.unplaced_streams, STREAM, why)
 }
 
-/// One of something, and several.
+/// Singular and plural of a noun.
 type CountedNoun = [&'static str; 2];
 const BYTE: CountedNoun = ["byte", "bytes"];
 const DATAGRAM: CountedNoun = ["datagram", "datagrams"];
@@ -128,7 +128,7 @@ const PROCESS: CountedNoun = ["process", "processes"];
 const RECORD: CountedNoun = ["record", "records"];
 const STREAM: CountedNoun = ["stream", "streams"];
 
-/// A note before which its number stands: "1 message", "2 messages".
+/// A note that follows its number: "1 message", "2 messages".
 fn counted_note(count: u64, [one, many]: CountedNoun, rest: &str) -> UnseenNote {
     let what = if count == 1 { one } else { many };
     UnseenNote { label: format!("{what} {rest}"), count }

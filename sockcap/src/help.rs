@@ -1,6 +1,6 @@
 //! The layout of `--help`: lines break between groups of words, not within them. A group is a text
 //! in brackets or quotes, or a flag with its value. As clap breaks lines at blanks, the blanks of a
-//! group are replaced by others until the text is printed.
+//! group are replaced by other characters until the text is printed.
 
 use clap::builder::StyledStr;
 use clap::error::ContextValue;
@@ -12,10 +12,11 @@ use crate::output;
 /// A blank at which no line is broken.
 const HARD: char = '\u{a0}';
 /// Maximum length of a group that stays together, in characters. Hardly any line has room for a
-/// longer one beside the flags.
+/// longer one next to the flags.
 const MAX_GROUP: usize = 48;
 
-/// The definitions with groups that stay together. `short` help has lists of values in the line.
+/// The definitions with groups that stay together. `short` help has lists of values on the same
+/// line.
 pub(crate) fn lay_out(command: Command, short: bool) -> Command {
     let about = command.get_about().map(join_groups);
     let long = command.get_long_about().map(join_groups);
@@ -34,15 +35,15 @@ pub(crate) fn lay_out(command: Command, short: bool) -> Command {
 /// Prints a text of clap: help to standard output, errors to standard error.
 pub(crate) fn print_clap_error(error: &clap::Error) {
     let mut text = error.render().ansi().to_string().replace(HARD, " ");
-    // What an error repeats of a file or of the command line is shown in one line, so that no style
-    // and no line but clap's are in the text.
+    // Input that an error repeats, from a file or the command line, is shown on one line, so that
+    // the text has no styles and no line breaks except clap's.
     for given in repeated_input(error) {
         text = text.replace(&given, &output::escape_line_breaks(&given));
     }
     output::print_styled(&text, error.use_stderr());
 }
 
-/// What an error repeats that is not printable.
+/// The unprintable input that an error repeats.
 fn repeated_input(error: &clap::Error) -> Vec<String> {
     let values = error.context().flat_map(|(_, value)| match value {
         ContextValue::String(text) => vec![text.clone()],
@@ -52,7 +53,7 @@ fn repeated_input(error: &clap::Error) -> Vec<String> {
     values.filter(|text| text.chars().any(units::is_harmful)).collect()
 }
 
-/// An argument whose help has all that clap would put behind it, in groups.
+/// An argument with all that clap would append to its help, in groups.
 fn lay_out_argument(argument: Arg, short: bool) -> Arg {
     let mut groups = Vec::new();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
@@ -66,7 +67,7 @@ fn lay_out_argument(argument: Arg, short: bool) -> Arg {
     if takes_value && !argument.is_hide_default_value_set() && !default.is_empty() {
         groups.push(format!("[default: {}]", default.join(" ")));
     }
-    // Values with words of their own are a list, which clap makes.
+    // Values with help texts of their own are a list, which clap makes.
     let hides_values = argument.is_hide_possible_values_set();
     let values = argument.get_possible_values();
     let names: Vec<&str> =
@@ -117,7 +118,7 @@ fn bind_groups(text: &str) -> String {
     all + rest
 }
 
-/// The length of the group that `text` begins with, if it is one that fits a line.
+/// The length of the group at the start of `text`, if it is one that fits on a line.
 fn group_length(text: &str) -> Option<usize> {
     let closed =
         |by: char| text.char_indices().skip(1).find(|(_, one)| *one == by).map(|(at, _)| at + 1);

@@ -1,5 +1,5 @@
-//! Snippets of messages that a recording has left in its logs: the recorder was killed, or its
-//! processes still run.
+//! Snippets of messages that a recording has left in its logs, because the recorder was killed or
+//! its processes still run.
 
 use collector::writers;
 use message_trace::DataDir;
@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::output::{count_noun, tell};
 use crate::words::same_directory;
 
-/// Says in a line where snippets are left, and how to remove them.
+/// Prints in a line how many logs still have snippets, and how to remove them.
 ///
 /// # Errors
 /// When the directory cannot be read.
@@ -20,7 +20,7 @@ pub(crate) fn warn_of_snippets(data: &DataDir) -> Result<(), CommandError> {
         if !log.header().heads || !has_snippets(&log) {
             continue;
         }
-        // Whoever has the log open would count as its writer.
+        // An open log would count as having a writer.
         drop(log);
         match path.open().ok().and_then(|file| writers::has_no_writer(&file)) {
             Some(true) => left += 1,
@@ -46,7 +46,7 @@ pub(crate) fn warn_of_snippets(data: &DataDir) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Whether the first snippet of a log is not blank. They are made blank together.
+/// Whether the first snippet of a log is not blanked. All of them are blanked together.
 fn has_snippets(log: &SocketLog) -> bool {
     for chunk in log.chunks() {
         let mut first = None;

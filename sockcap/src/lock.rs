@@ -1,5 +1,5 @@
-//! Lock of data directories: of two commands that work on one, the second waits for the first. What
-//! a stage writes would else be read half old and half new, or be gone.
+//! Lock of data directories: of two commands that work on one, the second waits for the first.
+//! Otherwise the results of a stage could be read half old and half new, or be missing.
 //!
 //! Recording and shipping do not take it: each process has files of its own.
 
@@ -19,24 +19,24 @@ pub(crate) struct DirectoryLocks {
 }
 
 /// Takes the locks of the directories that a command works on, and removes what a killed command
-/// left half-written there. A directory that is not there yet, or that may not be written to, has
-/// none: no command changes what is in it.
+/// left half-written there. A directory that does not exist yet or is not writable has no lock: no
+/// command changes its contents.
 ///
 /// # Errors
-/// When something that is no regular file lies in a lock's place, or the wait fails.
+/// When there is something other than a regular file in a lock's place, or the wait fails.
 pub(crate) fn lock_directories(directories: &[&DataDir]) -> Result<DirectoryLocks, CommandError> {
     let mut directories: Vec<_> = directories
         .iter()
         .filter_map(|data| Some((data.path().canonicalize().ok()?, *data)))
         .collect();
-    // In one order for all, so that no two commands wait for each other.
+    // In the same order for all commands, so that no two wait for each other.
     directories.sort_by(|(one, _), (other, _)| one.cmp(other));
     directories.dedup_by(|(one, _), (other, _)| one == other);
     let locks = directories.into_iter().filter_map(|(_, data)| lock_directory(data).transpose());
     Ok(DirectoryLocks { _held: locks.collect::<Result<_, _>>()? })
 }
 
-/// The same for a directory that the command makes where it is not there.
+/// The same for a directory that the command makes if it is missing.
 ///
 /// # Errors
 /// As for [`lock_directories`], and when the directory cannot be made.
@@ -77,6 +77,6 @@ fn is_refused(error: &io::Error) -> bool {
         io::ErrorKind::QuotaExceeded,
         io::ErrorKind::Unsupported,
     ];
-    // File systems of other machines may know of no locks.
+    // Network file systems may not support locks.
     kinds.contains(&error.kind()) || error.raw_os_error() == Some(Errno::NOLCK.raw_os_error())
 }

@@ -1,6 +1,5 @@
-//! Manual pages from the definitions that `--help` is made from, one for each command. What follows
-//! the flags in a help text stays as it is laid out there, its examples under a heading of their
-//! own.
+//! Manual pages from the definitions that `--help` is made from, one for each command. The text
+//! after the flags in a help text keeps its layout, with its examples under a heading of their own.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,10 +12,10 @@ use crate::error::CommandError;
 
 /// The beginning of a paragraph of examples in a help text.
 const EXAMPLES: &str = "Examples:\n";
-/// The program, to whose page that of each command leads back.
+/// The program; the page of each command refers to its page.
 const PROGRAM: &str = "sockcap";
 
-/// Writes the pages of `command` and all below it into `directory`.
+/// Writes the pages of `command` and all commands below it into `directory`.
 pub(crate) fn write_pages(command: Command, directory: &Path) -> Result<(), CommandError> {
     for below in command.get_subcommands() {
         write_pages(below.clone(), directory)?;

@@ -1,4 +1,4 @@
-//! Names in place of heads, over all logs of a directory.
+//! Names in place of snippets, over all logs of a directory.
 
 use collector::writers;
 use message_trace::DataDir;
@@ -10,22 +10,22 @@ use crate::output::{count_noun, tell};
 use crate::own_logs::OwnLogs;
 use crate::words::same_directory;
 
-/// What was done in a directory.
+/// The outcome of naming in a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NamingSummary {
-    /// Number of logs whose heads were made blank.
+    /// Number of logs with snippets that were blanked.
     pub(crate) logs: u64,
-    /// Number of operations that are beside them now.
+    /// Number of operations that are next to them now.
     pub(crate) operations: u64,
-    /// Number of logs that somebody may still write to.
+    /// Number of logs that may still be written.
     pub(crate) running: u64,
-    /// Number of logs with heads that were left alone, as they are other users'.
+    /// Number of logs with snippets that were left alone, as they belong to other users.
     pub(crate) foreign: u64,
 }
 
-/// Puts names in place of the heads in the logs of `data` that are `own`. What cannot be read as a
-/// log, or is none any more, is passed over: whoever may put files there must not keep others from
-/// being named.
+/// Puts names in place of the snippets in the logs of `data` that are `own`. Files that cannot be
+/// read as a log, or are no longer one, are skipped: a user who may put files there must not keep
+/// others from being named.
 ///
 /// # Errors
 /// When a file cannot be written. Logs before it are done.
@@ -58,8 +58,8 @@ pub(crate) fn name_all_logs(data: &DataDir, own: &OwnLogs) -> Result<NamingSumma
     failed.map_or(Ok(named), |error| Err(error.into()))
 }
 
-/// Puts names in place of the heads that a command's processes left, where these have ended, and
-/// tells where heads stay.
+/// Puts names in place of the snippets that a command's processes left, if these have ended, and
+/// reports where snippets stay.
 pub(crate) fn name_ended_logs(data: &DataDir, own: &OwnLogs) {
     let stay = match name_all_logs(data, own) {
         Ok(NamingSummary { running: 0, .. }) => return,
@@ -72,7 +72,7 @@ pub(crate) fn name_ended_logs(data: &DataDir, own: &OwnLogs) {
     tell!("sockcap: warning: {stay}; later: sockcap names{}", same_directory(data));
 }
 
-/// What was done, in a line.
+/// The outcome, in a line.
 pub(crate) fn summary_words(named: &NamingSummary) -> String {
     if named.logs == 0 {
         return "no log has heads to be named".to_owned();

@@ -1,5 +1,5 @@
-//! Output on the screen: numbers with their units, and what standard output can show. `printed` is
-//! what all text goes through.
+//! Output on the screen: numbers with their units, and the capabilities of standard output. All
+//! text passes through `terminal_output`.
 
 mod terminal_output;
 
@@ -11,8 +11,8 @@ pub(crate) use terminal_output::{
     EscapingWriter, escape_line_breaks, machine_output, print_styled, styled_output, text_output,
 };
 
-/// Prints a line on standard error, of what `format!` takes. A failure to print is ignored: no
-/// command may end otherwise because its terminal was closed or the disk is full.
+/// Prints a line on standard error, formatted as by `format!`. A failure to print is ignored: no
+/// command may end differently because its terminal was closed or the disk is full.
 macro_rules! tell {
     ($($words:tt)*) => {
         $crate::output::line(format_args!($($words)*))
@@ -25,8 +25,8 @@ pub(crate) fn print_message(line: &str) {
     tell!("sockcap: {line}");
 }
 
-/// Prints a line on standard error, as [`tell`] says. What is not printable in it is shown, also
-/// line breaks: a line of ours is one.
+/// Prints a line on standard error, as [`tell`] describes. Unprintable characters are shown as
+/// escapes, including line breaks: each message is one line.
 pub(crate) fn line(words: fmt::Arguments<'_>) {
     terminal_output::print_line(words);
 }
@@ -36,15 +36,14 @@ pub(crate) fn has_progress() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// The width of lines: that of the terminal; without one the value of `COLUMNS`, which the user of
-/// a pager may set, or a width that suits a file.
+/// The width of lines: the terminal's; without one the value of `COLUMNS`, which the user of a
+/// pager may set, or a width that suits a file.
 pub(crate) fn line_width() -> usize {
     const FILE: usize = 120;
     width_limit().unwrap_or(FILE)
 }
 
-/// The width of lines, if there is a terminal or `COLUMNS` is set; a file takes lines of any
-/// length.
+/// The width of lines, if there is a terminal or `COLUMNS` is set; a file has lines of any length.
 pub(crate) fn width_limit() -> Option<usize> {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     match std::io::stdout().is_terminal() {
@@ -53,13 +52,13 @@ pub(crate) fn width_limit() -> Option<usize> {
     }
 }
 
-/// The number of columns that the environment tells, if it does.
+/// The number of columns from the environment, if it has one.
 fn parse_columns(variable: Option<&OsStr>) -> Option<usize> {
     variable?.to_str()?.trim().parse().ok().filter(|columns| (1..=10_000).contains(columns))
 }
 
-/// Whether to use colours on standard output: as asked, or on a terminal unless `NO_COLOR` speaks
-/// against it.
+/// Whether to use colours on standard output: as requested, or on a terminal unless `NO_COLOR` is
+/// set.
 pub(crate) fn use_color(choice: clap::ColorChoice) -> bool {
     match choice {
         clap::ColorChoice::Always => true,
@@ -83,7 +82,7 @@ pub(crate) fn use_unicode() -> bool {
     !std::io::stdout().is_terminal() || locale.is_some_and(utf8)
 }
 
-/// A number of bytes for people: `812 B`, `3.4 MiB`.
+/// A number of bytes as text: `812 B`, `3.4 MiB`.
 pub(crate) fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {

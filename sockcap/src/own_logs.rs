@@ -1,7 +1,7 @@
-//! Logs that a command with rights works on. Every recorded process makes its own log, so that any
-//! user may put files among them. A command of the superuser therefore takes up only logs that it
-//! has reason to: those of its own user, and those that its user's recordings made, which it knows
-//! by the id in their headers. `--all-users` takes up all.
+//! Logs that a command with rights works on. Every recorded process makes its own log, so any user
+//! may put files among them. A command of the superuser therefore uses only logs that it has reason
+//! to: logs of its own user, and logs that its user's recordings made, which it recognises by the
+//! id in their headers. `--all-users` includes all logs.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -13,19 +13,19 @@ use socket_log::{RecordingId, SocketLog};
 
 use crate::output::{count_noun, tell};
 
-/// Name of the file with the ids of the superuser's recordings, a line each.
+/// Name of the file with the ids of the superuser's recordings, one per line.
 const RECORDINGS: &str = ".recordings";
 
-/// Which logs a command works on.
+/// The logs that a command works on.
 #[derive(Debug)]
 pub(crate) struct OwnLogs {
-    /// User whose logs these are; `None` where all are taken up.
+    /// User that the logs belong to; `None` for all users.
     user: Option<u32>,
     recordings: BTreeSet<String>,
 }
 
 impl OwnLogs {
-    /// Logs that a command on `data` works on by itself, or all where the user says so.
+    /// Logs that a command on `data` works on by default, or all if the user asks for them.
     pub(crate) fn of_user(data: &DataDir, all_users: bool) -> OwnLogs {
         let is_limited = geteuid().is_root() && !all_users;
         let user = is_limited.then(|| geteuid().as_raw());
@@ -33,7 +33,7 @@ impl OwnLogs {
         OwnLogs { user, recordings }
     }
 
-    /// Logs of one recording, which has just come to its end.
+    /// Logs of one recording, which has just ended.
     pub(crate) fn for_recording(recording: RecordingId) -> OwnLogs {
         let user = geteuid().is_root().then(|| geteuid().as_raw());
         OwnLogs { user, recordings: BTreeSet::from([recording.to_string()]) }
@@ -47,7 +47,7 @@ impl OwnLogs {
     }
 }
 
-/// Notes that a recording of the superuser begins, so that later commands know its logs.
+/// Notes that a recording of the superuser begins, so that later commands recognise its logs.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -56,14 +56,14 @@ pub(crate) fn note_recording(data: &DataDir, recording: RecordingId) -> io::Resu
         return Ok(());
     }
     let mut file = data.root_path().join(RECORDINGS).open_to_append(0o600)?;
-    // A file of another user, made beforehand, names no recordings of ours.
+    // A file of another user, made beforehand, contains no recordings of ours.
     match file.metadata()?.uid() == geteuid().as_raw() {
         true => writeln!(file, "{recording}"),
         false => Err(io::Error::other("the file is another user's; remove it")),
     }
 }
 
-/// The ids in the file of `user`; none where another user could have written it.
+/// The ids in the file of `user`; empty if another user could have written it.
 fn noted_recordings(data: &DataDir, user: u32) -> BTreeSet<String> {
     let read = || -> io::Result<String> {
         let file = data.root_path().join(RECORDINGS).open()?;
@@ -74,7 +74,8 @@ fn noted_recordings(data: &DataDir, user: u32) -> BTreeSet<String> {
     read().unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// Tells what below the directory of the hosts no command reads, as no recording made it.
+/// Reports the files below the directory of the hosts that no command reads, as no recording made
+/// them.
 ///
 /// # Errors
 /// When the directory of the hosts cannot be read.
@@ -90,7 +91,7 @@ pub(crate) fn print_skipped(data: &DataDir) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Tells how many logs of other users a command of the superuser left alone.
+/// Reports how many logs of other users a command of the superuser left alone.
 pub(crate) fn print_foreign(count: u64, again: &str) {
     if count > 0 {
         let logs = count_noun(count, "log", "logs");

@@ -1,5 +1,5 @@
-//! The data of the HTML page, out of a data directory: the report with the instances of its
-//! patterns, read piece by piece, the contexts of its requests, and what they cost.
+//! The data of the HTML page, from a data directory: the report with the instances of its patterns,
+//! read batch by batch, the contexts of its requests, and their costs.
 
 mod contexts;
 mod profile;
@@ -17,8 +17,8 @@ use crate::arguments::InferenceArguments;
 use crate::error::CommandError;
 use crate::shown::ShownData;
 
-/// The page of `report` with the instances that `filter` leaves. Instances that the page has no
-/// room for go to `all`, if it is given. `inference` is what the last analysis was asked for with.
+/// The page of `report` with the instances that match `filter`. Instances that the page has no room
+/// for go to `all`, if it is given. `inference` has the options of the last analysis.
 pub(crate) fn read_page(
     shown: &ShownData,
     inference: &InferenceArguments,
@@ -32,7 +32,7 @@ pub(crate) fn read_page(
     builder.set_one_sided(&one_sided_counts(data)?);
     if let Some(contexts) = contexts::contexts_of_page(shown, inference, all.is_some())? {
         builder.set_contexts(contexts);
-        // Where there are contexts, there are requests.
+        // If there are contexts, there are requests.
         if let Some(workload) = workload::workload_of_page(shown)? {
             builder.set_workload(workload);
         }
@@ -52,8 +52,8 @@ pub(crate) fn read_page(
     builder.finish().map_err(|error| CommandError::Output(error.into()))
 }
 
-/// The nodes whose messages were seen at one end only. If reconcile saw both ends of all messages,
-/// no table is read. Of spans many have one end, and nothing was lost.
+/// The nodes with messages that were seen at one end only. If reconcile saw both ends of all
+/// messages, no table is read. Many spans have one end, although nothing was lost.
 fn one_sided_counts(data: &DataDir) -> Result<Vec<OneSided>, CommandError> {
     if data.causes_path().exists() {
         return Ok(Vec::new());
@@ -66,7 +66,7 @@ fn one_sided_counts(data: &DataDir) -> Result<Vec<OneSided>, CommandError> {
     Ok(analyze::one_sided(data, &AnalysisSummary::read(data.analysis_path())?.options)?)
 }
 
-/// The time of the first event of the trace, whose messages are in the order of time.
+/// The time of the first event of the trace; messages are in the order of time.
 pub(crate) fn first_event_time(data: &DataDir) -> Result<Option<i64>, CommandError> {
     let path = data.messages_path();
     for batch in table::read_columns(&path, &["send_ts", "recv_ts"])? {

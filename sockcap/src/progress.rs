@@ -1,4 +1,4 @@
-//! Progress on a terminal; nothing at all elsewhere.
+//! Progress on a terminal; no output elsewhere.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use message_trace::Progress;
 
 use crate::output;
 
-/// Shows a stage's steps on standard error, where that is a terminal.
+/// Shows a stage's steps on standard error, if that is a terminal.
 pub(crate) struct TerminalProgress {
     bar: Mutex<ProgressBar>,
     shown: bool,
@@ -20,7 +20,7 @@ impl TerminalProgress {
     }
 
     fn with_bar(&self, act: impl FnOnce(&mut ProgressBar)) {
-        // A poisoned lock would mean that drawing failed before; the work is what counts.
+        // A poisoned lock means that drawing failed before; the work itself continues.
         if let Ok(mut bar) = self.bar.lock() {
             act(&mut bar);
         }
@@ -62,8 +62,8 @@ impl Drop for TerminalProgress {
     }
 }
 
-/// How far a shipper is, on standard error where that is a terminal: what it has sent, how fast,
-/// and what is left.
+/// Progress of a shipper, on standard error if that is a terminal: the amount sent, the rate, and
+/// the amount left.
 pub(crate) struct SendingProgress {
     bar: ProgressBar,
 }
@@ -82,7 +82,7 @@ impl SendingProgress {
         SendingProgress { bar }
     }
 
-    /// Sent so far and left, in bytes.
+    /// Bytes sent so far and left.
     pub(crate) fn update_bytes(&self, sent: u64, left: u64) {
         if self.bar.is_hidden() {
             return;
@@ -94,7 +94,7 @@ impl SendingProgress {
         });
     }
 
-    /// Does what writes to the terminal, without the two getting into each other's way.
+    /// Runs code that writes to the terminal, with the progress bar hidden.
     pub(crate) fn suspend_bar(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
     }

@@ -1,10 +1,10 @@
-//! Advice for programs that were not recorded, and for what was not captured of others, by the
-//! cause.
+//! Advice for programs that were not recorded, and for activities of others that were not captured,
+//! by the cause.
 
 use reconcile::uncaptured::UncapturedKind;
 use socket_log::layout::unseen;
 
-/// Advice for `cause`, as the end of a sentence; none if nothing is known to help.
+/// Advice for `cause`, as the end of a sentence; `None` if no remedy is known.
 pub(crate) fn remedy_for(cause: &str) -> Option<&'static str> {
     let number = unseen::NAMES.iter().position(|name| !name.is_empty() && *name == cause)?;
     match number as u16 {
@@ -18,8 +18,8 @@ pub(crate) fn remedy_for(cause: &str) -> Option<&'static str> {
             "a warning at the end of 'sockcap record' says why; without one, sockcap had ended, \
              was stopped, or took longer than 3 seconds to answer",
         ),
-        // A program that gives its rights up and executes itself to have them again (a mail server)
-        // does so whoever records it; strace as root leaves it its rights.
+        // A program that gives up its rights and executes itself to regain them (a mail server)
+        // does so whether it is recorded or not; strace as root preserves its rights.
         unseen::RIGHTS => Some(
             "run the command as root under strace, as 'sockcap import strace --help' says, and \
              import what it writes; to record as root helps only where what begins it is root's \
@@ -31,8 +31,8 @@ pub(crate) fn remedy_for(cause: &str) -> Option<&'static str> {
     }
 }
 
-/// Advice for what recorded programs did that is not captured; none where nothing is missing, or
-/// nothing is known to help.
+/// Advice for activities of recorded programs that are not captured; `None` if nothing is missing,
+/// or no remedy is known.
 pub(crate) fn remedy_for_uncaptured(kind: UncapturedKind) -> Option<&'static str> {
     match kind {
         // Packets of other protocols than TCP and UDP are not imported either.
@@ -53,7 +53,7 @@ pub(crate) fn with_remedy(text: String, cause: &str) -> String {
     with_advice(text, remedy_for(cause))
 }
 
-/// `text` with the advice behind it, if there is some.
+/// `text` followed by the advice, if there is some.
 pub(crate) fn with_advice(text: String, advice: Option<&str>) -> String {
     match advice {
         Some(advice) => format!("{text}; {advice}"),

@@ -1,4 +1,4 @@
-//! The head of a report: how much there is in the trace, what was not seen, and what is left out.
+//! The header of a report: the size of the trace, what was not seen, and what is left out.
 
 use analyze::AnalysisSummary;
 use analyze::paths::ChosenPatterns;
@@ -12,7 +12,7 @@ use crate::error::CommandError;
 use crate::shown::{PathSource, ShownData};
 use crate::{clock_words, gap_notes, page};
 
-/// The head of a report, without what was left out.
+/// The header of a report, without omitted patterns.
 pub(crate) fn build_meta(
     shown: &ShownData,
     summary: &AnalysisSummary,
@@ -28,7 +28,7 @@ pub(crate) fn build_meta(
     })
 }
 
-/// The head of a report about spans.
+/// The header of a report about spans.
 fn meta_of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMeta, CommandError> {
     let nodes = NodeList::read(data.nodes_path())?;
     let mut hosts: Vec<&str> = nodes
@@ -69,7 +69,7 @@ fn count_torn(path: &DataPath) -> Result<u64, CommandError> {
     Ok(torn)
 }
 
-/// The head of a report about messages.
+/// The header of a report about messages.
 fn meta_of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMeta, CommandError> {
     let nodes = NodeList::read(data.nodes_path())?;
     let mut hosts: Vec<&str> =
@@ -78,7 +78,7 @@ fn meta_of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMe
     hosts.sort_unstable();
     hosts.dedup();
     let totals = &summary.totals;
-    // Where something was imported, the nodes are what there is to count.
+    // With imports, nodes are counted instead.
     let found = Reconciliation::read(data).ok();
     let recorded =
         found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);

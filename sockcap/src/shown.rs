@@ -1,5 +1,5 @@
-//! What a command shows of a data directory: messages that were recorded or imported, or spans that
-//! tracers wrote down. A directory may have both.
+//! The source that a command shows of a data directory: messages that were recorded or imported, or
+//! spans from tracers. A directory may have both.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,17 +9,17 @@ use message_trace::DataDir;
 use crate::error::CommandError;
 use crate::words;
 
-/// What paths are made from.
+/// The source of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathSource {
-    /// Messages: what caused them is inferred.
+    /// Messages: their causes are inferred.
     Messages,
-    /// Spans: they tell what caused them.
+    /// Spans: their causes are recorded.
     Spans,
 }
 
 impl PathSource {
-    /// All of them, in the order in which they are offered.
+    /// All sources, in the order in which help lists them.
     pub(crate) const ALL: [PathSource; 2] = [PathSource::Messages, PathSource::Spans];
 }
 
@@ -48,25 +48,26 @@ impl FromStr for PathSource {
 pub(crate) struct ShownData {
     /// The directory that the user named.
     pub(crate) whole: DataDir,
-    /// Where the tables are of what is shown: the same, or that of spans within it.
+    /// The directory with the shown tables: the same, or the one of spans within it.
     pub(crate) data: DataDir,
-    /// What is shown.
+    /// The shown source.
     pub(crate) source: PathSource,
     /// Whether the directory has the other source, too.
     pub(crate) has_both: bool,
 }
 
 impl ShownData {
-    /// What is shown of `whole`: what was `asked` for, else messages if there are any.
+    /// Chooses the source of `whole` to show: the one `asked` for, otherwise messages if there are
+    /// any.
     ///
     /// # Errors
-    /// When it has nothing, or not what was asked for.
+    /// When it has no source, or not the requested one.
     pub(crate) fn choose_shown(
         whole: DataDir,
         asked: Option<PathSource>,
     ) -> Result<ShownData, CommandError> {
         let has_messages = has_messages(&whole)?;
-        // Somebody may name the directory of spans itself.
+        // The user may name the directory of spans itself.
         let is_of_spans = has_spans(&whole)?;
         let has_spans = is_of_spans || has_spans(&whole.spans_dir())?;
         let source = match (asked, has_messages, has_spans) {
@@ -78,7 +79,7 @@ impl ShownData {
             }
             (Some(source), _, _) => source,
             (None, false, true) => PathSource::Spans,
-            // Where there is nothing, what makes messages says so.
+            // If there is no source, the stage that makes messages reports it.
             (None, _, _) => PathSource::Messages,
         };
         let data = match source {
@@ -96,7 +97,7 @@ impl ShownData {
         }
     }
 
-    /// What a further command needs to show the same.
+    /// The arguments by which a further command shows the same source.
     pub(crate) fn repeat_arguments(&self) -> String {
         let directory = words::same_directory(&self.whole);
         match self.source {
@@ -116,7 +117,7 @@ impl ShownData {
     }
 }
 
-/// Whether `data` has recordings, messages that were imported, or a trace that somebody put there.
+/// Whether `data` has recordings, imported messages, or a trace that was put there.
 fn has_messages(data: &DataDir) -> Result<bool, CommandError> {
     let is_of_spans = data.causes_path().exists();
     let has_trace = data.messages_path().exists() && !is_of_spans;

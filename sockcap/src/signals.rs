@@ -1,4 +1,4 @@
-//! Signals that end commands which run until they are asked to stop.
+//! Signals that end commands that run until they are asked to stop.
 
 use collector::link::StopFlag;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,7 +9,7 @@ use crate::error::CommandError;
 pub(crate) fn stop_on_signals() -> Result<StopFlag, CommandError> {
     let stop = StopFlag::default();
     for signal in [SIGTERM, SIGINT] {
-        // A second signal ends the process at once.
+        // A second signal ends the process immediately.
         signal_hook::flag::register_conditional_default(signal, StopFlag::clone(&stop))
             .map_err(CommandError::Signals)?;
         signal_hook::flag::register(signal, StopFlag::clone(&stop))
@@ -18,10 +18,10 @@ pub(crate) fn stop_on_signals() -> Result<StopFlag, CommandError> {
     Ok(stop)
 }
 
-/// The same for a command that has something to put in order, also when its terminal is closed.
-/// Where that is to be ignored (`nohup`), it is.
+/// The same for a command that has to clean up, also when its terminal is closed. If that signal is
+/// to be ignored (`nohup`), it is.
 ///
-/// A second signal ends nothing: `timeout` sends two, and of a terminal that is closed, the kernel
+/// A second signal does not end it: `timeout` sends two, and when a terminal is closed, the kernel
 /// and the shell send one each.
 pub(crate) fn stop_on_signals_or_hangup() -> Result<StopFlag, CommandError> {
     let stop = StopFlag::default();

@@ -1,8 +1,8 @@
-//! Stages that have to run again, and running them. The results of a stage are current if they are
-//! there, are newer than what they were made from, and were made with the options that are asked
-//! for now. What of a directory is shown, messages or spans, is in
-//! [`shown`](crate::shown); [`spans`] has the stages of spans, and [`requests`](mod@requests) makes
-//! requests of paths or of imported spans.
+//! Decides which stages have to run again, and runs them. The results of a stage are current if
+//! they exist, are newer than their inputs, and were made with the options of the current command.
+//! The source of a directory, messages or spans, is chosen in [`shown`](crate::shown); [`spans`]
+//! has the stages of spans, and [`requests`](mod@requests) makes requests from paths or from
+//! imported spans.
 
 mod current;
 mod names;
@@ -30,8 +30,7 @@ use names::with_names;
 pub(crate) use names::find_aliases;
 pub(crate) use recorded::run_reconcile;
 
-/// Makes the messages of what is shown, unless they are there and as new as what they are made
-/// from.
+/// Makes the messages of the shown source, unless they exist and are as new as their inputs.
 pub(crate) fn ensure_messages(shown: &ShownData) -> Result<(), CommandError> {
     match shown.source {
         PathSource::Messages => ensure_recorded_messages(&shown.data),
@@ -39,13 +38,13 @@ pub(crate) fn ensure_messages(shown: &ShownData) -> Result<(), CommandError> {
     }
 }
 
-/// Makes the messages, unless they are there and as new as the logs and imports.
+/// Makes the messages, unless they exist and are as new as the logs and imports.
 pub(crate) fn ensure_recorded_messages(data: &DataDir) -> Result<(), CommandError> {
     recorded::ensure_messages_of_logs(data, None)
 }
 
-/// Makes the analysis of what is shown, unless it is there, as new as the messages, and made with
-/// the options of `inference`.
+/// Makes the analysis of the shown source, unless it exists, is as new as the messages, and was
+/// made with the options of `inference`.
 pub(crate) fn ensure_analysis(
     shown: &ShownData,
     inference: &InferenceArguments,
@@ -56,8 +55,8 @@ pub(crate) fn ensure_analysis(
     }
 }
 
-/// Makes the analysis, unless it is there, as new as the messages, and made with the options of
-/// `inference`.
+/// Makes the analysis, unless it exists, is as new as the messages, and was made with the options
+/// of `inference`.
 pub(crate) fn ensure_recorded_analysis(
     data: &DataDir,
     inference: &InferenceArguments,
@@ -85,8 +84,8 @@ pub(crate) fn ensure_recorded_analysis(
     analyze_recorded(data, with_names(data, inference, inference.apply_to(options))?)
 }
 
-/// The user's names for tables that need no analysis: those of `file` or, where none is named, of
-/// the last analysis or of the data directory.
+/// The user's names for tables that need no analysis: from `file` or, without one, from the last
+/// analysis or the data directory.
 pub(crate) fn read_aliases(
     shown: &ShownData,
     file: Option<&Path>,
@@ -97,7 +96,7 @@ pub(crate) fn read_aliases(
         .aliases)
 }
 
-/// Runs analyze on what is shown, with `options` beside what `inference` says.
+/// Runs analyze on the shown source, with `options` in addition to those of `inference`.
 pub(crate) fn run_analyze(
     shown: &ShownData,
     inference: &InferenceArguments,
@@ -121,8 +120,8 @@ pub(crate) fn run_analyze(
     }
 }
 
-/// Makes the requests of what is shown, unless they are there and newer than what they are made
-/// from. Spans are requests already, and need no messages.
+/// Makes the requests of the shown source, unless they exist and are newer than their inputs. Spans
+/// are requests already, and need no messages.
 pub(crate) fn ensure_requests(
     shown: &ShownData,
     inference: &InferenceArguments,
@@ -134,8 +133,8 @@ pub(crate) fn ensure_requests(
     requests::requests_of_paths(&shown.data)
 }
 
-/// How much of the processor time was charged to the requests in `data`; `None` where no resources
-/// were recorded. They were made by `requests`.
+/// The processor time that was charged to the requests in `data`; `None` if no resources were
+/// recorded. The requests were made by `requests`.
 pub(crate) fn charged_time(data: &DataDir) -> Result<Option<ProcessorTime>, CommandError> {
     if !data.charged_path().exists() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Recorded processes that still run, and so still write their logs.
+//! Recorded processes that still run, and therefore still write their logs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use socket_log::layout::{source, state};
 use socket_log::{LogHeader, SocketLog};
 
 /// Whether the process of a log still runs here and writes to it. A log that was copied from
-/// elsewhere has nobody who does.
+/// elsewhere has no writer.
 pub(crate) fn is_running(log: &SocketLog) -> bool {
     let header = log.header();
     header.state == state::RUNNING
@@ -21,7 +21,7 @@ pub(crate) fn is_running(log: &SocketLog) -> bool {
         })
 }
 
-/// Whether the process is alive, where ids of processes mean here what they meant to the log.
+/// Whether the process is alive, if process ids mean the same here as in the log.
 fn is_alive(header: &LogHeader) -> bool {
     let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino());
     let pid = i32::try_from(header.pid).ok().and_then(Pid::from_raw);
@@ -31,7 +31,7 @@ fn is_alive(header: &LogHeader) -> bool {
         && pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
-/// Whether a log is of this run of this machine.
+/// Whether a log is from this boot of this machine.
 fn is_this_boot(header: &LogHeader) -> bool {
     let Ok(text) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return false };
     let digits = text.trim().replace('-', "");

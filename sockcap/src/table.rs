@@ -1,26 +1,25 @@
-//! Tables on a screen: columns as wide as what is in them, within the width that there is. The last
-//! column takes what is left; what it has no room for goes on in the next line, below its
-//! beginning.
+//! Tables on a screen: columns as wide as their contents, within the available width. The last
+//! column gets the remaining width; longer text continues on the next line, below its beginning.
 
 use std::io::{self, Write};
 
 use crate::output::escape_line_breaks;
 
-/// Minimum room for the last column, in characters. With less, it goes on below the row.
+/// Minimum room for the last column, in characters. With less, it continues below the row.
 const MIN_ROOM: usize = 16;
 /// Indent of a last column below its row, in characters.
 const INDENT: usize = 4;
 /// The separator of two columns.
 const GAP: &str = "  ";
 
-/// The side of a column that its text stands at.
+/// The side of a column that its text is aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnAlignment {
     Left,
     Right,
 }
 
-/// A table in the making.
+/// A table under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct ScreenTable {
     head: Vec<(&'static str, ColumnAlignment)>,
@@ -30,24 +29,24 @@ pub(crate) struct ScreenTable {
 #[derive(Clone, Debug)]
 struct ScreenRow {
     cells: Vec<String>,
-    /// Lines that stand below it.
+    /// Lines below the row.
     below: Vec<String>,
 }
 
 impl ScreenTable {
-    /// With these columns.
+    /// A table with these columns.
     pub(crate) fn new(head: &[(&'static str, ColumnAlignment)]) -> ScreenTable {
         ScreenTable { head: head.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, with lines that stand below it.
+    /// Adds a row, with lines below it.
     pub(crate) fn add_row(&mut self, cells: Vec<String>, below: Vec<String>) {
-        // A name with a line break is no line of its own.
+        // A name with a line break must not make a line of its own.
         let cells = cells.iter().map(|cell| escape_line_breaks(cell)).collect();
         self.rows.push(ScreenRow { cells, below });
     }
 
-    /// Writes the table in lines of at most `width` characters, where there is such a limit.
+    /// Writes the table in lines of at most `width` characters, if there is a limit.
     pub(crate) fn write_table(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
         let all = || std::iter::once(&head).chain(self.rows.iter().map(|row| &row.cells));
@@ -108,8 +107,8 @@ impl ScreenTable {
     }
 }
 
-/// Writes `text` in lines of at most `width` characters, each behind `indent`; those from the
-/// second on by two more.
+/// Writes `text` in lines of at most `width` characters, each after `indent`; lines from the second
+/// on are indented by two more.
 pub(crate) fn write_folded(
     text: &str,
     indent: &str,
@@ -124,13 +123,13 @@ pub(crate) fn write_folded(
     Ok(())
 }
 
-/// `text` in pieces of at most `room` characters, cut at blanks where there are some.
+/// `text` in parts of at most `room` characters, cut at blanks if there are any.
 fn fold_text(text: &str, room: Option<usize>) -> Vec<&str> {
     let Some(room) = room else { return vec![text] };
     let (mut pieces, mut rest) = (Vec::new(), text);
     while display_width(rest) > room {
         let end = rest.char_indices().nth(room).map_or(rest.len(), |(end, _)| end);
-        // A word may end just where the room does.
+        // A word may end exactly at the limit.
         let fitting = rest.get(..=end).filter(|piece| piece.ends_with(' ')).map(|_| end);
         let at = fitting.or_else(|| rest[..end].rfind(' ').filter(|at| *at > 0)).unwrap_or(end);
         let (piece, behind) = rest.split_at(at);
@@ -149,7 +148,7 @@ fn cut_text(text: &str, width: usize) -> String {
     }
 }
 
-/// How many columns a text takes on a screen: for the names and numbers here, as many as it has
+/// The number of columns of a text on a screen: for the names and numbers here, as many as it has
 /// characters.
 fn display_width(text: &str) -> usize {
     text.chars().count()

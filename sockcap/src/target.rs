@@ -1,8 +1,8 @@
 //! Target of a result: a file that the user named, or standard output.
 //!
-//! A file is written whole or not at all: under another name first, beside it, which becomes its
-//! own when all is on the disk. What is no regular file (a pipe, a terminal) is written to as it
-//! is.
+//! A file is written completely or not at all: first under another name next to it, which is
+//! renamed when everything is on the disk. A target that is not a regular file (a pipe, a terminal)
+//! is written to directly.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ use message_trace::{DataPath, NewFile};
 
 use crate::error::CommandError;
 
-/// Where a result will be written. It is tried out before the work, so that a wrong name is told at
-/// once.
+/// The destination of a result. It is tried out before the work, so that a wrong name is reported
+/// immediately.
 pub(crate) struct ResultTarget {
     name: PathBuf,
     to: TargetKind,
@@ -22,11 +22,12 @@ pub(crate) struct ResultTarget {
 
 enum TargetKind {
     Standard,
-    /// A file of its own, whole or not at all.
+    /// A separate file, written completely or not at all.
     New(NewFile),
-    /// What is no regular file.
+    /// Not a regular file.
     Direct(File),
-    /// A regular file whose place no other can take. It is cut when its new content comes.
+    /// A regular file that cannot be replaced by another. It is truncated when its new content is
+    /// written.
     Uncut(File),
 }
 
@@ -46,7 +47,7 @@ impl ResultTarget {
         Ok(ResultTarget { name: path.to_owned(), to })
     }
 
-    /// The file at a path below a data directory, where no link is followed.
+    /// The file at a path below a data directory, without following links.
     ///
     /// # Errors
     /// When nothing can be written there.
@@ -64,13 +65,14 @@ impl ResultTarget {
     /// An error of writing to it.
     pub(crate) fn write_error(&self, source: io::Error) -> CommandError {
         match self.to {
-            // A reader that has enough (`| head`) is no error, and is known by its kind.
+            // A reader that closes the pipe (`| head`) is no error, and is recognised by the
+            // error's kind.
             TargetKind::Standard => source.into(),
             _ => CommandError::file_error(&self.name, source),
         }
     }
 
-    /// Takes away the former content of a file that is written to itself.
+    /// Removes the former content of a file that is written in place.
     fn truncate_content(&mut self) -> io::Result<()> {
         if let TargetKind::Uncut(file) = &self.to {
             file.set_len(0)?;
@@ -82,7 +84,7 @@ impl ResultTarget {
     /// Ends the result and gives the file its name.
     ///
     /// # Errors
-    /// When it cannot all be written; the file is as it was then.
+    /// When it cannot be written completely; the file is unchanged then.
     pub(crate) fn finish_target(mut self) -> Result<(), CommandError> {
         let flushed = self.truncate_content().and_then(|()| self.flush());
         flushed.map_err(|source| self.write_error(source))?;
@@ -96,20 +98,20 @@ impl ResultTarget {
 }
 
 fn try_target(path: &Path) -> io::Result<TargetKind> {
-    // Opened first, so that the kernel's rules decide about links that another user made in a
-    // directory like /tmp.
+    // Opened first, so that the kernel's rules apply to links that another user made in a directory
+    // like /tmp.
     let there = match File::options().write(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
-                // A link that leads nowhere: the file is made there, as by any tool.
+                // A dangling link: the file is made at its target, as by any tool.
                 Ok(_) => {
                     let made = File::options().write(true).create(true).truncate(false).open(path);
                     Ok(TargetKind::Uncut(made?))
                 }
                 Err(_) => {
                     let path = DataPath::trusted(path);
-                    // What was left where this was ended by a signal before.
+                    // Removes what an earlier run left when a signal ended it.
                     path.parent().remove_unfinished(path.file_name());
                     Ok(TargetKind::New(path.create()?))
                 }
@@ -124,9 +126,9 @@ fn try_target(path: &Path) -> io::Result<TargetKind> {
     Ok(replacement_file(path, &about).map_or(TargetKind::Uncut(there), TargetKind::New))
 }
 
-/// A new file that will take the place of the open one. `None` where that file has other names, or
-/// is one that others have open as the standard output of a shell (`-o /dev/stdout`), or is in a
-/// directory that may not be written to: it is written to itself then.
+/// A new file that will replace the open one. `None` if that file has other names, or is one that
+/// other processes have open as the standard output of a shell (`-o /dev/stdout`), or is in a
+/// directory that is not writable: it is then written in place.
 fn replacement_file(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
     let real = fs::canonicalize(path).ok()?;
     let is_same = |other: fs::Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());
@@ -137,7 +139,7 @@ fn replacement_file(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
     let real = DataPath::trusted(real);
     real.parent().remove_unfinished(real.file_name());
     let new = real.create().ok()?;
-    // Who could read and write it can do so afterwards; no other rights are taken over.
+    // Users who could read and write it still can; no other permissions are copied.
     let mode = Permissions::from_mode(about.permissions().mode() & 0o777);
     if about.uid() != rustix::process::geteuid().as_raw() {
         fchown(new.file(), Some(about.uid()), Some(about.gid())).ok()?;
@@ -146,7 +148,7 @@ fn replacement_file(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
     Some(new)
 }
 
-/// Whether what is in a directory are descriptors of processes: `/dev/stdout` leads to one.
+/// Whether the entries of a directory are descriptors of processes: `/dev/stdout` leads to one.
 fn is_descriptor_directory(directory: &Path) -> bool {
     directory == Path::new("/dev")
         || ["/dev/fd", "/proc"].iter().any(|root| directory.starts_with(root))

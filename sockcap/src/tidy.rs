@@ -1,7 +1,6 @@
-//! Room on the disk that recorded processes did not need: logs that were made ahead and never used,
-//! and the unused end of logs. A process that ends gives both back itself. A process that was
-//! killed, or that had given up the right to, cannot. Only files to which nobody can write any more
-//! are touched.
+//! Disk space that recorded processes did not need: preallocated logs that were never used, and the
+//! unused end of logs. A process that ends releases both itself. A process that was killed, or that
+//! had given up the right to, cannot. Only files that can no longer be written are touched.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +14,9 @@ use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 
 use crate::own_logs::OwnLogs;
 
-/// Gives back the unused room of the logs of `data` that are `own`, and preallocated
-/// logs that were never used, whose owner is unknown. A log for which that fails is left as it is,
-/// as every tool reads it all the same.
+/// Releases the unused space of the logs of `data` that are `own`, and preallocated logs that were
+/// never used, which have no known owner. A log for which that fails is left as it is, as every
+/// tool can still read it.
 pub(crate) fn tidy_logs(data: &DataDir, own: &OwnLogs) {
     for host in data.hosts_dir().entries().unwrap_or_default() {
         for DirectoryEntry { path, kind } in host.path.entries().unwrap_or_default() {
@@ -34,13 +33,12 @@ pub(crate) fn tidy_logs(data: &DataDir, own: &OwnLogs) {
     }
 }
 
-/// Removes a log that was made ahead, where nothing is in it and nobody can begin it any more.
-/// Whether it did.
+/// Removes a preallocated log, if it is empty and can no longer be begun. Returns whether it did.
 fn remove_unused(path: &DataPath) -> io::Result<bool> {
     let file = path.open()?;
     let mut first = [0];
     let is_unused = file.read_at(&mut first, 0)? == 0 || first == [0];
-    // Asked again behind the lease: until then somebody may have begun it.
+    // Checked again under the lease: it may have been begun before that.
     let is_left = is_unused
         && writers::has_no_writer(&file) == Some(true)
         && file.read_at(&mut first, 0).is_ok()
@@ -51,7 +49,7 @@ fn remove_unused(path: &DataPath) -> io::Result<bool> {
     Ok(is_left)
 }
 
-/// Cuts a log to what it holds.
+/// Truncates a log to its content.
 fn cut_log(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
     let log = SocketLog::open(path).map_err(io::Error::other)?;
     let header = log.header();
@@ -64,15 +62,15 @@ fn cut_log(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
     if writers::has_no_writer(read) != Some(true) || !is_empty_from(read, used)? {
         return Ok(());
     }
-    // The file that was looked at, and no other that took its place.
+    // The same file that was read, not another that replaced it.
     let file = log.open_to_write()?;
-    // What was made of the log is as new as it was.
+    // The modification time is kept, as results made from the log are still current.
     let modified = file.metadata()?.modified()?;
     file.set_len(used)?;
     file.set_modified(modified)
 }
 
-/// Whether there is nothing but zeros and holes in a file from `offset` on.
+/// Whether a file contains only zeros and holes from `offset` on.
 fn is_empty_from(file: &File, mut offset: u64) -> io::Result<bool> {
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -1,4 +1,4 @@
-//! A toy of each kind, for the test that a file and a line in a registry are enough: each is found
+//! A toy of each kind, for the test that a file and a line in a registry are enough: each appears
 //! in help, completions, the manual page and the configuration keys, and runs.
 
 pub(crate) mod algorithm;
@@ -17,7 +17,8 @@ use message_trace::DataDir;
 
 use crate::{command_line, config, kinds, manual};
 
-/// Each kind: the command that its toy is part of, a flag of the toy, and what a file says of it.
+/// For each kind, the command that its toy is part of, a flag of the toy, and a setting for it in a
+/// file.
 const TOYS: [(&[&str], &str, &str); 4] = [
     (&["import", "toy"], "--late-by", "[import.toy]\nlate-by = '3ms'"),
     (&["analyze"], "--grown-up", "[analyze]\nalgorithm = 'toy'\ngrown-up = '3s'"),
@@ -25,7 +26,7 @@ const TOYS: [(&[&str], &str, &str); 4] = [
     (&["toy"], "--times", "[toy]\ntimes = 3"),
 ];
 
-/// What a command line makes of the data directory `dir`.
+/// Runs a command line on the data directory `dir`.
 fn run_line(line: &str, dir: &Path) -> Result<(), String> {
     let words = line.replace("DIR", &dir.display().to_string());
     let arguments: Vec<OsString> = words.split(' ').map(OsString::from).collect();

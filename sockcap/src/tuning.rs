@@ -1,27 +1,27 @@
-//! Tuned figures of the command line: how much is read for people, listed and offered. All were
-//! chosen, not measured, unless they say otherwise.
+//! Tuned figures of the command line: limits of what is read for display, listed and offered.
+//! Unless stated otherwise, they were chosen, not measured.
 
 /// Maximum number of patterns that are read for a report or a page, unless `--limit` asks for more:
-/// more than anybody looks at, and as many as a page can have.
+/// more than a user looks at, and as many as a page can have.
 pub(crate) const MAX_PATTERNS_SHOWN: usize = 10_000;
 
-/// Maximum number of patterns whose numbers and nodes completion offers: those with the largest
-/// total time.
+/// Maximum number of patterns with numbers and nodes that completion offers: the ones with the
+/// largest total time.
 pub(crate) const MAX_PATTERNS_OFFERED: usize = 200;
 
-/// Maximum number of places that `sockcap import` lists of what it skipped.
+/// Maximum number of places of skipped input that `sockcap import` lists.
 pub(crate) const MAX_SKIPS_LISTED: usize = 5;
 
-/// Maximum number of lines that `sockcap info` has in a list of what was not seen.
+/// Maximum number of lines in a list of capture gaps of `sockcap info`.
 pub(crate) const MAX_UNSEEN_LISTED: usize = 20;
 
-/// Maximum number of nodes that are named where a filter names one that is not there.
+/// Maximum number of nodes that an error lists if a filter names an unknown one.
 pub(crate) const MAX_NODES_LISTED: usize = 12;
 
-/// Maximum number of operations that are named where a filter names one that is not there.
+/// Maximum number of operations that an error lists if a filter names an unknown one.
 pub(crate) const MAX_OPERATIONS_LISTED: usize = 20;
 
-/// Maximum number of holes in a recording that a note names.
+/// Maximum number of gaps in a recording that a note names.
 pub(crate) const MAX_GAPS_NAMED: usize = 6;
 
 /// Bytes of messages of spans, and of requests, that are held in memory before more go to temporary
@@ -33,7 +33,7 @@ pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 256 << 20;
 pub(crate) const RESPONSE_TIMES_IN_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Minimum number of steps of a profile of contexts that is kept for the next page. For two million
-/// steps it takes 1.4 s of processor time less to read it than to make it, for this number 0.2 s.
+/// steps, reading it takes 1.4 s of processor time less than making it, for this number 0.2 s.
 pub(crate) const MIN_STEPS_OF_KEPT_PROFILE: u64 = 300_000;
 
 /// Number of path instances that `sockcap view` sends to the page at a time.
@@ -42,7 +42,7 @@ pub(crate) const INSTANCES_PER_ANSWER: usize = 96;
 /// The data directory unless the user names another.
 pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";
 
-/// Maximum number of operations that are named where one is asked for that is not there.
+/// Maximum number of operations that an error lists if an unknown one is requested.
 pub(crate) const MAX_OPERATIONS_NAMED: usize = 12;
 
 /// Number of lines that `sockcap contexts` has for instrumentations, by the number of monitored
@@ -55,66 +55,66 @@ pub(crate) const DIFF_SHARES: usize = 3;
 /// Maximum number of pieces of evidence against the first suspect.
 pub(crate) const DIFF_EVIDENCE: usize = 3;
 
-/// Maximum number of suspects beside the first.
+/// Maximum number of suspects in addition to the first.
 pub(crate) const DIFF_SUSPECTS: usize = 4;
 
-/// Size of the kernel's queue of switches of a processor, in bytes, that every user may have for
-/// one recording, less the page that goes with it. It holds 16,384 switches.
+/// Size in bytes of the kernel's queue of switches of a processor that every user may have for one
+/// recording, less the page that belongs to it. It holds 16,384 switches.
 pub(crate) const QUEUE_BYTES: usize = 512 << 10;
 
-/// Size of that queue, in bytes, for those who may lock more memory. Where 24 programs wanted 2
-/// processors, 16,384 switches were too few for one time that the recorder had to wait.
+/// Size of that queue, in bytes, for users who may lock more memory. With 24 programs on 2
+/// processors, 16,384 switches were too few for one period in which the recorder had to wait.
 pub(crate) const MAX_QUEUE_BYTES: usize = 4 << 20;
 
-/// Size of the queues of all processors together, in bytes, unless each is as small as every user
-/// may have it. Chosen, not measured.
+/// Size of the queues of all processors together, in bytes, unless each has the size that every
+/// user may have. Chosen, not measured.
 pub(crate) const ALL_QUEUES_BYTES: usize = 64 << 20;
 
-/// Priority (`nice`) of the thread that empties the queues, where rights allow it: it has little to
-/// do, and what it comes too late for is lost. Chosen, not measured.
+/// Priority (`nice`) of the thread that empties the queues, if rights allow it: it has little work,
+/// but loses data if it is late. Chosen, not measured.
 pub(crate) const RECORDER_NICE: i32 = -10;
 
-/// Minimum size of that queue, in bytes, where others of this user record as well.
+/// Minimum size of that queue, in bytes, if other recordings of this user run as well.
 pub(crate) const MIN_QUEUE_BYTES: usize = 16 << 10;
 
 /// Time after which the queues of switches are emptied, in nanoseconds, unless one is half full
 /// before. Below a second.
 pub(crate) const SWITCHES_EMPTIED_AFTER_NS: i64 = 100_000_000;
 
-/// Time within which a switch is in its queue, in nanoseconds, also where the virtual processor
-/// that puts it there has no real one meanwhile.
+/// Time within which a switch is in its queue, in nanoseconds, even if the virtual processor that
+/// puts it there is preempted meanwhile.
 pub(crate) const SWITCHES_LATE_NS: i64 = 10_000_000;
 
-/// Time after which a file of switches says up to when it is whole, in nanoseconds, even where
-/// nothing happened.
+/// Time after which a file of switches records up to when it is complete, in nanoseconds, even
+/// without events.
 pub(crate) const SWITCHES_MARKED_AFTER_NS: i64 = 1_000_000_000;
 
 /// Maximum number of events of a recording whose threads a page shows: reading more takes too long
-/// for what is seen of them. Chosen, not measured.
+/// for their benefit. Chosen, not measured.
 pub(crate) const MAX_EVENTS_OF_A_PAGE: u64 = 20_000_000;
 
 /// Bytes of timelines of threads that are held in memory for a page; more go to temporary files.
 pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
-/// Time between two looks at whether processes that are recorded by their numbers have ended.
+/// Interval of polling whether processes that are recorded by id have ended.
 pub(crate) const TICK: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Number of times that children of such processes are looked for, while some that were begun
-/// before are found. Chosen: a child of a child is found the first time.
+/// Number of searches for children of such processes, while earlier ones are still found. Chosen: a
+/// child of a child is found the first time.
 pub(crate) const LOOKS_FOR_CHILDREN: usize = 5;
 
 /// Figures of `sockcap requests --follow`.
 pub(crate) mod follow {
     use std::time::Duration;
 
-    /// Time between two looks where nothing comes.
+    /// Interval of polling while no events arrive.
     pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 
-    /// Time between two prints.
+    /// Interval of printing.
     pub(crate) const INTERVAL: Duration = Duration::from_secs(2);
 
-    /// Minimum time between two looks at a recording, by the time that the last one took: a fifth
-    /// of a processor is used at most, however long the recording is.
+    /// Minimum time between two passes over a recording, relative to the duration of the last one:
+    /// at most a fifth of a processor is used, however long the recording is.
     pub(crate) const REST: u32 = 4;
 
     /// Number of newest requests that are printed.
@@ -123,17 +123,17 @@ pub(crate) mod follow {
     /// Maximum number of events that are joined at a time.
     pub(crate) const BATCH_EVENTS: usize = 4096;
 
-    /// Maximum length of a line, in bytes; a longer one is taken in parts, which are no events.
+    /// Maximum length of a line, in bytes; a longer one is split into parts, which are not events.
     pub(crate) const MAX_LINE_BYTES: u64 = 1 << 20;
 }
 
 /// Time between two lines of a kind in a collector's log. Chosen, not measured.
 pub(crate) const LINE_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Number of lines that may be told at once of a kind of event of hosts that were let in: several
+/// Number of lines that may be printed together for a kind of event of authenticated hosts: several
 /// connect when a collector starts. Chosen, not measured.
 pub(crate) const LINES_AT_ONCE: u32 = 20;
 
-/// Maximum length of a line of a collector's log, in characters: names and reasons come from
-/// others.
+/// Maximum length of a line of a collector's log, in characters: names and reasons come from other
+/// machines.
 pub(crate) const LINE_CHARACTERS: usize = 500;

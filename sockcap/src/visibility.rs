@@ -1,6 +1,6 @@
-//! A look at a program before it runs: whether the preloaded library will see what it does.
+//! Inspects a program before it runs: whether the preloaded library will see what it does.
 //!
-//! Only what the file itself shows is told. A file that cannot be read or understood here is left
+//! Only facts from the file itself are reported. A file that cannot be read or parsed here is left
 //! to the kernel, whose own error is better than a guess.
 
 use std::ffi::{OsStr, OsString};
@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, elf};
 
-/// Maximum number of interpreters behind each other, as in the kernel.
+/// Maximum number of nested interpreters, as in the kernel.
 const MAX_INTERPRETERS: usize = 5;
 
-/// A program that will not be seen, and why.
+/// A program that will not be recorded, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InvisibleProgram {
     program: PathBuf,
     reason: InvisibilityReason,
 }
 
-/// Why a program will not be seen.
+/// The reason why a program will not be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum InvisibilityReason {
     Static,
@@ -65,7 +65,7 @@ impl fmt::Display for InvisibleProgram {
 }
 
 impl InvisibleProgram {
-    /// The program's file, where `record --inject` puts the library into it.
+    /// The program's file, if `record --inject` can put the library into it.
     pub(crate) fn can_be_injected(&self) -> Option<&Path> {
         let is_able =
             matches!(self.reason, InvisibilityReason::Static | InvisibilityReason::Go { .. });
@@ -83,8 +83,8 @@ impl InvisibleProgram {
     }
 }
 
-/// Looks at the program that a command will run, and at the interpreters that it needs. `None`: it
-/// will be seen, or nothing can be said.
+/// Inspects the program of a command, and the interpreters that it needs. `None`: it will be
+/// recorded, or it cannot be determined.
 pub(crate) fn look_at_program(program: &OsStr, arguments: &[OsString]) -> Option<InvisibleProgram> {
     look_at_interpreters(&resolve_program(program)?, arguments, MAX_INTERPRETERS)
 }
@@ -100,7 +100,7 @@ fn look_at_interpreters(
     let length = file.read(&mut head).ok()?;
     let head = head.get(..length)?;
     if let Some(line) = head.strip_prefix(b"#!") {
-        // Of a script, the kernel heeds the rights of the interpreter alone.
+        // For a script, the kernel uses the rights of the interpreter only.
         let (interpreter, argument) = parse_script(line)?;
         if !interpreter.exists() {
             return unseen(InvisibilityReason::NoInterpreter(interpreter));
@@ -132,8 +132,8 @@ fn look_at_interpreters(
     if (image.is_64, image.machine) != own {
         return unseen(InvisibilityReason::Machine(machine_name(&image)));
     }
-    // The dynamic linker itself has no interpreter, and loads libraries for the program that it is
-    // given.
+    // The dynamic linker itself has no interpreter, and loads libraries for the program in its
+    // arguments.
     let is_linker = path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld"));
     match image.interpreter {
         _ if image.is_go => {
@@ -162,7 +162,8 @@ fn inspect_elf<Elf: FileHeader<Endian = Endianness>>(
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, file).ok()?;
     let interpreter = segments.iter().find_map(|segment| segment.interpreter(endian, file).ok()?);
-    // Sections may be stripped, and then a Go program is taken for what it also is: static, mostly.
+    // Sections may be stripped; a Go program is then treated by its other properties: mostly as
+    // static.
     let is_go = header.sections(endian, file).is_ok_and(|sections| {
         sections.iter().any(|section| {
             sections.section_name(endian, section).is_ok_and(|name| name == b".go.buildinfo")
@@ -176,7 +177,7 @@ fn inspect_elf<Elf: FileHeader<Endian = Endianness>>(
     })
 }
 
-/// The machine that this program, and the library beside it, was built for.
+/// The machine that this program, and the library next to it, was built for.
 fn own_machine() -> elf::Machine {
     if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else { elf::EM_X86_64 }
 }
@@ -197,7 +198,7 @@ fn machine_name(image: &ExecutableFacts) -> String {
 }
 
 /// Whether the kernel would give the program rights that we do not have. The dynamic linker then
-/// trusts nothing that the user says, `LD_PRELOAD` least.
+/// ignores the user's variables, above all `LD_PRELOAD`.
 fn gains_rights(path: &Path) -> Option<InvisibilityReason> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
@@ -216,7 +217,7 @@ fn gains_rights(path: &Path) -> Option<InvisibilityReason> {
     (user != 0 && has_capabilities()).then_some(InvisibilityReason::Capabilities)
 }
 
-/// The interpreter and its one argument in the first line of a script, behind `#!`.
+/// The interpreter and its one argument in the first line of a script, after `#!`.
 fn parse_script(line: &[u8]) -> Option<(PathBuf, Vec<OsString>)> {
     let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii();
     let end = line.iter().position(|byte| b" \t".contains(byte)).unwrap_or(line.len());

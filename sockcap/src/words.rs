@@ -11,7 +11,7 @@ use crate::tuning::DEFAULT_DIRECTORY;
 
 /// The result of reconcile, in a line.
 pub(crate) fn reconciliation_line(found: &Reconciliation) -> String {
-    // Of no messages there is no share.
+    // Without messages there is no share.
     let share = match found.total_messages() {
         0 => String::new(),
         all => {
@@ -43,7 +43,7 @@ pub(crate) fn source_words(header: &LogHeader) -> Option<String> {
     })
 }
 
-/// A line about a translated name: what it leads to, or is seen as.
+/// A line about a translated name: the name that it leads to, or appears as.
 pub(crate) fn translation_line(translation: &NameTranslation) -> String {
     let NameTranslation { end, from, to, flows, confidence } = translation;
     let how = match end {
@@ -51,7 +51,7 @@ pub(crate) fn translation_line(translation: &NameTranslation) -> String {
         TranslatedEnd::Source => "is seen as",
     };
     let connections = count_noun(*flows, "connection", "connections");
-    // What is as good as sure is not said to be sure.
+    // A near certainty is not shown as certain.
     format!("{from} {how} {to}: {connections}, {:.1}% sure", (100.0 * confidence).min(99.9))
 }
 

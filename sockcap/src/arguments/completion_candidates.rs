@@ -1,5 +1,5 @@
-//! Values that TAB offers for an argument: patterns, nodes and hosts of the data directory that the
-//! line names, programs, and files.
+//! Values that TAB offers for an argument: patterns, nodes and hosts of the data directory on the
+//! command line, programs, and files.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -20,10 +20,10 @@ use report::SortKey;
 use crate::tuning::DEFAULT_DIRECTORY;
 use crate::tuning::MAX_PATTERNS_OFFERED;
 
-/// The variable by which a shell's script asks.
+/// The variable by which a shell's script requests completions.
 pub(crate) const VARIABLE: &str = "SOCKCAP_COMPLETE";
 
-/// The numbers of patterns, as the report has them.
+/// The numbers of patterns, as in the report.
 pub(crate) fn pattern_candidates() -> ArgValueCandidates {
     let candidate = |pattern: PathPattern| {
         let first = pattern.hops.first();
@@ -54,7 +54,7 @@ pub(crate) fn operation_candidates() -> ArgValueCandidates {
     })
 }
 
-/// The hosts whose logs there are.
+/// The hosts with logs.
 pub(crate) fn host_candidates() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let logs = unfinished_data_dir().log_paths().unwrap_or_default();
@@ -63,7 +63,7 @@ pub(crate) fn host_candidates() -> ArgValueCandidates {
     })
 }
 
-/// Files, and the configurations that come with sockcap.
+/// Files, and the configurations included in sockcap.
 pub(crate) fn configuration_completer() -> ArgValueCompleter {
     ArgValueCompleter::new(|begun: &OsStr| {
         let shipped = synth::maketrace::SHIPPED.map(|(name, _)| OsString::from(name));
@@ -73,7 +73,7 @@ pub(crate) fn configuration_completer() -> ArgValueCompleter {
     })
 }
 
-/// A program, and then files, as of any command.
+/// A program, and then files, as for any command.
 pub(crate) fn program_completer() -> ArgValueCompleter {
     ArgValueCompleter::new(ProgramCompleter)
 }
@@ -113,7 +113,7 @@ impl ValueCompleter for ProgramCompleter {
     }
 }
 
-/// The names that begin as the word does that is being written.
+/// The names that begin with the word being written.
 fn candidates_with_prefix(
     names: impl IntoIterator<Item = OsString>,
     begun: &OsStr,
@@ -123,14 +123,14 @@ fn candidates_with_prefix(
     names.into_iter().filter(fits).map(CompletionCandidate::new).collect()
 }
 
-/// Names as candidates. Those that are not printable are left out: a shell writes candidates to the
-/// terminal as they are, a line each.
+/// Names as candidates. Unprintable names are left out: a shell writes candidates to the terminal
+/// unchanged, one per line.
 fn name_candidates(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
     let is_printable = |name: &String| !name.chars().any(is_harmful);
     names.into_iter().filter(is_printable).map(CompletionCandidate::new).collect()
 }
 
-/// The patterns of the data directory with the largest total time; none where there is no analysis.
+/// The patterns of the data directory with the largest total time; none without an analysis.
 fn longest_patterns() -> Vec<PathPattern> {
     let order =
         |one: &PathPattern, other: &PathPattern| SortKey::Total.compare_patterns(one, other);
@@ -138,7 +138,7 @@ fn longest_patterns() -> Vec<PathPattern> {
         .map_or_else(|_| Vec::new(), |chosen| chosen.patterns)
 }
 
-/// The data directory that the unfinished line names.
+/// The data directory on the unfinished command line.
 fn unfinished_data_dir() -> DataDir {
     let words: Vec<OsString> = env::args_os().collect();
     DataDir::new(directory_argument(&words).unwrap_or_else(|| DEFAULT_DIRECTORY.into()))

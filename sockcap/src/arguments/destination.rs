@@ -1,4 +1,4 @@
-//! `--to DIR`: another data directory, for a trace that is made of this one's.
+//! `--to DIR`: another data directory, for a trace that is derived from the current one.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use message_trace::DataDir;
 use super::data::DataArguments;
 use crate::error::CommandError;
 
-/// Another data directory, for a trace that is made of this one's.
+/// Another data directory, for a trace that is derived from the current one.
 #[derive(Debug, Args)]
 pub(crate) struct DestinationArguments {
     /// The data directory to write to, which must be another one
@@ -17,7 +17,7 @@ pub(crate) struct DestinationArguments {
 }
 
 impl DestinationArguments {
-    /// The directory, which may not be that of `data`.
+    /// The directory, which must differ from that of `data`.
     pub(crate) fn destination_dir(&self, data: &DataArguments) -> Result<DataDir, CommandError> {
         let (to, from) = (self.to.canonicalize().ok(), data.data_dir().path().canonicalize().ok());
         if to.is_some() && to == from {

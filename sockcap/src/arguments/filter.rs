@@ -1,4 +1,4 @@
-//! The arguments that say which paths a report is about.
+//! The arguments that select the paths of a report.
 
 use clap::Args;
 
@@ -41,7 +41,7 @@ pub(crate) struct FilterArguments {
 }
 
 impl FilterArguments {
-    /// Whether the user filters nothing.
+    /// Whether no filter is given.
     pub(crate) fn is_empty(&self) -> bool {
         let FilterArguments {
             through,

@@ -1,5 +1,4 @@
-//! The flags of a registry as arguments of the command line, and the values that were given to
-//! them.
+//! The flags of a registry as arguments of the command line, and their given values.
 
 use std::path::PathBuf;
 
@@ -10,7 +9,7 @@ use registry::{AnyFlag, FlagChoice, FlagSpec, FlagValues, ValueOffer, ValueSynta
 
 use super::completion_candidates;
 
-/// The flag as the command line has it.
+/// The flag as an argument of the command line.
 pub(crate) fn clap_argument(flag: &'static dyn AnyFlag) -> Arg {
     let spec = flag.spec();
     let mut argument = Arg::new(spec.long)
@@ -55,7 +54,8 @@ fn clap_action(spec: &FlagSpec) -> ArgAction {
     }
 }
 
-/// The values that clap checks itself, so that a wrong one is told as for any other flag.
+/// Parsers of the values that clap checks itself, so that a wrong value is reported as for any
+/// other flag.
 fn clap_parser(flag: &'static dyn AnyFlag) -> ValueParser {
     match flag.spec().values {
         ValueSyntax::Switch => value_parser!(bool),
@@ -79,10 +79,10 @@ fn possible_value(choice: FlagChoice) -> PossibleValue {
     if choice.help.is_empty() { value } else { value.help(choice.help) }
 }
 
-/// The values that were given to these flags.
+/// The values given for these flags.
 ///
 /// # Errors
-/// When a value is wrong in a way that the command line does not know.
+/// When a value is wrong in a way that the command line cannot check.
 pub(crate) fn given_values(
     matches: &ArgMatches,
     flags: &[&'static dyn AnyFlag],

@@ -1,5 +1,5 @@
-//! What the user may say of an analysis wherever one is made: what a node is, the algorithm and its
-//! flags, and how paths are built. Algorithms and their flags come from the registry.
+//! The options of an analysis, for all commands that make one: what a node is, the algorithm and
+//! its flags, and how paths are built. Algorithms and their flags come from the registry.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ use crate::kinds;
 /// The flag that names the algorithm.
 const ALGORITHM: &str = "algorithm";
 
-/// The heading of flags that have none of their own.
+/// The heading of flags without a heading of their own.
 const HEADING: &str = "Analysis";
 
-/// What the user may say of the analysis. To `report`, what is left out is as in the last one.
+/// The options of the analysis. For `report`, omitted options are as in the last analysis.
 #[derive(Debug, Default)]
 pub(crate) struct InferenceArguments {
     nodes: NodeArguments,
@@ -28,7 +28,7 @@ pub(crate) struct InferenceArguments {
     paths: PathArguments,
 }
 
-/// What a node is, and how nodes are called.
+/// What a node is, and how nodes are named.
 #[derive(Debug, Default, Args)]
 struct NodeArguments {
     /// What a node is: host, process, command (all processes of a command on a host) or thread
@@ -52,7 +52,7 @@ struct NodeArguments {
     aliases: Option<PathBuf>,
 }
 
-/// How paths are built of links, whatever the algorithm.
+/// How paths are built from links, whatever the algorithm.
 #[derive(Debug, Default, Args)]
 struct PathArguments {
     /// How many uncertain links of one path are tried both ways [default: 4]
@@ -82,7 +82,7 @@ impl Args for InferenceArguments {
         let command = NodeArguments::augment_args(command.next_help_heading(HEADING))
             .arg(algorithm_argument())
             .args(common.into_iter().map(flags::clap_argument));
-        // What a command adds to these flags stands below the last heading.
+        // Flags that a command adds come below the last heading.
         let last = apart.last().and_then(|flag| flag.spec().heading).unwrap_or(HEADING);
         PathArguments::augment_args(command)
             .args(apart.into_iter().map(flags::clap_argument))
@@ -94,7 +94,7 @@ impl Args for InferenceArguments {
     }
 }
 
-/// The flag that names the algorithm. Its help says of each what it is.
+/// The flag that names the algorithm. Its help describes each of them.
 fn algorithm_argument() -> Arg {
     let all = kinds::algorithms();
     let names = all.iter().map(|entry| entry.about.name);
@@ -133,7 +133,7 @@ impl FromArgMatches for InferenceArguments {
 }
 
 impl InferenceArguments {
-    /// Nothing is said but what the nodes are to be called.
+    /// No options except the names of nodes.
     pub(crate) fn with_aliases(aliases: Option<PathBuf>) -> InferenceArguments {
         InferenceArguments {
             nodes: NodeArguments { aliases, ..NodeArguments::default() },
@@ -141,12 +141,12 @@ impl InferenceArguments {
         }
     }
 
-    /// The file that says what the nodes are to be called.
+    /// The file with the names of nodes.
     pub(crate) fn aliases_file(&self) -> Option<&PathBuf> {
         self.nodes.aliases.as_ref()
     }
 
-    /// A flag that was given and says how to infer causes, by its name.
+    /// The name of a given flag that changes how causes are inferred.
     pub(crate) fn asks_to_infer(&self) -> Option<&'static str> {
         let of_algorithms = registry::union_of_flags(&kinds::algorithms());
         let given = of_algorithms.into_iter().find(|flag| self.flag_values.is_given(*flag));
@@ -157,7 +157,7 @@ impl InferenceArguments {
             .or_else(|| link_clients.map(|_| "link-clients"))
     }
 
-    /// `options` with what was asked for.
+    /// Returns `options` with the given flags applied.
     pub(crate) fn apply_to(&self, options: analyze::Options) -> analyze::Options {
         let InferenceArguments { nodes, algorithm, flag_values: given, paths } = self;
         let mut options = analyze::Options {

@@ -1,4 +1,4 @@
-//! `--source`: what of a data directory is shown, where it has messages and spans.
+//! `--source`: the source to show of a data directory that has messages and spans.
 
 use clap::Args;
 use message_trace::DataDir;
@@ -17,18 +17,18 @@ pub(crate) struct SourceChoice {
 }
 
 impl SourceChoice {
-    /// What is shown of the directory that was named.
+    /// The source to show of the named directory.
     ///
     /// # Errors
-    /// When what was asked for is not there.
+    /// When the requested source does not exist.
     pub(crate) fn choose_source(&self, data: &DataArguments) -> Result<ShownData, CommandError> {
         self.choose_source_of(data.data_dir())
     }
 
-    /// What is shown of any directory.
+    /// The source to show of any directory.
     ///
     /// # Errors
-    /// When what was asked for is not there.
+    /// When the requested source does not exist.
     pub(crate) fn choose_source_of(&self, data: DataDir) -> Result<ShownData, CommandError> {
         ShownData::choose_shown(data, self.source)
     }

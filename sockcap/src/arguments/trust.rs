@@ -1,5 +1,5 @@
-//! `--key FILE` or `--plain`: how hosts and collector know each other, and which addresses may do
-//! without.
+//! `--key FILE` or `--plain`: how hosts and collector authenticate each other, and which addresses
+//! need no authentication.
 
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::error::CommandError;
 
-/// Who is at the other end.
+/// How the other end is authenticated.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct TrustArguments {

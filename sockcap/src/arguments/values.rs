@@ -1,4 +1,4 @@
-//! Readers of single values: sizes, names, points in time. Each error says how to write the value.
+//! Parsers of single values: sizes, names, points in time. Each error shows how to write the value.
 
 use std::error::Error;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use crate::shown::PathSource;
 
 pub(crate) use registry::values::{parse_bytes, parse_duration, parse_positive, parse_share};
 
-/// One of a few values, by their names. The names are completed, and a wrong one is answered with
+/// One of a few values, by name. The names are completed, and an error about a wrong one lists
 /// them.
 pub(crate) fn one_of<T>(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
@@ -25,7 +25,7 @@ where
     PossibleValuesParser::new(names).try_map(|name: String| name.parse::<T>())
 }
 
-/// A key that patterns are ranked by.
+/// A key by which patterns are ranked.
 pub(crate) fn sort_key_parser() -> impl TypedValueParser<Value = SortKey> {
     one_of(SortKey::ALL.map(|key| PossibleValue::new(key.name()).help(key.label())))
 }
@@ -35,12 +35,12 @@ pub(crate) fn grain_parser() -> impl TypedValueParser<Value = NodeGrain> {
     one_of(NodeGrain::ALL.map(|grain| grain.to_string()))
 }
 
-/// What paths are made from.
+/// The source that paths are made from.
 pub(crate) fn source_parser() -> impl TypedValueParser<Value = PathSource> {
     one_of(PathSource::ALL.map(|source| source.to_string()))
 }
 
-/// A size as the library takes it.
+/// A size in the form that the library accepts.
 pub(crate) fn check_size(text: &str) -> Result<String, String> {
     parse_bytes(text).map(|_| text.to_owned())
 }
@@ -55,7 +55,7 @@ pub(crate) fn command_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Names of protocols, by commas.
+/// Comma-separated names of protocols.
 pub(crate) fn check_protocols(text: &str) -> Result<String, String> {
     let is_name = |name: &str| {
         !name.is_empty()
@@ -77,17 +77,17 @@ pub(crate) fn days_parser() -> clap::builder::RangedI64ValueParser<u32> {
 /// A point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TraceMoment {
-    /// Nanoseconds since the trace's beginning.
+    /// Nanoseconds since the start of the trace.
     Since(i64),
     /// Nanoseconds since the Unix epoch.
     At(i64),
 }
 
-/// A point in time: seconds or a time span since the trace's beginning, or a time of day as RFC
-/// 3339 has it.
+/// A point in time: seconds or a time span since the start of the trace, or a time of day as in RFC
+/// 3339.
 pub(crate) fn parse_moment(text: &str) -> Result<TraceMoment, String> {
     let nanoseconds = |span: SignedDuration| i64::try_from(span.as_nanos()).ok();
-    // As a span, so that decimals are taken as they are written.
+    // Parsed as a span, so that decimals are exact.
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let span = if is_number { format!("{text}s").parse() } else { text.parse() };
     let since = span.ok().and_then(nanoseconds).filter(|span| *span >= 0).map(TraceMoment::Since);

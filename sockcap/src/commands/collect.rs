@@ -1,5 +1,5 @@
-//! `sockcap collect`: gathers the logs of many hosts. It prints a line for everything that is not
-//! as it should be, and a table of the hosts now and then.
+//! `sockcap collect`: gathers the logs of many hosts. It prints a line for every problem, and a
+//! table of the hosts from time to time.
 
 mod log;
 
@@ -118,7 +118,7 @@ impl RunnableCommand for CollectCommand {
         let served = Some(self.metrics.as_str()).filter(|metrics| *metrics != "none");
         let server =
             served.map(|served| MetricsServer::bind(served).map_err(failed(served))).transpose()?;
-        // By its own name a machine is known to those who ask it, and to no page from elsewhere.
+        // Clients that query a machine use its own name; pages from elsewhere do not know it.
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let names = self.metrics_host.iter().cloned().chain([own]).collect();
         let server = server.map(|server| server.with_names(names));
@@ -170,7 +170,7 @@ impl RunnableCommand for CollectCommand {
     }
 }
 
-/// The listener for events: it counts them, and prints those that somebody should know of.
+/// The listener for events: it counts them, and prints the important ones.
 struct CollectMonitor {
     metrics: CollectorMetrics,
     log: RateLimitedLog,
@@ -199,7 +199,7 @@ impl CollectMonitor {
     fn print_hosts(&self) {
         let hosts = self.metrics.host_figures();
         if !hosts.is_empty() {
-            // A table that cannot be printed is not needed.
+            // A failure to print the table is ignored.
             let mut out = output::text_output();
             let _ = out
                 .write_all(host_table(&hosts, clock::unix_nanoseconds()).as_bytes())
@@ -208,7 +208,7 @@ impl CollectMonitor {
     }
 }
 
-/// The table of hosts: a line for each, below a line of headings.
+/// The table of hosts: one line each, below a line of headings.
 fn host_table(hosts: &[HostFigures], now: i64) -> String {
     let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0).max(4);
     let mut text = format!(
@@ -234,7 +234,7 @@ fn host_table(hosts: &[HostFigures], now: i64) -> String {
     text
 }
 
-/// A time span in nanoseconds, for people.
+/// A time span in nanoseconds as text.
 fn format_span(nanoseconds: i64) -> String {
     let value = nanoseconds as f64;
     match nanoseconds {
@@ -311,7 +311,7 @@ impl CollectListener for CollectMonitor {
     }
 }
 
-/// What the refusals of a cause are called in the log.
+/// The words for the refusals of a cause in the log.
 fn refusal_words(cause: RefusalCause) -> &'static str {
     match cause {
         RefusalCause::Tls => "refused connections (tls)",

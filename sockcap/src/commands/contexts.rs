@@ -1,4 +1,4 @@
-//! `sockcap contexts`: how much of each operation's response time its calling context decides.
+//! `sockcap contexts`: how much of each operation's response time depends on its calling context.
 
 mod explained;
 mod overview;
@@ -98,7 +98,7 @@ pub(crate) struct ContextsCommand {
     memory: Option<u64>,
 }
 
-/// What is written for other programs.
+/// An output format for other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ContextsFormat {
     Table(TableFormat),
@@ -126,7 +126,7 @@ fn format_values() -> [PossibleValue; 4] {
     ]
 }
 
-/// What identifies an operation, by its name.
+/// The identity of operations, by its name.
 fn identity_parser() -> impl TypedValueParser<Value = OperationIdentity> {
     one_of(OperationIdentity::ALL.map(|by| by.to_string()))
 }
@@ -136,7 +136,7 @@ fn resource_parser() -> impl TypedValueParser<Value = StepResource> {
     one_of(StepResource::ALL.map(|way| way.to_string()))
 }
 
-/// What is written, by its name.
+/// The output format, by its name.
 fn format_parser() -> impl TypedValueParser<Value = ContextsFormat> {
     one_of(format_values())
 }
@@ -194,7 +194,7 @@ impl RunnableCommand for ContextsCommand {
                 "{size} of response times were in a temporary file; --memory gives more room"
             ));
         }
-        // Whoever reads it may wait for the lock.
+        // A reader of the output may wait for the lock.
         drop(locks);
         let name = target.name().to_owned();
         let is_for_programs = self.json || self.format.is_some();

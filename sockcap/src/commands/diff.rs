@@ -1,4 +1,4 @@
-//! `sockcap diff`: what changed between two periods, where, and how much each change makes.
+//! `sockcap diff`: the changes between two periods, their locations, and their contributions.
 
 mod categories;
 mod html;
@@ -114,7 +114,7 @@ pub(crate) struct DiffCommand {
     memory: Option<u64>,
 }
 
-/// What is written for other programs.
+/// An output format for other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DiffFormat {
     Dot,
@@ -138,10 +138,10 @@ fn format_parser() -> impl TypedValueParser<Value = DiffFormat> {
 
 pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<DiffCommand>();
 
-/// Exit status where a condition of `--fail-if` holds.
+/// Exit status if a condition of `--fail-if` holds.
 const CONDITION_HOLDS: u8 = 3;
 
-/// Memory for what is kept of each request, in bytes, unless the user says otherwise.
+/// Memory for the data of each request, in bytes, unless the user sets another limit.
 const MEMORY_BYTES: u64 = 256 << 20;
 
 impl RunnableCommand for DiffCommand {
@@ -175,7 +175,7 @@ impl RunnableCommand for DiffCommand {
         )?;
         drop(progress);
         let answer = ComparisonReport::from_comparison(&found, periods.period_names(), explained);
-        // Whoever reads the answer may wait for the locks.
+        // A reader of the result may wait for the locks.
         periods.unlock_directories();
         if let Some(page) = page {
             page.write_page(&answer)?;

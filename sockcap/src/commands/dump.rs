@@ -1,5 +1,4 @@
-//! `sockcap dump`: the records of logs as text, a line each, for people who want to see what was
-//! captured.
+//! `sockcap dump`: the records of logs as text, one line each, for people who inspect a capture.
 
 mod heads;
 mod switches;
@@ -66,7 +65,7 @@ impl RunnableCommand for DumpCommand {
                 format_utc(header.start.realtime),
                 escape_line_breaks(&header.arguments.join(" ")),
             )?;
-            // Go's routines are in logs of the injected library, which has no resources.
+            // Goroutines are in logs of the injected library, which records no resources.
             let routine = if header.resources { "task" } else { "goroutine" };
             let mut result = Ok(());
             let damage = log.for_each(|entry| {
@@ -84,7 +83,7 @@ impl RunnableCommand for DumpCommand {
     }
 }
 
-/// Prints a record. `routine` is what the program calls what it runs on its threads by turns.
+/// Prints a record. `routine` is the name for the program's units of scheduling.
 fn write_entry(
     out: &mut impl Write,
     clock: &LogClock,
@@ -283,7 +282,7 @@ fn write_entry(
     }
 }
 
-/// Writes the amount of a hand-off, where there is one.
+/// Writes the amount of a hand-off, if there is one.
 fn write_amount(out: &mut impl Write, amount: u32) -> io::Result<()> {
     if amount > 0 { write!(out, " amount {amount}") } else { Ok(()) }
 }

@@ -1,5 +1,5 @@
 //! `sockcap export`: a stage's table in another format, and traces and patterns for other tools.
-//! What can be written is in the registry of exporters, and so are their flags.
+//! The formats and their flags come from the registry of exporters.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::shown::ShownData;
 use crate::target::ResultTarget;
 use crate::{kinds, lock, stages};
 
-/// The argument that says what is exported.
+/// The argument that names the export.
 const WHAT: &str = "exported";
 
 /// One export.
@@ -33,7 +33,7 @@ struct ExportCommand {
     to: ExportDestination,
 }
 
-/// The names of nodes, and the place that the export goes to.
+/// The names of nodes, and the destination of the export.
 #[derive(Debug, Args)]
 struct ExportDestination {
     /// A file that says what addresses, hosts, commands and endpoints are to be called [default:
@@ -97,7 +97,7 @@ impl RunnableCommand for ExportCommand {
         exporter.check_options()?;
         if let Some(count) = self.write_export(&*exporter)? {
             if count.traces == 0 {
-                // The output is well formed, and of no use.
+                // The output is well-formed but useless.
                 print_message(
                     "no trace was written: no call begins one of those that were asked for",
                 );
@@ -113,7 +113,7 @@ impl RunnableCommand for ExportCommand {
 }
 
 impl ExportCommand {
-    /// The exporter that was asked for.
+    /// The requested exporter.
     fn build_exporter(&self) -> Result<Box<dyn Exporter>, String> {
         match registry::refusal_of_flags(&kinds::exporters(), self.kind, &self.flag_values) {
             Some(why) => Err(why),
@@ -121,15 +121,15 @@ impl ExportCommand {
         }
     }
 
-    /// Runs what is missing and writes the export, to the file that was named or standard output. A
-    /// file is tried out first and keeps what it holds until there is something to write.
+    /// Runs the missing stages and writes the export, to the named file or standard output. A file
+    /// is tried out first and keeps its content until there is output to write.
     fn write_export(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, CommandError> {
         let path = self.to.output.as_deref();
         let mut target = ResultTarget::try_out(path)?;
         let locks = lock::lock_directories(&[&self.data.data_dir()])?;
         let shown = self.source.choose_source(&self.data)?;
         let aliases = self.prepare_stages(exporter.required_stage(), &shown)?;
-        // Whoever reads standard output may wait for the lock.
+        // A reader of standard output may wait for the lock.
         let _locks = path.is_some().then_some(locks);
         let source = ExportSource {
             data: &shown.data,
@@ -153,8 +153,8 @@ impl ExportCommand {
         Ok(written)
     }
 
-    /// Runs the stages that are needed, and returns the user's names. The results of an analysis
-    /// have them already.
+    /// Runs the required stages, and returns the user's names. The results of an analysis contain
+    /// them already.
     fn prepare_stages(
         &self,
         needs: RequiredStage,
@@ -174,7 +174,7 @@ impl ExportCommand {
                 }
             }
             RequiredStage::Requests => stages::ensure_requests(shown, &named())?,
-            // Imported events need no stage; those of recordings are made with the messages.
+            // Imported events need no stage; events of recordings are made with the messages.
             RequiredStage::Events if shown.data.log_paths()?.is_empty() => {}
             RequiredStage::Events => stages::ensure_messages(shown)?,
         }

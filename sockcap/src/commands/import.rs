@@ -1,4 +1,4 @@
-//! `sockcap import`: files of other tools into the data directory.
+//! `sockcap import`: imports files of other tools into the data directory.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,7 +120,7 @@ fn run_importer(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what was skipped, and the notes of the importer.
+/// Prints the skipped items, and the notes of the importer.
 fn report_skipped(summary: &ImportSummary) {
     for (cause, count) in &summary.skipped.causes {
         tell!("  skipped: {cause}: {count}");

@@ -1,5 +1,4 @@
-//! `sockcap info`: the contents of a data directory, program by program, and what could not be
-//! seen.
+//! `sockcap info`: the contents of a data directory, program by program, and the capture gaps.
 
 mod json;
 mod line;
@@ -74,7 +73,8 @@ impl RunnableCommand for InfoCommand {
         own_logs::print_skipped(&data)?;
         leftover_snippets::warn_of_snippets(&data)?;
         tidy::tidy_logs(&data, &own);
-        // What is read from here on is whole at any moment, and its reader may take long.
+        // The files read from here on are always complete, and the reader of the output may take
+        // long.
         drop(locks);
         let imports = data.imported_messages()?;
         let has_logs = !data.log_paths()?.is_empty();
@@ -157,7 +157,7 @@ impl RunnableCommand for InfoCommand {
     }
 }
 
-/// Writes a line of the files that tell when threads had a processor, where there are any.
+/// Writes a line about the files of context switches, if there are any.
 fn write_switches(data: &DataDir, out: &mut impl Write) -> Result<(), CommandError> {
     let files = data.switch_paths()?;
     if !files.is_empty() {
@@ -185,7 +185,7 @@ fn write_imports(imports: &[ImportedTrace], out: &mut impl Write) -> Result<(), 
     Ok(())
 }
 
-/// Writes some lines for each sniffer whose packets were imported.
+/// Writes a few lines for each sniffer with imported packets.
 fn write_captures(all: &[SnifferReport], out: &mut impl Write) -> Result<(), CommandError> {
     for captured in all {
         let SnifferReport { sniffer, frames, hosts, files, .. } = captured;
@@ -218,7 +218,7 @@ fn write_translations(found: &Reconciliation, out: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// Writes which processes are `running`, and what the logs mention and no log has.
+/// Writes which processes are `running`, and what is mentioned in the logs but missing from them.
 fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -> io::Result<()> {
     let lists = [
         ("still running and recorded until they end ('kill PID' ends one)", running, Vec::new()),

@@ -1,4 +1,4 @@
-//! `sockcap keys`: makes keys, and says for each where its file goes and what is run there.
+//! `sockcap keys`: makes keys, and prints where each file belongs and what to run there.
 
 mod directory;
 mod hosts;
@@ -38,7 +38,7 @@ pub(crate) struct KeysCommand {
     what: KeysAction,
 }
 
-/// What is done.
+/// The action.
 #[derive(Debug, Subcommands)]
 enum KeysAction {
     /// Make an authority (authority.pem) and the collector's key (collector.pem)

@@ -26,7 +26,7 @@ struct ManCommand {
     /// Write the pages of all commands into this directory, which is made where it is missing
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// The program whose pages these are.
+    /// The program that the pages describe.
     #[arg(skip)]
     program: Command,
 }

@@ -1,4 +1,4 @@
-//! `sockcap names`: what messages say they do, in place of the heads that a recording kept.
+//! `sockcap names`: names of operations, in place of the snippets that a recording kept.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what
-//! was recorded.
+//! `sockcap record`: runs a command under the library, ends with its exit status, and prints in one
+//! line what was recorded.
 
 mod attach;
 mod folders;
@@ -91,7 +91,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<RecordComman
 
 impl RunnableCommand for RecordCommand {
     fn failure_status(&self) -> u8 {
-        // As `env` and `timeout` have it, 125 says that it was not the command that failed.
+        // As for `env` and `timeout`, 125 means that sockcap failed and not the command.
         125
     }
 
@@ -107,7 +107,7 @@ impl RunnableCommand for RecordCommand {
         {
             injected = unseen.can_be_injected().filter(|_| self.library.inject).map(Path::to_owned);
             if injected.is_some() {
-                // It is seen, or it is told why not.
+                // It is visible now, or the reason why not was reported.
             } else if self.strict {
                 return Err(CommandError::Unseen(unseen.clone(), remedy_for_unseen(self, &unseen)));
             } else {
@@ -129,7 +129,7 @@ impl RunnableCommand for RecordCommand {
     }
 }
 
-/// Records processes that run already.
+/// Records running processes.
 fn record_running(arguments: &RecordCommand, library: &Path) -> Result<ExitCode, CommandError> {
     let (data, directory) = make_directory(arguments)?;
     let began = kernel_time();
@@ -147,18 +147,18 @@ fn record_running(arguments: &RecordCommand, library: &Path) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Draws the id of a recording, and notes it where later commands look for it.
+/// Draws the id of a recording, and notes it for later commands.
 fn begin_recording(data: &DataDir) -> Result<RecordingId, CommandError> {
     let recording = recording::draw_recording_id().map_err(CommandError::Random)?;
     if let Err(error) = own_logs::note_recording(data, recording) {
-        // What is recorded is the same; later commands of root ask for --all-users.
+        // The recording itself is the same; later commands of root need --all-users.
         tell!("sockcap: warning: {}/.recordings: {error}", data.path().display());
     }
     Ok(recording)
 }
 
-/// What is done at the end of a recording, with its logs and no others where it has rights that
-/// those have not who may put files there.
+/// Post-processes a recording: only its own logs, if this process has rights that users who may put
+/// files there do not have.
 fn end_recording(
     data: &DataDir,
     began: i64,
@@ -180,7 +180,7 @@ fn end_recording(
     summary::print_summary(&EndedRecording { data, began, own: &own, program, is_unseen, status });
 }
 
-/// The data directory, which is there from now on, and its absolute path.
+/// Makes the data directory if necessary, and returns it with its absolute path.
 fn make_directory(arguments: &RecordCommand) -> Result<(DataDir, PathBuf), CommandError> {
     let data = arguments.data.data_dir();
     let failed = |source| CommandError::file_error(data.path(), source);
@@ -189,14 +189,14 @@ fn make_directory(arguments: &RecordCommand) -> Result<(DataDir, PathBuf), Comma
     Ok((data, directory))
 }
 
-/// Nanoseconds since the Unix epoch, by the kernel's own clock: that of libc may be a faked one,
-/// and logs have the kernel's.
+/// Nanoseconds since the Unix epoch, by the kernel's own clock: libc's may be faked, and logs use
+/// the kernel's.
 fn kernel_time() -> i64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// How what is recorded can be had of a program that will not be seen, where there is a way.
+/// Advice on how to record a program that will not be seen, if there is a way.
 fn remedy_for_unseen(arguments: &RecordCommand, unseen: &InvisibleProgram) -> String {
     if !unseen.is_visible_to_strace() {
         return String::new();
@@ -208,8 +208,8 @@ fn remedy_for_unseen(arguments: &RecordCommand, unseen: &InvisibleProgram) -> St
     format!("; {what_sees_it}{}", strace_advice(arguments))
 }
 
-/// Commands by which strace sees the calls of a program that loads no library, and what it saw
-/// becomes logs beside those of the others.
+/// Commands by which strace sees the calls of a program that loads no library, and its output
+/// becomes logs next to the other logs.
 fn strace_advice(arguments: &RecordCommand) -> String {
     let quoted = |word: &OsString| {
         shlex::try_quote(&word.to_string_lossy()).map(|word| word.into_owned()).ok()
@@ -239,7 +239,7 @@ fn run_under(
     command.args(rest).env("LD_PRELOAD", preload_value(library)).env("SOCKCAP_DIR", directory);
     command.env(recording::VARIABLE, recording.to_string());
     command.envs(arguments.library.library_variables());
-    // All that is recorded together has one name of the host, whoever sets it.
+    // Everything that is recorded together uses one host name, whatever sets it.
     let host = arguments.host.clone().unwrap_or_else(own_host_name);
     command.env(HOST_VARIABLE, &host);
     let failed = |source: io::Error| CommandError::Command {
@@ -251,7 +251,7 @@ fn run_under(
         source,
     };
     if let Err(error) = folders::make_host_folder(directory, &host) {
-        // The library may find a way of its own, and the command runs anyway.
+        // The library may still find a place for its logs, and the command runs anyway.
         tell!("sockcap: warning: {}: {error}", directory.join("hosts").join(&host).display());
     }
     let logs = folders::of_host(directory, &host);
@@ -297,8 +297,8 @@ fn run_under(
     status
 }
 
-/// Begins to record the switches of what this thread starts; `None` where the kernel does not let
-/// us, which is told.
+/// Begins to record the switches of what this thread starts; `None`, with a message, if the kernel
+/// does not permit it.
 fn begin_switches(directory: &Path, host: &str, recording: RecordingId) -> Option<SwitchRecording> {
     match SwitchRecording::begin_switches(directory, host, recording) {
         Ok(switches) => Some(switches),
@@ -309,7 +309,7 @@ fn begin_switches(directory: &Path, host: &str, recording: RecordingId) -> Optio
     }
 }
 
-/// Ends the recording of switches, and tells what is missing.
+/// Ends the recording of switches, and reports what is missing.
 fn end_switches(switches: SwitchRecording) {
     let SwitchTally { records, lost, failed } = switches.finish_recording();
     if lost > 0 {
@@ -321,8 +321,8 @@ fn end_switches(switches: SwitchRecording) {
     }
 }
 
-/// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory
-/// beside its own.
+/// The library: from `SOCKCAP_LIBRARY`, next to this program, or in the `lib` directory next to the
+/// program's own directory.
 fn find_library(resources: bool) -> Result<PathBuf, CommandError> {
     let (name, build) = match resources {
         true => ("libsockcap_resources.so", "scripts/build"),
@@ -352,7 +352,7 @@ fn find_library(resources: bool) -> Result<PathBuf, CommandError> {
     Ok(library)
 }
 
-/// The value of `LD_PRELOAD`: the library first, then what the user has there already.
+/// The value of `LD_PRELOAD`: the library first, then the user's own value.
 fn preload_value(library: &Path) -> OsString {
     let mut value = library.as_os_str().to_owned();
     if let Some(others) = env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {

@@ -126,7 +126,7 @@ impl RunnableCommand for ReportCommand {
             meta.filtered = Some(filtered);
         }
         let mut report = report::Report::new(&chosen.patterns, meta);
-        // Without a name that the user gave, the page is of all paths.
+        // Unless the user named a file, the page is of all paths.
         let written = match filter.is_some() && self.html.is_none() {
             true => Ok(()),
             false => {
@@ -144,8 +144,8 @@ impl RunnableCommand for ReportCommand {
         let mut status = ExitCode::SUCCESS;
         match written {
             Err(error) if self.html.is_some() => return Err(error),
-            // Nobody asked for the page: the patterns are shown without it. That a directory is not
-            // to be written to is no failure; that a page was begun and could not be written is.
+            // The page was not asked for: the patterns are shown without it. A directory that is
+            // not writable is no failure; a page that was begun and could not be completed is.
             Err(error) => {
                 tell!("sockcap: {error}; name another place for the page with --html FILE");
                 report.meta.next_steps.clear();
@@ -153,7 +153,7 @@ impl RunnableCommand for ReportCommand {
             }
             Ok(()) => {}
         }
-        // The rest is in memory, and whoever reads it may take long or wait for the lock.
+        // The rest is in memory, and a reader of the output may take long or wait for the lock.
         drop(locks);
         if self.json {
             let mut out = output::machine_output();
@@ -174,7 +174,7 @@ impl ReportCommand {
         Options {
             sort: self.sort,
             limit: Some(self.limit),
-            // Patterns that are asked for by their numbers are all shown.
+            // Patterns that are selected by number are all shown.
             fold: filter.is_none_or(|filter| filter.patterns.is_empty()),
             width: output::line_width(),
             color: output::use_color(self.color),
@@ -199,7 +199,7 @@ impl ReportCommand {
         Ok(ChosenPatterns::read_filtered(data, filter, limit, order, &resources, &progress)?)
     }
 
-    /// What the reader can look at next.
+    /// The next steps suggested to the reader.
     fn next_steps(
         &self,
         shown: &ShownData,
@@ -218,14 +218,14 @@ impl ReportCommand {
     }
 }
 
-/// The file of the HTML page: one that the user named, or that of the data directory.
+/// The file of the HTML page: a file that the user named, or the one in the data directory.
 enum ReportPageFile {
     Named(ResultTarget),
     Own(DataPath),
 }
 
 impl ReportPageFile {
-    /// The file that the user named, which is tried out, or that of the data directory.
+    /// The file that the user named, which is tried out, or the one in the data directory.
     fn try_out(named: Option<&Path>, data: &DataDir) -> Result<ReportPageFile, CommandError> {
         match named {
             Some(named) => Ok(ReportPageFile::Named(ResultTarget::try_out(Some(named))?)),
@@ -240,7 +240,7 @@ impl ReportPageFile {
         }
     }
 
-    /// Writes the page, which has all patterns that were chosen.
+    /// Writes the page, with all patterns that were chosen.
     fn write_page(self, report: &report::Report, page: &PageData) -> Result<(), CommandError> {
         let mut target = match self {
             ReportPageFile::Named(target) => target,
@@ -292,7 +292,7 @@ fn show_delays(
     Ok(ExitCode::SUCCESS)
 }
 
-/// How to see everything again.
+/// The command that shows all paths again.
 fn unfiltered_hint(shown: &ShownData) -> String {
     format!("all paths: sockcap report{}", shown.repeat_arguments())
 }

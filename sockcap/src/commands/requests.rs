@@ -1,4 +1,4 @@
-//! `sockcap requests`: what requests cost, which of them are alike, and which are unusual.
+//! `sockcap requests`: the costs of requests, which of them are alike, and which are unusual.
 
 mod follow;
 mod lanes;
@@ -42,7 +42,7 @@ impl RunnableCommand for RequestsCommand {
             Some(number) => one_request::show_request(&given, number, self.json, &mut names)?,
             None => self.summarize_all(&given, &mut names, path)?,
         };
-        // Whoever reads it may wait for the lock.
+        // A reader of the output may wait for the lock.
         drop(locks);
         let mut out =
             EscapingWriter::unless_for_programs(self.json || self.format.is_some(), &mut target);
@@ -54,7 +54,7 @@ impl RunnableCommand for RequestsCommand {
 }
 
 impl RequestsCommand {
-    /// What is said of all requests.
+    /// Prints the summary of all requests.
     fn summarize_all(
         &self,
         given: &RequestInput,

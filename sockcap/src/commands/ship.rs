@@ -1,5 +1,5 @@
-//! `sockcap ship`: sends a host's logs to a collector, and says how far it is on a terminal and
-//! what is wrong anywhere.
+//! `sockcap ship`: sends a host's logs to a collector. It shows its progress on a terminal and
+//! reports problems.
 
 use std::process::ExitCode;
 
@@ -108,13 +108,13 @@ impl RunnableCommand for ShipCommand {
     }
 }
 
-/// Bytes a second.
+/// Bytes per second.
 fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = size(text)?;
     if rate < 1024 { Err("the least that may be sent a second is 1K".into()) } else { Ok(rate) }
 }
 
-/// Whose logs are sent.
+/// The host that the logs belong to.
 fn shipper_host(arguments: &ShipCommand, key: Option<&KeyBundle>) -> Result<String, CommandError> {
     if let Some(host) = &arguments.host {
         return Ok(host.clone());
@@ -136,7 +136,7 @@ fn shipper_host(arguments: &ShipCommand, key: Option<&KeyBundle>) -> Result<Stri
     }
 }
 
-/// Says on standard error what is worth knowing, each thing once until something else happened.
+/// Prints notable events on standard error, each once until a different one occurs.
 struct ShipMonitor<'a> {
     to: &'a str,
     sending: SendingProgress,

@@ -1,4 +1,4 @@
-//! `sockcap skew`: a trace whose hosts' clocks are off, or no longer.
+//! `sockcap skew`: gives hosts of a trace wrong clocks, or corrects them.
 
 use std::process::ExitCode;
 

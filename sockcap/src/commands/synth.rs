@@ -1,4 +1,4 @@
-//! `sockcap synth`: a trace whose truth is known, from a configuration of tracelets.
+//! `sockcap synth`: a trace with known ground truth, from a configuration of tracelets.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ impl RunnableCommand for SynthCommand {
         if let Some(config) = operations_config(&self.config, path)? {
             return self.make_operations(config, &data);
         }
-        // A file goes before a configuration that comes with the program.
+        // A file takes precedence over an included configuration.
         let config = match maketrace::shipped_config(&self.config).filter(|_| !path.exists()) {
             Some(config) => config?,
             None if !path.exists() => {
@@ -145,8 +145,8 @@ impl SynthCommand {
     }
 }
 
-/// The configuration of that name or at that path, where it is one of operations. A file goes
-/// before what comes with the program.
+/// The configuration of that name or at that path, if it is one of operations. A file takes
+/// precedence over an included one.
 fn operations_config(
     name: &str,
     path: &Path,
@@ -165,8 +165,8 @@ fn parse_factor(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' is no number from 0 on"))
 }
 
-/// Refuses a directory that holds something else: messages would not have the numbers that the
-/// truth gives them.
+/// Refuses a directory with other contents: messages would not have the numbers that the truth
+/// gives them.
 fn stands_alone(data: &DataDir, name: &str) -> Result<(), CommandError> {
     let alone = data.log_paths()?.is_empty()
         && data.imported_messages()?.iter().all(|import| import.name == name);

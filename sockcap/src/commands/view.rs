@@ -1,5 +1,5 @@
-//! `sockcap view`: serves the page of a data directory to the browser of this machine, piece by
-//! piece, to whoever has the token of its address.
+//! `sockcap view`: serves the page of a data directory to the browser of this machine, in batches,
+//! to every client with the token of its address.
 
 mod redirect;
 mod token;
@@ -29,7 +29,7 @@ use crate::{lock, page, stages};
 use redirect::BrowserRedirect;
 use token::{PageToken, TokenPlace};
 
-/// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
+/// Default port of the page, fixed so that a link to it still works the next time.
 const PORT: u16 = 9714;
 
 const HELP: &str = "\
@@ -90,14 +90,14 @@ impl RunnableCommand for ViewCommand {
             &PathFilter::default(),
             Some(&mut instances),
         )?;
-        // What is served is in memory, but for single instances.
+        // All served data is in memory, except for single instances.
         drop(locks);
         let frame = HtmlWriter.page_frame(&report).into_bytes().into();
         let token = PageToken::new(address.port()).map_err(CommandError::Output)?;
         let url = format!("http://{address}/?{}", token.query_text());
         let patterns = chosen.patterns.len();
         let pages = ViewPages { address, token, frame, patterns, page, instances };
-        // What is opened in the browser is a file, which has to go, also with the terminal.
+        // The browser opens a file, which has to be removed, also when the terminal is closed.
         let stop = stop_on_signals_or_hangup()?;
         print_message(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
         let redirect = (!self.no_browser).then(|| open_browser(&url));
@@ -107,7 +107,7 @@ impl RunnableCommand for ViewCommand {
     }
 }
 
-/// Opens the page in the browser, by a file that is to be there as long as the page, or says why
+/// Opens the page in the browser, by a file that must exist as long as the page, or reports why
 /// not.
 fn open_browser(url: &str) -> Option<BrowserRedirect> {
     let redirect = BrowserRedirect::new(url).and_then(|redirect| {
@@ -120,9 +120,9 @@ fn open_browser(url: &str) -> Option<BrowserRedirect> {
     redirect.inspect_err(failed).ok()
 }
 
-/// Listens at the port that was asked for or, where none was, at ours or any other.
+/// Listens at the requested port or, without one, at the default port or any other.
 fn bind_server(port: Option<u16>) -> Result<HttpServer, CommandError> {
-    // Through a tunnel a piece may take its time.
+    // Through a tunnel a response may take long.
     let patient = |server: HttpServer| server.with_deadline(Duration::from_secs(120));
     let at = |port: u16| HttpServer::bind((Ipv4Addr::LOCALHOST, port)).map(patient);
     let failed = |port: u16| move |source| CommandError::Port { port, source };
@@ -132,11 +132,11 @@ fn bind_server(port: Option<u16>) -> Result<HttpServer, CommandError> {
     }
 }
 
-/// Said to whoever does not have the token.
+/// Response to clients without the token.
 const NO_TOKEN: &str = "this page is for whoever started 'sockcap view': open the whole address that \
                         it has printed, with the token behind '?', which is another one each time";
 
-/// All that can be asked for.
+/// All pages of the server.
 struct ViewPages {
     address: SocketAddr,
     token: PageToken,
@@ -149,11 +149,11 @@ struct ViewPages {
 impl ViewPages {
     fn reply_to(&self, request: &HttpRequest<'_>) -> HttpAnswer {
         const JSON: &str = "application/json";
-        // A page from elsewhere whose name leads here must not read what is served to this machine.
+        // A page from elsewhere with a name that resolves to this address must not read the data.
         if !request.is_for_this_server(&[]) {
             return HttpAnswer::refusal(421, &format!("this is http://{}/", self.address));
         }
-        // Other users of this machine reach the port, too.
+        // Other users of this machine can reach the port, too.
         let shown = self.token.find_in(request);
         if shown == TokenPlace::Nowhere {
             return HttpAnswer::refusal(403, NO_TOKEN);
@@ -162,7 +162,7 @@ impl ViewPages {
             return HttpAnswer::refusal(405, "the page can be read only");
         }
         if shown == TokenPlace::InAddress && request.path == "/" {
-            // From here on the browser has it in a cookie, and no address does.
+            // From here on the browser has it in a cookie, and it is in no address.
             let (name, value) = self.token.cookie_pair();
             return HttpAnswer::redirect_with_cookie("/", name, value);
         }
@@ -209,7 +209,7 @@ impl ViewPages {
         }
     }
 
-    /// Which instance of a pattern a path is.
+    /// The index of a path among the instances of a pattern.
     fn place_answer(&self, rank: usize, path: usize, query: &str) -> HttpAnswer {
         let InstancesQuery { order, .. } = match parse_query(query) {
             Ok(asked) => asked,
@@ -222,7 +222,7 @@ impl ViewPages {
     }
 }
 
-/// What was asked of the instances of a pattern.
+/// The parameters of a query for the instances of a pattern.
 #[derive(Default)]
 struct InstancesQuery {
     order: InstanceOrder,
@@ -230,7 +230,7 @@ struct InstancesQuery {
     from: usize,
 }
 
-/// What the query of an address asks for, or the refusal where it makes no sense.
+/// Parses the query of an address, or returns the refusal if it is invalid.
 fn parse_query(query: &str) -> Result<InstancesQuery, HttpAnswer> {
     let mut asked = InstancesQuery::default();
     for (name, value) in query.split('&').filter_map(|said| said.split_once('=')) {
@@ -249,7 +249,7 @@ fn parse_query(query: &str) -> Result<InstancesQuery, HttpAnswer> {
     Ok(asked)
 }
 
-/// A number as it stands in an address.
+/// A number in an address.
 fn parse_number(text: &str) -> Option<usize> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| text.parse().ok())
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// What is answered to a browser that has the cookie.
+    /// The response to a browser that has the cookie.
     fn reply_with_cookie(
         pages: &ViewPages,
         method: &str,
@@ -314,8 +314,7 @@ mod tests {
                 assert_eq!(ask(method, path, "", Some(wrong)), refusal, "{path}");
             }
         }
-        // The address that is printed gives the browser the cookie, and other programs what they
-        // ask.
+        // The printed address gives the browser the cookie, and other programs the content.
         let query = pages.token.query_text().to_string();
         assert_eq!(
             ask("GET", "/", &query, None),

@@ -1,6 +1,6 @@
 //! One configuration file: TOML, a table for each command, a key for each long flag. The whole file
-//! is checked against the definitions of the command line, whichever command is run. So a mistake
-//! is told at once, with its line.
+//! is checked against the definitions of the command line, whichever command is run, so a mistake
+//! is reported immediately, with its line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,10 +17,10 @@ use toml::de::{DeTable, DeValue};
 /// The flag that names the data directory.
 pub(super) const DATA: &str = "data";
 
-/// What a data directory's file may set, by command: how commands that read show what they read. A
-/// data directory may come from others, so all that is not here is refused: what is recorded, how
-/// it is analysed, which files are read and written, whom is talked to, what is left out, and how
-/// much memory is taken.
+/// The keys that a data directory's file may set, by command: how commands that read display their
+/// results. A data directory may come from another person, so all other keys are refused: what is
+/// recorded, how it is analysed, which files are read and written, which servers are contacted,
+/// what is left out, and how much memory is used.
 pub(super) const IN_DATA: [(&str, &[&str]); 7] = [
     ("report", &["color", "hops", "hosts", "json", "limit", "node", "roles", "sort", "source"]),
     ("view", &["node", "roles", "sort", "source"]),
@@ -31,7 +31,8 @@ pub(super) const IN_DATA: [(&str, &[&str]); 7] = [
     ("export", &["source"]),
 ];
 
-/// Maximum size of a data directory's file, in bytes. All that it may set fits into a hundredth.
+/// Maximum size of a data directory's file, in bytes. All permitted settings fit into a hundredth
+/// of it.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// The settings of files, by the command (`["import", "pcap"]`) and the flag.
@@ -49,7 +50,7 @@ pub(super) enum FileOwner {
 /// The setting of a flag in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FlagSetting {
-    /// Its values; none means the flag is as if nobody had said anything.
+    /// Its values; without values, the flag is treated as not given.
     pub(super) values: Vec<String>,
     /// The file.
     pub(super) path: PathBuf,
@@ -73,13 +74,13 @@ pub(super) fn is_key(argument: &Arg) -> bool {
         && !argument.is_hide_set()
 }
 
-/// The text of a user's own file, wherever links lead.
+/// The text of a user's own file, with links followed.
 fn own_text(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// The text of the file `name` in a data directory: a regular file and no link, which is neither
-/// waited for nor larger than it needs to be.
+/// The text of the file `name` in a data directory: it must be a regular file and no link, which
+/// never blocks, and not larger than necessary.
 fn text_in(data: &Path, name: &str) -> io::Result<String> {
     let file = DataPath::trusted(data).join(name).open()?;
     let mut text = String::new();
@@ -90,7 +91,7 @@ fn text_in(data: &Path, name: &str) -> io::Result<String> {
     Ok(text)
 }
 
-/// Whether a data directory's file may set this key of the command that is named so.
+/// Whether a data directory's file may set this key of the command with these names.
 pub(super) fn may_be_in_data(names: &[String], key: &str) -> bool {
     let [command] = names else { return false };
     IN_DATA.iter().any(|(name, keys)| name == command && keys.contains(&key))
@@ -108,8 +109,8 @@ pub(super) fn read_file(
     };
     let text = match text {
         Ok(text) => text,
-        // A path below something that is no directory does not exist either. Whoever needs the
-        // directory reports that.
+        // A path below something that is not a directory does not exist either. A command that
+        // needs the directory reports that.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -134,7 +135,7 @@ struct SettingsFile<'a> {
 }
 
 impl SettingsFile<'_> {
-    /// Takes the keys of a command's table, and the tables of the commands below it.
+    /// Reads the keys of a command's table, and the tables of the commands below it.
     fn read_command_table(
         &self,
         command: &Command,
@@ -223,7 +224,7 @@ impl SettingsFile<'_> {
             return Err(wrong("it is true or false, without quotes".to_owned()));
         }
         check_values(argument, &values).map_err(wrong)?;
-        // A flag that is off may be together with anything.
+        // A flag that is off is compatible with all others.
         Ok(if is_switch && values == ["false"] { Vec::new() } else { values })
     }
 
@@ -237,7 +238,7 @@ impl SettingsFile<'_> {
     }
 }
 
-/// Whether the flag takes these values, without regard for what other flags it needs or excludes.
+/// Whether the flag accepts these values, regardless of the other flags that it needs or excludes.
 fn check_values(argument: &Arg, values: &[String]) -> Result<(), String> {
     let name = argument.get_long().unwrap_or_default().to_owned();
     let mut alone = Arg::new("value")
@@ -266,7 +267,7 @@ fn check_values(argument: &Arg, values: &[String]) -> Result<(), String> {
     }
 }
 
-/// The flag that clap would suggest for one that is not there.
+/// The flag that clap would suggest for an unknown one.
 fn similar_flag(command: &Command, key: &str) -> Option<String> {
     let arguments = [command.get_name().to_owned(), format!("--{key}")];
     let error = command.clone().ignore_errors(false).try_get_matches_from(arguments).err()?;
@@ -276,7 +277,7 @@ fn similar_flag(command: &Command, key: &str) -> Option<String> {
     }
 }
 
-/// A word with the article it takes.
+/// A word with its indefinite article.
 fn with_article(word: &str) -> String {
     let vowel = word.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {word}", if vowel { "an" } else { "a" })

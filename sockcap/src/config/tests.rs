@@ -1,4 +1,4 @@
-//! What wins over what, and what is said of a file that is wrong.
+//! Precedence of settings, and the errors about wrong files.
 
 use std::any::Any;
 use std::fs;
@@ -28,7 +28,7 @@ impl ConfigPlace {
         self.0.path().join(name)
     }
 
-    /// What becomes of a command line; `DATA` stands for the data directory.
+    /// Parses a command line; `DATA` represents the data directory.
     fn parse_line(&self, line: &str) -> Result<Box<dyn RunnableCommand>, CommandFailure> {
         let data = self.path("data").display().to_string();
         let arguments: Vec<OsString> =
@@ -42,7 +42,7 @@ impl ConfigPlace {
         (report.sort.to_string(), report.limit, report.json)
     }
 
-    /// What is said of a command line that must fail.
+    /// The error of a command line that must fail.
     fn failure_words(&self, line: &str) -> String {
         match self.parse_line(line).unwrap_err() {
             CommandFailure::Config(error) => error.to_string(),
@@ -51,7 +51,7 @@ impl ConfigPlace {
     }
 }
 
-/// The arguments of the command that was given, which must be an `A`.
+/// The arguments of the given command, which must be an `A`.
 fn given_command<A: RunnableCommand>(
     parsed: Result<Box<dyn RunnableCommand>, CommandFailure>,
 ) -> Box<A> {
@@ -82,7 +82,7 @@ fn the_command_line_wins_over_the_trace_and_that_over_the_user() {
 
 #[test]
 fn the_environment_wins_over_files() {
-    // No flag of sockcap's has a variable yet; every process has this one.
+    // No flag of sockcap has a variable yet; every process has this one.
     let flags =
         [Arg::new("one").long("one").env("PATH"), Arg::new("two").long("two").default_value("2")];
     let mut command = Command::new("x").subcommand(Command::new("y").args(flags));
@@ -112,7 +112,7 @@ fn what_is_required_may_be_in_a_file() {
     let place = ConfigPlace::with("[ship]\nto = 'collector:1'\nkey = 'web.pem'", "");
     let ship: Box<ShipCommand> = given_command(place.parse_line("sockcap ship"));
     assert_eq!((ship.to.as_str(), ship.trust.key), ("collector:1", Some("web.pem".into())));
-    // With --plain there is no key: what is given wins over all that it cannot be together with.
+    // With --plain there is no key: given flags win over all that they conflict with.
     let ship: Box<ShipCommand> = given_command(place.parse_line("sockcap ship --plain"));
     assert_eq!((ship.trust.key, ship.trust.plain), (None, true));
     let place = ConfigPlace::with("[reconcile]\nno-translation = true", "");
@@ -177,7 +177,7 @@ fn what_is_wrong_is_told_with_file_line_and_key() {
         let place = ConfigPlace::with(text, "");
         let said = place.failure_words("sockcap report");
         assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
-        // All of a file is checked, whichever command is run; help needs none of it, and so do
+        // A file is checked as a whole, whichever command is run; help needs no file, nor do
         // commands without flags.
         assert_eq!(place.failure_words("sockcap info"), said);
         assert!(place.parse_line("sockcap --no-config info").is_ok());
@@ -239,7 +239,7 @@ fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
         let place = ConfigPlace::with("", text);
         let said = place.failure_words("sockcap report -d DATA");
         assert!(said.contains("sockcap.toml:2:"), "{text}: {said}");
-        // What is no flag at all is told as such; the others with where they may stand.
+        // Unknown flags are reported as such; the others with the place where they may be set.
         if !said.contains("there is no flag") && !said.contains("there is no such command") {
             assert!(said.contains("may be from others"), "{text}: {said}");
             assert!(said.contains("config.toml"), "{text}: {said}");
@@ -260,14 +260,14 @@ fn what_lies_in_place_of_a_data_directorys_file_is_not_read() {
     std::os::unix::fs::symlink(place.path("elsewhere"), &path).unwrap();
     assert!(place.failure_words("sockcap report -d DATA").contains("sockcap.toml"));
     fs::remove_file(&path).unwrap();
-    // Nobody writes to it, and whoever opens it to read waits for that.
+    // The pipe has no writer, so opening it to read would block.
     let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(made.success());
     assert!(place.failure_words("sockcap report -d DATA").contains("sockcap.toml"));
     fs::remove_file(&path).unwrap();
     fs::write(&path, "#".repeat(100_000)).unwrap();
     assert!(place.failure_words("sockcap report -d DATA").contains("larger than 64 KiB"));
-    // The data directory itself is the user's word, as is the user's own file.
+    // The data directory itself is the user's choice, as is the user's own file.
     fs::write(&path, "[report]\nlimit = 3").unwrap();
     std::os::unix::fs::symlink(place.path("data"), place.path("link")).unwrap();
     std::os::unix::fs::symlink(place.path("elsewhere"), place.path("user.toml")).unwrap();
@@ -292,7 +292,7 @@ fn all_that_a_data_directory_may_set_are_keys() {
             let mut flags = command.get_arguments().filter(|argument| file::is_key(argument));
             let found = flags.find(|argument| argument.get_long() == Some(key));
             assert!(found.is_some(), "[{name}] {key}");
-            // Nothing that names a place, whatever the list says.
+            // No key that names a place, whatever the list contains.
             let values = found.unwrap().get_value_names().unwrap_or_default();
             let places = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "PID", "URL"];
             assert!(!values.iter().any(|value| places.contains(&value.as_str())), "{name} {key}");

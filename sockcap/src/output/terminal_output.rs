@@ -1,8 +1,8 @@
-//! The one way in which anything is printed. What was recorded may have any bytes in it: a name
-//! with an escape sequence would command the terminal of whoever reads it, and one with a line
-//! break would forge a line. So text goes through [`EscapingWriter`], which shows what is not
-//! printable, and nothing else in this crate has standard output and standard error (`cargo test -p
-//! architecture` sees to it).
+//! The only way in which anything is printed. Recorded text may contain any bytes: a name with an
+//! escape sequence would control the reader's terminal, and one with a line break would forge a
+//! line. Text therefore passes through [`EscapingWriter`], which shows unprintable characters as
+//! escapes, and no other code in this crate has standard output and standard error (checked by
+//! `cargo test -p architecture`).
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -10,7 +10,7 @@ use std::str;
 
 use message_trace::units::is_harmful;
 
-/// Longest style that is let through, in bytes: `ESC [ 38 ; 5 ; 255 m`, twice as long.
+/// Longest style that is let through, in bytes: twice as long as `ESC [ 38 ; 5 ; 255 m`.
 const MAX_STYLE_BYTES: usize = 24;
 
 /// Standard output for text that people read.
@@ -18,21 +18,21 @@ pub(crate) fn text_output() -> EscapingWriter<BufWriter<io::StdoutLock<'static>>
     EscapingWriter::new(BufWriter::new(io::stdout().lock()))
 }
 
-/// Standard output for text with colours, if `color` is on. Whoever writes it makes names harmless
-/// before they come here, as `report` does where it paints: a style of theirs looks like one of
+/// Standard output for text with colours, if `color` is on. The writer must make names harmless
+/// before they come here, as `report` does where it paints: a style in a name looks like one of
 /// ours.
 pub(crate) fn styled_output(color: bool) -> EscapingWriter<BufWriter<io::StdoutLock<'static>>> {
     EscapingWriter { has_styles: color, ..text_output() }
 }
 
-/// Standard output for what programs read, which is written as it is: JSON, tables, scripts.
+/// Standard output for programs, which is written unchanged: JSON, tables, scripts.
 pub(crate) fn machine_output() -> BufWriter<io::Stdout> {
     BufWriter::new(io::stdout())
 }
 
-/// Prints a text with styles of ours, which a terminal shows.
+/// Prints a text with our own styles, which a terminal shows.
 pub(crate) fn print_styled(text: &str, to_stderr: bool) {
-    // Nobody may listen.
+    // The reader may be gone.
     let _ = match to_stderr {
         true => write_styled(text, anstream::stderr()),
         false => write_styled(text, anstream::stdout()),
@@ -45,7 +45,7 @@ fn write_styled(text: &str, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints one line on standard error. A failure to print is ignored: no command may end otherwise
+/// Prints one line on standard error. A failure to print is ignored: no command may end differently
 /// because its terminal was closed or the disk is full.
 pub(super) fn print_line(words: fmt::Arguments<'_>) {
     let mut line = escape_line_breaks(&words.to_string());
@@ -53,7 +53,7 @@ pub(super) fn print_line(words: fmt::Arguments<'_>) {
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// `text` in one line, with what is not printable shown: `\n`, `\x1b`, `\u{202e}`.
+/// `text` on one line, with escapes for unprintable characters: `\n`, `\x1b`, `\u{202e}`.
 pub(crate) fn escape_line_breaks(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     text.chars()
@@ -61,7 +61,7 @@ pub(crate) fn escape_line_breaks(text: &str) -> String {
     shown
 }
 
-/// Appends a character, or what stands for it where it is not printable.
+/// Appends a character, or its escape if it is unprintable.
 fn push_escaped(c: char, into: &mut String) {
     match c {
         '\n' | '\t' => into.push(c),
@@ -71,16 +71,16 @@ fn push_escaped(c: char, into: &mut String) {
     }
 }
 
-/// A writer of text that shows what is not printable, and bytes that are no text, in place of
-/// writing them. Line breaks and tabs stay.
+/// A writer of text that writes escapes in place of unprintable characters and of bytes that are
+/// not text. Line breaks and tabs stay.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W: Write> {
     out: W,
     /// Whether styles (`ESC [ ... m`) are let through.
     has_styles: bool,
-    /// Whether it is written for programs, as it is.
+    /// Whether it writes for programs, unchanged.
     is_raw: bool,
-    /// Bytes of a character or a style whose end has not come.
+    /// Bytes of an incomplete character or style.
     partial_bytes: Vec<u8>,
 }
 
@@ -90,21 +90,21 @@ impl<W: Write> EscapingWriter<W> {
         EscapingWriter { out, has_styles: false, is_raw: false, partial_bytes: Vec::new() }
     }
 
-    /// Writes to `out`; where it `is_for_programs`, as it is. What people read is harmless also in
-    /// a file, which is shown some day.
+    /// Writes to `out`; unchanged if it `is_for_programs`. Text for people is harmless also in a
+    /// file, which may be shown later.
     pub(crate) fn unless_for_programs(is_for_programs: bool, out: W) -> EscapingWriter<W> {
         EscapingWriter { is_raw: is_for_programs, ..EscapingWriter::new(out) }
     }
 
-    /// Appends what stands for `bytes` to `shown`, and returns how many bytes at the end need what
-    /// follows them.
+    /// Appends the escaped form of `bytes` to `shown`, and returns the number of bytes at the end
+    /// that depend on what follows them.
     fn escape_bytes(&self, mut bytes: &[u8], shown: &mut String) -> usize {
         loop {
             let (valid, rest) = match str::from_utf8(bytes) {
                 Ok(text) => (text, None),
                 Err(error) => {
                     let (valid, rest) = bytes.split_at(error.valid_up_to());
-                    // What came before the error is text.
+                    // The bytes before the error are valid text.
                     (str::from_utf8(valid).unwrap_or_default(), Some((rest, error.error_len())))
                 }
             };
@@ -142,7 +142,7 @@ impl<W: Write> EscapingWriter<W> {
 enum EscapeKind {
     /// A style of this length.
     Whole(usize),
-    /// What may become one.
+    /// A possible beginning of a style.
     Begun,
     Other,
 }
@@ -176,7 +176,7 @@ impl<W: Write> Write for EscapingWriter<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // What has no end by now has none.
+        // An incomplete sequence stays incomplete at the end.
         let begun = String::from_utf8_lossy(&std::mem::take(&mut self.partial_bytes)).into_owned();
         let mut shown = String::new();
         begun.chars().for_each(|c| push_escaped(c, &mut shown));

@@ -11,8 +11,8 @@ use crate::shown::{PathSource, ShownData};
 use crate::stages;
 use crate::tuning::MIN_STEPS_OF_KEPT_PROFILE;
 
-/// The contexts of the requests of what is shown. Where requests cannot be made, as nothing may be
-/// written to the directory, a line says so, and there are none. A page that is served has all
+/// The contexts of the requests of the shown source. If requests cannot be made, because the
+/// directory is not writable, a line reports it, and there are none. A page that is served has all
 /// instances itself.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! The profile of contexts for a page. A page is written again and again of the same requests, so a
-//! profile that takes long to make is kept in the data directory.
+//! The profile of contexts for a page. Pages are often written repeatedly from the same requests,
+//! so a profile that takes long to make is kept in the data directory.
 
 use std::time::SystemTime;
 
@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::progress::TerminalProgress;
 use crate::tuning::RESPONSE_TIMES_IN_MEMORY_BYTES;
 
-/// A profile, and what it was made by and of.
+/// A profile, with the version and the tables that it was made from.
 #[derive(Serialize, Deserialize)]
 struct KeptProfile<P> {
     version: String,
@@ -39,8 +39,8 @@ impl TableStamp {
     }
 }
 
-/// The profile of the requests of `data`: the one that was kept, if nothing has changed since. One
-/// of `min_kept` steps or more is kept, if the directory can be written to.
+/// The profile of the requests of `data`: the kept one, if nothing has changed since. A profile of
+/// `min_kept` steps or more is kept, if the directory is writable.
 ///
 /// # Errors
 /// When the tables of requests cannot be read.
@@ -75,7 +75,7 @@ pub(super) fn profile_of_page(data: &DataDir, min_kept: u64) -> Result<Profile, 
     let profile = contexts::profile::profile_contexts(&collected, &budget, &progress)?.profile;
     if profile.totals.steps >= min_kept {
         let kept = KeptProfile { version: version.to_owned(), made_of, profile: &profile };
-        // Nothing is lost where it cannot be written: it is made again.
+        // If it cannot be written, nothing is lost: it is made again.
         let _ = json::write_compact_json(data.contexts_path(), &kept);
     }
     Ok(profile)
@@ -112,13 +112,13 @@ mod tests {
         let made = profile_of_page(&data, 50).unwrap();
         assert_eq!(made.totals.requests, 50);
         assert_eq!(profile_of_page(&data, 50).unwrap(), made, "what is kept is what was made");
-        // What is there is read and not made again.
+        // The kept profile is read and not made again.
         let text = fs::read_to_string(data.contexts_path()).unwrap();
         assert!(text.contains("\"requests\":50,"), "{text}");
         fs::write(data.contexts_path(), text.replace("\"requests\":50,", "\"requests\":51,"))
             .unwrap();
         assert_eq!(profile_of_page(&data, 50).unwrap().totals.requests, 51);
-        // Another version's may mean something else.
+        // A profile of another version may have another meaning.
         let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
         fs::write(data.contexts_path(), text.replace(&version, "\"version\":\"0.0.0\"")).unwrap();
         assert_eq!(profile_of_page(&data, 50).unwrap(), made);

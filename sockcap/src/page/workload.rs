@@ -1,4 +1,4 @@
-//! What requests cost, for a page: clusters of requests, and some requests with their threads.
+//! Costs of requests, for a page: clusters of requests, and some requests with their threads.
 
 use message_trace::DataDir;
 use out_of_core::NameInterner;
@@ -14,8 +14,8 @@ use crate::shown::ShownData;
 use crate::stages;
 use crate::tuning::{MAX_EVENTS_OF_A_PAGE, THREADS_IN_MEMORY_BYTES};
 
-/// What the requests of what is shown cost; `None` where resources were not recorded, or there is
-/// no request. Requests are there.
+/// The costs of the requests of the shown source; `None` if resources were not recorded, or there
+/// is no request. The requests must exist.
 ///
 /// # Errors
 /// When the tables of requests or of events cannot be read.
@@ -45,7 +45,7 @@ pub(super) fn workload_of_page(shown: &ShownData) -> Result<Option<PageWorkload>
     Ok(Some(PageWorkload::from_report(&answer, examples, command)))
 }
 
-/// The threads of a recording; none where there are more events than are read for a page.
+/// The threads of a recording; `None` if there are more events than are read for a page.
 fn recorded_threads(data: &DataDir) -> Result<Option<RecordedThreads>, CommandError> {
     let events = data.own_events_path();
     if !events.is_file() || message_trace::table::count_rows(&events)? > MAX_EVENTS_OF_A_PAGE {

@@ -1,4 +1,4 @@
-//! Whether a result is as new as what it was made from.
+//! Whether a result is as new as its inputs.
 
 use std::os::unix::fs::MetadataExt;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! The user's names for nodes, from where they are: a file that was named, or the data directory.
+//! The user's names for nodes, from a named file or the data directory.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use message_trace::{DataDir, DataPath};
 use crate::arguments::InferenceArguments;
 use crate::error::CommandError;
 
-/// The options with the user's names: those of the file that `inference` names; else those of the
-/// file that the last analysis named, as it is now; else those of the data directory.
+/// The options with the user's names: from the file that `inference` names; otherwise from the file
+/// that the last analysis named, as it is now; otherwise from the data directory.
 pub(crate) fn with_names(
     data: &DataDir,
     inference: &InferenceArguments,
@@ -18,7 +18,7 @@ pub(crate) fn with_names(
     let last = options.aliases.named.as_deref();
     let aliases = match (inference.aliases_file(), last) {
         (Some(file), _) => find_aliases(data, Some(file))?,
-        // It is the word of whoever made the directory, so a pipe there is not waited for.
+        // The path comes from the creator of the directory, so a pipe there must not block.
         (None, Some(last)) if DataPath::trusted(last).is_file() => find_aliases(data, Some(last))?,
         (None, Some(_)) => return Ok(options),
         (None, None) => find_aliases(data, None)?,
@@ -26,10 +26,10 @@ pub(crate) fn with_names(
     Ok(analyze::Options { aliases, ..options })
 }
 
-/// The user's names in `file` or, where none is named, in the data directory.
+/// The user's names in `file` or, without one, in the data directory.
 pub(crate) fn find_aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, CommandError> {
     match file {
-        // Later commands may be run from elsewhere.
+        // Later commands may be run from another directory.
         Some(file) => {
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
             Ok(Aliases::read(file)?.with_source(whole))

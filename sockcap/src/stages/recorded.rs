@@ -1,5 +1,5 @@
-//! The stage of messages: logs and imports to messages, with those that a process sends to itself
-//! where its threads are nodes.
+//! The stage of messages: makes messages from logs and imports, including messages that a process
+//! sends to itself if its threads are nodes.
 
 use message_trace::{DataDir, NodeGrain};
 use reconcile::{InternalMessages, Options, Reconciliation};
@@ -11,13 +11,13 @@ use crate::own_logs::{self, OwnLogs};
 use crate::progress::TerminalProgress;
 use crate::tidy;
 
-/// Makes the messages, unless they are there and as new as the logs and imports. Where `grain` is
-/// named, they are also made again if they were made for nodes of another one and that matters.
+/// Makes the messages, unless they exist and are as new as the logs and imports. With a `grain`,
+/// they are also made again if they were made for nodes of another grain and that matters.
 pub(crate) fn ensure_messages_of_logs(
     data: &DataDir,
     grain: Option<NodeGrain>,
 ) -> Result<(), CommandError> {
-    // Somebody named the directory of spans itself.
+    // The user named the directory of spans itself.
     if data.causes_path().exists() {
         return spans::messages_of_spans(data);
     }
@@ -31,7 +31,7 @@ pub(crate) fn ensure_messages_of_logs(
     let last = Reconciliation::read(data).ok();
     let is_outgrown = || last.as_ref().is_none_or(|last| last.is_outdated(data));
     let is_current = match (newest, messages) {
-        // Somebody put the trace itself here.
+        // The trace itself was put here.
         (None, Some(_)) => true,
         (Some(newest), Some(messages)) => newest < messages && !is_outgrown(),
         (_, None) => false,
@@ -69,7 +69,7 @@ pub(crate) fn run_reconcile(
     Ok(reconcile::reconcile(data, options, &TerminalProgress::new())?)
 }
 
-/// Which of a process's own messages an analysis with nodes of that grain takes.
+/// The own messages of a process that an analysis with nodes of that grain uses.
 fn wanted_internal(grain: NodeGrain) -> InternalMessages {
     match grain {
         NodeGrain::Thread => InternalMessages::BetweenThreads,
@@ -77,8 +77,8 @@ fn wanted_internal(grain: NodeGrain) -> InternalMessages {
     }
 }
 
-/// Which of a process's own messages are there, for new ones to be as the former ones. What the
-/// user wanted to keep once does not hold for what comes later.
+/// The own messages of a process that exist, so that new ones are made like the former ones. A
+/// user's choice to keep them holds only once.
 fn last_internal(last: Option<&Reconciliation>) -> InternalMessages {
     match last.and_then(|last| last.settings).map(|settings| settings.internal) {
         Some(InternalMessages::BetweenThreads) => InternalMessages::BetweenThreads,
@@ -86,14 +86,14 @@ fn last_internal(last: Option<&Reconciliation>) -> InternalMessages {
     }
 }
 
-/// How to make messages for nodes of that grain, with all else as it was; `None` if the `last` ones
-/// will do.
+/// How to make messages for nodes of that grain, with everything else as before; `None` if the
+/// `last` ones suffice.
 fn options_for_grain(last: &Reconciliation, grain: NodeGrain) -> Option<Options> {
     let (is, wanted) = match last.settings {
         Some(settings) => (settings.internal, wanted_internal(grain)),
         None => (InternalMessages::LeftOut, wanted_internal(grain)),
     };
-    // A version that did not say how it was made did not say either what goes between threads.
+    // A version that did not record its options did not count messages between threads either.
     let between_threads = match last.settings {
         Some(_) => last.internal.between_threads.messages,
         None => last.internal.messages,
@@ -149,7 +149,7 @@ mod tests {
         }
         let again = options_for_grain(&make_reconciliation(LeftOut, 5), NodeGrain::Thread).unwrap();
         assert_eq!((again.fat_gap, again.translation), (Duration::from_millis(7), None));
-        // A version that did not count what goes between threads.
+        // A version that did not count messages between threads.
         let old = Reconciliation { settings: None, ..make_reconciliation(LeftOut, 0) };
         assert!(options_for_grain(&old, NodeGrain::Thread).is_some());
         assert!(options_for_grain(&old, NodeGrain::Process).is_none());

@@ -1,4 +1,4 @@
-//! The stages of requests: paths in the form of request flows, and imports of spans as one.
+//! The stages of requests: paths in the form of request flows, and imports of spans combined.
 
 use message_trace::DataDir;
 use message_trace::Progress;
@@ -10,8 +10,8 @@ use crate::error::CommandError;
 use crate::progress::TerminalProgress;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
 
-/// Makes the requests of the paths in `data`, unless they are there and newer than these. Where
-/// resources were recorded, the steps have them.
+/// Makes the requests of the paths in `data`, unless they exist and are newer than these. If
+/// resources were recorded, the steps contain them.
 pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
     // The summary is written last.
     let analysis = DataDir::modified_time(&data.analysis_path());
@@ -19,7 +19,7 @@ pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
     let made_from = analysis.max(events);
     let are_newer =
         [data.requests_path(), data.steps_path()].iter().all(|table| is_newer(table, made_from));
-    // Another version may have written them, without columns that there are now.
+    // Another version may have written them, without columns that exist now.
     if are_newer
         && RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL)
             .is_ok()
@@ -27,7 +27,7 @@ pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
         return Ok(());
     }
     if events.is_none() {
-        // They were of events that are gone.
+        // They were from events that no longer exist.
         let _ = data.charged_path().remove_file();
         request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &TerminalProgress::new())?;
         return Ok(());
@@ -36,7 +36,7 @@ pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
 }
 
 /// Makes the requests of the paths in `data`, with the resources of their steps. Until these are
-/// known, the tables have other names: whatever finds tables finds whole ones.
+/// known, the tables have other names: readers only ever find complete tables.
 fn with_resources(data: &DataDir) -> Result<(), CommandError> {
     let plain = [".requests.plain", ".steps.plain"].map(|name| data.root_path().join(name));
     let [requests, steps] = plain.each_ref();
@@ -53,19 +53,20 @@ fn with_resources(data: &DataDir) -> Result<(), CommandError> {
                 fill_resources(from, to, SPANS_IN_MEMORY_BYTES, data.own_events_path())
             });
     for path in &plain {
-        // They are of no use any more; the next time, they are written over.
+        // They are no longer needed; the next time, they are overwritten.
         let _ = path.remove_file();
     }
     message_trace::json::write_json(data.charged_path(), &filled?)?;
     Ok(())
 }
 
-/// Puts the imports of spans in `data` together, unless their tables are there and as new as these.
-/// Without imports, whatever tables are there stay.
+/// Combines the imports of spans in `data`, unless their tables exist and are as new as these.
+/// Without imports, existing tables stay.
 pub(super) fn requests_of_spans(data: &DataDir) -> Result<(), CommandError> {
     let imports = data.imported_requests()?;
     let changed = data.imports_modified()?;
-    // A single import is not written again: its tables have two names, and are as old as it.
+    // A single import is not written again: its tables have two names, and are as old as the
+    // import.
     let is_only = match imports.as_slice() {
         [] => return Ok(()),
         [only] => {

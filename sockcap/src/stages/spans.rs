@@ -1,5 +1,5 @@
-//! The stages of spans: requests to messages whose causes are known, and these to paths. What needs
-//! requests only makes no messages (`ensure_requests::requests_of_spans`).
+//! The stages of spans: makes messages with known causes from requests, and paths from these.
+//! Commands that need only requests make no messages (`ensure_requests::requests_of_spans`).
 
 use analyze::{Algorithm, AnalysisSummary};
 use message_trace::DataDir;
@@ -13,7 +13,7 @@ use crate::output::print_message;
 use crate::progress::TerminalProgress;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
 
-/// Makes the messages of the spans in `data`, unless they are there and as new as the imports.
+/// Makes the messages of the spans in `data`, unless they exist and are as new as the imports.
 pub(super) fn messages_of_spans(data: &DataDir) -> Result<(), CommandError> {
     let imports = data.imports_modified()?;
     let tables = [data.messages_path(), data.nodes_path(), data.causes_path()];
@@ -25,8 +25,8 @@ pub(super) fn messages_of_spans(data: &DataDir) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Makes the paths of the spans in `data`, unless they are there, as new as the messages, and made
-/// with what `inference` says of nodes. `whole` is the directory that has the user's names.
+/// Makes the paths of the spans in `data`, unless they exist, are as new as the messages, and were
+/// made with the nodes of `inference`. `whole` is the directory with the user's names.
 pub(super) fn analysis_of_spans(
     whole: &DataDir,
     data: &DataDir,
@@ -38,7 +38,7 @@ pub(super) fn analysis_of_spans(
         ));
     }
     messages_of_spans(data)?;
-    // A summary of something else that was here is none of spans.
+    // A summary of another kind of analysis is not one of spans.
     let last = AnalysisSummary::read(data.analysis_path())
         .ok()
         .filter(|last| last.options.algorithm == Algorithm::SPANS);

@@ -1,4 +1,4 @@
-//! An algorithm that takes every message as spontaneous.
+//! An algorithm that treats every message as spontaneous.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! An exporter that draws how many messages there are.
+//! An exporter that draws the number of messages.
 
 use exporters::{
     Error, ExportOutput, ExportSource, Exporter, ExporterSpec, RequiredStage, TraceCount,

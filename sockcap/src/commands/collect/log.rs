@@ -1,6 +1,5 @@
-//! Log of a collector: what happens is told at a rate that no sender can raise. Of each kind there
-//! is a line a second at most, and further ones are counted; the disk does not fill with what
-//! others do.
+//! Log of a collector, with a rate that no sender can raise. For each kind of event there is at
+//! most one line per second, and further ones are counted, so senders cannot fill the disk.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -17,27 +16,27 @@ pub(super) struct RateLimitedLog {
 
 #[derive(Debug)]
 struct LineBudget {
-    /// Lines that may be told at once.
+    /// Lines that may be printed without a wait.
     remaining: u32,
-    /// Time at which there is room for one more.
+    /// Time at which one more line is allowed.
     next: Instant,
     left_out: u64,
 }
 
 impl RateLimitedLog {
-    /// Tells a line of a kind. `burst` of them may come at once, later ones one by one.
+    /// Prints a line of a kind. `burst` of them may come together, later ones one by one.
     pub(super) fn log_line(&self, kind: &'static str, burst: u32, line: &str) {
         if let Some(line) = self.admitted_line(kind, burst, line, Instant::now()) {
             print_message(&line);
         }
     }
 
-    /// Tells how many lines were left out since the last one of their kind.
+    /// Prints how many lines were suppressed since the last one of their kind.
     pub(super) fn log_suppressed(&self) {
         self.suppressed_lines(Instant::now()).iter().for_each(|line| print_message(line));
     }
 
-    /// The line as it is told at `now`, if it is.
+    /// The line as printed at `now`, or `None` if it is suppressed.
     fn admitted_line(
         &self,
         kind: &'static str,
@@ -45,7 +44,7 @@ impl RateLimitedLog {
         line: &str,
         now: Instant,
     ) -> Option<String> {
-        // Counts are whole whatever a thread that held them did.
+        // Counts are consistent even if a thread panicked while holding them.
         let mut kinds = self.kinds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let new = || LineBudget { remaining: burst, next: now, left_out: 0 };
         let kind = kinds.entry(kind).or_insert_with(new);
@@ -77,7 +76,7 @@ impl RateLimitedLog {
 }
 
 impl LineBudget {
-    /// Takes room for a line, if there is some.
+    /// Takes a token for a line, if there is one.
     fn take_token(&mut self, burst: u32, now: Instant) -> bool {
         if now >= self.next {
             let passed = now.duration_since(self.next).as_nanos() / LINE_INTERVAL.as_nanos();
@@ -109,7 +108,7 @@ mod tests {
             ("line", "line (and 999 more lines like it)")
         );
         assert_eq!(tell("other", 9_999), Some("line".to_owned()));
-        // What nobody asks for any more is told all the same, once.
+        // Suppressed lines of a kind that does not recur are reported, once.
         assert!(log.suppressed_lines(begin + Duration::from_millis(9_999)).is_empty());
         let later = begin + Duration::from_secs(20);
         assert_eq!(log.suppressed_lines(later), ["999 more lines were left out of: many"]);

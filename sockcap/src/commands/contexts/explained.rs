@@ -1,4 +1,4 @@
-//! One operation explained: which context makes it slow, and all its contexts.
+//! Explanation of one operation: the context that makes it slow, and all its contexts.
 
 use std::io::{self, Write};
 
@@ -42,7 +42,7 @@ pub(super) fn write_explanation(
     Ok(())
 }
 
-/// The operation of that name: by all of it, by the operation's own, or by a part of it.
+/// The operation of that name: by its full name, by the operation's own name, or by a part of it.
 fn find_operation<'a>(
     profile: &'a Profile,
     wanted: &str,
@@ -92,7 +92,7 @@ fn write_contexts(
     let right = ["COUNT", "MEAN", "DEVIATION", "Q1", "MEDIAN", "Q3", "MODES"];
     let mut head: Vec<(&'static str, ColumnAlignment)> =
         right.map(|name| (name, ColumnAlignment::Right)).to_vec();
-    // What is spent in one way in no context at all has no column.
+    // A resource without any time in all contexts has no column.
     let is_spent = |resource: StepResource| {
         let summaries = operation.all_contexts().map(|context| &context.summary);
         let mut known = summaries.filter_map(|summary| summary.spent.as_ref());
@@ -112,7 +112,7 @@ fn write_contexts(
     table.write_table(output::width_limit(), out)
 }
 
-/// Columns of mean times by what they were spent on, in the order of [`StepResource::ALL`].
+/// Titles of the columns of mean times by resource, in the order of [`StepResource::ALL`].
 const WAYS: [&str; 7] = ["PROCESSOR", "RUNNABLE", "DISK", "LOCK", "PEER", "ASLEEP", "UNKNOWN"];
 
 fn add_contexts(
@@ -129,7 +129,7 @@ fn add_contexts(
     for context in slowest.iter().take(limit) {
         let name = format!("{indent}{} {}", context.level, context.name);
         table.add_row(context_cells(&context.summary, ways, &name), Vec::new());
-        // What a single inner context is of, is what this one is of.
+        // The only inner context of a context describes the same executions.
         if let [only] = context.contexts.as_slice()
             && only.contexts.len() <= 1
         {

@@ -1,5 +1,5 @@
-//! The operations, those that context explains best first; and instrumentations by the number
-//! of monitored operations.
+//! The operations, in descending order of how much context explains; and instrumentations by the
+//! number of monitored operations.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::output;
 use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 use crate::tuning::INSTRUMENTATION_BINS;
 
-/// Writes what contexts explain.
+/// Writes how much contexts explain.
 pub(super) fn write_overview(
     analysis: &ContextAnalysis,
     limit: usize,
@@ -44,7 +44,7 @@ pub(super) fn write_overview(
     }
 }
 
-/// How much there is, and what contexts and the timing model explain in all.
+/// The totals, and how much contexts and the timing model explain overall.
 fn overview_lines(analysis: &ContextAnalysis) -> Vec<String> {
     let ProfileTotals {
         requests,
@@ -125,13 +125,13 @@ fn operation_cells(operation: &OperationProfile) -> Vec<String> {
     row
 }
 
-/// A share that is gone; rounding may make it less than nothing.
+/// An explained share; rounding may make it negative.
 fn format_share(share: f64) -> String {
     format_whole_percent(share.max(0.0))
 }
 
-/// Writes what Figures 8 to 10 show: contexts, and what they take away, by the number of monitored
-/// operations; medians, and quartiles of the last three.
+/// Writes the data of Figures 8 to 10: contexts, and the deviation that they explain, by the number
+/// of monitored operations; medians, and quartiles of the last three.
 pub(super) fn write_instrumentations(
     found: &InstrumentationResults,
     out: &mut impl Write,

@@ -1,4 +1,4 @@
-//! The page of a comparison: one file that holds all of its answer.
+//! The page of a comparison: one file that contains the whole result.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -10,13 +10,13 @@ use report::page::ComparisonPage;
 use crate::error::CommandError;
 use crate::target::ResultTarget;
 
-/// The file that the user named, tried out before anything is compared.
+/// The file that the user named, tried out before the comparison.
 pub(super) struct ComparisonPageFile {
     file: ResultTarget,
 }
 
 impl ComparisonPageFile {
-    /// Tries whether a page can be written there.
+    /// Checks whether a page can be written there.
     pub(super) fn try_out(path: &Path) -> Result<ComparisonPageFile, CommandError> {
         Ok(ComparisonPageFile { file: ResultTarget::try_out(Some(path))? })
     }

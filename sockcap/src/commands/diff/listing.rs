@@ -1,4 +1,4 @@
-//! The list of mutations, the one that contributes most first, each beside its originator.
+//! The list of mutations in descending order of contribution, each next to its originator.
 
 use std::io::{self, Write};
 
@@ -55,7 +55,7 @@ fn mutation_cells(mutation: &DescribedMutation) -> Vec<String> {
     ]
 }
 
-/// What the requests of a mutation are, in short.
+/// A short description of the requests of a mutation.
 fn mutation_name(mutation: &DescribedMutation) -> String {
     let root = mutation.tree.places.first().map_or("?".to_owned(), place_words);
     let steps = count_noun(mutation.tree.places.len() as u64, "step", "steps");

@@ -1,5 +1,5 @@
-//! The answer in its first ten lines: what is compared, how response times changed, what that is
-//! made of, and who is to blame.
+//! The result in its first ten lines: the periods, the change of response times, its parts, and the
+//! suspects.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::output;
 use crate::table::write_folded;
 use crate::tuning::{DIFF_EVIDENCE, DIFF_SHARES, DIFF_SUSPECTS};
 
-/// Writes it.
+/// Writes the overview.
 pub(super) fn write_overview(answer: &ComparisonReport, out: &mut impl Write) -> io::Result<()> {
     let width = output::width_limit();
     let [before, after] = &answer.periods;
@@ -47,7 +47,7 @@ pub(super) fn write_overview(answer: &ComparisonReport, out: &mut impl Write) ->
     }
     if answer.response.differs && answer.response.quantiles[0].is_some() {
         write_folded(&change_shares_line("mean", &answer.mean), "  ", width, out)?;
-        // Of the quantiles the one that changed most.
+        // Of the quantiles, the one with the largest change.
         let quantiles = QUANTILES.iter().zip(&answer.quantiles);
         let largest = quantiles
             .filter_map(|(share, parts)| Some((share, parts.as_ref()?)))
@@ -77,7 +77,7 @@ fn period_line(of: &DescribedPeriod) -> String {
     words
 }
 
-/// By how much a time changed, with its sign.
+/// The change of a time, with its sign.
 fn format_change(ns: f64) -> String {
     format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format_duration(ns.abs()))
 }
@@ -97,7 +97,7 @@ fn response_times_line(answer: &ComparisonReport) -> String {
     let ratio = |[before, after]: [f64; 2]| if before > 0.0 { after / before } else { 1.0 };
     let mean = ratio(response.mean);
     let median = response.quantiles[0].map_or(1.0, ratio);
-    // Most requests went the other way than the mean.
+    // Most requests changed in the opposite direction to the mean.
     let is_mixed = (mean - 1.0) * (median - 1.0) < 0.0 && (median - 1.0).abs() >= 0.1;
     let verdict = match (response.is_changed, response.differs, mean) {
         (true, ..) | (_, true, _) if is_mixed => "some slower, some faster",

@@ -1,4 +1,4 @@
-//! The two periods: two data directories, or one that is cut by time.
+//! The two periods: two data directories, or one that is split by time.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::lock::{self, DirectoryLocks};
 use crate::shown::ShownData;
 use crate::stages;
 
-/// The arguments that say what is compared.
+/// The arguments that select the periods.
 #[derive(Debug, Args)]
 pub(super) struct PeriodArguments {
     /// Data directory of the time when all was well
@@ -48,9 +48,9 @@ pub(super) struct PeriodArguments {
 /// A point in time as the user writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeriodPoint {
-    /// One that stands for itself, or since the first request.
+    /// A moment in absolute time, or since the first request.
     Moment(TraceMoment),
-    /// A time of the day of the first request, where the user is.
+    /// A time on the day of the first request, in the user's time zone.
     OfDay(Time),
 }
 
@@ -79,7 +79,7 @@ fn parse_cut(text: &str) -> Result<PeriodCut, String> {
 }
 
 impl PeriodPoint {
-    /// The time in nanoseconds since the Unix epoch, where the first request begins at `first`.
+    /// The time in nanoseconds since the Unix epoch, if the first request begins at `first`.
     fn to_nanoseconds(self, first: i64) -> Result<i64, CommandError> {
         let unclear =
             || CommandError::Usage("this time of day is not clear; write it with its date".into());
@@ -91,7 +91,7 @@ impl PeriodPoint {
                 let here = first.to_zoned(TimeZone::system());
                 let of_day = here.date().to_datetime(time).to_zoned(TimeZone::system());
                 let mut at = of_day.map_err(|_| unclear())?;
-                // A recording that goes past midnight has times of the next day.
+                // A recording that crosses midnight contains times of the next day.
                 if at.timestamp() < first && first.duration_since(at.timestamp()).as_hours() >= 12 {
                     at = at.tomorrow().map_err(|_| unclear())?;
                 }
@@ -104,7 +104,7 @@ impl PeriodPoint {
 /// Both periods, open for reading.
 pub(super) struct PeriodPair {
     tables: Vec<RequestTables>,
-    /// From and until when each goes.
+    /// The start and end of each period.
     cuts: [(Option<i64>, Option<i64>); 2],
     names: [String; 2],
     directories: Vec<DataDir>,
@@ -112,7 +112,7 @@ pub(super) struct PeriodPair {
 }
 
 impl PeriodPair {
-    /// The periods that the user named. What is missing in their directories is made.
+    /// Opens the periods that the user named. Missing results in their directories are made.
     pub(super) fn open_periods(of: &PeriodArguments) -> Result<PeriodPair, CommandError> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
             let locks = lock::lock_directories(&[&DataDir::new(before), &DataDir::new(after)])?;
@@ -184,12 +184,12 @@ impl PeriodPair {
         })
     }
 
-    /// Lets other commands work on the directories.
+    /// Unlocks the directories for other commands.
     pub(super) fn unlock_directories(&mut self) {
         self.locks = None;
     }
 
-    /// Both, in order.
+    /// Both periods, in order.
     pub(super) fn both_periods(&self) -> [Period<'_>; 2] {
         self.periods_of_tables(&self.tables)
     }
@@ -213,18 +213,18 @@ impl PeriodPair {
         ]
     }
 
-    /// What the user calls them.
+    /// The user's names of the periods.
     pub(super) fn period_names(&self) -> [&str; 2] {
         [&self.names[0], &self.names[1]]
     }
 
-    /// A directory that a temporary file may be in.
+    /// A directory for a temporary file.
     pub(super) fn temporary_directory(&self) -> &Path {
         self.directories.last().map_or(Path::new("."), DataDir::path)
     }
 }
 
-/// The requests of what is shown of a directory.
+/// The requests of the shown source of a directory.
 fn open_tables(
     shown: &ShownData,
     aliases: Option<&PathBuf>,

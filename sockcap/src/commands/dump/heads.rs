@@ -1,4 +1,4 @@
-//! Heads of messages as text.
+//! Snippets of messages as text.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use socket_log::layout::snippet;
 
 use super::verb::direction_verb;
 
-/// Writes what is known of a head, and its bytes: text as it is, other bytes as numbers.
+/// Writes the properties of a snippet, and its bytes: text unchanged, other bytes as numbers.
 pub(super) fn write_snippet(out: &mut impl Write, head: &Snippet) -> io::Result<()> {
     let Snippet { direction, flow, class, offset, .. } = head;
     write!(
@@ -31,7 +31,7 @@ pub(super) fn write_snippet(out: &mut impl Write, head: &Snippet) -> io::Result<
     writeln!(out, " \"{}\"", head.bytes.escape_ascii())
 }
 
-/// Name of a class of heads.
+/// Name of a class of snippets.
 fn class_name(class: u8) -> &'static str {
     match class {
         snippet::HTTP1 => "http1",

@@ -1,4 +1,4 @@
-//! Files of switches as text, a line for each record.
+//! Files of switches as text, one line for each record.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -20,13 +20,13 @@ use crate::shown::ShownData;
 #[derive(Serialize)]
 struct InfoDocument<'a> {
     directory: &'a Path,
-    /// What is shown of it: messages or spans.
+    /// The source that is shown: messages or spans.
     source: String,
     #[serde(flatten)]
     logs: &'a RecordedProcesses,
     imports: Vec<ImportedTraceInfo<'a>>,
     captured: &'a [SnifferReport],
-    /// What tracers wrote down; null where nothing was imported.
+    /// Imported spans of tracers; null without imports.
     spans: Option<SpanImports>,
     not_seen: &'a CaptureGaps,
     reconciliation: Option<Reconciliation>,
@@ -42,7 +42,7 @@ struct ImportedTraceInfo<'a> {
     nodes: u64,
 }
 
-/// What was found in the directory.
+/// The contents of the directory.
 pub(super) struct DirectoryFindings<'a> {
     pub(super) logs: &'a RecordedProcesses,
     pub(super) imports: Vec<ImportedTrace>,

@@ -22,16 +22,16 @@ use crate::words;
 /// The logs of a data directory.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct RecordedProcesses {
-    /// One for each log that can be read.
+    /// One for each readable log.
     pub(super) processes: Vec<RecordedProcess>,
-    /// Why others cannot.
+    /// The reasons why others cannot be read.
     pub(super) unreadable: Vec<String>,
-    /// Number of logs of other users, which are not looked at.
+    /// Number of logs of other users, which are not read.
     #[serde(skip)]
     pub(super) foreign: u64,
 }
 
-/// A process, as its log has it.
+/// A process as described by its log.
 #[derive(Debug, Serialize)]
 pub(super) struct RecordedProcess {
     host: String,
@@ -96,7 +96,7 @@ impl RecordedProcesses {
             let sum = |of: fn(&RecordedProcess) -> u64| {
                 processes.iter().map(|process| of(process)).sum::<u64>()
             };
-            // A process that became another program goes on in that one's log.
+            // A process that executed another program continues in the log of that program.
             let running = sum(|process| u64::from(!process.is_replaced()));
             let mut remarks: Vec<String> = source.map(str::to_owned).into_iter().collect();
             for (count, what) in [
@@ -158,7 +158,7 @@ impl RecordedProcesses {
         self.write_unreadable(out)
     }
 
-    /// Lines on the processes that still run and write.
+    /// Lines about the processes that still run and write.
     pub(super) fn still_running(&self) -> Vec<String> {
         let running = self.processes.iter().filter(|process| process.still_running);
         running
@@ -245,7 +245,7 @@ fn remark_lines(processes: &[&RecordedProcess]) -> Vec<String> {
     lines
 }
 
-/// Remarks on a process, beside its figures.
+/// Remarks on a process, next to its figures.
 fn in_brackets(remarks: &[String]) -> String {
     if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join(", ")) }
 }

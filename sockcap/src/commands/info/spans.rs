@@ -1,4 +1,4 @@
-//! The spans of tracers in a data directory: what was imported, and what was made of it.
+//! The spans of tracers in a data directory: the imports, and the results made from them.
 
 use std::io::Write;
 
@@ -13,8 +13,7 @@ use crate::error::CommandError;
 use crate::output::{self, count_noun};
 use crate::words;
 
-/// The imports of spans, and the results of their stages; that of one which has not run yet is
-/// null.
+/// The imports of spans, and the results of their stages; null for a stage that has not run yet.
 #[derive(Debug, Serialize)]
 pub(super) struct SpanImports {
     imports: Vec<ImportOfSpans>,
@@ -30,7 +29,7 @@ struct ImportOfSpans {
 }
 
 impl SpanImports {
-    /// Reads what there is of spans in `data`, the directory of them.
+    /// Reads the imports of spans in `data`, the directory of spans.
     pub(super) fn read_imports(data: &DataDir) -> Result<SpanImports, CommandError> {
         let mut imports = Vec::new();
         for import in data.imported_requests()? {
@@ -47,7 +46,7 @@ impl SpanImports {
         })
     }
 
-    /// Whether anything was imported.
+    /// Whether there are imports.
     pub(super) fn has_imports(&self) -> bool {
         !self.imports.is_empty()
     }

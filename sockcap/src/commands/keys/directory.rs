@@ -7,7 +7,7 @@ use clap::Args;
 /// The directory of the keys unless the user names another.
 const DEFAULT_KEYS: &str = "sockcap.keys";
 
-/// Where the authority is.
+/// The location of the authority.
 #[derive(Debug, Args)]
 pub(super) struct KeysDirectory {
     /// The authority's directory

@@ -43,7 +43,7 @@ impl HostKeysCommand {
         let directory = &self.directory.path;
         let authority = Authority::open(directory)?;
         let names: BTreeSet<&String> = self.names.iter().collect();
-        // The hosts of each key; it is called after the first that was named.
+        // The hosts of each key; the key is named after the first of them.
         let keys: Vec<Vec<&String>> = match self.together {
             true => vec![self.names.iter().filter(first_occurrence()).collect()],
             false => names.into_iter().map(|name| vec![name]).collect(),
@@ -85,7 +85,7 @@ impl HostKeysCommand {
     }
 }
 
-/// Whether something comes for the first time.
+/// Whether an item occurs for the first time.
 fn first_occurrence<'a>() -> impl FnMut(&&'a String) -> bool {
     let mut seen = BTreeSet::new();
     move |name| seen.insert(*name)

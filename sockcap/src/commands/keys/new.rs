@@ -27,7 +27,7 @@ pub(super) struct NewKeysCommand {
 }
 
 impl NewKeysCommand {
-    /// Makes what is missing of the authority and the collector's key.
+    /// Makes the missing parts of the authority and the collector's key.
     pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
         let directory = &self.directory.path;
         let mut out = output::text_output();

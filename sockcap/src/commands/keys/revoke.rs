@@ -1,4 +1,4 @@
-//! `sockcap keys revoke`: keys that are accepted no more.
+//! `sockcap keys revoke`: revokes keys, so that they are no longer accepted.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -31,7 +31,7 @@ pub(super) struct RevokeCommand {
 }
 
 impl RevokeCommand {
-    /// Revokes keys, all or none, and says what to do with the list.
+    /// Revokes keys, all or none, and prints what to do with the list.
     pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
         let directory = &self.directory.path;
         let authority = Authority::open(directory)?;
@@ -69,8 +69,8 @@ impl RevokeCommand {
     }
 }
 
-/// All keys that a word names: those of a host, whether their files are still here or not, or that
-/// of a file.
+/// All keys that a word names: the keys of a host, whether their files still exist or not, or the
+/// key in a file.
 fn keys_of(
     word: &str,
     authority: &Authority,
@@ -83,7 +83,7 @@ fn keys_of(
     let has = |key: &KeyContents| key.names.iter().any(|name| name == word);
     let mut keys: Vec<KeyContents> =
         authority.issued_certificates()?.into_iter().filter(has).collect();
-    // One that was made before it was noted which are.
+    // A key from a version that did not note its keys.
     let path = directory.join(format!("{word}.pem"));
     if path.exists() {
         let key = inspect_key_file(&path)?;

@@ -1,4 +1,4 @@
-//! `sockcap keys show`: whose keys these are.
+//! `sockcap keys show`: the owners of keys.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ pub(super) struct ShowKeysCommand {
 }
 
 impl ShowKeysCommand {
-    /// Prints a line for each file. Those that are no keys are told apart from the others and make
-    /// the command fail.
+    /// Prints a line for each file. Files that are not keys are reported separately and make the
+    /// command fail.
     pub(super) fn run(&self) -> Result<ExitCode, CommandError> {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);

@@ -1,4 +1,4 @@
-//! A key in words: whose it is, and when it holds.
+//! A key in words: its owner, and its validity.
 
 use collector::keys::{KeyContents, KeyRole, RevocationList};
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ pub(super) fn owner_words(role: Option<KeyRole>, names: &[String]) -> String {
     }
 }
 
-/// The owner of a key, and when it holds.
+/// The owner of a key, and its validity.
 pub(super) fn key_line(
     KeyContents { role, names, valid: [from, until], .. }: &KeyContents,
     revoked: bool,
@@ -33,7 +33,7 @@ pub(super) fn key_line(
     format!("{whose}, from {} until {}{state}", format_day(*from), format_day(*until))
 }
 
-/// A time in a certificate, for people.
+/// A time in a certificate as text.
 pub(super) fn format_day(seconds: i64) -> String {
     Timestamp::from_second(seconds)
         .map_or_else(|_| format!("second {seconds}"), |time| time.to_string())

@@ -1,5 +1,5 @@
-//! `sockcap record -p`: processes that run already, and their children. The library is put into
-//! them at the beginning and taken out at the end.
+//! `sockcap record -p`: records running processes and their children. The library is put into them
+//! at the beginning and taken out at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -22,17 +22,17 @@ use crate::output::{count_noun, tell};
 use crate::signals::stop_on_signals_or_hangup;
 use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
 
-/// What is recorded, and how.
+/// The processes to record, and the options.
 pub(super) struct AttachArguments<'a> {
-    /// Numbers of the processes.
+    /// Ids of the processes.
     pub(super) processes: &'a [u32],
     /// Whether all of them must be recorded.
     pub(super) strict: bool,
-    /// Name of this host, where one was given.
+    /// Name of this host, if one was given.
     pub(super) host: Option<&'a str>,
     /// The data directory.
     pub(super) directory: &'a Path,
-    /// The library that is preloaded into what they start.
+    /// The library that is preloaded into programs that the processes start.
     pub(super) library: &'a Path,
     /// Id of the recording.
     pub(super) recording: RecordingId,
@@ -40,7 +40,7 @@ pub(super) struct AttachArguments<'a> {
     pub(super) options: Vec<(&'static str, String)>,
 }
 
-/// A process that is recorded, and by which its end is told.
+/// A recorded process, with a descriptor that becomes readable at its end.
 struct WatchedProcess {
     attached: AttachedProcess,
     end: OwnedFd,
@@ -72,7 +72,7 @@ pub(super) fn record_attached(asked: &AttachArguments<'_>) -> Result<(), Command
         longest.as_secs_f64() * 1e3,
     );
     while !stop.load(Relaxed) && wait_briefly(&recorded) {}
-    // First, or a program that is begun meanwhile would be given the library for good.
+    // This comes first, or a program that is started meanwhile would keep the library.
     let unseen = injection.close_socket();
     detach_all(&recorded).iter().for_each(|error| print_warning(error));
     unseen.iter().for_each(|program| print_warning(program));
@@ -90,7 +90,7 @@ pub(super) fn process_list(processes: &[u32]) -> String {
     format!("{word} {}", numbers.join(", "))
 }
 
-/// What the library is told, and tells the programs that these processes start.
+/// The variables for the library, which it passes to the programs that these processes start.
 fn library_variables(
     asked: &AttachArguments<'_>,
     host: &str,
@@ -109,7 +109,7 @@ fn library_variables(
     all
 }
 
-/// Attaches to the processes that were named, and to their children.
+/// Attaches to the named processes, and to their children.
 fn attach_all(
     asked: &AttachArguments<'_>,
     injection: &InjectionSession,
@@ -143,7 +143,7 @@ fn attach_all(
     Ok(recorded)
 }
 
-/// Attaches to the children of processes, their children, and so on. They may have been begun
+/// Attaches to the children of processes, their children, and so on. They may have been started
 /// before their parents had the library.
 fn attach_to_children(
     mut known: BTreeSet<u32>,
@@ -151,7 +151,7 @@ fn attach_to_children(
     variables: &[(OsString, OsString)],
 ) -> Vec<WatchedProcess> {
     let mut recorded = Vec::new();
-    // A child may become another program while it is looked at: it is tried again.
+    // A child may execute another program during an attempt: it is tried again.
     let mut failed: BTreeMap<u32, injector::Error> = BTreeMap::new();
     for _ in 0..LOOKS_FOR_CHILDREN {
         let again: Vec<u32> = failed.keys().copied().collect();
@@ -164,7 +164,7 @@ fn attach_to_children(
             failed.remove(&process);
             match attach_process(process, injection, variables) {
                 Ok(process) => recorded.push(process),
-                // One that was begun since has it from its parent.
+                // A child started since then has the library from its parent.
                 Err(injector::Error::NotAttached {
                     why: SkipReason::UsesGs | SkipReason::HasLibrary(_),
                     ..
@@ -180,7 +180,7 @@ fn attach_to_children(
         }
     }
     let has_failed = |error: &injector::Error| {
-        // What makes no calls has nothing to be recorded.
+        // A process that makes no calls has nothing to record.
         !matches!(error, injector::Error::NotAttached { why: SkipReason::Unwanted, .. })
     };
     for error in failed.into_values().filter(has_failed) {
@@ -199,31 +199,31 @@ fn attach_process(
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(injector::Error::NoProcess { process })?;
     let end = pidfd_open(pid, PidfdFlags::empty()).map_err(gone)?;
-    // Last, as it may be long and the library looks at all before.
+    // This comes last: the value may be long, and the library looks at all variables before it.
     let peers = unix_peers::of(process).map(|peers| (unix_peers::VARIABLE.into(), peers.into()));
     let variables: Vec<(OsString, OsString)> = variables.iter().cloned().chain(peers).collect();
     let attached = injector::attach_process(process, injection.patcher(), &variables)?;
     Ok(WatchedProcess { attached, end })
 }
 
-/// Leaves processes as they were. Returns where that cannot be, and why.
+/// Leaves processes as they were. Returns an error for each where that fails.
 fn detach_all(recorded: &[WatchedProcess]) -> Vec<injector::Error> {
     recorded.iter().flat_map(|of| of.attached.detach_all().1).collect()
 }
 
-/// Waits for a moment. `false` when all processes have ended.
+/// Waits for a moment. Returns `false` when all processes have ended.
 fn wait_briefly(recorded: &[WatchedProcess]) -> bool {
     let is_running = |of: &&WatchedProcess| {
         let mut end = [PollFd::new(&of.end, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // A look that fails says nothing.
+        // A failed poll is ignored.
         poll(&mut end, Some(&now)) != Ok(1)
     };
     std::thread::sleep(TICK);
     recorded.iter().any(|of| is_running(&of))
 }
 
-/// Children of processes, their children, and so on.
+/// Finds children of processes, their children, and so on.
 fn find_descendants(of: &BTreeSet<u32>) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
         .into_iter()
@@ -246,9 +246,9 @@ fn find_descendants(of: &BTreeSet<u32>) -> Vec<u32> {
     }
 }
 
-/// Parent of a process, from the text of its `stat`.
+/// The parent of a process, from the text of its `stat`.
 fn parse_parent(stat: &str) -> Option<u32> {
-    // The program's name may have blanks and brackets itself.
+    // The program's name may itself contain blanks and brackets.
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(1)?.parse().ok()
 }

@@ -1,9 +1,9 @@
-//! Folders of the logs, made before anything is recorded: processes that have fewer rights than the
-//! recorder could not make them.
+//! Folders of the logs, made before the recording: processes with fewer rights than the recorder
+//! could not make them.
 //!
 //! A recorder with rights lets processes of all users make logs in the folder of the host
-//! ([`SHARED`]), and nowhere else: they can neither list it nor remove what others have put there,
-//! and make no folders of other hosts. One without rights is alone with what it records.
+//! ([`SHARED`]), and nowhere else: they can neither list it nor remove files of others, and cannot
+//! make folders of other hosts. Without such rights, only the recorder's own user has access.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,8 +13,8 @@ use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdirat, open, openat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// Permissions of a host's folder where processes of several users make logs: all of them may, but
-/// only the folder's owner lists it, and nobody removes a log of another user.
+/// Permissions of a host's folder with logs of several users: all users may make logs, but only the
+/// folder's owner lists it, and no user removes a log of another.
 const SHARED: Mode = Mode::from_raw_mode(0o1733);
 
 /// Permissions of a host's folder with logs of one user.
@@ -23,14 +23,14 @@ const ALONE: Mode = Mode::from_raw_mode(0o750);
 /// Permissions of the folder of all hosts.
 const HOSTS: Mode = Mode::from_raw_mode(0o755);
 
-/// Permissions that all users have in folders of earlier versions.
+/// Permissions for all users of folders made by earlier versions.
 const OPEN_TO_ALL: u32 = 0o1777;
 
-/// Makes the folder of `host` in the data directory, where it is missing. No link is followed below
+/// Makes the folder of `host` in the data directory, if it is missing. No link is followed below
 /// the data directory.
 ///
 /// # Errors
-/// When the system refuses, or a link is there.
+/// When the system refuses, or there is a link.
 pub(super) fn make_host_folder(directory: &Path, host: &str) -> io::Result<()> {
     let data = open(directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let is_root = geteuid().is_root();
@@ -40,7 +40,8 @@ pub(super) fn make_host_folder(directory: &Path, host: &str) -> io::Result<()> {
     let (owner, of_folder) = (fstat(&data)?.st_uid, fstat(&folder)?);
     let lacks = SHARED.as_raw_mode() & !of_folder.st_mode;
     if is_root && lacks != 0 && of_folder.st_uid == owner {
-        // Whoever has the data directory recorded alone before, and could put anything there.
+        // The folder is of the user that owns the data directory, which could already put anything
+        // there.
         fchmod(&folder, Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED.as_raw_mode()))?;
     }
     Ok(())
@@ -59,8 +60,8 @@ pub(super) fn folder_name(host: &str) -> String {
     }
 }
 
-/// Makes the folder `name` where it is missing, and opens it. Its permissions are exactly `mode`
-/// whatever the umask where `is_exact`, and no longer those of earlier versions.
+/// Makes the folder `name` if it is missing, and opens it. If `is_exact`, its permissions are
+/// exactly `mode` whatever the umask, also if an earlier version made it with other ones.
 fn make_folder(parent: impl AsFd, name: &str, mode: Mode, is_exact: bool) -> io::Result<OwnedFd> {
     let is_new = match mkdirat(&parent, name, mode) {
         Ok(()) => true,
@@ -69,7 +70,7 @@ fn make_folder(parent: impl AsFd, name: &str, mode: Mode, is_exact: bool) -> io:
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match openat(&parent, name, flags, Mode::empty()) {
-        // One of another user that cannot be listed; files are made in it all the same.
+        // A folder of another user that cannot be listed; files can still be made in it.
         Err(Errno::ACCESS) => {
             return Ok(openat(&parent, name, flags | OFlags::PATH, Mode::empty())?);
         }

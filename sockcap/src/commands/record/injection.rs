@@ -1,9 +1,9 @@
 //! Programs that load no library (`record --inject`): the library is put into static programs, and
-//! into Go's, as they are executed.
+//! into Go programs, as they are executed.
 //!
-//! What the command itself is, is known before it starts, and its exec is followed. Programs that
-//! it starts are announced by the library in the process that executes them, at a socket whose path
-//! is in `SOCKCAP_INJECTOR`.
+//! The file of the command itself is known before it starts, and its exec is followed. Programs
+//! that it starts are announced by the library in the process that executes them, at a socket with
+//! its path in `SOCKCAP_INJECTOR`.
 
 use std::env;
 use std::fs;
@@ -21,11 +21,11 @@ use crate::error::CommandError;
 use crate::output::tell;
 use crate::places;
 
-/// Name of the library, which lies beside the one that is preloaded.
+/// Name of the injected library, which lies next to the preloaded one.
 const LIBRARY: &str = "libsockcap_injected.so";
 
-/// Symbols that the library exports: its first function, what the GS base leads to, the entries
-/// before and behind a system call, and what it has for goroutines.
+/// Symbols that the library exports: its first function, what the GS base points to, the entries
+/// before and after a system call, and its data for goroutines.
 const START: &str = "sockcap_start";
 const NULL_SLOT: &str = "sockcap_null_slot";
 const BEFORE: &str = "sockcap_before";
@@ -34,34 +34,35 @@ const BEFORE_IN_GOROUTINE: &str = "sockcap_before_in_goroutine";
 const READY: &str = "sockcap_ready";
 const GOROUTINES: &str = "sockcap_goroutines";
 
-/// Symbols by which it is taken out of a program that goes on: its last function, how hooks wait,
-/// what it has mapped, and by what it is switched off where it cannot be taken out.
+/// Symbols by which it is taken out of a running program: its last function, how hooks wait, its
+/// mappings, and the switch that turns it off if it cannot be taken out.
 const END: &str = "sockcap_end";
 const WAITING: &str = "sockcap_waiting";
 const MAPPED: &str = "sockcap_mapped";
 const SWITCH: &str = "sockcap_switch";
 
-/// Symbol with the numbers of descriptors that it is handed where no path leads to what it needs.
+/// Symbol with the numbers of descriptors that are passed to it if no path leads to the files it
+/// needs.
 const HANDED: &str = "sockcap_handed";
 
 /// Variable with the socket for announcements.
 const SOCKET: &str = "SOCKCAP_INJECTOR";
 
-/// Programs into which the library could not be put, and why.
+/// Programs into which the library could not be put, with the reasons.
 type InjectionFailures = Arc<Mutex<Vec<(PathBuf, String)>>>;
 
-/// Injection into what one command starts.
+/// Injection into the programs that one command starts.
 pub(super) struct InjectionSession {
     patcher: Arc<LibraryPatcher>,
     server: AnnouncementServer,
-    /// Folder of the socket. Programs of other users, too, announce themselves at it; the kernel
-    /// says which user each is.
+    /// Folder of the socket. Programs of other users, too, announce themselves there; the kernel
+    /// reports the user of each.
     folder: TempDir,
     failures: InjectionFailures,
 }
 
 impl InjectionSession {
-    /// Makes ready to inject. `preloaded` is the other library, `logs` the folder of the host.
+    /// Prepares the injection. `preloaded` is the other library, `logs` the folder of the host.
     pub(super) fn begin_injection(
         preloaded: &Path,
         logs: PathBuf,
@@ -79,24 +80,24 @@ impl InjectionSession {
         Ok(InjectionSession { patcher, server, folder, failures })
     }
 
-    /// Tells a command, and what it starts, where to announce programs.
+    /// Passes a command, and the programs that it starts, the address for announcements.
     pub(super) fn announce_to(&self, command: &mut Command) {
         let (name, path) = self.announced_at();
         command.env(name, path);
     }
 
-    /// The variable that tells where to announce programs.
+    /// The variable with the address for announcements.
     pub(super) fn announced_at(&self) -> (&'static str, PathBuf) {
         (SOCKET, socket_path(&self.folder))
     }
 
-    /// What knows the places of system calls in programs.
+    /// The patcher, which has the places of system calls in programs.
     pub(super) fn patcher(&self) -> &LibraryPatcher {
         &self.patcher
     }
 
-    /// Starts a command that is known to load no library. `program` is its file. A `strict` user
-    /// wants it ended at once if the library could not be put into it.
+    /// Starts a command that is known to load no library. `program` is its file. With `strict`, the
+    /// command is ended immediately if the library could not be put into it.
     pub(super) fn spawn_injected(
         &self,
         command: Command,
@@ -118,7 +119,7 @@ impl InjectionSession {
             Ok(_) => None,
         };
         if let Some(why) = why.filter(|_| strict) {
-            // One that has ended needs neither.
+            // A process that has ended needs neither.
             let _ = child.kill();
             let _ = injector::wait_child(&mut child);
             let program = program.to_owned();
@@ -128,14 +129,14 @@ impl InjectionSession {
         Ok(child)
     }
 
-    /// Ends it, and says which programs are not seen.
+    /// Ends the session, and reports the programs that are not recorded.
     pub(super) fn end_injection(self) {
         for failure in self.close_socket() {
             tell!("sockcap: warning: {failure}");
         }
     }
 
-    /// Takes no more announcements, and returns which programs are not seen.
+    /// Accepts no more announcements, and returns the programs that are not recorded.
     pub(super) fn close_socket(self) -> Vec<String> {
         self.server.close();
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +148,7 @@ impl InjectionSession {
     }
 }
 
-/// Why a command does not run.
+/// The reason why a command does not run.
 pub(super) enum StartError {
     /// It cannot be started.
     Command(io::Error),
@@ -155,12 +156,12 @@ pub(super) enum StartError {
     Other(CommandError),
 }
 
-/// Place of the socket.
+/// Path of the socket.
 fn socket_path(folder: &TempDir) -> PathBuf {
     folder.path().join("execs")
 }
 
-/// Keeps why a program is not seen, once for each program.
+/// Keeps the reason why a program is not recorded, once for each program.
 fn note_failure(
     failures: &InjectionFailures,
     program: PathBuf,
@@ -168,7 +169,7 @@ fn note_failure(
 ) {
     let why = match result {
         Ok(InjectionOutcome::Injected(_)) => return,
-        // It did not become another program, or one that loads the library.
+        // It did not execute another program, or executed one that loads the library.
         Ok(InjectionOutcome::Left(SkipReason::NoExec | SkipReason::Unwanted)) => return,
         Ok(InjectionOutcome::Left(left)) => left.to_string(),
         Err(error) => error.to_string(),
@@ -179,8 +180,8 @@ fn note_failure(
     }
 }
 
-/// Reads the library that is put into programs. What is found in these is kept with what else the
-/// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
+/// Reads the library that is put into programs. Its findings about these programs are cached in the
+/// user's folder: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
 fn read_patcher(
     path: &Path,
     logs: PathBuf,

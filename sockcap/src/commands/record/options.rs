@@ -47,7 +47,7 @@ pub(super) struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// The variables that tell the library, as `docs/capture.md` describes them.
+    /// The variables for the library, as `docs/capture.md` describes them.
     pub(super) fn library_variables(&self) -> Vec<(&'static str, String)> {
         let list = |values: &[String]| Some(values.join(",")).filter(|list| !list.is_empty());
         let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();

@@ -1,11 +1,11 @@
-//! Id of one run of `sockcap record`, which the logs of all that it starts have in their headers.
+//! Id of one run of `sockcap record`, which is in the header of every log that it makes.
 
 use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use socket_log::{RECORDING_BYTES, RecordingId};
 
-/// Variable that tells the library the id.
+/// Variable with the id for the library.
 pub(super) const VARIABLE: &str = "SOCKCAP_RECORDING";
 
 /// Draws a new id.
@@ -15,7 +15,7 @@ pub(super) const VARIABLE: &str = "SOCKCAP_RECORDING";
 pub(super) fn draw_recording_id() -> io::Result<RecordingId> {
     loop {
         let mut bytes = [0; RECORDING_BYTES];
-        // So few come whole, once the kernel has any.
+        // So few bytes are drawn completely, once the kernel has any.
         let drawn = match getrandom(&mut bytes, GetRandomFlags::empty()) {
             Err(rustix::io::Errno::INTR) => 0,
             drawn => drawn?,

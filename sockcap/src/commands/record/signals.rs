@@ -1,9 +1,9 @@
-//! Signals of a recorded command: what is sent to `sockcap record` is sent on, so that a supervisor
-//! can treat it as the command itself.
+//! Signals of a recorded command: signals sent to `sockcap record` are forwarded, so that a
+//! supervisor can treat it as the command itself.
 //!
-//! Interrupts that the terminal makes reach the command without our help, as it belongs to the same
-//! group of processes; they must only not end us before it. The kernel tells which ones it made
-//! itself.
+//! Interrupts from the terminal reach the command without forwarding, as it belongs to the same
+//! process group; they must only not end sockcap before it. The kernel marks the signals that it
+//! made itself.
 
 use std::io;
 use std::process::Child;
@@ -14,17 +14,17 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::Cause;
 
-/// The signals received from now on, until a command is there to take them.
+/// The signals received from now on, until a command can receive them.
 pub(super) struct SignalForwarder(SignalsInfo<WithOrigin>);
 
 impl SignalForwarder {
-    /// Begins to hold signals back. To be called before the command is started, so that none ends
-    /// us alone.
+    /// Begins to hold signals back. It must be called before the command is started, so that no
+    /// signal ends sockcap alone.
     pub(super) fn hold_signals() -> io::Result<SignalForwarder> {
         Ok(SignalForwarder(SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])?))
     }
 
-    /// Sends them to `child`, those of before and those to come, until the handle is closed.
+    /// Forwards to `child` the signals received so far and later ones, until the handle is closed.
     pub(super) fn forward_to(mut self, child: &Child) -> Handle {
         let handle = self.0.handle();
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -34,7 +34,7 @@ impl SignalForwarder {
                     [SIGINT, SIGQUIT].contains(&origin.signal) && origin.cause == Cause::Kernel;
                 let signal = Signal::from_named_raw(origin.signal).filter(|_| !by_terminal);
                 if let (Some(pid), Some(signal)) = (pid, signal) {
-                    // A command that is gone needs no signal.
+                    // A command that has ended needs no signal.
                     let _ = kill_process(pid, signal);
                 }
             }

@@ -1,5 +1,5 @@
-//! What `sockcap record` says at its end: what was recorded, which programs were not, and which
-//! still run.
+//! The messages of `sockcap record` at its end: what was recorded, which programs were not, and
+//! which still run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
@@ -27,11 +27,11 @@ pub(super) struct EndedRecording<'a> {
     pub(super) began: i64,
     /// The logs of the recording.
     pub(super) own: &'a OwnLogs,
-    /// The command, or the processes that ran already.
+    /// The command, or the processes that were running before.
     pub(super) program: String,
-    /// Whether the command is known to load no library, which was told before.
+    /// Whether the command is known to load no library, which was reported before.
     pub(super) is_unseen: bool,
-    /// How the command ended.
+    /// The exit status of the command.
     pub(super) status: Option<ExitStatus>,
 }
 
@@ -45,15 +45,15 @@ struct RecordingTotals {
     size: u64,
     /// Programs without a recording, by cause.
     unseen: BTreeMap<u16, BTreeSet<String>>,
-    /// Things that programs did and that are not captured, by kind; of each thing and program, how
-    /// many.
+    /// Activities of programs that are not captured, by kind; and the number for each activity and
+    /// program.
     uncaptured: BTreeMap<UncapturedKind, BTreeMap<(UncapturedThing, String), u64>>,
     /// Ids of processes that still run, by program.
     running: BTreeMap<String, Vec<u32>>,
 }
 
-/// Says what a recording left in the data directory; of a program that is unseen, the way out was
-/// said before.
+/// Prints what a recording left in the data directory; the remedy for a program that is not
+/// recorded was printed before.
 pub(super) fn print_summary(ended: &EndedRecording) {
     let totals = read_totals(ended);
     let next = same_directory(ended.data);
@@ -92,7 +92,8 @@ pub(super) fn print_summary(ended: &EndedRecording) {
     }
 }
 
-/// Says what of a kind is not captured, unless nothing of a trace is missing by it.
+/// Prints the activities of a kind that are not captured, unless the trace lacks nothing because of
+/// them.
 fn print_uncaptured(kind: UncapturedKind, things: &BTreeMap<(UncapturedThing, String), u64>) {
     if kind == UncapturedKind::KernelSocket {
         return;
@@ -114,7 +115,7 @@ fn read_totals(ended: &EndedRecording) -> RecordingTotals {
             continue;
         }
         totals.logs += 1;
-        // A process that became another program goes on in that one's log.
+        // A process that executed another program continues in the log of that program.
         totals.processes += u64::from(header.state != state::REPLACED);
         totals.lost = header.lost_records().saturating_add(totals.lost);
         totals.size += log.disk_usage();
@@ -142,13 +143,13 @@ fn read_totals(ended: &EndedRecording) -> RecordingTotals {
     totals
 }
 
-/// Words for why there is no log.
+/// The reason why there is no log, in words.
 fn why_nothing(ended: &EndedRecording) -> String {
     let program = &ended.program;
     if ended.is_unseen {
         return format!("{program} did not load libsockcap.so");
     }
-    // System calls past libc are told of as a process ends by itself.
+    // System calls past libc are reported only when a process ends by itself.
     let by = match ended.status.and_then(|status| status.signal()) {
         Some(_) => " by way of libc",
         None => "",
@@ -156,7 +157,7 @@ fn why_nothing(ended: &EndedRecording) -> String {
     let place = ended.data.path().display();
     let nothing = format!("used no socket{by}, or could not write to {place}");
     match ended.status.filter(|status| !status.success()) {
-        // What it said of that is the better reason.
+        // The command's own message about its failure is the better reason.
         Some(status) => {
             format!("{program} ended with {}; it and what it started {nothing}", exit_words(status))
         }
@@ -173,7 +174,7 @@ fn exit_words(status: ExitStatus) -> String {
     }
 }
 
-/// The first of several things, and how many more there are.
+/// The first of several items, and the number of the others.
 fn list_first(all: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = all.collect();
     let more = all.len().saturating_sub(MAX_GAPS_NAMED);

@@ -1,11 +1,11 @@
-//! Switches of the command's threads, as the kernel tells of them without any rights: when each had
-//! a processor, and whether it gave it away.
+//! Context switches of the command's threads, as the kernel reports them without any rights: when
+//! each had a processor, and whether it gave it away.
 //!
-//! A dummy event is opened on this thread for each processor, switched off. The command inherits
-//! it as this thread's child, and so does everything that it starts; with the first `exec` it
-//! becomes active there, and never here. A thread of ours empties the kernel's queues into
-//! `hosts/HOST/PID-TIME.switches`, until the command has ended. What outlives the command runs on
-//! without.
+//! A dummy event is opened on this thread for each processor, disabled. The command inherits it as
+//! this thread's child, and so does everything that it starts; the first `exec` enables it there,
+//! and never here. A thread of sockcap empties the kernel's queues into
+//! `hosts/HOST/PID-TIME.switches` until the command has ended. Processes that outlive the command
+//! continue unrecorded.
 
 mod kernel_record;
 mod refused;
@@ -42,7 +42,7 @@ pub(super) struct SwitchRecording {
 }
 
 impl SwitchRecording {
-    /// Begins to record what the children of this thread do that it starts from now on.
+    /// Begins to record the children that this thread starts from now on.
     ///
     /// # Errors
     /// When the kernel refuses, or no file can be made.
@@ -69,14 +69,14 @@ impl SwitchRecording {
         }
     }
 
-    /// Ends the recording of a command that could not be started, and leaves nothing.
+    /// Ends the recording of a command that could not be started, and leaves no file.
     pub(super) fn abandon_recording(self) {
         let path = self.path.clone();
         self.finish_recording();
         let _ = path.remove_file();
     }
 
-    /// Ends the recording, with everything that happened until now.
+    /// Ends the recording, with all events until now.
     pub(super) fn finish_recording(self) -> SwitchTally {
         let told = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
         let failed = told.err().map(io::Error::from);
@@ -109,7 +109,7 @@ fn create_file(
     Ok((SwitchWriter::create(&path, &about)?, path))
 }
 
-/// The kernel's id of this boot, as the library writes it: the digits two by two.
+/// The kernel's id of this boot, in the form that the library writes: the digits two by two.
 fn boot_id() -> Option<[u8; 16]> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
@@ -133,19 +133,19 @@ fn to_nanoseconds(time: Timespec) -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
-/// What the recording thread has.
+/// The data of the recording thread.
 struct SwitchRecorder {
     rings: PerfRings,
     writer: SwitchWriter,
     tally: SwitchTally,
-    /// When the file was last told up to when it is whole.
+    /// The time of the last record that states up to when the file is complete.
     marked: i64,
 }
 
 impl SwitchRecorder {
     /// Records until `stop` can be read.
     fn record_until(mut self, stop: &OwnedFd) -> SwitchTally {
-        // Of this thread only. Without the right to, it goes on as it is.
+        // For this thread only. Without the right to raise its priority, it stays as it is.
         let _ = setpriority_process(None, RECORDER_NICE);
         let stopped = loop {
             match self.wait_for_records(stop) {
@@ -164,7 +164,7 @@ impl SwitchRecorder {
         tally
     }
 
-    /// Waits until a queue is half full, or for a while. Whether the recording is to end.
+    /// Waits until a queue is half full, or for a while. Returns whether the recording shall end.
     fn wait_for_records(&self, stop: &OwnedFd) -> io::Result<bool> {
         let mut polled = vec![PollFd::new(stop, PollFlags::IN)];
         let rings = self.rings.descriptors();
@@ -177,7 +177,7 @@ impl SwitchRecorder {
         Ok(polled.first().is_some_and(|stop| stop.revents().contains(PollFlags::IN)))
     }
 
-    /// Writes what the queues have. The last time it says that all of it is there.
+    /// Writes the contents of the queues. The last time it records that they are complete.
     fn drain_queues(&mut self, is_last: bool) {
         let began = monotonic_time();
         let SwitchRecorder { rings, writer, tally, marked } = self;
@@ -185,7 +185,7 @@ impl SwitchRecorder {
             tally.count_switch(&switch);
             writer.push(&switch);
         });
-        // At the end, everybody whom it is about has ended or is no longer recorded.
+        // At the end, all recorded threads have ended or are no longer recorded.
         let late = if is_last { 0 } else { SWITCHES_LATE_NS };
         let until = began.saturating_sub(late);
         if is_last || writer.pending_bytes() > 0 || until - *marked >= SWITCHES_MARKED_AFTER_NS {

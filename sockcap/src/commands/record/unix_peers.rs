@@ -1,10 +1,10 @@
-//! The other ends of a running process's unix sockets. Only the kernel's socket diagnostics tell
-//! which two sockets are connected, so they are asked from outside: the process itself has nothing
-//! opened in it and needs no right to ask.
+//! The other ends of a running process's unix sockets. Only the kernel's socket diagnostics show
+//! which two sockets are connected, so they are queried from outside: nothing has to be opened in
+//! the process, and it needs no rights.
 //!
-//! What is not told is left out: a kernel without diagnostics of unix sockets, a network namespace
-//! that this recorder may not enter, an end in another one. Such connections stay without their
-//! other end.
+//! Connections without an answer are left out: a kernel without diagnostics of unix sockets, a
+//! network namespace that this recorder may not enter, an end in another namespace. Such
+//! connections stay without their other end.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,16 +19,16 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 /// Name of the library's variable: pairs of ids in hexadecimal digits, in the order of the first.
 pub(super) const VARIABLE: &str = "SOCKCAP_UNIX_PEERS";
 
-/// Maximum number of sockets that are named to the library. The others stay without their other
+/// Maximum number of sockets that are passed to the library. The others stay without their other
 /// ends. They take 512 KiB. Chosen, not measured.
 const MAX_SOCKETS: usize = 1 << 14;
 
-/// Bytes of a netlink message's head, of the answer behind it, and of an attribute's head.
+/// Bytes of a netlink message's header, of the response after it, and of an attribute's header.
 const HEAD: usize = 16;
 const ANSWER: usize = 16;
 const ATTRIBUTE: usize = 4;
 
-/// A unix socket, as the kernel tells of it.
+/// A unix socket, as the kernel describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct UnixSocket {
     inode: u32,
@@ -38,7 +38,8 @@ struct UnixSocket {
     peer: u32,
 }
 
-/// Value of [`VARIABLE`] for a process; `None` where it has no such sockets, or nobody tells.
+/// Value of [`VARIABLE`] for a process; `None` if it has no such sockets, or the kernel gives no
+/// answer.
 pub(super) fn of(process: u32) -> Option<String> {
     let own = inodes(process).ok().filter(|own| !own.is_empty())?;
     let all = asked(process).ok()?;
@@ -51,7 +52,7 @@ fn text(own: &[u32], all: &[UnixSocket]) -> String {
     let pair = |inode: &u32| {
         let socket = by_inode.get(inode)?;
         let peer = by_inode.get(&socket.peer)?;
-        // A socket of datagrams may send to one that sends elsewhere.
+        // A datagram socket may send to one that sends elsewhere.
         (peer.peer == socket.inode).then_some((socket.cookie, peer.cookie))
     };
     let mut pairs: Vec<(u64, u64)> = own.iter().filter_map(pair).collect();
@@ -60,7 +61,7 @@ fn text(own: &[u32], all: &[UnixSocket]) -> String {
     pairs.iter().take(MAX_SOCKETS).map(|(own, peer)| format!("{own:016x}{peer:016x}")).collect()
 }
 
-/// Inodes of the sockets that a process has.
+/// Inodes of the sockets of a process.
 fn inodes(process: u32) -> io::Result<Vec<u32>> {
     let inode = |entry: io::Result<fs::DirEntry>| {
         let target = fs::read_link(entry.ok()?.path()).ok()?;
@@ -76,7 +77,7 @@ fn asked(process: u32) -> io::Result<Vec<UnixSocket>> {
     let socket = if is_own {
         netlink_socket()?
     } else {
-        // A thread that has moved ends with that: this one stays where it is.
+        // The thread that enters the namespace ends afterwards: this thread stays in its own.
         let namespace = File::open(path)?;
         let moved = move || {
             let network = Some(LinkNameSpaceType::Network);
@@ -93,10 +94,10 @@ fn netlink_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(family, kind, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?)
 }
 
-/// Asks for all unix sockets.
+/// Queries all unix sockets.
 fn dump(socket: &OwnedFd) -> io::Result<Vec<UnixSocket>> {
-    /// Type of the question (`SOCK_DIAG_BY_FAMILY`), its flags (`NLM_F_REQUEST | NLM_F_DUMP`), what
-    /// is to be told (`UDIAG_SHOW_PEER`), and the family.
+    /// Type of the request (`SOCK_DIAG_BY_FAMILY`), its flags (`NLM_F_REQUEST | NLM_F_DUMP`), the
+    /// requested data (`UDIAG_SHOW_PEER`), and the family.
     const BY_FAMILY: u16 = 20;
     const DUMP: u16 = 0x301;
     const PEER: u32 = 4;
@@ -105,7 +106,7 @@ fn dump(socket: &OwnedFd) -> io::Result<Vec<UnixSocket>> {
     let mut question = Vec::new();
     question.extend(LENGTH.to_ne_bytes());
     question.extend([BY_FAMILY.to_ne_bytes(), DUMP.to_ne_bytes()].concat());
-    // Number and sender; family and protocol; all states; any inode; what is told; any cookie.
+    // Number and sender; family and protocol; all states; any inode; requested data; any cookie.
     for word in [1, 0, UNIX.to_le(), u32::MAX, 0, PEER, u32::MAX, u32::MAX] {
         question.extend(word.to_ne_bytes());
     }
@@ -120,7 +121,7 @@ fn dump(socket: &OwnedFd) -> io::Result<Vec<UnixSocket>> {
     }
 }
 
-/// Reads messages of an answer. False behind the last one.
+/// Reads messages of a response. Returns false after the last one.
 fn read(mut messages: &[u8], sockets: &mut Vec<UnixSocket>) -> io::Result<bool> {
     /// Types of messages: an error, and the end.
     const ERROR: u16 = 2;
@@ -141,7 +142,7 @@ fn read(mut messages: &[u8], sockets: &mut Vec<UnixSocket>) -> io::Result<bool> 
     Ok(true)
 }
 
-/// The socket that an answer tells of; `None` of one without another end.
+/// The socket that a response describes; `None` for one without another end.
 fn unix_socket(answer: &[u8]) -> Option<UnixSocket> {
     /// Attribute with the inode of the other end (`UNIX_DIAG_PEER`).
     const PEER: u16 = 2;
@@ -161,7 +162,7 @@ fn unix_socket(answer: &[u8]) -> Option<UnixSocket> {
     None
 }
 
-/// Length of what is put in whole words.
+/// Length rounded up to whole words.
 fn aligned(length: usize) -> usize {
     length.next_multiple_of(4)
 }

@@ -1,5 +1,5 @@
-//! From what was asked for on the command line to the filter of an analysis: moments become times
-//! of the trace, and what cannot be is said with the flag that it is of.
+//! Builds the filter of an analysis from the command line: moments become times of the trace, and
+//! an error names the flag that caused it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::page;
 use crate::tuning::{MAX_NODES_LISTED, MAX_OPERATIONS_LISTED, MAX_PATTERNS_SHOWN};
 
-/// What the report is about, if that is not all.
+/// The filter of the report, if it is not about all paths.
 pub(super) fn build_filter(
     arguments: &FilterArguments,
     data: &DataDir,
@@ -74,13 +74,13 @@ pub(super) fn build_filter(
     }))
 }
 
-/// The patterns that are asked for by their numbers, and those like them.
+/// The patterns selected by number, and the ones in the same families.
 fn wanted_patterns(arguments: &FilterArguments, data: &DataDir) -> Result<Vec<i64>, CommandError> {
     let mut patterns = arguments.pattern.clone();
     if arguments.alike.is_empty() {
         return Ok(patterns);
     }
-    // Those that the report folds.
+    // The patterns that the report folds.
     let first =
         ChosenPatterns::read(data.patterns_path(), MAX_PATTERNS_SHOWN, |_, _| Ordering::Equal)?
             .patterns;
@@ -92,14 +92,14 @@ fn wanted_patterns(arguments: &FilterArguments, data: &DataDir) -> Result<Vec<i6
             patterns.extend(members);
         }
     }
-    // Behind those that are read, each stands for itself.
+    // Patterns past the ones read are not folded.
     patterns.extend(alike);
     patterns.sort_unstable();
     patterns.dedup();
     Ok(patterns)
 }
 
-/// Refuses a name that no node has: that is a slip more often than a question.
+/// Refuses a name that no node has: it is more often a typing mistake than a question.
 fn check_names(filter: &PathFilter, data: &DataDir) -> Result<(), CommandError> {
     if filter.through.is_empty() {
         return Ok(());
@@ -116,7 +116,7 @@ fn check_names(filter: &PathFilter, data: &DataDir) -> Result<(), CommandError> 
     )))
 }
 
-/// Refuses an operation that no message has, likewise; and any where none is known.
+/// Refuses an operation that no message has, and any operation if none is known.
 fn check_operations(filter: &PathFilter, data: &DataDir) -> Result<(), CommandError> {
     let asked = filter.operations.first().map(|name| format!("--operation '{name}'"));
     let Some(asked) = asked.or_else(|| filter.errors.then(|| "--errors".to_owned())) else {
@@ -136,7 +136,7 @@ fn check_operations(filter: &PathFilter, data: &DataDir) -> Result<(), CommandEr
     )))
 }
 
-/// The first of these names, `most` of them at most.
+/// The first of these names, at most `most` of them.
 fn list_names(names: &BTreeSet<String>, most: usize) -> String {
     let mut known: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
     if names.len() > most {

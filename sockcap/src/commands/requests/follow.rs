@@ -1,7 +1,7 @@
-//! Requests while events come: from standard input, from a file that grows, or from a recording.
+//! Requests while events arrive: from standard input, from a file that grows, or from a recording.
 //!
-//! Memory does not grow with time: clusters grow with each request and are bounded in number, and
-//! of requests the newest few are kept.
+//! Memory does not grow with time: clusters grow with each request and are limited in number, and
+//! only the newest few requests are kept.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -26,8 +26,8 @@ use crate::lock;
 use crate::output::{self, print_message};
 use crate::tuning::follow::{BATCH_EVENTS, INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, REST};
 
-/// Reads what `asked` names, and prints what there is: at the end, and with `--follow` every few
-/// seconds.
+/// Reads the input that `asked` names, and prints the results: at the end, and with `--follow`
+/// every few seconds.
 pub(super) fn follow_requests(asked: &RequestsCommand) -> Result<(), CommandError> {
     match asked.events.as_deref() {
         Some(path) if path == Path::new("-") => follow_text(asked, path, io::stdin().lock()),
@@ -56,7 +56,7 @@ fn follow_text(
     let mut printed = Instant::now();
     let (mut lines, mut unread) = (0_u64, 0_u64);
     loop {
-        // A line that is not whole yet stays, and the rest of it comes behind.
+        // An incomplete line stays in the buffer, and the rest of it is appended.
         let read = (&mut from).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
         let read = read.map_err(|source| CommandError::file_error(path, source))?;
         let is_whole = line.last() == Some(&b'\n') || line.len() as u64 >= MAX_LINE_BYTES;
@@ -93,7 +93,7 @@ fn follow_text(
     live.print_requests(asked, &names)
 }
 
-/// A join at work, and what is kept of its requests.
+/// A running join, and the requests that are kept.
 struct LiveJoin {
     stream: JoinStream,
     workload: Workload,
@@ -119,7 +119,7 @@ impl LiveJoin {
         Ok(())
     }
 
-    /// What came of the events that could begin a request, where there is none.
+    /// The counts of events that could begin a request, if there is no request.
     fn unmatched_beginning(&self) -> Option<SeedCounts> {
         let outcome = self.stream.outcome();
         let requests = outcome.join.map_or(0, |join| join.requests);
@@ -158,7 +158,7 @@ impl LiveJoin {
     }
 }
 
-/// Takes a request into the model and among the newest.
+/// Adds a request to the model and to the newest ones.
 fn add_request(
     found: &SourceRequest<'_>,
     names: &NameInterner,
@@ -173,7 +173,7 @@ fn add_request(
     Ok(true)
 }
 
-/// A request in a line.
+/// A request as one line.
 fn request_line(found: &SourceRequest<'_>, names: &NameInterner) -> String {
     let facts = &found.facts;
     format!(
@@ -185,8 +185,8 @@ fn request_line(found: &SourceRequest<'_>, names: &NameInterner) -> String {
     )
 }
 
-/// Looks at a recording that grows, again and again: what is new is reconciled and analyzed with
-/// all of it. The longer that takes, the less often it is done.
+/// Polls a recording that grows: new logs are reconciled and analyzed together with all others. The
+/// longer that takes, the less often it is done.
 fn follow_recording(asked: &RequestsCommand) -> Result<(), CommandError> {
     let mut before = None;
     loop {

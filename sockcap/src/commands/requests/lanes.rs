@@ -1,13 +1,13 @@
-//! Lanes: what each thread or step did over the time of a request, drawn with characters (Magpie,
+//! Lanes: the activities of each thread or step during a request, drawn with characters (Magpie,
 //! Figure 6).
 
 use message_trace::units::{format_duration, to_printable};
 use workload::analysis::lanes::{LaneState, RequestLane};
 
-/// Width of the drawing, in characters, at least and at most.
+/// Minimum and maximum width of the drawing, in characters.
 const WIDTHS: std::ops::RangeInclusive<usize> = 20..=80;
 
-/// What stands for a state.
+/// The character of a state.
 fn state_character(state: LaneState) -> char {
     match state {
         LaneState::Running => '█',
@@ -34,7 +34,7 @@ pub(super) fn lane_legend(lanes: &[RequestLane]) -> String {
     words.join("   ")
 }
 
-/// The lanes as lines: a name, the drawing, and how long the lane ran.
+/// The lanes as lines: a name, the drawing, and the running time of the lane.
 pub(super) fn lane_lines(lanes: &[RequestLane], begin: i64, end: i64, width: usize) -> Vec<String> {
     let labels: Vec<String> = lanes.iter().map(|lane| to_printable(&lane.name)).collect();
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
@@ -51,7 +51,7 @@ pub(super) fn lane_lines(lanes: &[RequestLane], begin: i64, end: i64, width: usi
         .collect()
 }
 
-/// A lane in that many characters: each shows the state that most of its time was spent in.
+/// A lane in that many characters: each shows the state with the most time in its interval.
 fn draw_lane(lane: &RequestLane, begin: i64, end: i64, room: usize) -> String {
     let whole = (end - begin).max(1) as f64;
     let edge = |place: usize| begin as f64 + whole * place as f64 / room as f64;

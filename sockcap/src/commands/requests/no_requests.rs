@@ -1,4 +1,4 @@
-//! Why no request was found, and what to do.
+//! The reason why no request was found, and advice.
 
 use message_trace::units::{count_noun, format_count};
 use workload::join::SeedCounts;
@@ -6,8 +6,8 @@ use workload::join::SeedCounts;
 /// Maximum number of kinds of events that are named.
 const MAX_KINDS: usize = 4;
 
-/// Why there is no request: by what came of the events that could begin one, where requests are
-/// joined from events.
+/// The reason why there is no request: if requests are joined from events, by the counts of events
+/// that could begin one.
 pub(super) fn no_request_reason(beginning: Option<&SeedCounts>) -> String {
     let Some(SeedCounts { kinds, events, without_process, missing }) = beginning else {
         return "no path was inferred; sockcap report says what there is".to_owned();

@@ -1,4 +1,4 @@
-//! One request: its threads over time, what each did, and what it let others do.
+//! One request: its threads over time, the activities of each, and the hand-offs to others.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use super::{lanes, no_requests};
 use crate::error::CommandError;
 use crate::output;
 
-/// What is shown of the request with that number.
+/// Shows the request with that number.
 pub(super) fn show_request(
     given: &RequestInput,
     number: u64,
@@ -82,7 +82,7 @@ fn write_request(
     Ok(())
 }
 
-/// What was used and waited for, in words.
+/// Resources used and waited for, in words.
 fn usage_words(demands: &Demands, waits: &WaitTimes) -> String {
     let times = [
         ("processor", demands.processor_ns),
@@ -112,7 +112,7 @@ fn usage_words(demands: &Demands, waits: &WaitTimes) -> String {
     }
 }
 
-/// All events, in the order of time, each with what it lets go on.
+/// All events, in the order of time, each with its hand-off.
 fn write_events(
     request: &workload::joined_request::JoinedRequest,
     names: &NameInterner,

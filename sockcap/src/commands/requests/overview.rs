@@ -1,4 +1,4 @@
-//! Clusters of requests on a screen: how many, what they cost, and what they wait for.
+//! Clusters of requests on a screen: their sizes, their costs, and their waits.
 
 use std::io::{self, Write};
 
@@ -15,11 +15,12 @@ use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 /// Number of names of a cluster that are shown.
 const SHOWN_NAMES: usize = 3;
 
-/// What is said of the source of requests.
+/// Facts about the source of requests.
 pub(super) struct InputWords {
     /// Whether requests have resources.
     pub(super) has_resources: bool,
-    /// What a further command needs to read the same; none where it cannot be read again.
+    /// The arguments by which a further command reads the same source; `None` if it cannot be read
+    /// again.
     pub(super) again: Option<String>,
 }
 
@@ -30,10 +31,10 @@ impl InputWords {
     }
 }
 
-/// A column of the table: its head, and what a cluster has there.
+/// A column of the table: its title, the value of a cluster, and its format.
 type ClusterColumn = (&'static str, fn(&RequestCluster) -> i64, fn(f64) -> String);
 
-/// Columns that are shown where some cluster has something there.
+/// Columns that are shown if some cluster has a value there.
 const COLUMNS: [ClusterColumn; 11] = [
     ("PROCESSOR", |of| of.demands.processor_ns, format_time),
     ("RUNNABLE", |of| of.waits.runnable_ns, format_time),
@@ -52,7 +53,7 @@ fn format_time(nanoseconds: f64) -> String {
     format_duration(nanoseconds).to_string()
 }
 
-/// Writes clusters and unusual requests, `limit` of each at most.
+/// Writes clusters and unusual requests, at most `limit` of each.
 pub(super) fn write_overview(
     told: &InputWords,
     answer: &WorkloadReport,
@@ -79,7 +80,7 @@ pub(super) fn write_overview(
     }
 }
 
-/// What there is, what was charged, and how well the model fits.
+/// The totals, the charged time, and how well the model fits.
 fn overview_lines(told: &InputWords, answer: &WorkloadReport) -> Vec<String> {
     let model = &answer.model;
     let mut lines = vec![format!(
@@ -169,7 +170,7 @@ fn write_clusters(
     }
 }
 
-/// The names of a cluster's requests, with their numbers where there are several.
+/// The names of a cluster's requests, with their numbers if there are several.
 fn request_names(cluster: &RequestCluster) -> String {
     let shown = cluster.names.iter().take(SHOWN_NAMES);
     let mut names: Vec<String> = shown

@@ -1,4 +1,4 @@
-//! What the user asks for: the arguments of the command.
+//! The arguments of the command.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -85,12 +85,12 @@ fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
 }
 
 impl RequestsCommand {
-    /// An empty workload of the kind that was asked for.
+    /// An empty workload of the requested kind.
     pub(super) fn empty_workload(&self) -> Workload {
         if self.incremental || self.follow { Workload::incremental() } else { Workload::default() }
     }
 
-    /// Bounds of the join.
+    /// Limits of the join.
     pub(super) fn join_options(&self) -> JoinOptions {
         let default = JoinOptions::default();
         let nanoseconds = |time: Option<Duration>, or: i64| {

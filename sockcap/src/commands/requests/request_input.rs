@@ -1,4 +1,4 @@
-//! The source of requests that the user asked for.
+//! The source of requests that the user selected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use crate::error::CommandError;
 use crate::stages;
 use crate::words::same_directory;
 
-/// Name of the schema that joins events where none is named.
+/// Name of the default schema that joins events.
 pub(super) const DEFAULT_SCHEMA: &str = "linux";
-/// Name of the schema of our own events.
+/// Name of the schema of sockcap's own events.
 const OWN_SCHEMA: &str = "sockcap";
 
-/// The source of requests that the user asked for.
+/// The source of requests that the user selected.
 pub(super) struct RequestInput {
     source: Box<dyn RequestSource>,
     /// Whether requests have resources.
     has_resources: bool,
-    /// What a further command needs to read the same.
+    /// The arguments by which a further command reads the same source.
     again: String,
 }
 
 impl RequestInput {
-    /// Opens what `asked` asks for.
+    /// Opens the source that `asked` selects.
     pub(super) fn open_input(asked: &RequestsCommand) -> Result<RequestInput, CommandError> {
         let data = asked.data.data_dir();
         let tables = events::find_tables(data.events_dir())?;
@@ -46,7 +46,7 @@ impl RequestInput {
         let name = asked.schema.as_deref().unwrap_or(DEFAULT_SCHEMA);
         let (schema, schema_path) = find_schema(name)?;
         if name == OWN_SCHEMA {
-            // Reconciliation makes the table of our own events; paths are not needed.
+            // Reconciliation makes the table of sockcap's own events; paths are not needed.
             stages::ensure_messages(&shown?)?;
         }
         let tables = if name == OWN_SCHEMA { vec![own] } else { imported };
@@ -61,12 +61,12 @@ impl RequestInput {
         })
     }
 
-    /// Where the requests come from.
+    /// The source of the requests.
     pub(super) fn request_source(&self) -> &dyn RequestSource {
         &*self.source
     }
 
-    /// What the first lines and the last say of it.
+    /// Facts for the first lines and the last.
     pub(super) fn input_words(&self) -> InputWords {
         InputWords { has_resources: self.has_resources, again: Some(self.again.clone()) }
     }
@@ -95,7 +95,7 @@ fn open_steps(
     })
 }
 
-/// The schema of that name: one that ships, or a file.
+/// The schema of that name: an included one, or a file.
 pub(super) fn find_schema(name: &str) -> Result<(EventSchema, PathBuf), CommandError> {
     let path = Path::new(name).to_owned();
     if let Some(shipped) = shipped_schemas().iter().find(|shipped| shipped.name == name) {

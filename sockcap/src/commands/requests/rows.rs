@@ -10,10 +10,10 @@ use workload::analysis::{RequestTableRow, WorkloadReport, rows_table};
 use super::request_input::RequestInput;
 use crate::error::CommandError;
 
-/// Number of rows that are in memory together.
+/// Number of rows in memory at a time.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Writes a row for each request, with its cluster. Requests are read once more.
+/// Writes a row for each request, with its cluster. The requests are read a second time.
 pub(super) fn write_request_rows(
     given: &RequestInput,
     answer: &WorkloadReport,

@@ -1,5 +1,5 @@
-//! Redirect: a file of this user alone that leads the browser to the page. Every user of the
-//! machine reads in `/proc` what programs are started with. So the browser is started with the name
+//! Redirect: a private file of this user that leads the browser to the page. Every user of the
+//! machine can read in `/proc` the arguments of programs. So the browser is started with the name
 //! of this file, and only the file has the address with the token.
 
 use std::env;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::places;
 
-/// Name of the file. By its end, desktops know that a browser opens it.
+/// Name of the file. Its extension makes desktops open it in a browser.
 const NAME: &str = "open.html";
 
 /// The file, until this is dropped.
@@ -22,7 +22,7 @@ pub(super) struct BrowserRedirect {
 }
 
 impl BrowserRedirect {
-    /// A file that leads to `url`, which has nothing that HTML would take for its own.
+    /// A file that leads to `url`, which contains no characters that are special in HTML.
     ///
     /// # Errors
     /// When there is no place for it.
@@ -56,16 +56,16 @@ impl BrowserRedirect {
     }
 }
 
-/// Directories of the user where a file may lie for a while. Browsers in sandboxes see a temporary
-/// directory of their own, and some of them see these.
+/// Directories of the user for temporary files. Sandboxed browsers have a private temporary
+/// directory, and some of them can see these.
 fn own_directories() -> impl Iterator<Item = PathBuf> {
     let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let runtime = runtime.filter(|directory| directory.is_absolute());
     runtime.into_iter().chain(places::user_folder("XDG_DATA_HOME", ".local/share"))
 }
 
-/// Whether it is a directory of `user` in which nobody else can put something in the place of what
-/// is there. `sudo` may leave the variables as another user has them.
+/// Whether it is a directory of `user` in which no other user can replace files. `sudo` may leave
+/// the variables with the values of another user.
 fn belongs_to(directory: &Path, user: u32) -> bool {
     fs::metadata(directory)
         .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use http_server::HttpRequest;
 
-/// Bytes of a token: more than anybody can guess.
+/// Bytes of a token: too many to guess.
 const BYTES: usize = 24;
 
 /// Name of the token in an address.
@@ -17,11 +17,11 @@ const QUERY: &str = "token";
 /// A secret that is new each time.
 pub(super) struct PageToken {
     text: String,
-    /// Name of the cookie. Pages at other ports of this machine have the same cookies.
+    /// Name of the cookie. Pages at other ports of this machine share the same cookies.
     cookie: String,
 }
 
-/// Where a request has the token.
+/// The place of the token in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenPlace {
     InAddress,
@@ -30,7 +30,7 @@ pub(super) enum TokenPlace {
 }
 
 impl PageToken {
-    /// A new one, for a page at a port.
+    /// A new token, for a page at a port.
     ///
     /// # Errors
     /// When the system gives no random numbers.
@@ -41,7 +41,7 @@ impl PageToken {
         Ok(PageToken { text, cookie: format!("sockcap-{port}") })
     }
 
-    /// The token as it stands behind the `?` of an address.
+    /// The token as it follows the `?` of an address.
     pub(super) fn query_text(&self) -> impl fmt::Display {
         format!("{QUERY}={}", self.text)
     }
@@ -51,7 +51,7 @@ impl PageToken {
         (&self.cookie, &self.text)
     }
 
-    /// Where the request has this token.
+    /// The place of this token in the request.
     pub(super) fn find_in(&self, request: &HttpRequest<'_>) -> TokenPlace {
         let is_in = |fields: &str, separator: char, name: &str| {
             let mut fields =
@@ -67,7 +67,7 @@ impl PageToken {
         }
     }
 
-    /// Whether it is this one. How long that takes does not tell how much of it is right.
+    /// Whether it is this token. The duration does not reveal how much of it is right.
     fn equals_text(&self, other: &str) -> bool {
         let (own, other) = (self.text.as_bytes(), other.as_bytes());
         let differences = own.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));

@@ -1,13 +1,13 @@
 //! A record of the kernel's queue, as `perf_event_open(2)` describes it, with the sample's fields
-//! TID, TIME and CPU behind each.
+//! TID, TIME and CPU after each.
 
 use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
-/// Largest record that is looked at, in bytes. The kernel's largest of these kinds is that of a
+/// Largest record that is parsed, in bytes. The kernel's largest of these kinds is the one with a
 /// name, of 48.
 const LONGEST: usize = 64;
 
-/// Bytes of the sample's fields behind a record.
+/// Bytes of the sample's fields after a record.
 const SAMPLE_BYTES: usize = 24;
 
 /// Kinds of records (`PERF_RECORD_...`).
@@ -35,7 +35,7 @@ pub(super) struct KernelRecord {
 }
 
 impl KernelRecord {
-    /// The record of that kind whose body is in `parts`.
+    /// The record of that kind with the body in `parts`.
     pub(super) fn new(kind: u32, misc: u16, parts: &[&[u8]]) -> KernelRecord {
         let mut body = [0; LONGEST];
         let bytes = parts.iter().flat_map(|part| part.iter());
@@ -54,8 +54,8 @@ impl KernelRecord {
         Some(u64::from_ne_bytes(bytes.try_into().ok()?))
     }
 
-    /// Calls `each` with what it says of the threads; `processor` is that of the queue. Kinds that
-    /// say nothing of them are passed over.
+    /// Calls `each` with every thread switch in the record; `processor` is the queue's. Kinds
+    /// without switches are skipped.
     pub(super) fn for_each_switch(&self, processor: u16, each: &mut impl FnMut(ThreadSwitch)) {
         let _ = self.read_switches(processor, each);
     }
@@ -65,7 +65,7 @@ impl KernelRecord {
         let (by_process, by_thread) = (self.read_u32(sample)?, self.read_u32(sample + 4)?);
         let time = i64::try_from(self.read_u64(sample + 8)?).ok()?;
         let mut told = |process: u32, thread: u32, event: SwitchEvent| {
-            // Without a number it is of no thread that could be named: one that has ended.
+            // Without a number it is of a thread that has ended and cannot be named.
             if i32::try_from(thread).is_ok_and(|thread| thread > 0) {
                 each(ThreadSwitch { time, processor, thread, process, event });
             }
@@ -78,7 +78,7 @@ impl KernelRecord {
                 };
                 told(by_process, by_thread, event);
             }
-            // Process, its parent, thread, who started it.
+            // Process, its parent, thread, and the thread that started it.
             kind::FORK => {
                 let (process, thread, creator) =
                     (self.read_u32(0)?, self.read_u32(8)?, self.read_u32(12)?);
@@ -112,7 +112,7 @@ mod tests {
 
     fn read_record(kind: u32, misc: u16, words: &[u32]) -> Vec<ThreadSwitch> {
         let body: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        // A record may go over the end of the queue.
+        // A record may wrap around the end of the queue.
         let (first, rest) = body.split_at(body.len().min(7));
         let mut found = Vec::new();
         KernelRecord::new(kind, misc, &[first, rest])

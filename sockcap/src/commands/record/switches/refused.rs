@@ -1,9 +1,9 @@
-//! What to do where the kernel tells nothing of switches.
+//! Advice if the kernel does not report switches.
 
 use std::fs;
 use std::io;
 
-/// One line that says why there are no switches, and the way out.
+/// One line with the reason why there are no switches, and the remedy.
 pub(in super::super) fn refusal_line(error: &io::Error) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
     let paranoid = paranoid.and_then(|text| text.trim().parse::<i32>().ok());
@@ -11,7 +11,7 @@ pub(in super::super) fn refusal_line(error: &io::Error) -> String {
     format!("no context switches ({error}), so {unknown}; {}", refusal_remedy(error, paranoid))
 }
 
-/// The way out, by the kernel's setting `kernel.perf_event_paranoid` where it can be read.
+/// The remedy, by the kernel's setting `kernel.perf_event_paranoid` if it can be read.
 fn refusal_remedy(error: &io::Error, paranoid: Option<i32>) -> &'static str {
     match (error.raw_os_error(), paranoid) {
         (Some(libc::EACCES | libc::EPERM), Some(level)) if level > 2 => {

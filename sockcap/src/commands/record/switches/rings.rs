@@ -1,5 +1,5 @@
-//! The kernel's queues of switches: one for each processor, as an event that is inherited can have
-//! no queue for all of them.
+//! The kernel's queues of switches: one for each processor, as an inherited event cannot have one
+//! queue for all of them.
 
 use std::fs;
 use std::io;
@@ -21,8 +21,8 @@ struct PerfRing {
 }
 
 impl PerfRings {
-    /// Opens a queue for each processor, of what the children of this thread do that it starts from
-    /// now on, each from its first `exec`.
+    /// Opens a queue for each processor, for the children that this thread starts from now on, each
+    /// from its first `exec`.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -35,7 +35,8 @@ impl PerfRings {
             let rings: io::Result<Vec<PerfRing>> = opened.collect();
             match rings {
                 Ok(rings) => return Ok(PerfRings(rings)),
-                // What a user may lock in memory is shared by all who record.
+                // The amount that a user may lock in memory is shared by all recordings of the
+                // user.
                 Err(error)
                     if size > MIN_QUEUE_BYTES
                         && error.kind() == io::ErrorKind::PermissionDenied
@@ -48,15 +49,15 @@ impl PerfRings {
         }
     }
 
-    /// The descriptors that can be waited for.
+    /// The descriptors to wait for.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.iter().map(|ring| {
-            // SAFETY: the queue owns the descriptor and is borrowed as long as it is.
+            // SAFETY: the queue owns the descriptor and is borrowed for as long as the descriptor.
             unsafe { BorrowedFd::borrow_raw(ring.queue.as_raw_fd()) }
         })
     }
 
-    /// Takes what is in the queues.
+    /// Drains the queues.
     pub(super) fn drain_rings(&mut self, mut each: impl FnMut(ThreadSwitch)) {
         for ring in &mut self.0 {
             // A bound, as a queue may be filled as fast as it is emptied.
@@ -90,26 +91,26 @@ impl PerfRing {
         Ok(PerfRing { processor, queue })
     }
 
-    /// Whether the kernel allows such an event at all.
+    /// Whether the kernel permits such an event at all.
     fn may_open() -> bool {
         Builder::new(Software::DUMMY).build().is_ok()
     }
 }
 
-/// Size of each queue that is asked for first, by the number of queues, in bytes: a power of two.
+/// Initial size of each queue, by the number of queues, in bytes: a power of two.
 fn size_for(queues: usize) -> usize {
     let share = (ALL_QUEUES_BYTES / queues.max(1)).clamp(QUEUE_BYTES, MAX_QUEUE_BYTES);
     1 << share.ilog2()
 }
 
-/// The record that says up to when the file is whole.
+/// The record that states up to when the file is complete.
 pub(super) fn completion_record(time: i64) -> ThreadSwitch {
     let (processor, event) = (ThreadSwitch::ANY_PROCESSOR, SwitchEvent::Mark);
     ThreadSwitch { time, processor, thread: 0, process: 0, event }
 }
 
-/// The processors of a list as the kernel writes it, such as `0-3,8`; the first one where it says
-/// nothing.
+/// The processors of a list in the kernel's format, such as `0-3,8`; the first processor if it is
+/// empty.
 fn parse_processors(list: &str) -> Vec<u16> {
     let mut all = Vec::new();
     for part in list.trim().split(',') {

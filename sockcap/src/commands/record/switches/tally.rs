@@ -1,17 +1,17 @@
-//! What became of a recording of switches.
+//! The outcome of a recording of switches.
 
 use std::io;
 
 use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
-/// What became of the recording.
+/// The outcome of the recording.
 #[derive(Debug, Default)]
 pub(in super::super) struct SwitchTally {
     /// Number of records.
     pub(in super::super) records: u64,
     /// Number of records that the kernel or the disk had no room for.
     pub(in super::super) lost: u64,
-    /// Why something could not be written.
+    /// The error by which writing failed.
     pub(in super::super) failed: Option<io::Error>,
 }
 
