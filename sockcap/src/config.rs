@@ -88,7 +88,7 @@ pub(crate) fn parse_from(
         // Help, from the unmodified definitions.
         Err(_) => return parse_without_files(arguments).map_err(usage),
     };
-    // After an unknown flag, the rest of the matches has no defaults.
+    // After an unknown flag, flags that were not given have no default in the matches.
     let settings = match given.get_one("no_config").copied().unwrap_or(false) {
         true => FileSettings::new(),
         false => {

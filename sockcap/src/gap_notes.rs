@@ -29,7 +29,8 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     ));
     notes.extend(unplaced_notes(found));
     notes.push(counted_note(found.datagrams.lost, DATAGRAM, "sent and never received"));
-    // Most programs send only a few of these; if there is nothing else, they are mentioned.
+    // Most programs send few of these messages; they are only mentioned if there is hardly anything
+    // else to see.
     if unplaced_count(found) > found.total_messages() {
         notes.push(internal_note(found));
     }

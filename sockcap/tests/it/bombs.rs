@@ -1,16 +1,16 @@
-//! Files that were made to fill memory: each import has an address space of 2 GiB, and either reads
-//! what is there or says what is wrong. On the version before, the first of them took 12.9 GB.
+//! Files that are made to fill memory: each import has an address space of 2 GiB, and either reads
+//! the file or reports what is wrong with it. Before the fix, the first of them took 12.9 GB.
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// Address space of an import, in bytes. Threads reserve some of it without use.
+/// Address space of an import, in bytes. Threads reserve some of it without using it.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
-/// Imports a file as a kind; returns what was said. It must end by itself, and not for want of
-/// memory.
+/// Imports a file as a kind and returns the messages. The command must end by itself, and not for
+/// lack of memory.
 fn import_file(directory: &Path, kind: &[&str], file: &Path) -> String {
     let output = Command::new("prlimit")
         .arg(format!("--as={ADDRESS_SPACE}"))
@@ -28,7 +28,7 @@ fn import_file(directory: &Path, kind: &[&str], file: &Path) -> String {
     said
 }
 
-/// Writes `head`, and then `more` over and over, compressed; the content has `length` bytes.
+/// Writes `head`, and then `more` repeatedly, compressed; the content has `length` bytes.
 fn write_bomb(path: &Path, head: &[u8], more: &[u8], length: u64) {
     let repeated = more.repeat((1 << 16) / more.len() + 1);
     let mut encoder =
@@ -86,7 +86,7 @@ fn what_is_empty_many_times_takes_no_memory() {
         0xff, 0xff, 0xff, 0xff, 0xff, 28, 0, 0, 0,
     ];
     let block: &[u8] = &[6, 0, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0];
-    // What is read one by one takes time, and is short.
+    // Formats that are read item by item take time, and their content is short.
     let cases: [(&str, &[u8], &[u8], u64); 22] = [
         // A request with a resource, and then empty ones.
         ("otlp", b"\x04\x0a\x02\x0a\x00", b"\x00", 60),
@@ -94,7 +94,7 @@ fn what_is_empty_many_times_takes_no_memory() {
         // One request with empty spans; and with one span of empty attributes.
         ("otlp", b"\x0a\xff\xff\xff\x1f\x12\xf0\xff\xff\x1f", b"\x12\x00", 2),
         ("otlp", b"\x0a\xff\xff\xff\x1f\x12\xf0\xff\xff\x1f\x12\xe0\xff\xff\x1f", b"\x4a\x00", 60),
-        // The least that is a span, in one trace.
+        // The smallest span, in one trace.
         (
             "otlp",
             b"\x0a\x02\x12\x00",
@@ -130,7 +130,7 @@ fn what_is_empty_many_times_takes_no_memory() {
 #[test]
 fn each_way_to_compress_has_its_bound() {
     let directory = tempfile::tempdir().unwrap();
-    // A message of 98 KB in which zeros are compressed once more, and a file of such messages.
+    // A message of 98 KB that contains compressed zeros, and a file of such messages.
     let inner = zstd::encode_all(io::repeat(0).take(2 << 30), 1).unwrap();
     let mut framed = Vec::new();
     for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! `sockcap diff`: periods, what it says first, conditions, and where it can say little.
+//! `sockcap diff`: periods, the first lines of its output, conditions, and inputs that allow no
+//! conclusion.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -75,7 +76,7 @@ fn conditions_have_an_exit_status_of_their_own() {
     assert!(error.starts_with("sockcap: failed: p95 ") && error.lines().count() == 1, "{error}");
     let (status, _, error) = with(&["p95 > +30%", "new-paths"]);
     assert_eq!((status, error.as_str()), (0, ""));
-    // A change that does not matter to the user is none.
+    // A change below the user's threshold is not reported.
     let (status, out, _) = output_text(&run_sockcap(
         directory.path(),
         &["diff", "before", "after", "--min-time", "2ms"],
@@ -98,7 +99,7 @@ fn one_directory_is_cut_by_time() {
     assert!(out.ends_with("nothing changed that chance does not explain\n"), "{out}");
     let (_, out, _) = with(&["--before", "..1s", "--after", "2s.."]);
     assert!(out.starts_with("before: before, 100 requests in 990 ms; after: after, 100 "), "{out}");
-    // The day is that of the first request.
+    // The day is the day of the first request.
     let (_, out, error) = with(&["--at", "2023-11-14T22:13:21Z"]);
     assert!(out.starts_with("before: before, 100 requests"), "{out}{error}");
     for (wrong, word) in [
@@ -158,7 +159,7 @@ fn other_programs_read_it() {
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(answer["suspects"][0]["node"], "cart");
     assert_eq!(answer["mean"]["parts"][0]["kind"], "hop");
-    // Each category with its variance: times are drawn evenly from half a millisecond.
+    // Each category with its variance: times are uniform over half a millisecond.
     let category = &answer["category_list"][0];
     assert_eq!((&category["counts"][0], &category["steps"]), (&300.0.into(), &2.into()));
     let deviation = category["variance"][0].as_f64().unwrap().sqrt();

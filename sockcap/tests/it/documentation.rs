@@ -1,6 +1,6 @@
-//! What the documentation shows is what happens: the commands of README, guide and command pages
-//! are run and what they print is compared, `--help` of every command among it. `UPDATE_GOLDEN=1`
-//! rewrites the pages; look at them.
+//! Documentation tests: the commands of README, guide and command pages are run and their output is
+//! compared, including `--help` of every command. `UPDATE_GOLDEN=1` rewrites the pages; review
+//! them.
 
 use std::fs;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use std::thread;
 use crate::pages::{ManualPage, repository_root, run_shell};
 
 /// The pages with blocks that are shown and not run, as they need hosts, a network or programs of
-/// the reader's, and how many there are of them. Whoever adds one writes it down here.
+/// the reader, with the number of such blocks. Each new one has to be added here.
 const NOT_RUN: [(&str, usize); 19] = [
     ("README.md", 3),
     ("docs/commands/collect.md", 2),
@@ -96,7 +96,7 @@ fn all_commands() -> Vec<String> {
 fn example_commands(help: &str) -> Vec<String> {
     let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_default();
     let lines = examples.lines().take_while(|line| !line.is_empty());
-    // What it is about may stand behind a command.
+    // A description may follow a command.
     let command = |line: &str| line.trim().split("   ").next().unwrap_or_default().to_owned();
     lines.map(command).filter(|command| command.starts_with("sockcap ")).collect()
 }

@@ -1,5 +1,4 @@
-//! Names that were recorded or imported command no terminal and forge no line, whatever prints
-//! them.
+//! Recorded or imported names cannot control a terminal or forge a line, in any command's output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +7,8 @@ use std::process::{Command, Output};
 use message_trace::units::is_harmful;
 use socket_log::write::LogWriter;
 
-/// Sets the title of the window, clears the screen, rings, hides, forges a line, turns the reading
-/// direction, and the same without an escape character.
+/// Sets the title of the window, clears the screen, rings, hides, forges a line, reverses the
+/// reading direction, and does the same without an escape character.
 const NASTY: &str =
     "\x1b]0;title\x07\x1b[2J\x1b[31m\x08\rnasty\nsockcap: FORGED\u{202e}\u{9b}31m\u{7f}";
 
@@ -19,7 +18,7 @@ fn run_sockcap(directory: &Path, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Runs a command, and sees that what it prints is printable.
+/// Runs a command, and checks that its output is printable.
 fn run_printable(directory: &Path, arguments: &[&str]) -> String {
     let output = run_sockcap(directory, arguments);
     let mut all = String::new();
@@ -35,7 +34,7 @@ fn run_printable(directory: &Path, arguments: &[&str]) -> String {
     all
 }
 
-/// A data directory whose names are all nasty: of nodes, operations, attributes, programs,
+/// A data directory in which all names are nasty: of nodes, operations, attributes, programs,
 /// arguments, files.
 fn nasty_directory() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
@@ -130,7 +129,7 @@ fn colours_are_ours_alone() {
     let output = run_sockcap(path, &["report", "--color", "always", "-d", "data"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\x1b[1m") && text.contains("nasty"), "{text}");
-    // The names' own red is none of them: what is red here is bold as well.
+    // The red in the names does not take effect: our own red is also bold.
     assert!(!text.contains("\x1b[31mnasty") && !text.contains("\x1b[2J"), "{text}");
     let styles = text.split('\x1b').skip(1).map(|rest| rest.split('m').next().unwrap_or(rest));
     let ours = ["[0", "[1", "[2", "[31", "[33", "[35"];
@@ -159,7 +158,7 @@ fn json_is_valid_whatever_the_names_are() {
             .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {output:?}"));
         assert!(value.is_object(), "{arguments:?}");
     }
-    // Names are as they are, escaped as JSON escapes them.
+    // In JSON, names are unchanged and escaped by JSON's rules.
     let output = run_sockcap(path, &["report", "--json", "--source", "spans", "-d", "data"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\\u001b]0;title\\u0007"), "{text}");

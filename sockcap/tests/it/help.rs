@@ -1,10 +1,10 @@
-//! `--help` of every command on narrow and wide terminals: no line is too long, and none is broken
-//! within a group of words: what is in brackets or quotes, and a flag with its value.
+//! `--help` of every command on narrow and wide terminals: no line is too long, and no line breaks
+//! within a group of words: text in brackets or quotes, or a flag with its value.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// A group of more characters than this may be broken: no line beside the flags has room for it.
+/// A group of more characters than this may be broken: no line next to the flags has room for it.
 const LONGEST: usize = 48;
 
 /// What `sockcap` prints on a terminal of `columns` columns.
@@ -31,8 +31,8 @@ fn all_commands() -> Vec<String> {
     commands
 }
 
-/// The groups that a line begins and does not end, though they are short enough. `rest` is what
-/// follows it.
+/// The groups that a line begins and does not end, although they are short enough. `rest` is the
+/// text after it.
 fn broken_groups(line: &str, rest: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (open, close) in [('[', ']'), ('(', ')')] {
@@ -46,7 +46,7 @@ fn broken_groups(line: &str, rest: &str) -> Vec<String> {
             found.push(group);
         }
     }
-    // A flag whose value is in the next line.
+    // A flag with its value on the next line.
     let words: Vec<&str> = line.split_whitespace().collect();
     let next =
         rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';', ')']);
@@ -89,7 +89,7 @@ fn no_line_is_too_long_or_broken_within_a_group() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What stands behind the flags was written for narrow terminals: it is the same on all.
+/// The text after the flags is written for narrow terminals: it is the same on all.
 #[test]
 fn examples_are_as_they_were_written() {
     for command in all_commands() {

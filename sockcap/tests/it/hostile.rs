@@ -1,4 +1,5 @@
-//! What listens: the page of `view` and a collector, with others on the machine that mean no good.
+//! Commands that listen, the page of `view` and a collector, against malicious users of the same
+//! machine.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use socket_log::write::LogWriter;
 
-/// A command that runs until this is dropped, and what it says.
+/// A command that runs until this is dropped, with its output.
 struct RunningCommand {
     child: Child,
     lines: Receiver<String>,
@@ -48,7 +49,7 @@ impl RunningCommand {
         self.end_by("-TERM")
     }
 
-    /// The same, by this signal.
+    /// The same, ended by this signal.
     fn end_by(mut self, signal: &str) -> Vec<String> {
         let pid = self.child.id().to_string();
         Command::new("kill").args([signal, &pid]).status().unwrap();
@@ -64,14 +65,14 @@ impl Drop for RunningCommand {
     }
 }
 
-/// `sockcap`, which a hangup ends even where tests run under `nohup`.
+/// `sockcap` with the default action of a hangup, even if tests run under `nohup`.
 fn sockcap_command(arguments: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_sockcap")]).args(arguments);
     command
 }
 
-/// Status and all of the answer to a request with these fields.
+/// Status and full text of the response to a request with these fields.
 fn get_page(address: &str, path: &str, fields: &[&str]) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
@@ -102,26 +103,26 @@ fn the_page_is_for_whoever_started_it() {
     let url = view.word_after("is shown at http://");
     let (address, token) = url.split_once("/?token=").expect("a token");
     let host = format!("Host: {address}");
-    // Another user of the machine knows the port.
+    // Another user of the machine can find out the port.
     for path in ["/", "/api/overview", "/api/instances/0", "/?token=", "/?token=0123456789abcdef"] {
         let (status, answer) = get_page(address, path, &[&host]);
         assert_eq!(status, 403, "{path}");
         assert!(answer.contains("sockcap view") && !answer.contains(token), "{answer}");
         assert!(!answer.contains("<html"), "{answer}");
     }
-    // A page from elsewhere has its own name lead here, and may know the token.
+    // A page from elsewhere may resolve its own name to this address, and may know the token.
     let with_token = format!("/?token={token}");
     assert_eq!(get_page(address, &with_token, &["Host: evil.example"]).0, 421);
     assert_eq!(get_page(address, &with_token, &[]).0, 421);
     assert_eq!(get_page(address, &with_token, &[&host, "Host: evil.example"]).0, 400);
-    // The browser goes on without the token in its address.
+    // The browser continues without the token in its address.
     let (status, answer) = get_page(address, &with_token, &[&host]);
     assert_eq!(status, 303, "{answer}");
     assert!(answer.contains("\r\nLocation: /\r\n"), "{answer}");
     assert!(answer.contains("HttpOnly") && answer.contains("SameSite=Lax"), "{answer}");
     let cookie = answer.split("Set-Cookie: ").nth(1).unwrap().split(';').next().unwrap();
     let cookie = format!("Cookie: other=1; {cookie}");
-    // Whoever says nothing keeps the browser from nothing.
+    // Silent clients do not block the browser.
     let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
     for (path, kind) in [("/", "text/html"), ("/api/overview", "application/json")] {
         let (status, answer) = get_page(address, path, &[&host, &cookie]);
@@ -133,8 +134,8 @@ fn the_page_is_for_whoever_started_it() {
     drop(silent);
 }
 
-/// Writes down what it is started with: the program that opens files on a desktop, and the browser
-/// that this starts.
+/// Records its arguments: the program that opens files on a desktop, and the browser that it
+/// starts.
 const BROWSER: &str = r#"#!/bin/sh
 printf '%s\n' "$0" "$@" >> arguments
 case $0 in
@@ -143,8 +144,8 @@ case $0 in
 esac
 "#;
 
-/// `sockcap view` with a stand-in for the browser, in an environment where the user has no other
-/// directories than `variables` say.
+/// `sockcap view` with a stand-in for the browser, in an environment in which the user has only the
+/// directories in `variables`.
 fn view_with_browser(directory: &Path, variables: &[(&str, &str)]) -> RunningCommand {
     let programs = directory.join("programs");
     fs::create_dir_all(&programs).unwrap();
@@ -163,7 +164,7 @@ fn view_with_browser(directory: &Path, variables: &[(&str, &str)]) -> RunningCom
     RunningCommand::start_command(&mut command, directory)
 }
 
-/// What `xdg-open` and the browser were started with, once both were.
+/// The arguments of `xdg-open` and of the browser, once both were started.
 fn browser_arguments(directory: &Path) -> Vec<String> {
     let path = directory.join("all-arguments");
     for _ in 0..6000 {
@@ -195,7 +196,7 @@ fn the_browser_of_view_is_started_without_the_token() {
     let (home, data) = (("HOME", "home"), ("XDG_DATA_HOME", "data"));
     for (variables, place, signal) in [
         (&[tmp, home, ("XDG_RUNTIME_DIR", "runtime")][..], "runtime", "-TERM"),
-        // In a directory of all, others could put another file in its place.
+        // In a directory that is writable for all, others could replace the file.
         (&[tmp, home, ("XDG_RUNTIME_DIR", "open-to-all")], "home/.local/share", "-INT"),
         (&[tmp, home, data, ("XDG_RUNTIME_DIR", "none")], "data", "-HUP"),
         (&[tmp, ("HOME", "none")], "tmp", "-TERM"),
@@ -229,7 +230,7 @@ fn view_opens_no_browser_where_it_has_no_private_place_and_says_the_address() {
     let url = view.word_after("is shown at ");
     let why = view.word_after("no browser could be opened (");
     assert!(!why.is_empty());
-    // It serves, and whoever opens the address is there.
+    // It serves the page, and the printed address works.
     let (address, token) = url.split_once("/?token=").expect("a token");
     let address = address.strip_prefix("http://").unwrap();
     let host = format!("Host: {address}");
@@ -246,7 +247,7 @@ fn sockets_that_say_nothing_fill_neither_a_collector_nor_its_log() {
     fs::create_dir_all(&host).unwrap();
     let bytes = LogWriter::new("web", 7, "/bin/x").to_bytes();
     fs::write(host.join("7-1.sclog"), &bytes).unwrap();
-    // It has fewer descriptors than others have sockets.
+    // The collector has fewer descriptors than the clients have sockets.
     let mut command = Command::new("prlimit");
     command.arg("--nofile=64:64").arg(env!("CARGO_BIN_EXE_sockcap"));
     command.args(["collect", "-d", "gathered", "--plain", "--listen", "127.0.0.1:0"]);
@@ -264,7 +265,7 @@ fn sockets_that_say_nothing_fill_neither_a_collector_nor_its_log() {
     let gathered = directory.path().join("gathered/hosts/web/7-1.sclog");
     assert_eq!(fs::read(gathered).unwrap(), bytes);
     drop(silent);
-    // Each of these is told by itself, or counted.
+    // Each of these is reported by itself, or counted.
     for _ in 0..2000 {
         let mut stream = TcpStream::connect(&address).unwrap();
         let _ = stream.write_all(b"no greeting");

@@ -13,21 +13,21 @@ fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
         .unwrap()
 }
 
-/// What a command that must work prints.
+/// Output of a command that must succeed.
 fn run_successfully(arguments: &[&str], directory: &Path) -> String {
     let output = run_sockcap(arguments, directory);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a command that must fail says.
+/// Error text of a command that must fail.
 fn run_failing(arguments: &[&str], directory: &Path) -> String {
     let output = run_sockcap(arguments, directory);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// What is on the screen, as it was looked at last; rewritten by `UPDATE_GOLDEN=1`.
+/// Compares with the reviewed output in a file; `UPDATE_GOLDEN=1` rewrites it.
 fn assert_golden(name: &str, text: &str) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") {
@@ -37,7 +37,7 @@ fn assert_golden(name: &str, text: &str) {
     assert_eq!(fs::read_to_string(golden).unwrap(), text, "{name}");
 }
 
-/// Fifty calls of a client to web-1, which asks 10.0.0.5 and 10.0.0.6 in turn.
+/// Fifty calls of a client to web-1, which alternately calls 10.0.0.5 and 10.0.0.6.
 fn fifty_calls() -> String {
     let mut table =
         "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n".to_owned();
@@ -77,7 +77,7 @@ fn imported_calls_are_reported_and_their_ids_are_kept() {
     let info = run_successfully(&["info"], path);
     assert!(info.contains("imported calls: 200 messages between 4 nodes"), "{info}");
 
-    // Importing more makes what is there out of date.
+    // A further import makes the existing results out of date.
     fs::write(path.join("more.csv"), "send_ts,recv_ts,src,dst\n1,2,x,y\n").unwrap();
     run_successfully(&["import", "messages", "more.csv"], path);
     assert_eq!(run_successfully(&["export", "messages"], path).lines().count(), 202);
@@ -189,7 +189,7 @@ fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
     let path = directory.path();
     fs::write(path.join("calls.csv"), fifty_calls()).unwrap();
     run_successfully(&["import", "calls", "calls.csv"], path);
-    // How many instances each pattern has, and where its hops lead.
+    // The number of instances of each pattern, and the destinations of its hops.
     let patterns = |more: &[&str]| {
         run_successfully(&[&["report"], more].concat(), path);
         let table = run_successfully(&["export", "patterns"], path);
@@ -265,8 +265,8 @@ fn exported_messages_and_nodes_have_the_users_names() {
     fs::write(path.join("sockcap.data/aliases"), aliases).unwrap();
     assert_eq!(nodes(&[]), ["web shop", "db db", "10.0.0.9 front", "ip-8 journal"]);
     assert_eq!(ends(&[]), ["gate:999 db:80", "gate:998 front", "unix:#7/3 journal"]);
-    // A file that was named for the last analysis holds until another one is, and one without rules
-    // gives all as captured.
+    // The file named for the last analysis is used until another one is named, and a file without
+    // rules shows all names as captured.
     fs::write(path.join("other"), "host ip-7 = other").unwrap();
     assert_eq!(nodes(&["--aliases", "other"])[0], "other shop.py");
     run_successfully(&["analyze", "--aliases", "other"], path);
@@ -275,7 +275,7 @@ fn exported_messages_and_nodes_have_the_users_names() {
     assert_eq!((nodes(&none), ends(&none)), (captured_nodes.to_vec(), captured_ends.to_vec()));
     run_successfully(&["analyze"], path);
 
-    // What was written before stays when the names cannot be read.
+    // The former output stays if the names cannot be read.
     run_successfully(&["export", "nodes", "-o", "nodes.csv"], path);
     let before = fs::read_to_string(path.join("nodes.csv")).unwrap();
     fs::write(path.join("sockcap.data/aliases"), "nonsense").unwrap();
@@ -290,7 +290,7 @@ fn exported_messages_and_nodes_have_the_users_names() {
 fn datagrams_without_a_checksum_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    // The payload of the second is not whole, that of the third neither.
+    // The payload of the second is incomplete, and so is that of the third.
     let sent = |time, payload: &str| {
         format!(
             "10 1700000000.{time} sendto(3<UDP:[10.0.0.1:4000]>, {payload}, 8, 0, {{sa_family=AF_INET, \

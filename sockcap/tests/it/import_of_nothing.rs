@@ -1,11 +1,11 @@
-//! Files in which there is nothing to take: each import fails, says what was looked for and what
-//! was found instead, and leaves what was imported before as it was.
+//! Files without usable content: each import fails, reports what it looked for and what it found
+//! instead, and leaves earlier imports unchanged.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A capture of these frames, a second apart, on a link of this type.
+/// A capture of these frames, one second apart, on a link of this type.
 fn make_capture(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut words = |words: &[u32], more: &[u8]| {
@@ -110,7 +110,7 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
         ("zipkin", "[]".into(), &["no objects with a 'traceId' and an 'id'"]),
         ("events", "time,event\n".into(), &["no row with a time and the name of an event"]),
     ];
-    // What was there before stays.
+    // Earlier imports stay.
     fs::write(path.join("x.table"), "src,dst,send_ts\na,b,1\n").unwrap();
     assert!(import_in(&["messages", "x.table"], path).status.success());
     fs::write(
@@ -135,7 +135,7 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
     }
 }
 
-/// The sound half of a file, or one of two files, is enough.
+/// The valid half of a file, or one of two files, is enough.
 #[test]
 fn what_can_be_taken_is_taken_though_the_rest_is_nothing() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Completions and manual pages, read by the programs they are for. A shell that is missing fails
-//! its test: `scripts/test` installs them.
+//! Completions and manual pages, read by the programs that they are for. A missing shell fails its
+//! test: `scripts/test` installs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What sockcap prints; it must succeed and say nothing else.
+/// The output of sockcap, which must succeed and print nothing else.
 fn run_sockcap(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
@@ -13,7 +13,7 @@ fn run_sockcap(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a program that reads our output prints; it must succeed and complain of nothing.
+/// The output of a program that reads ours; it must succeed without complaints.
 fn run_reader(program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     let command = command.args(arguments).env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
@@ -32,7 +32,7 @@ fn write_script(shell: &str, directory: &Path) -> PathBuf {
     path
 }
 
-/// A data directory with an analysis, and beside it what paths can be completed to.
+/// A data directory with an analysis, and next to it files to which paths can be completed.
 fn analysed_directory(directory: &Path) {
     sockcap_in(directory, &["synth", "children-0-2", "--instances", "20", "-d", "made"]);
     sockcap_in(directory, &["report", "-d", "made"]);
@@ -46,7 +46,7 @@ fn sockcap_in(directory: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// Runs a shell's script in `directory`, where it finds sockcap by its name.
+/// Runs a shell's script in `directory`, with sockcap in the search path.
 fn ask_shell(shell: &str, arguments: &[&str], directory: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_sockcap")).parent().unwrap();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
@@ -63,7 +63,7 @@ fn ask_shell(shell: &str, arguments: &[&str], directory: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What each shell has to find at the end of a line: all of these, and none of those.
+/// What each shell has to find at the end of a line: all of the first list, and none of the second.
 const LINES: [(&str, &[&str], &[&str]); 12] = [
     ("sockcap repo", &["report"], &["record"]),
     ("sockcap report --so", &["--sort"], &["--node"]),
@@ -79,7 +79,7 @@ const LINES: [(&str, &[&str], &[&str]); 12] = [
     ("sockcap record -- pytho", &["python3"], &["bash"]),
 ];
 
-/// Holds what a shell finds, a word each, against the list.
+/// Compares the completions of a shell, one word each, with the list.
 fn check_shell(shell: &str, find: impl Fn(&str) -> Vec<String>) {
     for (line, wanted, unwanted) in LINES {
         let found = find(line);
@@ -108,7 +108,7 @@ fn bash_completes() {
     analysed_directory(directory.path());
     let script = write_script("bash", directory.path());
     check_shell("bash", |line| {
-        // As bash calls it: the words of the line, and which of them is being written.
+        // The way bash calls it: the words of the line, and the index of the word being written.
         let words: Vec<&str> = line.split(' ').collect();
         let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
         let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -134,8 +134,8 @@ fn zsh_completes() {
     analysed_directory(directory.path());
     let script = write_script("zsh", directory.path());
     run_reader("zsh", &["-fn", script.to_str().unwrap()]);
-    // What the line editor has: the words, which of them is written, and a function that shows what
-    // is found.
+    // A stand-in for the line editor: the words, the index of the one being written, and a function
+    // that prints the completions.
     let shows = "_describe() { local list one; for list in dirs other; do [[ \" $* \" == *\" $list \"* ]] && \
                  for one in \"${(@P)list}\"; do print -r -- \"${one%%:*}\"; done; done; return 0 }";
     check_shell("zsh", |line| {
@@ -175,7 +175,7 @@ fn elvish_completes() {
     let directory = tempfile::tempdir().unwrap();
     analysed_directory(directory.path());
     let script = write_script("elvish", directory.path());
-    // What the editor of an elvish with a terminal has.
+    // A stand-in for the editor of an elvish with a terminal.
     let editor = "var edit: = (ns [&completion:=(ns [&arg-completer=[&]]) \
                   &complex-candidate~={|text &display=''| put $text}])\n";
     check_shell("elvish", |line| {
@@ -192,7 +192,7 @@ fn elvish_completes() {
     });
 }
 
-/// Completing must not say or break anything where there is nothing to complete with.
+/// Completion must print no message and no error if there is nothing to complete with.
 #[test]
 fn a_directory_without_an_analysis_completes_to_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -207,7 +207,7 @@ fn a_directory_without_an_analysis_completes_to_nothing() {
     );
 }
 
-/// Debian has no PowerShell: that its script asks sockcap, and what it is answered, must do.
+/// Debian has no PowerShell: only the script's call of sockcap and the answer are tested.
 #[test]
 fn powershell_is_answered() {
     let script = run_sockcap(&["completions", "powershell"]);
@@ -230,7 +230,8 @@ fn manual_pages_are_read_without_a_warning() {
         .map(|page| page.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    // A page for every command, also for those below others, and none for what clap adds by itself.
+    // A page for every command, including subcommands, and none for commands that clap adds by
+    // itself.
     for name in [
         "sockcap.1",
         "sockcap-report.1",
@@ -271,7 +272,7 @@ fn a_manual_page_has_what_help_has() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    // A line of its own for each line of an example.
+    // Each line of an example is a line of its own.
     assert!(shown.lines().any(|line| line.trim() == "sockcap report"), "{shown}");
 }
 

@@ -1,6 +1,6 @@
-//! Output that nobody reads any more, as of `sockcap export messages | head`: whoever closed it has
-//! read enough, so the command ends quietly and as if all had been written. Every pipe here is
-//! closed before the command begins.
+//! Output with a reader that is gone, as in `sockcap export messages | head`: the reader has read
+//! enough, so the command ends quietly and successfully. Every pipe here is closed before the
+//! command begins.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,8 +8,8 @@ use std::io::pipe;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs sockcap with standard output, and with `both` also standard error, into pipes that nobody
-/// reads.
+/// Runs sockcap with standard output, and with `both` also standard error, in pipes without a
+/// reader.
 fn run_to_pipe(arguments: &[&str], directory: &Path, both: bool) -> Output {
     let closed = || Stdio::from(pipe().unwrap().1);
     Command::new(env!("CARGO_BIN_EXE_sockcap"))
@@ -46,7 +46,7 @@ fn output_that_nobody_reads_is_no_error() {
     let path = directory.path();
     fs::write(path.join("x.strace"), strace_text()).unwrap();
     fs::write(path.join("aliases"), "address 10.0.0.2 = db").unwrap();
-    // What a command says on standard error is as little of an error when nobody reads it.
+    // Messages on standard error without a reader are no error either.
     let import = ["import", "strace", "x.strace", "--host", "one"];
     for arguments in [&import[..], &["reconcile"], &["analyze"]] {
         let output = run_to_pipe(arguments, path, true);
@@ -101,7 +101,7 @@ fn output_that_nobody_reads_is_no_error() {
     }
 }
 
-/// A terminal that is closed, and a full disk, give an error that a pipe does not.
+/// A closed terminal and a full disk give a different error than a pipe.
 #[test]
 fn words_that_cannot_be_written_change_no_status() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,13 +1,13 @@
-//! `sockcap report` as a user asks it for a part of the paths, for delays by node and by hop, and
-//! for what suits a pager; on one trace that `sockcap synth` makes. Every delay in it is known.
+//! `sockcap report` for a part of the paths, for delays by node and by hop, and with output for a
+//! pager; on one trace from `sockcap synth`. Every delay in it is known.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Each half second a client asks the web server, which takes 50 ms, asks the database, and takes
-/// 10 ms to answer; the database takes 20 ms. Another client, a quarter of a second later, asks for
-/// what the web server has at hand: 5 ms. The network takes 1 ms.
+/// Every half second a client calls the web server, which takes 50 ms, calls the database, and
+/// takes 10 ms to answer; the database takes 20 ms. Another client, a quarter of a second later,
+/// requests something that the web server has cached: 5 ms. The network takes 1 ms.
 const CONFIG: &str = r#"
 network = "1ms"
 
@@ -45,7 +45,7 @@ fn run_with(environment: &[(&str, &str)], arguments: &[&str], directory: &Path) 
         .unwrap()
 }
 
-/// What `sockcap report` prints with these arguments; it must succeed and be quiet otherwise.
+/// Output of `sockcap report` with these arguments; it must succeed and print nothing else.
 fn report_output(arguments: &[&str], directory: &Path) -> String {
     let output = run_with(&[], &[&["report"], arguments].concat(), directory);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -62,7 +62,7 @@ fn traced_directory() -> tempfile::TempDir {
     directory
 }
 
-/// The numbers that the JSON document has under this name, wherever.
+/// The numbers of all fields of this name in the JSON document.
 fn numbers_of(json: &str, name: &str) -> Vec<f64> {
     let prefix = format!("\"{name}\": ");
     let values = json.lines().filter_map(|line| line.trim().strip_prefix(&prefix));
@@ -90,8 +90,8 @@ fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
     let whole = report_output(&["--json"], path);
     assert_eq!(numbers_of(&whole, "pattern_count"), [2.0]);
     assert!(whole.contains("\"filter\": null"), "{whole}");
-    // Requests begin each half second and, from a quarter of a second on, each second: five in this
-    // part.
+    // Requests begin every half second and, from a quarter of a second on, every second: five in
+    // this part.
     let middle = ["--from", "2", "--to", "3.5s"];
     let text = report_output(&middle, path);
     assert_eq!(
@@ -142,7 +142,7 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
         "{text}"
     );
     assert!(text.contains("No path is left of what was asked for."), "{text}");
-    // No page was asked for yet, and a part makes none.
+    // No page was requested yet, and a part of the paths makes none.
     let data = path.join("sockcap.data");
     fs::remove_file(data.join("report.html")).unwrap();
     report_output(&["--pattern", "0"], path);
@@ -177,7 +177,7 @@ fn nodes_and_hops_have_the_delays_that_were_put_in() {
         ["CLIENT → web", "1.7%", "1.00ms", "1.00ms", "1.00ms", "30", "30.0", "100 B"]
     );
     assert!(hops.contains("\n1 hop not shown\n") && !hops.contains("db → web"), "{hops}");
-    // Of the short requests alone, as Table 4 of the paper has it for one kind of path.
+    // For the short requests alone, as in Table 4 of the paper for one kind of path.
     let short = report_output(&["--hosts", "--pattern", "1"], path);
     assert_eq!(
         words_of_line(&short, "web"),
@@ -236,8 +236,8 @@ fn a_pager_gets_colours_when_asked_and_the_width_that_it_says() {
         let plain = shown(&[], table);
         assert!(!plain.contains('\u{1b}'));
         assert_eq!(shown(&[], &[table, &["--color", "never"]].concat()), plain);
-        // What `less -R` takes: colours and nothing that moves the cursor, each ended in its own
-        // line.
+        // Output that `less -R` supports: colours, each ended on its own line, and nothing that
+        // moves the cursor.
         let coloured = shown(&[], &[table, &["--color", "always"]].concat());
         assert!(coloured.contains("\u{1b}[1m"));
         for line in coloured.lines() {

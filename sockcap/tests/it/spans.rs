@@ -1,5 +1,5 @@
-//! Spans of tracers, shown as recordings are: a file of OpenTelemetry is imported, and whatever
-//! shows paths shows its requests.
+//! Spans of tracers, shown like recordings: a file of OpenTelemetry is imported, and all commands
+//! that show paths show its requests.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
-/// Number of requests. Each: the web server is asked, asks the cart by way of a client's span, and
-/// works on something itself.
+/// Number of requests. In each, the web server is called, calls the cart through a client's span,
+/// and works itself.
 const REQUESTS: u64 = 20;
 
 fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
@@ -23,14 +23,14 @@ fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
         .unwrap()
 }
 
-/// What is printed on standard output by a command that must succeed.
+/// Standard output of a command that must succeed.
 fn standard_output(arguments: &[&str], directory: &Path) -> String {
     let output = run_sockcap(arguments, directory);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What is said on standard error by a command that must fail with this status.
+/// Standard error of a command that must fail with this status.
 fn refusal_text(arguments: &[&str], status: i32, directory: &Path) -> String {
     let output = run_sockcap(arguments, directory);
     assert_eq!(output.status.code(), Some(status), "{arguments:?}: {output:?}");
@@ -108,7 +108,7 @@ fn a_report_of_spans_is_one_like_any_other() {
     let first = written().unwrap();
     assert_eq!(standard_output(&["report", "-d", "data"], directory), report);
     assert_eq!(written().unwrap(), first);
-    // Another grain makes paths anew, of the same messages.
+    // Another grain makes new paths from the same messages.
     let hosts = standard_output(&["report", "-d", "data", "--node", "host"], directory);
     assert!(hosts.contains("web-host → cart-host GetCart"), "{hosts}");
     let page = fs::read_to_string(directory.join("data/report.html")).unwrap();
@@ -158,7 +158,7 @@ fn more_spans() -> String {
     otlp_spans().replace("\"17000", "\"17001").replace("render", "sort")
 }
 
-/// What `sockcap contexts` says of `data`, as JSON.
+/// The output of `sockcap contexts` for `data`, as JSON.
 fn contexts_json(directory: &Path) -> serde_json::Value {
     serde_json::from_str(&standard_output(&["contexts", "-d", "data", "--json"], directory))
         .unwrap()
@@ -174,12 +174,12 @@ fn contexts_of_spans_need_no_messages() {
     };
     assert_eq!(totals(&contexts_json(directory)), [20, 60, 3]);
     assert!(spans.join("steps.parquet").exists() && !spans.join("messages.parquet").exists());
-    // Report makes the rest, whatever was there before.
+    // Report makes the missing tables, whatever exists already.
     let report = || standard_output(&["report", "-d", "data"], directory);
     assert!(report().contains("60 steps of 20 requests"));
     assert_eq!(totals(&contexts_json(directory)), [20, 60, 3]);
 
-    // What a new import brings is in both, contexts first.
+    // A new import appears in both, contexts first.
     fs::write(directory.join("more.jsonl"), more_spans()).unwrap();
     standard_output(&["import", "otlp", "more.jsonl", "-d", "data"], directory);
     assert_eq!(totals(&contexts_json(directory)), [40, 120, 4]);
@@ -243,14 +243,14 @@ fn what_is_not_there_or_known_already_is_refused() {
         let said = refusal_text(&["analyze", "-d", data, "--algorithm", "nesting"], 1, directory);
         assert!(said.contains("nothing is inferred") && said.contains("--algorithm"), "{said}");
     }
-    // A report is not in the way of what a configuration file says, and says so.
+    // A configuration file does not make a report fail, and a message mentions it.
     let output = run_sockcap(&["report", "-d", "data", "--algorithm", "nesting"], directory);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("--algorithm is for messages"), "{said}");
     let analyzed = run_sockcap(&["analyze", "-d", "data"], directory);
     let said = String::from_utf8(analyzed.stderr).unwrap();
     assert!(said.contains("1 path pattern in 20 instances (20.0 expected), by spans"), "{said}");
-    // The directory of spans is a data directory of its own.
+    // The directory of spans is a data directory itself.
     assert!(
         standard_output(&["report", "-d", "data/spans"], directory)
             .contains("60 steps of 20 requests")

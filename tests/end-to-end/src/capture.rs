@@ -1,4 +1,4 @@
-//! The preloaded library as it is shipped, programs recorded under it, and the logs they leave.
+//! The preloaded library as it is shipped, programs recorded under it, and their logs.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -19,20 +19,20 @@ pub fn preloaded_library() -> &'static Path {
     LIBRARY.get_or_init(|| build_library("preload", &[]))
 }
 
-/// The preloaded library that records resources too, likewise.
+/// The preloaded library that also records resources, likewise.
 pub fn resources_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| build_library("preload-resources", &["--features", "resources"]))
 }
 
-/// The library that is injected into programs which load none, likewise.
+/// The library that is injected into programs that load none, likewise.
 pub fn injected_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| build_library("preload-injected", &["--features", "injected"]))
 }
 
 /// Builds the library into a target directory of its own, because a build of the whole workspace
-/// links it with the standard library that the other crates bring.
+/// links it with the standard library of the other crates.
 fn build_library(directory: &str, features: &[&str]) -> PathBuf {
     let target = target_directory().join(directory);
     let output = Command::new(env!("CARGO"))
@@ -40,7 +40,7 @@ fn build_library(directory: &str, features: &[&str]) -> PathBuf {
         .args(features)
         .arg("--target-dir")
         .arg(&target)
-        // What is shipped comes from the compiler itself, see scripts/rustc-checked.
+        // The shipped library is built by the compiler itself, see scripts/rustc-checked.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .current_dir(repository())
         .output()
@@ -49,17 +49,16 @@ fn build_library(directory: &str, features: &[&str]) -> PathBuf {
     target.join("release/libsockcap.so")
 }
 
-/// Copies a program by another process. Where this one writes it, a child that another test starts
-/// meanwhile has the file open for a moment, and the copy cannot be executed (`ETXTBSY`).
+/// Copies a program in another process. If this process wrote it, a child that another test starts
+/// meanwhile would have the file open for a moment, and the copy could not be executed (`ETXTBSY`).
 pub fn copy_program(from: &Path, to: &Path) {
     run_successfully(Command::new("cp").arg(from).arg(to));
 }
 
-/// The path of an installed program; a test that needs one which is not installed fails with its
-/// name.
+/// The path of an installed program; if it is not installed, the test fails with its name.
 pub fn program_path(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
-    // Debian keeps the server programs of PostgreSQL apart, by version.
+    // Debian keeps the server programs of PostgreSQL in directories by version.
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/usr/bin".into()])
@@ -69,13 +68,13 @@ pub fn program_path(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("this test needs the program {name}: install it"))
 }
 
-/// A Python that is itself the program, and not a script that looks for one.
+/// A Python that is the program itself, and not a script that looks for one.
 pub fn python_path() -> PathBuf {
     let path = Path::new("/usr/bin/python3");
     if path.exists() { path.to_owned() } else { program_path("python3") }
 }
 
-/// Python: `echo(clients, rounds)` has `clients` clients of an asyncio server, each with longer
+/// Python: `echo(clients, rounds)` runs `clients` clients of an asyncio server, each with longer
 /// messages than the one before.
 pub const ECHO: &str = r#"
 import asyncio
@@ -92,7 +91,7 @@ async def talk(clients, rounds):
 def echo(clients, rounds): asyncio.run(talk(clients, rounds))
 "#;
 
-/// A data directory and what is recorded into it.
+/// A data directory for recordings of a test.
 pub struct TestRecording {
     directory: TempDir,
 }
@@ -104,17 +103,17 @@ impl Default for TestRecording {
 }
 
 impl TestRecording {
-    /// An empty one.
+    /// An empty recording.
     pub fn new() -> TestRecording {
         TestRecording { directory: TempDir::new().expect("a temporary directory") }
     }
 
-    /// The data directory; beside it is room for the test's own files.
+    /// The data directory; its parent has room for the test's own files.
     pub fn data_dir(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
-    /// A place for a file of the test's own.
+    /// A path for a file of the test.
     pub fn file_path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -199,15 +198,15 @@ pub fn run_successfully(command: &mut Command) -> String {
     String::from_utf8(stdout).expect("text")
 }
 
-/// A log that was read.
+/// A log and its records.
 pub struct ReadLog {
-    /// Where the log lies.
+    /// The path of the log.
     pub path: PathBuf,
     /// The log.
     pub log: SocketLog,
     /// Its records, thread by thread.
     pub entries: Vec<LogEntry>,
-    /// Logs that could not be read.
+    /// Damaged parts of the log.
     pub damage: Vec<LogDamage>,
 }
 
@@ -220,14 +219,14 @@ impl ReadLog {
         ReadLog { path: path.to_owned(), log, entries, damage }
     }
 
-    /// The records, which must all be whole and none lost.
+    /// The records, which must all be complete, with none lost.
     pub fn whole_records(&self) -> impl Iterator<Item = &LogRecord> {
         assert_eq!(self.damage, [], "{:?}", self.log.path());
         assert_eq!(self.log.header().lost, [0; 8], "{:?}", self.log.path());
         self.entries.iter().map(|entry| &entry.record)
     }
 
-    /// Programs that it began and that are not recorded, each with the cause (of
+    /// Programs that it started and that are not recorded, each with the cause (of
     /// `socket_log::layout::unseen`) and its path.
     pub fn unseen_programs(&self) -> Vec<(u16, &str)> {
         let unseen = |record| match record {
@@ -241,7 +240,7 @@ impl ReadLog {
     /// out.
     pub(crate) fn thread_traffic(&self) -> ThreadTraffic {
         let mut traffic = BTreeMap::<_, FlowTraffic>::new();
-        self.whole_records().count(); // Which looks whether all is there.
+        self.whole_records().count(); // This checks that all records are complete.
         for entry in &self.entries {
             if let LogRecord::Transfer { direction, bytes, .. }
             | LogRecord::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } =
@@ -277,7 +276,7 @@ pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), F
 /// Calls and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowTraffic {
-    /// Number of calls (or messages, where a call moves several).
+    /// Number of calls (or messages, if a call transfers several).
     pub calls: u64,
     /// Number of bytes.
     pub bytes: u64,

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::sockcap_program;
 
-/// Outcome of a command; whether it has to succeed is for the test to say.
+/// Outcome of a command; the test decides whether it has to succeed.
 pub fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
     let mut command = Command::new(sockcap_program());
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
@@ -19,7 +19,7 @@ pub fn assert_succeeds(arguments: &[&str], directory: &Path) -> String {
     to_text(&output.stdout)
 }
 
-/// Fails with this status, and says all of these words on standard error.
+/// Checks that the command fails with this status, with all of these words on standard error.
 pub fn assert_fails(arguments: &[&str], directory: &Path, status: i32, words: &[&str]) {
     let output = run_sockcap(arguments, directory);
     let error = to_text(&output.stderr);

@@ -1,5 +1,5 @@
-//! Shippers and collectors for tests: started, killed and started again, and what they gathered
-//! held against what there was.
+//! Shippers and collectors for tests: started, killed and restarted, with the gathered logs
+//! compared with the originals.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,24 +12,24 @@ use crate::capture::{program_path, run_successfully};
 use crate::lab::{LabHost, RunningProgram};
 use crate::sockcap_program;
 
-/// Maximum time that a test waits for what must happen.
+/// Maximum time that a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The port of all collectors.
 pub const PORT: u16 = 9712;
 
-/// A collector and the keys of everybody.
+/// A collector and the keys of all hosts.
 pub struct TestCollector {
     host: LabHost,
-    /// The data directory into which it gathers.
+    /// The data directory that it gathers logs into.
     pub data: PathBuf,
     keys: PathBuf,
     options: Vec<String>,
 }
 
 impl TestCollector {
-    /// Not started yet: on `host`, gathering into a directory of the test's own, with keys for
-    /// itself and these hosts.
+    /// A collector that is not started yet: on `host`, gathering into a directory of the test, with
+    /// keys for itself and these hosts.
     pub fn new(host: &LabHost, directory: &Path, hosts: &[&str]) -> TestCollector {
         let keys = directory.join("keys");
         let run = |arguments: &[&str]| {
@@ -38,7 +38,7 @@ impl TestCollector {
             )
         };
         run(&["keys", "new"]);
-        // All hosts are on one machine, and what they say of it is believed.
+        // All hosts are on one machine, and share a key.
         run(&[&["keys", "host", "--together"], hosts].concat());
         for host in hosts.iter().skip(1) {
             fs::copy(keys.join(format!("{}.pem", hosts[0])), keys.join(format!("{host}.pem")))
@@ -52,7 +52,7 @@ impl TestCollector {
         }
     }
 
-    /// Gives it one more option.
+    /// Adds one more option.
     pub fn add_option(&mut self, option: &str, value: &str) {
         self.options.extend([option.to_owned(), value.to_owned()]);
     }
@@ -62,7 +62,7 @@ impl TestCollector {
         self.keys.join(format!("{of}.pem"))
     }
 
-    /// Address where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.host.address_at(PORT)
     }
@@ -82,7 +82,7 @@ impl TestCollector {
         self.host.start_server(&mut command, &[&format!("tcp:{PORT}")])
     }
 
-    /// A command that ships what `host` recorded into `data`.
+    /// A command that ships the logs that `host` recorded into `data`.
     pub fn ship_command(&self, host: &LabHost, data: &Path, options: &[&str]) -> Command {
         let mut command = host.plain_command(sockcap_program());
         command.args(["ship", "--to", &self.address().to_string(), "-d"]).arg(data);
@@ -94,18 +94,18 @@ impl TestCollector {
         command
     }
 
-    /// Logs of a host that it has.
+    /// The gathered logs of a host.
     pub fn gathered_logs(&self, host: &LabHost) -> BTreeMap<String, Vec<u8>> {
         logs_in(&self.data.join("hosts").join(host.name()))
     }
 
-    /// Waits until it has just these logs of a host.
+    /// Waits until it has exactly these logs of a host.
     pub fn wait_for(&self, host: &LabHost, expected: &BTreeMap<String, Vec<u8>>) {
         wait_until("all is gathered", || self.gathered_logs(host) == *expected);
     }
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
@@ -114,7 +114,7 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The logs in a directory that somebody has begun, by name, with what is in them.
+/// The logs in a directory that have been begun, by name, with their contents.
 pub fn logs_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut logs = BTreeMap::new();
@@ -131,7 +131,7 @@ pub fn logs_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     logs
 }
 
-/// Fails if two sets of logs differ, and says in what.
+/// Fails if two sets of logs differ, with the differences.
 pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<String, Vec<u8>>) {
     let names = |logs: &BTreeMap<String, Vec<u8>>| logs.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(gathered), names(original));
@@ -148,7 +148,7 @@ pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<Str
     }
 }
 
-/// A file system of its own for a directory, so small that it can be full; gone with this.
+/// A separate file system for a directory, small enough to be filled; unmounted on drop.
 pub struct SmallTmpfs(PathBuf);
 
 impl SmallTmpfs {
@@ -163,7 +163,7 @@ impl SmallTmpfs {
         SmallTmpfs(directory.to_owned())
     }
 
-    /// Makes it larger or smaller.
+    /// Resizes it.
     pub fn resize(&self, size: u32) {
         let size = format!("remount,size={size}k");
         run_successfully(Command::new(program_path("mount")).args(["-o", &size]).arg(&self.0));
@@ -176,11 +176,11 @@ impl Drop for SmallTmpfs {
     }
 }
 
-/// A directory on overlayfs, as in a container; gone with this.
+/// A directory on overlayfs, as in a container; unmounted on drop.
 pub struct OverlayMount(PathBuf);
 
 impl OverlayMount {
-    /// With its layers below `layers`.
+    /// Mounts it with its layers below `layers`.
     pub fn new(directory: &Path, layers: &Path) -> OverlayMount {
         let [lower, upper, work] = ["lower", "upper", "work"].map(|name| layers.join(name));
         for made in [directory, &lower, &upper, &work] {

@@ -1,10 +1,10 @@
-//! A system of several hosts on this machine: each host a network namespace with addresses, a name
-//! and a clock of its own, connected by bridges. Programs run on a host recorded, or not, or as the
-//! test likes, and see the same network calls as on separate machines.
+//! A system of several hosts on this machine: each host is a network namespace with addresses, a
+//! name and a clock of its own, connected by bridges. Programs run on a host recorded, unrecorded,
+//! or with any command of the test, and see the same network calls as on separate machines.
 //!
-//! It takes root and `ip`; a test fails where one of them is missing. The bridges are in namespaces
-//! too, so nothing of the machine's own network is touched. All that a lab made is removed with it,
-//! also behind a panic, and what a killed test left behind is removed by the next.
+//! It needs root and `ip`; a test fails if one of them is missing. The bridges are in namespaces
+//! too, so the machine's own network is not touched. Everything that a lab made is removed with it,
+//! also after a panic, and the remains of a killed test are removed by the next.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::PermissionsExt;
@@ -27,14 +27,14 @@ pub use running::RunningProgram;
 
 /// A system of hosts, and the data directory into which they are recorded.
 pub struct HostLab {
-    /// Directory of the data directory into which all hosts record, and of the test's files.
+    /// The data directory into which all hosts record, with the test's files.
     pub recording: TestRecording,
     prefix: String,
     namespaces: Vec<NetworkNamespace>,
     hosts: u8,
 }
 
-/// A bridge that hosts are connected by: `10.N.0.0/16` and `fd00:N::/64`.
+/// A bridge that connects hosts: `10.N.0.0/16` and `fd00:N::/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabNetwork {
     number: u8,
@@ -56,7 +56,7 @@ impl HostLab {
         static LABS: AtomicU32 = AtomicU32::new(0);
         namespace::remove_stale();
         let recording = TestRecording::new();
-        // Servers that give up their rights must reach their files.
+        // Servers that drop their rights must be able to access their files.
         std::fs::set_permissions(recording.file_path(""), std::fs::Permissions::from_mode(0o755))
             .unwrap();
         let prefix = format!("{}-{}", namespace::own_prefix(), LABS.fetch_add(1, Relaxed));
@@ -65,12 +65,12 @@ impl HostLab {
 
     fn add_namespace(&mut self, name: &str) -> NetworkNamespace {
         let namespace = NetworkNamespace::new(&format!("{}-{name}", self.prefix));
-        // Remembered at once, that it is removed whatever fails next.
+        // Remembered immediately, so that it is removed whatever fails next.
         self.namespaces.push(namespace.clone());
         namespace
     }
 
-    /// A network of its own, numbered by the test.
+    /// A separate network with a number from the test.
     pub fn add_network(&mut self, number: u8) -> LabNetwork {
         let namespace = self.add_namespace(&format!("bridge{number}"));
         namespace.run_ip("link add bridge type bridge");
@@ -78,7 +78,7 @@ impl HostLab {
         LabNetwork { number }
     }
 
-    /// A host on `network` whose clock is the machine's own. Its addresses are `10.N.0.K` and
+    /// A host on `network` with the machine's own clock. Its addresses are `10.N.0.K` and
     /// `fd00:N::K` for the K-th host of the lab.
     pub fn add_host(&mut self, name: &str, network: LabNetwork) -> LabHost {
         let namespace = self.add_namespace(name);
@@ -88,7 +88,7 @@ impl HostLab {
         host
     }
 
-    /// Connects a host with one more network, by an interface `eth0`, `eth1` and so on.
+    /// Connects a host to one more network, by an interface `eth0`, `eth1` and so on.
     pub fn join_network(&mut self, host: &mut LabHost, network: LabNetwork) {
         let LabNetwork { number } = network;
         let bridge = format!("{}-bridge{number}", self.prefix);
@@ -106,12 +106,12 @@ impl HostLab {
         host.count_network();
     }
 
-    /// A place for a file of the test's own.
+    /// A path for a file of the test.
     pub fn file_path(&self, name: &str) -> PathBuf {
         self.recording.file_path(name)
     }
 
-    /// Ends it and keeps what it recorded and its files.
+    /// Ends the lab and keeps its recording and files.
     pub fn into_recording(mut self) -> TestRecording {
         std::mem::take(&mut self.recording)
     }

@@ -41,13 +41,13 @@ pub fn target_directory() -> PathBuf {
     profile_directory().parent().expect("the target directory").to_owned()
 }
 
-/// Name of that profile, as scripts take it in `SOCKCAP_PROFILE`.
+/// Name of that profile, as scripts expect it in `SOCKCAP_PROFILE`.
 pub fn profile_name() -> &'static str {
     if profile_directory().ends_with("release") { "release" } else { "debug" }
 }
 
-/// The program `sockcap` in the profile of the running test, with the preloaded library beside it;
-/// built once for each test program. The library is always that of the release.
+/// The program `sockcap` in the profile of the running test, with the preloaded library next to it;
+/// built once for each test program. The library is always the release build.
 pub fn sockcap_program() -> &'static Path {
     static SOCKCAP: OnceLock<PathBuf> = OnceLock::new();
     SOCKCAP.get_or_init(|| {

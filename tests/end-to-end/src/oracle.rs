@@ -1,5 +1,5 @@
-//! Programs under `strace` and the library at once: what the kernel saw against what was logged,
-//! thread by thread.
+//! Programs under both `strace` and the library: what the kernel saw is compared with what was
+//! logged, thread by thread.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -13,14 +13,14 @@ use socket_log::encode::Direction;
 use crate::capture::{FlowTraffic, TestRecording, ThreadTraffic, program_path, run_successfully};
 use crate::strace;
 
-/// Recording that strace observes, too.
+/// A recording that strace observes as well.
 #[derive(Default)]
 pub struct StracedRecording {
     /// The recording.
     pub recording: TestRecording,
-    /// strace's output, a file for each command.
+    /// strace's output, one file for each command.
     pub traces: Vec<PathBuf>,
-    /// strace's options, if they are not those of the comparison.
+    /// strace's options, if they differ from those of the comparison.
     options: Option<Vec<String>>,
 }
 
@@ -36,18 +36,18 @@ pub fn free_port() -> u16 {
 }
 
 impl StracedRecording {
-    /// An empty one.
+    /// An empty recording.
     pub fn new() -> StracedRecording {
         StracedRecording::default()
     }
 
-    /// An empty one, for which strace is run with `options`.
+    /// An empty recording, for which strace is run with `options`.
     pub fn with_options(options: &[&str]) -> StracedRecording {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
         StracedRecording { options: Some(options), ..StracedRecording::default() }
     }
 
-    /// The command, as it runs under strace.
+    /// The command, run under strace.
     pub fn under_strace(&mut self, command: &Command) -> Command {
         let output = self.recording.file_path(&format!("trace-{}", self.traces.len()));
         self.traces.push(output.clone());
@@ -86,8 +86,8 @@ impl StracedRecording {
         self.stop_server(server, "TERM");
     }
 
-    /// Ends a server by `signal`, as the log names its process: strace is the child that the test
-    /// knows.
+    /// Ends a server by `signal`, with the process id from its log: the child that the test knows
+    /// is strace.
     pub fn stop_server(&self, mut server: TestServer, signal: &str) {
         let of_server = |log: &crate::capture::ReadLog| {
             log.log.header().parent_pid == server.child.id()
@@ -100,9 +100,9 @@ impl StracedRecording {
         server.child.wait().unwrap();
     }
 
-    /// Compares the logs with what strace saw, thread by thread, and returns what was sent by all.
-    /// Every difference must be one of `hidden`: the messages which the kernel saw and the log
-    /// cannot have.
+    /// Compares the logs with what strace saw, thread by thread, and returns the total that was
+    /// sent. Every difference must be one of `hidden`: messages that the kernel saw and the log
+    /// cannot contain.
     pub fn compare_logs(&self, hidden: &[(Direction, u64)]) -> FlowTraffic {
         let mut logged = ThreadTraffic::new();
         let mut names = std::collections::BTreeMap::new();
@@ -174,12 +174,12 @@ pub fn start_server(name: &'static str, command: &mut Command, port: u16) -> Tes
     panic!("{command:?} does not listen on port {port}");
 }
 
-/// Waits until all threads of a process sleep. What the kernel has sent, whoever is still on the
-/// way back from the call has yet to record; an end of the process would be before that.
+/// Waits until all threads of a process sleep. A thread on its way back from a call has yet to
+/// record what the kernel has sent; if the process ended before that, it would be lost.
 pub(crate) fn wait_until_idle(pid: u32) {
     let sleeps = |task: fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        // The state follows the name, which may hold anything.
+        // The state follows the name, which may contain any characters.
         stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('S'))
     };
     let idle = || fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().all(sleeps);

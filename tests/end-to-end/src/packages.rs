@@ -1,4 +1,4 @@
-//! Packages of pip and npm that tests run, of fixed versions. Each set is installed once below the
+//! Packages of pip and npm for tests, of fixed versions. Each set is installed once below the
 //! target directory, and stays there.
 
 use std::fs;
@@ -39,13 +39,13 @@ pub fn node_modules_with(packages: &[&str]) -> PathBuf {
     folder.join("node_modules")
 }
 
-/// `report/web/`, with the packages that its lock file names.
+/// `report/web/`, with the packages in its lock file.
 pub fn web_packages() -> PathBuf {
     run_successfully(&mut Command::new(repository().join("scripts/install-page-tools")));
     repository().join("report/web")
 }
 
-/// The folder of a set of packages. What was not finished is begun anew.
+/// The folder of a set of packages. An incomplete installation is started again.
 fn install_packages(tool: &str, packages: &[&str], install: impl FnOnce(&Path)) -> PathBuf {
     let allowed = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let name: String = packages.join(" ").chars().map(allowed).collect();

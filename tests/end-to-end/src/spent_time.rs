@@ -1,5 +1,5 @@
-//! Recordings of `spent.c` with their resources: a server whose requests each spend their time in
-//! one way, and that says what they did.
+//! Recordings of `spent.c` with their resources: a server with requests that each spend their time
+//! in one way, and that prints what they did.
 
 use std::fs;
 use std::path::Path;
@@ -11,33 +11,33 @@ use crate::sockcap_program;
 /// The ways in which requests spend their time.
 pub const KINDS: [&str; 6] = ["sleep", "spin", "sync", "lock", "call", "push"];
 
-/// What the server says of a request, in nanoseconds.
+/// The server's output about a request, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct ServerFigures {
     /// The kind of the request.
     pub kind: String,
-    /// How long its thread could not go on.
+    /// The time that its thread was blocked.
     pub blocked: i64,
 }
 
 /// What was recorded.
 #[derive(Clone, Debug, Default)]
 pub struct SpentRecording {
-    /// The kinds, each with the port that it is asked for at.
+    /// The kinds, each with the port for its requests.
     pub ports: Vec<(String, u16)>,
     /// The requests, in order.
     pub requests: Vec<ServerFigures>,
 }
 
 impl SpentRecording {
-    /// The name that the operation of a kind has.
+    /// The name of the operation of a kind.
     pub fn operation_name(&self, kind: &str) -> String {
         let port = self.ports.iter().find(|(name, _)| name == kind).map(|(_, port)| port);
         format!("server:{}", port.expect("a port for each kind"))
     }
 }
 
-/// Records that many requests of each kind, one after the other.
+/// Records this number of requests of each kind, one after the other.
 pub fn record_requests(recording: &TestRecording, rounds: usize) -> SpentRecording {
     let program = recording.compile_program("spent");
     let of = |name: &str| recording.file_path(name);

@@ -10,13 +10,13 @@ use socket_log::encode::Direction;
 
 use crate::capture::{FlowTraffic, ThreadTraffic, program_path};
 
-/// The calls that can move bytes of a socket. (`io_uring` can, too; its set-up is in the list so
-/// that a program which goes that way is noticed.)
+/// The calls that can transfer bytes of a socket. (`io_uring` can, too; its set-up is in the list
+/// so that a program that uses it is noticed.)
 pub(crate) const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,writev,pwritev2,sendto,sendmsg,sendmmsg,\
                      sendfile,splice,tee,vmsplice,io_uring_setup";
 
 /// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also
-/// that on the messages of a batch.
+/// its limit on the messages of a batch.
 pub fn strace_command(traced: &Command, output: &Path) -> Command {
     strace_with_options(
         traced,
@@ -29,7 +29,7 @@ pub fn strace_command(traced: &Command, output: &Path) -> Command {
 pub fn strace_with_options(traced: &Command, options: &[&str], output: &Path) -> Command {
     let mut command = Command::new(program_path("strace"));
     command.args(options).arg("-o").arg(output);
-    // The library goes into the program, not into strace.
+    // The library is loaded into the program, not into strace.
     for (name, value) in traced.get_envs() {
         if let Some(value) = value {
             let mut setting = name.to_owned();
@@ -45,8 +45,7 @@ pub fn strace_with_options(traced: &Command, options: &[&str], output: &Path) ->
     command
 }
 
-/// The messages that threads sent and received on sockets of a captured family, as `output` tells
-/// of them.
+/// The messages that threads sent and received on sockets of a captured family, from `output`.
 pub fn traffic_of_threads(output: &str) -> ThreadTraffic {
     let mut traffic = BTreeMap::<_, FlowTraffic>::new();
     for (tid, call) in calls_by_thread(output) {
@@ -62,7 +61,7 @@ pub fn traffic_of_threads(output: &str) -> ThreadTraffic {
 /// A connection by its ends, its own first, and a direction.
 pub type ConnectionWay = (SocketAddr, SocketAddr, Direction);
 
-/// Bytes of each message on connections by TCP, as `output` tells of them.
+/// Bytes of each message on TCP connections, from `output`.
 pub fn bytes_by_connection(output: &str) -> BTreeMap<ConnectionWay, Vec<u64>> {
     let mut moved = BTreeMap::<_, Vec<u64>>::new();
     for (_, call) in calls_by_thread(output) {
@@ -80,8 +79,8 @@ pub fn bytes_by_connection(output: &str) -> BTreeMap<ConnectionWay, Vec<u64>> {
     moved
 }
 
-/// The ends that a descriptor's annotation names, such as `5<TCP:[127.0.0.1:1->127.0.0.1:2]>`. IPv4
-/// addresses in IPv6 are those that they stand for.
+/// The ends in a descriptor's annotation, such as `5<TCP:[127.0.0.1:1->127.0.0.1:2]>`. IPv4-mapped
+/// IPv6 addresses become IPv4 addresses.
 fn ends_of_descriptor(argument: &str) -> Option<(SocketAddr, SocketAddr)> {
     let (_, named) = argument.split_once("<TCP")?;
     let (own, other) = named.split_once(":[")?.1.strip_suffix("]>")?.split_once("->")?;
@@ -98,7 +97,7 @@ fn calls_by_thread(output: &str) -> Vec<(u32, String)> {
     let mut unfinished = HashMap::new();
     for line in output.lines() {
         // "1234  write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, ""..., 10) = 10"; with several threads, a
-        // call may be told in two lines.
+        // call may be split into two lines.
         let Some((tid, call)) = line.split_once(' ') else { continue };
         let mut call = call.trim_start().to_owned();
         if let Some(begin) = call.strip_suffix("<unfinished ...>") {
@@ -140,7 +139,7 @@ fn messages_of_call(call: &str) -> Vec<(Direction, u64)> {
             Direction::Send
         }
         "splice" => {
-            // From the first descriptor to the third argument, and one of the two is a pipe.
+            // From the first descriptor to the third argument; one of the two is a pipe.
             let to = arguments.splitn(3, ", ").nth(2).unwrap_or("");
             let from = of_socket(arguments).then_some((Direction::Receive, result as u64));
             return from

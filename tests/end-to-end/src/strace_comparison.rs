@@ -1,5 +1,5 @@
-//! A program that `sockcap record --inject` records, and that strace is attached to: the recorder
-//! has let go of it by then, so both see the same calls, and must tell of the same messages on each
+//! A program that `sockcap record --inject` records, with strace attached: the recorder has
+//! detached by then, so both see the same calls, and must report the same messages on each
 //! connection.
 
 use std::collections::BTreeMap;
@@ -19,20 +19,20 @@ use crate::oracle::wait_until_idle;
 use crate::sockcap_program;
 use crate::strace::{self, ConnectionWay};
 
-/// A program that is recorded, and strace beside it.
+/// A recorded program with strace attached.
 pub struct StracedProgram {
     recorder: Child,
     process: u32,
     port: u16,
     strace: Child,
     trace: PathBuf,
-    /// The connection by which it is known what both have seen.
+    /// The connection that marks the start of what both have seen.
     mark: SocketAddr,
 }
 
 impl StracedProgram {
     /// Records a server, waits until it accepts connections at this port, and attaches strace to
-    /// it. Whatever connects from then on is seen from its beginning.
+    /// it. Connections from then on are seen from their beginning.
     pub fn begin_recording(
         recording: &TestRecording,
         command: &[&str],
@@ -46,7 +46,7 @@ impl StracedProgram {
             .arg("--")
             .args(command)
             .current_dir(recording.file_path(""))
-            // Some end when their input does.
+            // Some programs end when their input does.
             .stdin(Stdio::piped())
             .stdout(errors.try_clone().expect("a file"))
             .stderr(errors)
@@ -84,13 +84,13 @@ impl StracedProgram {
         StracedProgram { recorder, process, port, strace, trace, mark }
     }
 
-    /// The address at which it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
-    /// Waits until the program rests, ends it by a signal, and holds the logs against strace: the
-    /// messages of each connection that was made since it was attached. Returns those of all
+    /// Waits until the program is idle, ends it by a signal, and compares the logs with strace: the
+    /// messages of each connection made since it was attached. Returns the messages of all
     /// connections in the logs.
     pub fn compare_at_end(
         mut self,
@@ -129,7 +129,7 @@ impl StracedProgram {
     }
 }
 
-/// Nothing is left of a test that fails.
+/// A failing test leaves nothing running.
 impl Drop for StracedProgram {
     fn drop(&mut self) {
         let runs = self.recorder.try_wait().is_ok_and(|ended| ended.is_none());
@@ -149,15 +149,14 @@ fn is_log_of(log: &ReadLog, process: u32) -> bool {
     header.pid == process || header.parent_pid == process
 }
 
-/// The messages of each connection by TCP, and the connections on which something was recorded
-/// before the mark's.
+/// The messages of each TCP connection, and the connections with records before the mark's.
 fn messages_of_connections(
     logs: &[ReadLog],
     mark: (SocketAddr, SocketAddr),
 ) -> (BTreeMap<ConnectionWay, Vec<u64>>, Vec<ConnectionWay>) {
     let mut entries = Vec::new();
     for log in logs {
-        log.whole_records().count(); // Which looks whether all is there.
+        log.whole_records().count(); // This checks that all records are complete.
         let mut ends = BTreeMap::new();
         for entry in &log.entries {
             if let LogRecord::Endpoints { flow, local, peer, .. } = &entry.record
@@ -193,7 +192,7 @@ fn messages_of_connections(
     (all, before)
 }
 
-/// Waits until somebody listens at a port, which the recorder's program is to do.
+/// Waits until the recorded program listens at a port.
 fn await_port(port: u16, recorder: &mut Child) {
     for _ in 0..2000 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
@@ -205,7 +204,7 @@ fn await_port(port: u16, recorder: &mut Child) {
     panic!("nobody listens at port {port}");
 }
 
-/// A client by HTTP that counts the bytes of its connection.
+/// An HTTP client that counts the bytes of its connection.
 pub struct CountingClient {
     stream: TcpStream,
     /// Bytes that it sent.
@@ -227,7 +226,7 @@ impl CountingClient {
         self.stream.local_addr().expect("an address")
     }
 
-    /// Asks, as by `GET /path`, and returns the answer's status and body.
+    /// Sends a request, as by `GET /path`, and returns the response's status and body.
     pub fn send_request(&mut self, request: &str, body: &str) -> (u16, Vec<u8>) {
         let length = body.len();
         let text = format!(

@@ -10,27 +10,27 @@ use std::process::Command;
 use crate::capture::{program_path, run_successfully};
 use crate::lab::LabHost;
 
-/// The packets that begin and end connections, of both families: all that the sequence numbers
-/// need. For [`LabHost::capture_filtered`].
+/// The packets that begin and end connections, of both families: sufficient for the sequence
+/// numbers. For [`LabHost::capture_filtered`].
 pub const ENDS: &str =
     "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0) or (ip6[6] = 6 and ip6[53] & 7 != 0)";
 
-/// From one end to the other, of all connections between them.
+/// Bytes from one end to the other, over all connections between them.
 pub type ConnectionBytes = BTreeMap<(SocketAddr, SocketAddr), u64>;
 
-/// One direction of a connection, as its packets tell.
+/// One direction of a connection, from its packets.
 #[derive(Clone, Copy, Default)]
 struct WireDirection {
-    /// The sequence number of its first packet, which takes one.
+    /// The sequence number of its first packet, which counts as one byte.
     first: u32,
-    /// That of its end, by a packet of its own.
+    /// The sequence number of its end, from a packet of its own.
     last: Option<u32>,
     /// Bytes that the other end had received when it ended its own direction.
     acknowledged: Option<u32>,
 }
 
 /// The bytes of each direction of all TCP connections that began and ended in these captures. A
-/// connection whose end is not there counts as far as the other end's last acknowledgement.
+/// connection without its end counts up to the other end's last acknowledgement.
 pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> ConnectionBytes {
     let mut directions = BTreeMap::<(SocketAddr, SocketAddr), Vec<WireDirection>>::new();
     for capture in captures {
@@ -53,7 +53,7 @@ struct FlaggedPacket {
     from: SocketAddr,
     to: SocketAddr,
     flags: String,
-    /// Behind its data.
+    /// The sequence number after its data.
     end: u32,
     acknowledged: Option<u32>,
 }
@@ -87,14 +87,14 @@ impl FlaggedPacket {
     fn note_packet(self, directions: &mut BTreeMap<(SocketAddr, SocketAddr), Vec<WireDirection>>) {
         let all = directions.entry((self.from, self.to)).or_default();
         if self.flags.contains('S') {
-            // Each packet is seen at both ends, and some are sent again.
+            // Each packet is seen at both ends, and some are retransmitted.
             if !all.iter().any(|direction| direction.first == self.end) {
                 all.push(WireDirection { first: self.end, ..WireDirection::default() });
             }
             return;
         }
         if let Some(direction) = all.last_mut() {
-            // A reset behind an end adds nothing.
+            // A reset after an end adds nothing.
             if self.flags.contains('F') || direction.last.is_none() {
                 direction.last = Some(self.end);
             }
@@ -118,7 +118,7 @@ pub struct DatagramTotals {
     pub bytes: u64,
 }
 
-/// Begins to count a host's UDP datagrams that are not its loopback's.
+/// Begins to count a host's UDP datagrams, except on its loopback interface.
 pub fn count_datagrams(host: &LabHost) {
     let rule = |chain: &str, interface: &str, family: &str| {
         format!(
@@ -153,7 +153,7 @@ pub fn datagram_totals(host: &LabHost) -> [DatagramTotals; 2] {
         .map(|counter| (field(counter, "packets"), field(counter, "bytes")))
         .collect();
     assert_eq!(counters.len(), 4, "{text}");
-    // The headers of IP and UDP; nothing is in fragments here.
+    // The headers of IP and UDP; no datagram is fragmented here.
     let payload = |v4: (u64, u64), v6: (u64, u64)| DatagramTotals {
         datagrams: v4.0 + v6.0,
         bytes: v4.1 - 28 * v4.0 + v6.1 - 48 * v6.0,

@@ -40,8 +40,8 @@ pub(super) fn make_host_folder(directory: &Path, host: &str) -> io::Result<()> {
     let (owner, of_folder) = (fstat(&data)?.st_uid, fstat(&folder)?);
     let lacks = SHARED.as_raw_mode() & !of_folder.st_mode;
     if is_root && lacks != 0 && of_folder.st_uid == owner {
-        // The folder is of the user that owns the data directory, which could already put anything
-        // there.
+        // The folder belongs to the owner of the data directory, who recorded alone before and
+        // could put anything there.
         fchmod(&folder, Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED.as_raw_mode()))?;
     }
     Ok(())

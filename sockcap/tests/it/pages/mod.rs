@@ -1,8 +1,8 @@
-//! Pages of the documentation whose commands can be run. A block fenced by ```console has commands
-//! behind `$ ` (those that go on behind `> `), each followed by what it prints on both streams, and
-//! by `? STATUS` first where that is not 0. In what is printed `[..]` stands for a part of a line
-//! and `...` for lines that differ from run to run. All commands of a page run one after another in
-//! one directory, which is empty at first. A block fenced by ```sh is shown, not run.
+//! Pages of the documentation with runnable commands. A block fenced by ```console has commands
+//! after `$ ` (continued after `> `), each followed by its output on both streams, preceded by `?
+//! STATUS` if that is not 0. In the output, `[..]` matches a part of a line and `...` lines that
+//! differ from run to run. All commands of a page run one after another in one directory, which is
+//! empty at first. A block fenced by ```sh is shown, not run.
 
 use std::fmt::Write;
 use std::fs;
@@ -22,9 +22,9 @@ pub(crate) struct ManualPage {
 
 /// A command of a page.
 pub(crate) struct PageCommand {
-    /// As the shell gets it.
+    /// The command for the shell.
     pub(crate) command: String,
-    /// The lines of the page, from 0, that have what it prints.
+    /// The lines of the page, from 0, with its output.
     printed: std::ops::Range<usize>,
     status: i32,
 }
@@ -34,8 +34,8 @@ pub(crate) fn repository_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The pages with commands: README, guide, configuration, those of the commands, and the README of
-/// this crate.
+/// The pages with commands: README, guide, configuration, command pages, and the README of this
+/// crate.
 pub(crate) fn all_pages() -> Vec<ManualPage> {
     let mut names = ["README.md", "docs/guide.md", "docs/configuration.md", "sockcap/README.md"]
         .map(str::to_owned)
@@ -77,7 +77,7 @@ impl ManualPage {
         &self.lines[block.clone()]
     }
 
-    /// What is run.
+    /// The commands to run.
     pub(crate) fn page_steps(&self) -> Vec<PageCommand> {
         let mut steps: Vec<PageCommand> = Vec::new();
         for (_, block) in self.fenced_blocks().iter().filter(|(language, _)| *language == "console")
@@ -114,9 +114,9 @@ impl ManualPage {
         steps
     }
 
-    /// Runs what the page shows and says where something else comes of it. With `UPDATE_GOLDEN=1`
-    /// the page then has that instead; what is left open in it stays where it fits, and is told
-    /// where it does not.
+    /// Runs the commands of the page and reports where the output differs. With `UPDATE_GOLDEN=1`
+    /// the page is rewritten; wildcards in it are kept where they match, and reported where they do
+    /// not.
     pub(crate) fn run_steps(&self) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let (mut wrong, mut open) = (Vec::new(), Vec::new());
@@ -154,8 +154,8 @@ impl ManualPage {
                 )
                 .unwrap();
                 let place = format!("{}:{}: $ {}", self.name, step.printed.start, step.command);
-                // What was open is not open any more where it did not fit: only its writer knows
-                // why it was.
+                // A wildcard that no longer matches is reported: only the author of the page knows
+                // its reason.
                 let openings =
                     |text: &str| text.matches("[..]").count() + text.matches("\n...").count();
                 if openings(&expected) > openings(&fitted) {
@@ -178,7 +178,7 @@ impl ManualPage {
     }
 }
 
-/// Runs a command as a reader of the page does, and gives its status and what it prints on both
+/// Runs a command as a reader of the page does, and returns its status and its output on both
 /// streams.
 pub(crate) fn run_shell(command: &str, directory: &Path) -> (i32, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
@@ -204,12 +204,12 @@ fn built_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
-        // By itself and elsewhere, as scripts/build has it.
+        // In a target directory of its own, as in scripts/build.
         let target = program.ancestors().nth(2).unwrap().join("preload");
         let output = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "-p", "capture-shim", "--target-dir"])
             .arg(&target)
-            // What is shipped comes from the compiler itself, see scripts/rustc-checked.
+            // The shipped library is built by the compiler itself, see scripts/rustc-checked.
             .env_remove("RUSTC_WORKSPACE_WRAPPER")
             .current_dir(repository_root())
             .output()

@@ -1,6 +1,7 @@
-//! A server in the way of many in Rust: one task reads requests and starts a task for each; these
-//! ask a back by way of one task, which has the connection, and answer by way of another. Says how
-//! many requests it answered, and whether the backtrace of a task leads to the runtime's loop.
+//! A server in the style of many Rust servers: one task reads requests and starts a task for each;
+//! these call a back end through one task, which owns the connection, and answer through another.
+//! Prints how many requests it answered, and whether the backtrace of a task leads to the runtime's
+//! loop.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,10 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 /// Number of requests.
 const REQUESTS: usize = 100;
 
-/// A question, and who waits for its answer.
+/// A request, and the channel for its response.
 type TaskQuestion = (u8, oneshot::Sender<u8>);
 
-/// Answers each byte by itself, on one connection.
+/// Answers each byte separately, on one connection.
 fn serve_bytes(listener: &TcpListener) -> io::Result<()> {
     let (mut stream, _) = listener.accept()?;
     let mut byte = [0];
@@ -25,7 +26,7 @@ fn serve_bytes(listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks the back, a question after the other.
+/// Calls the back end, one request after the other.
 async fn ask_back(port: u16, mut questions: mpsc::Receiver<TaskQuestion>) -> io::Result<()> {
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await?;
     while let Some((byte, answer)) = questions.recv().await {

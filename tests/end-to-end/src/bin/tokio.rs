@@ -1,6 +1,5 @@
-//! A program in the way of many Rust servers: tokio's reactor, its streams, datagrams and child
-//! processes, on several threads. The tests record it and compare what was logged with what the
-//! kernel saw.
+//! A program in the style of many Rust servers: tokio's reactor, its streams, datagrams and child
+//! processes, on several threads. The tests record it and compare its log with what the kernel saw.
 
 use std::io;
 use std::process::Stdio;

@@ -1,5 +1,4 @@
-//! `tcpdump` on a host's interface, which is stopped only when everything until then is in its
-//! file.
+//! `tcpdump` on a host's interface, stopped only when all packets until then are in its file.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use rustix::process::Signal;
 use crate::capture::program_path;
 use crate::lab::{NetworkNamespace, RunningProgram};
 
-/// Datagram that marks the end of a capture, sent to port 9 where there is no address resolution.
+/// Datagram that marks the end of a capture, sent to port 9 if there is no address resolution.
 const MARK: &[u8] = b"the capture ends here";
 
 /// A running `tcpdump`.
@@ -48,7 +47,7 @@ impl PacketCapture {
         ]);
         command.arg("-w").arg(file);
         if !filter.is_empty() {
-            // The mark goes through as well.
+            // The filter includes the mark.
             command.arg(format!("arp or udp port 9 or ({filter})"));
         }
         namespace.enter_with(&mut command);
@@ -57,13 +56,13 @@ impl PacketCapture {
         PacketCapture { running, namespace: namespace.clone(), file: file.to_owned(), address }
     }
 
-    /// Ends it when it has written all packets that are older than this call, and sees to it that
-    /// it lost none.
+    /// Ends it when it has written all packets that are older than this call, and checks that it
+    /// lost none.
     pub fn stop_capture(self) {
         let deadline = Instant::now() + Duration::from_secs(30);
         let (to, mark) = self.marker_datagram();
-        // A question for an address that nobody has is asked three times and then again when it is
-        // sent anew.
+        // An ARP request for an unused address is sent three times, and again after each new
+        // datagram.
         loop {
             self.namespace
                 .run_inside(|| {
@@ -81,9 +80,8 @@ impl PacketCapture {
         assert!(output.contains("0 packets dropped by kernel"), "{output}");
     }
 
-    /// Destination, and bytes as which the datagram shows in the file: a question for the address
-    /// of a host that is not there, which adds no message to the capture, or on the loopback
-    /// interface a datagram.
+    /// Destination, and the bytes of the datagram in the file: an ARP request for the address of a
+    /// missing host, which adds no message to the capture, or on the loopback interface a datagram.
     fn marker_datagram(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
         if self.address.is_loopback() {
             return ((self.address, 9), MARK.to_vec());

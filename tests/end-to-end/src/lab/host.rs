@@ -11,19 +11,19 @@ use crate::capture::{TestRecording, preloaded_library, program_path, run_success
 use crate::lab::{NetworkNamespace, PacketCapture, RunningProgram};
 use crate::strace;
 
-/// Clock of a host, by its difference to the machine's. All processes of the host have the same.
+/// Clock of a host, relative to the machine's. All processes of the host share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabClock {
     /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` is 0.
     pub offset: i64,
-    /// Parts per million that it runs faster.
+    /// Parts per million by which it runs faster.
     pub skew: i32,
-    /// Steps: at which nanosecond of `CLOCK_MONOTONIC` it was set, and by how much.
+    /// Steps: the nanosecond of `CLOCK_MONOTONIC` at which it was set, and by how much.
     pub steps: Vec<(i64, i64)>,
 }
 
 impl LabClock {
-    /// Time that the clock is ahead, and how much faster it is, in parts per million.
+    /// A clock that is ahead by `offset` nanoseconds and runs faster by `skew` parts per million.
     pub fn new(offset: i64, skew: i32) -> LabClock {
         LabClock { offset, skew, steps: Vec::new() }
     }
@@ -36,7 +36,7 @@ impl LabClock {
         self.offset + gained as i64 + steps
     }
 
-    /// As `SOCKCAP_TEST_CLOCK` has it.
+    /// In the format of `SOCKCAP_TEST_CLOCK`.
     pub fn setting_text(&self) -> String {
         let steps: String = self.steps.iter().map(|(at, by)| format!(",{at}:{by}")).collect();
         format!("{},{}{steps}", self.offset, self.skew)
@@ -75,7 +75,7 @@ impl LabHost {
         }
     }
 
-    /// Its name, which its logs have as well.
+    /// Its name, which is also in its logs.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -85,7 +85,7 @@ impl LabHost {
         &self.namespace
     }
 
-    /// Its addresses, in the order in which it was given them.
+    /// Its addresses, in the order in which they were assigned.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.addresses
     }
@@ -120,7 +120,7 @@ impl LabHost {
         self.networks += 1;
     }
 
-    /// Gives it one more address, which it can use at once.
+    /// Assigns one more address, which is usable immediately.
     pub fn add_address(&mut self, address: IpAddr, interface: &str, prefix: u8) {
         let unchecked = if address.is_ipv6() { " nodad" } else { "" };
         self.namespace
@@ -128,7 +128,7 @@ impl LabHost {
         self.addresses.push(address);
     }
 
-    /// Sends what is for addresses that no network of it has by way of another host.
+    /// Routes addresses outside of its networks through another host.
     pub fn route_by(&self, router: IpAddr) {
         let family = if router.is_ipv4() { "-4" } else { "-6" };
         self.namespace.run_ip(&format!("{family} route add default via {router}"));
@@ -148,12 +148,12 @@ impl LabHost {
         result.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    /// Runs a script of `nft` on it, and returns what that prints.
+    /// Runs an `nft` script on it, and returns the output.
     pub fn run_nft(&self, script: &str) -> String {
         run_successfully(self.plain_command(program_path("nft")).args(["--json", script]))
     }
 
-    /// Gives it a clock of its own, which everything that is recorded from now on has.
+    /// Sets a clock of its own, for all programs that are recorded from now on.
     pub fn set_clock(&mut self, clock: LabClock) {
         self.clock = Some(clock);
     }
@@ -178,8 +178,8 @@ impl LabHost {
         command
     }
 
-    /// Gives a command what decides where it is recorded and under which name and clock, for
-    /// `sockcap record`.
+    /// Sets the variables that decide where a command is recorded and under which name and clock,
+    /// for `sockcap record`.
     pub fn apply_settings(&self, command: &mut Command) {
         command.env("SOCKCAP_DIR", &self.data).env("SOCKCAP_HOST", &self.name);
         if let Some(clock) = &self.clock {
@@ -187,7 +187,7 @@ impl LabHost {
         }
     }
 
-    /// A command that runs `traced`, one of this host's, under strace with these options.
+    /// A command that runs `traced`, a command of this host, under strace with these options.
     pub fn strace_command(&self, traced: &Command, options: &[&str], output: &Path) -> Command {
         let mut command = strace::strace_with_options(traced, options, output);
         self.namespace.enter_with(&mut command);
@@ -199,7 +199,7 @@ impl LabHost {
         self.capture_filtered(interface, file, "")
     }
 
-    /// Captures packets that `filter` lets through; an empty one lets all through.
+    /// Captures packets that match `filter`; an empty filter matches all.
     pub fn capture_filtered(&self, interface: &str, file: &Path, filter: &str) -> PacketCapture {
         let index = interface
             .strip_prefix("eth")
@@ -222,7 +222,7 @@ impl LabHost {
         RunningProgram::start_program(&name, command)
     }
 
-    /// Starts a server, and waits until its sockets are there: TCP ports (`tcp:80`), UDP ports
+    /// Starts a server, and waits until its sockets exist: TCP ports (`tcp:80`), UDP ports
     /// (`udp:53`) or unix sockets (`unix:PATH`, `unix:@NAME`). Nothing connects to it meanwhile.
     pub fn start_server(&self, command: &mut Command, sockets: &[&str]) -> RunningProgram {
         let mut running = self.start_program(command);
@@ -263,7 +263,7 @@ impl LabHost {
         })
     }
 
-    /// An address of it with a port.
+    /// An address of the host with a port.
     pub fn address_at(&self, port: u16) -> SocketAddr {
         SocketAddr::new(self.first_ipv4().into(), port)
     }

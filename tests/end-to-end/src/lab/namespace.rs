@@ -1,5 +1,5 @@
-//! Network namespaces: made by `ip netns` under a name that tells whose they are, entered, and
-//! removed with all that runs in them.
+//! Network namespaces: made by `ip netns` under a name that identifies the test process, entered,
+//! and removed with all processes in them.
 
 use std::fs::{self, File};
 use std::io;
@@ -43,12 +43,12 @@ impl NetworkNamespace {
         &self.name
     }
 
-    /// Its inode, as logs tell it.
+    /// Its inode, as in logs.
     pub fn inode(&self) -> u64 {
         self.file.metadata().unwrap().ino()
     }
 
-    /// Runs `ip` in it, with arguments that are parted by spaces.
+    /// Runs `ip` in it, with arguments separated by spaces.
     pub fn run_ip(&self, arguments: &str) -> String {
         run_successfully(
             Command::new(program_path("ip")).args(["-n", &self.name]).args(arguments.split(' ')),
@@ -59,12 +59,11 @@ impl NetworkNamespace {
     pub fn enter_with(&self, command: &mut Command) {
         let file = Arc::clone(&self.file);
         let enter = move || move_into(&file);
-        // SAFETY: in the child there is one system call, on a descriptor that is open, and nothing
-        // is allocated.
+        // SAFETY: the child makes one system call on an open descriptor, and allocates nothing.
         unsafe { command.pre_exec(enter) };
     }
 
-    /// Runs `work` on a thread that is in it.
+    /// Runs `work` on a thread inside it.
     pub fn run_inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let run = || {
             move_into(&self.file).unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -74,8 +73,8 @@ impl NetworkNamespace {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Kills what runs in it, and removes it. Says nothing where that fails, since a test may be
-    /// failing already; the next lab tries again.
+    /// Kills the processes in it, and removes it. A failure is ignored, since a test may be failing
+    /// already; the next lab tries again.
     pub(super) fn remove_quietly(&self) {
         remove_named(&self.name);
     }
@@ -85,17 +84,17 @@ fn move_into(file: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// Beginning of the names of this test process's namespaces: its id, and when it began, as ids come
-/// again.
+/// Prefix of the names of this test process's namespaces: its id, and its start time, as ids are
+/// reused.
 pub(super) fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}-{pid}-{}", start_time_of(pid).expect("this process runs"))
 }
 
-/// When a process began, in the kernel's own units.
+/// The start time of a process, in the kernel's own units.
 fn start_time_of(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is in parentheses and may hold anything.
+    // The second field is in parentheses and may contain any characters.
     text.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
 }
 
@@ -117,7 +116,7 @@ pub(super) fn remove_stale() {
 
 fn remove_named(name: &str) {
     let path = Path::new(DIRECTORY).join(name);
-    // What is being started while the others are killed is met the second time.
+    // A process that is being started while the others are killed is found the second time.
     for _ in 0..100 {
         let inside = processes_in(&path);
         for pid in &inside {
@@ -131,8 +130,7 @@ fn remove_named(name: &str) {
     let _ = Command::new("ip").args(["netns", "delete", name]).output();
 }
 
-/// The processes in the namespace at `path`. Those that have ended and that nobody has waited for
-/// are in none.
+/// The processes in the namespace at `path`. Zombies are in none.
 fn processes_in(path: &Path) -> Vec<Pid> {
     let Ok(wanted) = fs::metadata(path).map(|status| (status.dev(), status.ino())) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Programs in the background: waited for, stopped by a signal, and killed when the test lets go of
+//! Programs in the background: waited for, stopped by a signal, and killed when the test drops
 //! them.
 
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::NamedTempFile;
 
-/// Maximum time that a test waits for what must happen.
+/// Maximum time that a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program in the background.
@@ -19,7 +19,7 @@ pub struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// Starts it; what it prints is kept.
+    /// Starts it; its output is kept.
     pub fn start_program(name: &str, command: &mut Command) -> RunningProgram {
         let output = NamedTempFile::new().expect("a temporary file");
         let open =
@@ -85,7 +85,7 @@ impl RunningProgram {
         self.output()
     }
 
-    /// Waits for its end, whatever that is.
+    /// Waits for its end, whatever its status.
     pub fn finish_by_any_status(mut self) -> String {
         self.wait_end();
         self.output()

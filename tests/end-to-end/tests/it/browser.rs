@@ -1,5 +1,5 @@
-//! The HTML page: that what is embedded is what its sources in `report/web/` build, and that it
-//! works in a real browser, from disk and from `sockcap view`. The tests themselves are in
+//! The HTML page: that the embedded program is the build of its sources in `report/web/`, and that
+//! it works in a real browser, from disk and from `sockcap view`. The tests themselves are in
 //! `report/web/test`; here they are run.
 
 use std::fs;
@@ -45,7 +45,7 @@ fn the_pages_program_is_well_typed_and_its_units_work() {
 
 #[test]
 fn the_page_works_in_a_browser() {
-    // It draws what Chromium does, without windows, in two thirds of the time.
+    // It draws the same as Chromium, without windows, in two thirds of the time.
     let chromium = "/usr/bin/chromium-headless-shell";
     assert!(
         fs::exists(chromium).unwrap_or(false),

@@ -1,4 +1,4 @@
-//! `sockcap score`: a result is judged by a truth from outside.
+//! `sockcap score`: a result is compared with a truth from outside.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ c,client,web,101000,102000,108000,109000
 d,web,db,103000,104000,105000,106000
 ";
 
-/// Requests that are far apart: whatever the algorithm, their links are clear.
+/// Requests that are far apart: with every algorithm, their links are clear.
 fn import_requests() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
@@ -37,9 +37,9 @@ fn a_result_is_judged_by_a_truth() {
     truth("child,parent\n0,\n1,0\n2,1\n3,2\n4,\n5,4\n6,5\n7,6\n");
     let recall = "\"trace_recall\": ";
     assert!(right.contains(&format!("{recall}1.0")), "{right}");
-    // It cannot know of messages that are not there.
+    // It cannot contain messages that are missing from the trace.
     assert_eq!(score(), right.replace(&format!("{recall}1.0"), &format!("{recall}null")));
-    // In this one d was made for a: half of the links are right, and no trace.
+    // Here d was made for a: half of the links are right, and no trace.
     truth("call_id,parent_call_id\na,\nb,a\nc,\nd,a\n");
     let wrong = score();
     assert!(

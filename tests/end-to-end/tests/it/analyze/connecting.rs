@@ -1,4 +1,4 @@
-//! The time that a caller waits for its connection is told as such, and not as its own: on real
+//! The time that a caller waits for its connection is reported as such, and not as its own: on real
 //! sockets, from the preloaded library to the report.
 
 use std::fs;
@@ -11,8 +11,8 @@ use socket_log::LogRecord;
 
 const REQUESTS: usize = 25;
 
-/// The hop from the front to the back end in the most frequent pattern, that pattern, what its
-/// instances do on average in milliseconds, and how long each call to `connect` took.
+/// The hop from the front to the back end in the most frequent pattern, that pattern, the mean
+/// times of its instances in milliseconds, and the duration of each call to `connect`.
 struct ConnectFigures {
     hop: Value,
     pattern: Value,
@@ -54,10 +54,10 @@ fn a_connection_for_each_request_is_waited_for() {
     let measured = waited.iter().sum::<f64>() / REQUESTS as f64;
     assert!(measured > 10.0, "connect did not wait: {waited:?}");
     let told = to_milliseconds(&hop["connect_mean"]);
-    // How long the call took is known to a 32nd.
+    // The duration of the call is known to a 32nd.
     assert!(told > 0.95 * measured && told < measured + 1.0, "{told} ms for {measured} ms: {hop}");
     assert_eq!(hop["connect_count"], REQUESTS as u64);
-    // Its own work is a sleep of 10 ms, and what the machine adds to it.
+    // Its own work is a sleep of 10 ms, plus delays of the machine.
     let node = to_milliseconds(&hop["node_mean"]);
     assert!((10.0..10.0 + 0.5 * measured).contains(&node), "{node} ms: {hop}");
     // All delays together are the whole, as the pattern is a chain.

@@ -1,8 +1,8 @@
-//! The demo's system comes out as the three kinds of request that its client makes, and as little
-//! else.
+//! The analysis of the demo's system finds the three kinds of request that its client makes, and
+//! little else.
 //!
 //! The demo is run as a user runs it, by its script, on real servers and on the workspace's example
-//! programs. What the trees must be is known: it is written in `tests/demo/servers`.
+//! programs. The correct trees are known: they are written in `tests/demo/servers`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,11 +17,11 @@ use end_to_end::packages::web_packages;
 use end_to_end::{profile_name, repository};
 use message_trace::DataDir;
 
-/// A message as `SOURCE -> DESTINATION:PORT`, the port being that of the side that listens.
+/// A message as `SOURCE -> DESTINATION:PORT`, with the port of the listening side.
 fn hop_tree(pattern: &PathPattern) -> Vec<String> {
     let hops = pattern.hops.iter().enumerate();
     hops.map(|(place, hop)| {
-        // In these systems no request makes two at once: every tree is a chain.
+        // In these systems no request makes two calls concurrently: every tree is a chain.
         assert_eq!(hop.parent, place.checked_sub(1), "hop {place} of {pattern:#?}");
         let port = if hop.dst_port == "*" { &hop.src_port } else { &hop.dst_port };
         format!("{} -> {} {port}", hop.src, hop.dst)
@@ -53,8 +53,7 @@ fn chain_of(client: &str, calls: &[(&str, &str, u16)]) -> Vec<String> {
 /// Requests of each kind.
 const REQUESTS: i64 = 200;
 
-/// One demo at a time: two would wait for each other's processors, and delays are what links are
-/// inferred from.
+/// One demo at a time: two would compete for processors, and delays are the input of the inference.
 pub(super) static ONE: Mutex<()> = Mutex::new(());
 
 /// Runs the demo and returns what it prints.
@@ -78,7 +77,7 @@ fn run_demo(servers: &str, port: u16, data: &Path) -> String {
     stdout.into_owned()
 }
 
-/// The words of each line of a report, without figures and bars, which are others in each run.
+/// The words of each line of a report, without figures and bars, which differ in each run.
 fn words_of_lines(report: &str) -> Vec<String> {
     let is_word = |word: &&str| {
         let begin = word.trim_start_matches(|sign: char| !sign.is_alphanumeric());
@@ -87,19 +86,19 @@ fn words_of_lines(report: &str) -> Vec<String> {
     };
     let line = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().filter(is_word).collect();
-        // Which pattern is first is another matter in each run.
+        // The order of the patterns differs in each run.
         words
             .join(" ")
             .trim_start_matches(|sign: char| sign == '#' || sign.is_ascii_digit())
             .trim()
             .to_owned()
     };
-    // Which columns there are depends on how long connections took this time.
+    // The columns depend on how long connections took this time.
     let is_heading = |line: &String| line.starts_with("node mean");
     report.lines().map(line).filter(|line| !line.is_empty() && !is_heading(line)).collect()
 }
 
-/// The report in the README, but for its figures, is what the demo prints.
+/// The report in the README, except for its figures, is the output of the demo.
 fn check_readme(printed: &str, data: &Path) {
     let readme = fs::read_to_string(repository().join("README.md")).unwrap();
     let (_, sample) = readme.split_once("The same on a terminal:\n\n```\n").unwrap();
@@ -116,11 +115,11 @@ fn check_readme(printed: &str, data: &Path) {
     );
 }
 
-/// What is written in the README's pictures, but for figures, and what the page of the demo says,
-/// where the two differ.
+/// The differences, figures aside, between the texts of the README's pictures and of the demo's
+/// page.
 fn differing_from_pictures(data: &Path) -> Vec<String> {
     let (web, shots) = (web_packages(), tempfile::tempdir().unwrap());
-    // The page says what the reader called the directory.
+    // The page contains the reader's name of the directory.
     let (page, place) =
         (shots.path().join("report.html"), data.parent().unwrap().join("sockcap.data"));
     fs::rename(data, &place).unwrap();
@@ -139,9 +138,9 @@ fn differing_from_pictures(data: &Path) -> Vec<String> {
         let words =
             |directory: &Path| text(directory).lines().map(str::to_owned).collect::<BTreeSet<_>>();
         let (kept_words, now) = (words(&kept), words(shots.path()));
-        // Units are those of the figures, and Python looks its own name up as it begins, which is
-        // long enough to be shown in some runs: a few words differ from run to run, and many where
-        // the page was changed.
+        // Units depend on the figures, and Python looks up its own name at the start, which is long
+        // enough to be shown in some runs: a few words differ from run to run, and many if the page
+        // was changed.
         let words: Vec<_> = kept_words.symmetric_difference(&now).collect();
         if words.len() * 10 > now.len() {
             differing
@@ -152,7 +151,8 @@ fn differing_from_pictures(data: &Path) -> Vec<String> {
     differing
 }
 
-/// How much of the expected count the patterns in `data` with the trees `kinds` have, from 0 to 1.
+/// The share of the expected count that the patterns in `data` with the trees `kinds` have, from 0
+/// to 1.
 fn share_of_kinds(data: &Path, kinds: &[Vec<String>]) -> f64 {
     let patterns = PathPattern::read_all(DataDir::new(data).patterns_path()).unwrap();
     let all: f64 = patterns.iter().map(|pattern| pattern.expected).sum();
@@ -167,7 +167,7 @@ fn share_of_kinds(data: &Path, kinds: &[Vec<String>]) -> f64 {
         };
         ours += pattern.expected;
         assert!(pattern.count >= REQUESTS * 9 / 10, "{} instances of {kind:#?}", pattern.count);
-        // The three kinds are the first three, however they are ranked among themselves.
+        // The three kinds are the first three, in any order.
         assert!(pattern.id < 3, "ranked {} by total time: {kind:#?}", pattern.id);
     }
     println!(
@@ -177,12 +177,12 @@ fn share_of_kinds(data: &Path, kinds: &[Vec<String>]) -> f64 {
     ours / all
 }
 
-/// Records the demo's system and looks for the three kinds of request. Where the machine pauses for
-/// longer than four mean delays, WAP5 takes what follows as spontaneous and the path is torn;
-/// nginx's delays are some ten microseconds, so a machine with other work does that to more than
-/// the one path in twenty that is allowed here. On such a machine the page may also tell what was
-/// not seen of a call, which the pictures do not have. Such a recording is made again, twice at the
-/// most. A wrong tree fails at once.
+/// Records the demo's system and looks for the three kinds of request. If the machine pauses for
+/// longer than four mean delays, WAP5 treats what follows as spontaneous and the path is torn;
+/// nginx's delays are some ten microseconds, so on a machine with other work more than the
+/// permitted one path in twenty can be torn. On such a machine the page may also show unseen parts
+/// of a call, which the pictures do not have. Such a recording is repeated, twice at most. A wrong
+/// tree fails immediately.
 fn check_system(servers: &str, port: u16, kinds: &[Vec<String>]) {
     let (mut shares, mut differing) = (Vec::new(), Vec::new());
     for _ in 0..3 {
@@ -255,8 +255,8 @@ fn patterns_by_hops(data: &DataDir) -> BTreeMap<Vec<String>, PathPattern> {
     patterns.into_iter().map(kind).collect()
 }
 
-/// What was recorded and exported as spans is imported as spans again: the same patterns, counts
-/// and times come out.
+/// Recorded paths that are exported as spans and imported again give the same patterns, counts and
+/// times.
 #[test]
 fn exported_spans_come_back_as_the_patterns_that_they_were() {
     let directory = tempfile::tempdir().unwrap();
@@ -273,12 +273,13 @@ fn exported_spans_come_back_as_the_patterns_that_they_were() {
     let back = patterns_by_hops(&DataDir::new(directory.path().join("back")).spans_dir());
     let mut alike = 0;
     for (kind, before) in &recorded {
-        // A path that is not sure may have been cut in two.
+        // An uncertain path may have been cut in two.
         let Some(after) = back.get(kind) else { continue };
         if before.count == after.count {
             alike += before.count;
-            // Means are weighted by probabilities. A path's is that of all its messages, and spans
-            // carry that of their calls alone: the weights differ by no more than what is unsure.
+            // Means are weighted by probabilities. The probability of a path includes all its
+            // messages, and spans have only that of their calls: the weights differ by no more than
+            // the uncertainty.
             let unsure = |pattern: &PathPattern| 1.0 - pattern.expected / pattern.count as f64;
             let most = 1.0 + (unsure(before) + unsure(after)) * before.duration.p99;
             let means = [before, after].map(|pattern| pattern.duration.mean);

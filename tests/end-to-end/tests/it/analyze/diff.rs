@@ -1,7 +1,7 @@
-//! What was changed of the demo's system is what `sockcap diff` names first, and of what was not
-//! changed it says nothing.
+//! `sockcap diff` names first what was changed in the demo's system, and nothing that was not
+//! changed.
 //!
-//! The demo is run as a user runs it, by its script. What is changed is written in
+//! The demo is run as a user runs it, by its script. The changes are written in
 //! `tests/demo/servers`.
 
 use std::env;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::demo::ONE;
 
-/// Records these systems, all at the same time, and returns what the script prints.
+/// Records these systems, all at the same time, and returns the output of the script.
 fn record_systems(servers: &str, changes: &[&str], data: &Path) -> String {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new(repository().join("scripts/demo"))
@@ -40,7 +40,7 @@ fn run_diff(data: &Path, before: &str, after: &str) -> Value {
     serde_json::from_str(&assert_succeeds(&["diff", before, after, "--json"], data)).unwrap()
 }
 
-/// The README's sample of these answers: the first one, and of the others who is named.
+/// The README's sample of these results: the first one, and the suspects of the others.
 fn sample_of(answers: &str) -> String {
     let answers = answers.trim().split("\n\n").enumerate();
     let sample = answers.map(|(place, answer)| {
@@ -51,7 +51,7 @@ fn sample_of(answers: &str) -> String {
     sample.collect::<Vec<_>>().join("\n")
 }
 
-/// What the README shows of it is what it prints, but for figures. `UPDATE_GOLDEN=1` makes it anew.
+/// The sample in the README is the output, except for figures. `UPDATE_GOLDEN=1` rewrites it.
 fn check_readme(printed: &str) {
     let path = repository().join("README.md");
     let readme = fs::read_to_string(&path).unwrap();
@@ -63,7 +63,7 @@ fn check_readme(printed: &str) {
         fs::write(&path, format!("{above}{begin}{answers}```{below}")).unwrap();
         return;
     }
-    // What was changed, who is named first, and the evidence for that, up to its figures.
+    // The change, the first suspect, and the evidence against it, up to its figures.
     let told = |text: &str| -> Vec<String> {
         let lines: Vec<&str> = text.lines().collect();
         let is_first = |line: &str| line.starts_with("first suspect: ");
@@ -83,7 +83,7 @@ fn check_readme(printed: &str) {
     assert_eq!(told(sample), told(&answers), "README.md: UPDATE_GOLDEN=1 makes it anew");
 }
 
-/// A change of the demo, and what must be said of it first: the node and the kind of evidence.
+/// A change of the demo, and the expected first suspect: the node and the kind of evidence.
 type DemoChange<'c> = (&'c str, &'c str, &'c str);
 
 /// Records the system, each of its changes and once more the system as it is.
@@ -108,8 +108,8 @@ fn check_changes(servers: &str, changes: [DemoChange<'_>; 4]) {
     if servers == "debian" {
         check_readme(&printed);
     }
-    // Of the same system nothing is said. One of twenty comparisons may be wrong, so that none of
-    // two may be.
+    // No difference is reported for the same system. One of twenty comparisons may be wrong, so a
+    // second one is made in that case.
     if run_diff(&data, "none", "none.again")["changed"] == true {
         let data = directory.path().join("again");
         record_systems(servers, &["none.again", "none"], &data);
@@ -145,7 +145,7 @@ fn each_change_of_the_example_programs_is_named_first() {
     );
 }
 
-/// It takes some minutes.
+/// This takes several minutes.
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
 fn of_twenty_recordings_at_most_one_in_twenty_comparisons_says_anything() {

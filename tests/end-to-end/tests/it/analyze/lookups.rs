@@ -1,5 +1,5 @@
-//! A lookup of a name is the hop that it is, and not its caller's own time: on real sockets, in a
-//! network of its own with a name server that takes 20 ms.
+//! A name lookup is a hop of its own, and not its caller's own time: on real sockets, in a separate
+//! network with a name server that takes 20 ms.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 const REQUESTS: u64 = 20;
 
-/// The hops of the most frequent pattern, where the server looks a name up for each request. The
-/// name server is recorded too, or is not.
+/// The hops of the most frequent pattern, in which the server looks a name up for each request. The
+/// name server is either recorded too or not.
 fn lookup_hops(with_server: bool) -> Vec<Value> {
     let directory = tempfile::tempdir().unwrap();
     let resolv = directory.path().join("resolv.conf");
@@ -40,7 +40,7 @@ fn lookup_hops(with_server: bool) -> Vec<Value> {
     pattern["hops"].as_array().unwrap().clone()
 }
 
-/// What a hop has there in milliseconds, on average.
+/// The mean of a field of a hop, in milliseconds.
 fn mean_of_hop(hop: &Value, what: &str) -> f64 {
     hop[what].as_f64().unwrap_or_else(|| panic!("no {what}: {hop}")) / 1e6
 }
@@ -57,7 +57,7 @@ fn a_lookup_is_a_hop() {
     assert!(is_lookup(&hops[2], "src"), "{}", hops[2]);
     let looked_up = mean_of_hop(&hops[2], "untraced_mean");
     assert!(looked_up > 19.0, "{looked_up} ms");
-    // The server's own work is a sleep of 5 ms before it, and nothing after it.
+    // The server's own work is a sleep of 5 ms before the lookup, and nothing after it.
     let own = mean_of_hop(&hops[1], "node_mean") + mean_of_hop(&hops[3], "node_mean");
     assert!(own > 5.0 && own < 0.8 * looked_up, "{own} ms of its own, {looked_up} ms looking up");
 }

@@ -1,4 +1,4 @@
-//! From messages to paths, on real programs and on traces whose truth is known.
+//! From messages to paths, on real programs and on traces with known ground truth.
 
 mod accuracy;
 mod connecting;

@@ -1,5 +1,5 @@
-//! Sockets that are a program's own affair: what its threads send each other is in paths where
-//! threads are nodes, and nowhere else; and what is another one at each start is in no name.
+//! Internal sockets of programs: messages between threads are in paths if threads are nodes, and
+//! nowhere else; and numbers that differ at each start are in no name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Number of requests of a recording.
 const REQUESTS: usize = 60;
 
-/// Records a Python program of `tests/programs`, which is given these arguments.
+/// Records a Python program of `tests/programs` with these arguments.
 fn record_program(program: &str, arguments: &[&str], data: &str, directory: &Path) {
     let program = repository().join("tests/programs").join(program);
     let program = program.to_str().unwrap();
@@ -25,7 +25,7 @@ fn report_json(grain: &str, directory: &Path) -> Value {
     serde_json::from_str(&printed).unwrap()
 }
 
-/// The hops of each pattern, as sender and receiver, and how many instances were seen.
+/// The hops of each pattern, as sender and receiver, and the number of instances.
 fn hops_of_patterns(report: &Value) -> Vec<(Vec<[String; 2]>, u64)> {
     let hop = |hop: &Value| ["src", "dst"].map(|end| hop[end].as_str().unwrap().to_owned());
     let pattern = |pattern: &Value| {
@@ -60,7 +60,7 @@ fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
     assert!(before.1[0].contains("100.0% seen at both ends"), "{}", before.1[0]);
     assert!(before.1[0].contains("--node thread shows those between threads"), "{}", before.1[0]);
 
-    // Whoever takes requests asks another thread, and that one a third.
+    // The thread that accepts requests calls another thread, and that one a third.
     let of_threads = hops_of_patterns(&report_json("thread", directory));
     let through = of_threads.iter().filter(|(hops, _)| {
         let nodes: BTreeSet<&String> = hops.iter().flatten().collect();
@@ -68,10 +68,10 @@ fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
     });
     let seen: u64 = through.map(|(_, count)| count).sum();
     assert!(seen >= REQUESTS as u64 * 9 / 10, "{seen} of {REQUESTS}: {of_threads:#?}");
-    // A thread that writes to a socket it reads itself talks to nobody.
+    // A thread that writes to a socket that it reads itself sends no message.
     let is_itself = |[src, dst]: &[String; 2]| src == dst;
     assert!(!of_threads.iter().any(|(hops, _)| hops.iter().any(is_itself)), "{of_threads:#?}");
-    // What is said of the recording does not depend on what a node is.
+    // The totals of the recording do not depend on what a node is.
     let seen =
         |info: &str| info.lines().find(|line| line.starts_with("messages:")).map(str::to_owned);
     assert_eq!(seen(&assert_succeeds(&["info"], directory)), seen(&before.1[0]));
@@ -105,7 +105,7 @@ fn a_program_has_the_same_names_at_each_start() {
         assert!(of_one.iter().any(|name| name.ends_with(part)), "{part}: {of_one:?}");
     }
     assert_eq!((names("two"), of_one.len()), (of_one.clone(), 4), "with that of the client");
-    // No path is new, which this would fail for.
+    // No path is new, or this command would fail.
     let differences = assert_succeeds(&["diff", "one", "two", "--fail-if", "new-paths"], directory);
     assert!(!differences.contains(" often"), "{differences}");
 }

@@ -1,4 +1,5 @@
-//! What steps spent their time on, of a real program whose requests each spend it in one way.
+//! Time of steps by resource, of a real program with requests that each spend their time in one
+//! way.
 
 use std::path::Path;
 
@@ -46,8 +47,8 @@ fn each_kind_of_time_has_its_name() {
             let all: i64 = StepResource::ALL.map(time).iter().sum();
             let calls = step.children_ns().unwrap();
             assert_eq!(all + calls, took, "{kind}: {step:?}");
-            // Others may have had the processor, also those whom only the host of a virtual machine
-            // knows: what it takes looks like work.
+            // Other programs may have had the processor, even ones that only the host of a virtual
+            // machine sees: their time looks like work.
             let own = took - time(StepResource::Runnable);
             let blocked = own - time(StepResource::Processor);
             let (found, expected) = match kind {

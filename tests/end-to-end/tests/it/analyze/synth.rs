@@ -1,4 +1,4 @@
-//! `sockcap synth`, `skew` and `drop`: traces whose truth is known go through the whole chain.
+//! `sockcap synth`, `skew` and `drop`: traces with known ground truth go through the whole chain.
 
 use std::fs;
 
@@ -30,8 +30,8 @@ fn a_made_trace_goes_through_the_whole_chain() {
         {
             assert_eq!(score_measure(&score, none), 0.0, "{name}: {none}: {score}");
         }
-        // How good the default algorithm is on these hard cases is not for this test to say, but it
-        // is no nonsense.
+        // The exact quality of the default algorithm on these hard cases is not tested here, but
+        // the result must be plausible.
         assert!(score_measure(&score, "link_accuracy") > 0.2, "{name}: {score}");
         let calls = score_measure(&score, "calls") as usize;
         let messages = assert_succeeds(&["export", "messages"], directory.path());
@@ -75,7 +75,7 @@ fn calls_are_nested_by_the_algorithm_of_that_name() {
 }
 
 /// Project 5, section 7.2 and Figure 13: the convolution algorithm finds the paths of the
-/// multi-tier system, and the node that takes 200 ms longer. Quanta are those of Table 1.
+/// multi-tier system, and the node that takes 200 ms longer. Quanta are as in Table 1.
 #[test]
 fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
     for (name, usual) in [("multi-tier", 40.0..60.0), ("multi-tier-added-delay", 235.0..265.0)] {
@@ -105,7 +105,7 @@ fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
         ] {
             assert!(paths.iter().any(|hops| hops == path), "{name}: {path:?}");
         }
-        // After the call to AUTH: what WS2 takes before it calls an application server.
+        // After the call to AUTH: the time that WS2 takes before it calls an application server.
         let (mut sum, mut weight) = (0.0, 0.0);
         for hops in rows.windows(2) {
             if hops[0][pattern] == hops[1][pattern]
@@ -126,8 +126,8 @@ fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
     }
 }
 
-/// One request after the other, at times that are often the same: nothing is random, and no message
-/// takes any time.
+/// One request after the other, often at equal times: nothing is random, and no message takes any
+/// time.
 const SERIES: &str = r#"
 call_ids = false
 [[tracelet]]
@@ -162,11 +162,11 @@ fn a_truth_about_messages_has_the_numbers_of_the_trace() {
     assert_eq!(truth.iter().filter(|(_, parent)| parent.is_none()).count(), 12);
     for (child, parent) in truth {
         let Some(parent) = parent else { continue };
-        // The columns 7 and 8 are who sent and who received it; 5 and 6 when.
+        // Columns 7 and 8 are the sender and the receiver; 5 and 6 their times.
         assert_eq!(rows[parent][8], rows[child][7], "{parent} -> {child}");
         assert!(rows[parent][6].parse::<i64>().unwrap() <= rows[child][5].parse::<i64>().unwrap());
     }
-    // Nothing else may be in the directory.
+    // The directory must be empty.
     fs::write(directory.path().join("other.toml"), SERIES).unwrap();
     let output = run_sockcap(&["synth", "other.toml", "--truth", "other.csv"], directory.path());
     assert_eq!(output.status.code(), Some(1));
@@ -199,7 +199,7 @@ fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
         score_measure(&score, "trace_recall") < score_measure(&score, "trace_accuracy"),
         "{score}"
     );
-    // By messages, the numbers are others.
+    // In a truth by messages, the numbers differ.
     fs::write(directory.path().join("series.toml"), SERIES).unwrap();
     assert_succeeds(
         &["synth", "series.toml", "--truth", "series.csv", "-d", "series"],
@@ -250,7 +250,7 @@ fn skew_is_added_and_taken_away() {
     assert_ne!(times("wrong"), times("plain"));
     skew("wrong", "back", &["--uncorrected", "--remove"]);
     assert_eq!(times("back"), times("plain"));
-    // Without --uncorrected the clocks are found again: the links are as right as they were.
+    // Without --uncorrected the clocks are estimated again: the links are as accurate as before.
     skew("plain", "own", &[]);
     let right = |data: &str| {
         let score = assert_succeeds(
@@ -305,7 +305,7 @@ fn what_the_user_may_say_of_the_algorithms_is_kept_with_the_result() {
     let arguments: Vec<&str> = said.iter().flat_map(|(flag, value, _)| [*flag, value]).collect();
     assert_succeeds(&[&["analyze"][..], &arguments].concat(), directory.path());
     let summary = fs::read_to_string(directory.path().join("sockcap.data/analysis.json")).unwrap();
-    // Lists are written over several lines.
+    // Lists are wrapped over several lines.
     let summary = summary.replace(['\n', ' '], "");
     for (flag, _, kept) in said {
         assert!(summary.contains(&kept.replace(' ', "")), "{flag}: {summary}");

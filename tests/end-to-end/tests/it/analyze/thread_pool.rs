@@ -1,5 +1,5 @@
-//! A captured Java service that hands its requests from thread to thread (issue 5): the paths are
-//! whole all the same.
+//! A captured Java service that passes its requests from thread to thread (issue 5): the paths are
+//! nevertheless complete.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,8 +9,9 @@ use end_to_end::{capture, repository};
 
 const REQUESTS: usize = 800;
 
-/// Of the requests to the service, for how many both calls were given to them; and how many of all
-/// calls that is right of. The sizes say what was made for what (tests/programs/Pool.java).
+/// The number of requests to the service with both calls assigned to them, and the number of all
+/// calls assigned correctly. The sizes of messages identify their requests
+/// (tests/programs/Pool.java).
 fn count_right(directory: &Path, more: &[&str]) -> [usize; 2] {
     assert_succeeds(&[&["analyze", "--node", "process"][..], more].concat(), directory);
     let table = assert_succeeds(&["export", "calls"], directory);
@@ -40,8 +41,8 @@ fn hand_offs_between_threads_do_not_break_the_paths() {
         [capture::program_path("java"), source].map(|path| path.to_str().unwrap().to_owned());
     assert_succeeds(&["record", "--", &java, &source, "clients", &source], directory.path());
     let [whole, links] = count_right(directory.path(), &[]);
-    // Idle 98% are whole and 99% of the calls right; on a machine with twice as much to do as it
-    // can, 95 and 97. Linking has less than half of both.
+    // On an idle machine 98% are complete and 99% of the calls right; on a machine with twice as
+    // much work as it can do, 95 and 97. Linking has less than half of both.
     let [linked_whole, linked] = count_right(directory.path(), &["--algorithm", "linking"]);
     assert!(links > 2 * REQUESTS * 3 / 4 && links > linked, "{links} right, {linked} by linking");
     assert!(

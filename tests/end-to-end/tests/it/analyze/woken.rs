@@ -1,6 +1,6 @@
-//! Workers that are answered because somebody else sent something: an HTTP server that keeps a poll
-//! open until a job is posted, and one that tells who listens of each notification. What the worker
-//! does then leads back to who sent it.
+//! Workers that receive a response because another client sent something: an HTTP server that keeps
+//! a poll open until a job is posted, and one that notifies its listeners. The worker's calls then
+//! lead back to the sender.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,18 +9,18 @@ use std::path::Path;
 use end_to_end::command::assert_succeeds;
 use end_to_end::repository;
 
-/// Number of jobs: some ten seconds of them, so that a second in which the machine stands still
-/// does not decide.
+/// Number of jobs: some ten seconds of them, so that a pause of a second does not decide the
+/// result.
 const JOBS: usize = 450;
 
-/// A call of the table: its parent, and the job that it is of, where the programs say so.
+/// A call of the table: its parent, and its job, if the programs report one.
 struct TableCall {
     parent: String,
     job: Option<usize>,
     is_work: bool,
 }
 
-/// By its id each call, whose job is known by the ports of its connection and its place on it.
+/// The calls by id; their jobs are known from the ports of the connection and the position on it.
 fn calls_by_id(directory: &Path) -> HashMap<String, TableCall> {
     let mut truth: HashMap<[String; 2], Vec<usize>> = HashMap::new();
     for line in fs::read_to_string(directory.join("truth")).unwrap().lines() {
@@ -38,7 +38,7 @@ fn calls_by_id(directory: &Path) -> HashMap<String, TableCall> {
     rows.sort_by_key(|row| row[sent].parse::<i64>().unwrap_or_default());
     let mut known: HashMap<[String; 2], std::vec::IntoIter<usize>> =
         truth.into_iter().map(|(ports, jobs)| (ports, jobs.into_iter())).collect();
-    // Whoever asks at a port at which no job is given first does the work.
+    // A client at a port without jobs does the work first.
     let mut given: HashMap<usize, usize> = HashMap::new();
     rows.iter()
         .map(|row| {
@@ -52,18 +52,19 @@ fn calls_by_id(directory: &Path) -> HashMap<String, TableCall> {
         .collect()
 }
 
-/// Work that is done for jobs.
+/// Work done for jobs.
 struct JobWork {
-    /// How much there is, by the number of calls.
+    /// The total, in calls.
     all: usize,
-    /// How much leads back to who gave the job, through nobody else's.
+    /// The number of calls that lead back to the sender of their job, through no other request.
     right: usize,
-    /// The jobs of what leads back to who gave another one, and of what leads back to nobody.
+    /// The jobs of calls that lead back to the sender of another job, and of calls that lead back
+    /// to no sender.
     wrong: Vec<usize>,
     lost: Vec<usize>,
 }
 
-/// Where what is done for jobs leads back to.
+/// The senders to which the work for jobs leads back.
 fn led_back(kind: &str) -> JobWork {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs/woken.py");
@@ -92,7 +93,7 @@ fn led_back(kind: &str) -> JobWork {
     work
 }
 
-/// Checks that nearly all work leads back to who gave the job for it.
+/// Checks that nearly all work leads back to the sender of its job.
 fn assert_led_back(kind: &str) {
     let JobWork { all, right, wrong, lost } = led_back(kind);
     assert!(

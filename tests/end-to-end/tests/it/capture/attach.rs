@@ -1,5 +1,5 @@
-//! `sockcap record -p`: processes that run are recorded from one moment to another, and are then as
-//! they were before.
+//! `sockcap record -p`: running processes are recorded for a while, and are afterwards as they were
+//! before.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,16 +18,16 @@ use test_support::code::changed_code;
 
 use super::inject;
 
-/// A recording of processes that run.
+/// A recording of running processes.
 pub(super) struct AttachedRecorder {
     child: Child,
     errors: BufReader<ChildStderr>,
-    /// What it said until it recorded.
+    /// Its messages until the recording began.
     pub(super) said_first: String,
 }
 
 impl AttachedRecorder {
-    /// Begins one, and waits until the processes have the library.
+    /// Starts a recorder, and waits until the processes have the library.
     pub(super) fn begin_recording(recording: &TestRecording, process: u32) -> AttachedRecorder {
         let mut command = Command::new(sockcap_program());
         command.args(["record", "--host", "host", "-d"]).arg(recording.data_dir());
@@ -41,12 +41,12 @@ impl AttachedRecorder {
         AttachedRecorder { child, errors, said_first }
     }
 
-    /// Number of its process.
+    /// The id of its process.
     pub(super) fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks it to end, as Ctrl-C does, and returns what it said.
+    /// Asks it to end, as Ctrl-C does, and returns its messages.
     #[track_caller]
     pub(super) fn end_recording(self) -> String {
         let said = self.end_with_or_without_warning();
@@ -54,7 +54,7 @@ impl AttachedRecorder {
         said
     }
 
-    /// The same where it has to warn.
+    /// The same if it has to warn.
     #[track_caller]
     pub(super) fn end_with_warning(self) -> String {
         let said = self.end_with_or_without_warning();
@@ -62,7 +62,7 @@ impl AttachedRecorder {
         said
     }
 
-    /// The same whatever it says.
+    /// The same whatever its messages.
     #[track_caller]
     pub(super) fn end_with_or_without_warning(mut self) -> String {
         send_signal(self.child.id(), Signal::INT);
@@ -97,7 +97,7 @@ fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
     moved.sum()
 }
 
-/// Addresses of the other ends that a log names.
+/// Addresses of the other ends in a log.
 fn peer_addresses(log: &ReadLog) -> Vec<String> {
     let named = log.whole_records().filter_map(|record| match record {
         LogRecord::Endpoints { peer: Some(peer), .. } => Some(peer.to_string()),
@@ -106,7 +106,7 @@ fn peer_addresses(log: &ReadLog) -> Vec<String> {
     named.collect()
 }
 
-/// A connection that asks and is answered.
+/// A connection that sends requests and receives responses.
 pub(super) struct AskingClient(TcpStream);
 
 impl AskingClient {
@@ -118,7 +118,7 @@ impl AskingClient {
         AskingClient(stream.unwrap())
     }
 
-    /// Asks as often, and returns how many bytes that was.
+    /// Sends a request repeatedly, and returns the number of bytes.
     pub(super) fn ask_repeatedly(&mut self, question: &[u8], answer: &[u8], times: u64) -> u64 {
         let mut got = vec![0; answer.len()];
         for _ in 0..times {
@@ -135,7 +135,7 @@ impl AskingClient {
     }
 }
 
-/// A server that is ended with its test.
+/// A server that ends with its test.
 pub(super) struct ServerProcess(pub(super) Child);
 
 impl Drop for ServerProcess {
@@ -145,9 +145,9 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Records calls twice, with calls before, between and behind, and holds the logs against them.
-/// `waited`: bytes of the question that a thread waits for as the recording begins; that call is
-/// not recorded.
+/// Records calls twice, with calls before, between and after, and compares the logs with them.
+/// `waited`: bytes of the request that a thread waits for as the recording begins; that call is not
+/// recorded.
 fn recorded_twice(
     server: &ServerProcess,
     client: &mut AskingClient,
@@ -179,7 +179,7 @@ fn recorded_twice(
     }
 }
 
-/// The server with threads that wait, compiled.
+/// Compiles and starts the server with threads that wait.
 pub(super) fn waiting_server(recording: &TestRecording, flags: &[&str]) -> (ServerProcess, u16) {
     let binary = recording.file_path("attached");
     let source = repository().join("tests/programs/attached.c");
@@ -213,7 +213,7 @@ fn a_static_server_with_threads_that_wait_is_recorded_twice() {
     end_server(server);
 }
 
-/// What a process has mapped, but for its heap and its stack, which may grow.
+/// The mappings of a process, except its heap and its stack, which may grow.
 fn mapped_files(process: u32) -> Vec<String> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let stays = |line: &&str| !line.ends_with("[heap]") && !line.ends_with("[stack]");
@@ -260,7 +260,7 @@ fn redis_is_recorded_twice() {
     recorded_twice(&server, &mut client, b"SET key value\r\n", b"+OK\r\n", 0);
 }
 
-/// Parent and child are connected before; when it is told to, the parent begins another program.
+/// Parent and child are connected before; on request, the parent starts another program.
 const FAMILY: &str = r#"
 import os, socket, subprocess, sys
 ours, theirs = socket.socketpair()
@@ -349,7 +349,7 @@ fn what_cannot_be_recorded_is_told() {
         assert_eq!(output.status.code(), Some(125), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    // More than there can be.
+    // More than the largest possible id.
     assert!(refused("4194305").contains("there is no process 4194305"));
     let mut preloaded = recording.recorded_command(program_path("sleep"));
     let preloaded = ServerProcess(preloaded.arg("100").spawn().unwrap());

@@ -1,5 +1,5 @@
-//! Ends of `sockcap record -p` that nobody asked for: it is killed, or its terminal is closed. The
-//! processes go on, and can be recorded again.
+//! Unrequested ends of `sockcap record -p`: it is killed, or its terminal is closed. The processes
+//! continue, and can be recorded again.
 
 use std::fs::{self, OpenOptions};
 use std::process::{Child, Command, Stdio};
@@ -15,12 +15,12 @@ use super::attach::{
     AskingClient, AttachedRecorder, ServerProcess, end_server, send_signal, waiting_server,
 };
 
-/// A server with threads that wait, its client, and a place for its recordings.
+/// A server with threads that wait, its client, and a directory for its recordings.
 struct WaitingServer {
-    /// What is removed when the test ends.
+    /// Files that are removed when the test ends.
     _files: TestRecording,
     server: ServerProcess,
-    /// Number of the server's process.
+    /// The id of the server's process.
     process: u32,
     client: AskingClient,
     recording: TestRecording,
@@ -36,7 +36,7 @@ impl WaitingServer {
     }
 }
 
-/// Calls a server, whose threads must be as they were before they were traced.
+/// Calls a server, and checks that its threads are as they were before they were traced.
 #[track_caller]
 fn goes_on(client: &mut AskingClient, process: u32) {
     client.ask_repeatedly(b"question", b"question", 20);
@@ -45,7 +45,7 @@ fn goes_on(client: &mut AskingClient, process: u32) {
         has("TracerPid:\t0") && has("SigBlk:\t0000000000000000")
     };
     let are_whole = || {
-        // The thread that worked for a recorder goes on by itself.
+        // A thread that did work for the recorder continues by itself.
         std::thread::sleep(Duration::from_millis(1));
         let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
         let status = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("status"));
@@ -54,7 +54,7 @@ fn goes_on(client: &mut AskingClient, process: u32) {
     assert!((0..10_000).any(|_| are_whole()), "a thread is traced, or without signals");
 }
 
-/// Recorder of a process, which says nothing that is read.
+/// Recorder of a process, with discarded output.
 fn silent_recorder(recording: &TestRecording, process: u32) -> Command {
     let mut command = Command::new(sockcap_program());
     command.args(["record", "--host", "host", "-d"]).arg(recording.data_dir());
@@ -83,10 +83,10 @@ fn a_process_whose_recorder_is_killed_at_any_moment_goes_on_and_is_recorded_agai
     for moment in 0..24 {
         let recorder = silent_recorder(&recording, process).spawn().unwrap();
         if moment % 2 == 0 {
-            // As it begins.
+            // At the start of the recording.
             std::thread::sleep(Duration::from_millis(11 * moment));
         } else {
-            // As it ends.
+            // At the end of the recording.
             until_it_is_changed(process);
             send_signal(recorder.id(), Signal::INT);
             std::thread::sleep(Duration::from_millis(5 * moment));
@@ -115,10 +115,10 @@ fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
     let WaitingServer { _files, server, process, mut client, recording } =
         WaitingServer::begin_server();
     let recorder = silent_recorder(&recording, process);
-    // What these tests ignore themselves, as under `nohup`, is not ignored there.
+    // Signals that the tests ignore, as under `nohup`, are not ignored in the recorder.
     let mut command = Command::new("/usr/bin/env");
     command.arg("--default-signal=HUP").arg(recorder.get_program()).args(recorder.get_args());
-    // Whatever is written there fails, as on a terminal that is closed.
+    // All writes to it fail, as on a closed terminal.
     command.stderr(OpenOptions::new().write(true).open("/dev/full").unwrap());
     let mut recorder = command.spawn().unwrap();
     until_it_is_changed(process);
@@ -131,7 +131,7 @@ fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
     end_server(server);
 }
 
-/// `timeout` sends its signal twice, and who waits presses Ctrl-C again.
+/// `timeout` sends its signal twice, and impatient users press Ctrl-C again.
 #[test]
 fn a_recorder_that_is_asked_to_end_again_and_again_leaves_the_process_as_it_was() {
     let WaitingServer { _files, server, process, mut client, recording } =

@@ -1,6 +1,6 @@
-//! Ends of `sockcap record -p` of processes that stand in the way of it: they are stopped, traced,
-//! make children or become another program, or their recorder was killed. Nothing is recorded
-//! after the end, and what stays in a process is told.
+//! Ends of `sockcap record -p` of processes that obstruct it: they are stopped or traced, create
+//! children or execute another program, or their recorder was killed. Nothing is recorded after the
+//! end, and anything that stays in a process is reported.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,7 +18,7 @@ use super::attach_places::{
     CrowdedServer, assert_without, count_transfers, leftovers_in, process_family, shared_recording,
 };
 
-/// A server of ours that is recorded.
+/// A server of the tests that is recorded.
 struct HinderedServer {
     _files: TestRecording,
     recording: TestRecording,
@@ -42,7 +42,7 @@ impl HinderedServer {
         AttachedRecorder::begin_recording(&self.recording, self.process_id())
     }
 
-    /// Asserts that what is asked now is not recorded, whatever is left in the process.
+    /// Asserts that further requests are not recorded, whatever is left in the process.
     #[track_caller]
     fn is_recorded_no_more(&self) {
         let (before, logs) = (count_transfers(&self.recording), self.recording.read_logs().len());
@@ -54,7 +54,7 @@ impl HinderedServer {
         }
     }
 
-    /// Asserts that it is as it was, and can be recorded again.
+    /// Asserts that it is as before, and can be recorded again.
     #[track_caller]
     fn is_left(&self) {
         self.is_recorded_no_more();
@@ -102,7 +102,7 @@ fn a_process_that_is_stopped_at_the_end_is_left_and_stays_stopped() {
     }
 }
 
-/// A debugger, which stands in for any: only one process can trace another.
+/// A debugger, as an example of a tracer: only one process can trace another.
 fn attach_debugger(process: u32) -> Child {
     let mut command = Command::new(program_path("gdb"));
     command.args(["--batch", "-nx", "-p", &process.to_string()]);
@@ -138,13 +138,13 @@ fn a_process_that_is_debugged_at_the_end_is_recorded_no_more() {
         assert!(said.contains(words), "{words}: {said}");
     }
     hindered.is_recorded_no_more();
-    // It lets go, and takes its breakpoints with it.
+    // It detaches, and removes its breakpoints.
     send_signal(gdb.id(), Signal::INT);
     gdb.wait().unwrap();
     wait_until("nobody traces it", || tracer_of(process) == 0);
     send_signal(process, Signal::CONT);
     hindered.is_recorded_no_more();
-    // Whoever attaches next takes out what has stayed.
+    // The next recorder removes what was left.
     let again = shared_recording();
     let recorder = AttachedRecorder::begin_recording(&again, process);
     assert!(recorder.said_first.contains("a recorder that is gone"), "{}", recorder.said_first);
@@ -179,7 +179,7 @@ fn children_that_are_made_meanwhile_are_left_as_well() {
         let recorder = hindered.begin_recording();
         hindered.neighbours.await_action("fork");
         hindered.neighbours.await_action("chain 5");
-        // The last of a chain may be made only now.
+        // The last process of a chain may be created only now.
         let orphans = copies_of(hindered.process_id());
         recorder.end_recording();
         for process in orphans.into_iter().chain(copies_of(hindered.process_id())) {
@@ -198,7 +198,7 @@ fn copies_of(process: u32) -> Vec<u32> {
     all.filter(|other| program(*other) == own).collect()
 }
 
-/// The chain goes on while the recording ends.
+/// The chain continues while the recording ends.
 #[test]
 fn a_process_whose_children_make_children_without_pause_is_left() {
     let mut hindered = HinderedServer::begin_server(&["-static"], &["3"]);
@@ -232,11 +232,11 @@ fn a_process_that_becomes_another_program_needs_no_end() {
         fs::read_link(format!("/proc/{process}/exe")).unwrap().ends_with("cat")
     });
     recorder.end_recording();
-    // What it executed has the library by its environment, as is documented, and no jumps.
+    // The executed program has the library from its environment, as documented, and no patches.
     assert!(changed_code(process).is_empty());
 }
 
-/// Its parent, this test, takes no notice until later.
+/// Its parent, this test, does not wait for it until later.
 #[test]
 fn a_process_that_is_killed_needs_no_end() {
     let mut hindered = HinderedServer::begin_server(&[], &["3"]);
@@ -247,7 +247,7 @@ fn a_process_that_is_killed_needs_no_end() {
     recorder.end_recording();
 }
 
-/// The kernel shows no memory of a first thread that has ended: what is put in was not found.
+/// The kernel shows no memory of a first thread that has ended: the library in it was not found.
 #[test]
 fn a_process_whose_first_thread_ends_is_left() {
     for flags in [&["-static"][..], &[]] {
@@ -310,7 +310,7 @@ fn the_second_of_two_recorders_says_who_the_first_is() {
     hindered.is_left();
 }
 
-/// What is put into both lies at the same addresses.
+/// The library is at the same addresses in both.
 #[test]
 fn the_end_of_a_recording_does_not_end_that_of_another_process_of_the_same_program() {
     let files = TestRecording::new();
@@ -330,13 +330,13 @@ fn the_end_of_a_recording_does_not_end_that_of_another_process_of_the_same_progr
     second.asked.ask_again_and_again();
 }
 
-/// A process can write what it likes into its own memory, and whoever attaches may be root.
+/// A process can write anything into its own memory, and the recorder may be root.
 #[test]
 fn a_note_that_a_process_has_made_up_leads_nowhere_else() {
     let files = TestRecording::new();
     let binary = CrowdedServer::compile_crowded(&files, "gcc", &["-static"]);
     let mut liar = CrowdedServer::begin_server(&binary, &["3"]);
-    // Has the same bytes at the same address, as a file may have that it was given.
+    // It has the same bytes at the same address, as a file that it was given may have.
     let mut victim = CrowdedServer::begin_server(&binary, &["3"]);
     let has_mark = |process: u32| {
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
@@ -344,7 +344,7 @@ fn a_note_that_a_process_has_made_up_leads_nowhere_else() {
     };
     victim.await_action("mark");
     liar.await_action("mark");
-    // It says that another program records it, which lives: the victim.
+    // It claims to be recorded by another live program: the victim.
     let stat = fs::read_to_string(format!("/proc/{}/stat", victim.process_id())).unwrap();
     let since = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().to_owned();
     liar.await_action(&format!("note {} {since}", victim.process_id()));
@@ -352,7 +352,7 @@ fn a_note_that_a_process_has_made_up_leads_nowhere_else() {
     let recording = shared_recording();
     let recorder = AttachedRecorder::begin_recording(&recording, liar.process_id());
     liar.asked.ask_again_and_again();
-    // What it says is believed of itself alone.
+    // Its claims are believed only about itself.
     assert!(!has_mark(liar.process_id()));
     assert!(has_mark(victim.process_id()));
     victim.asked.ask_again_and_again();

@@ -1,4 +1,4 @@
-//! `sockcap record -p` of both ends of connections that are open already: bytes of one end are
+//! `sockcap record -p` of both ends of open connections: the bytes of one end are matched with
 //! those of the other.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use reconcile::{Options, Reconciliation, reconcile};
 
 use super::attach::AttachedRecorder;
 
-/// Server and clients that talk without pause over connections that are open.
+/// A server and clients that continuously exchange messages over open connections.
 struct OpenTalk {
     parent: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -23,7 +23,7 @@ struct OpenTalk {
 }
 
 impl OpenTalk {
-    /// Where a client asks that number of questions `ahead` of the answers.
+    /// Starts clients that send this number of requests `ahead` of the responses.
     fn begin_talk(recording: &TestRecording, family: &str, ahead: u32) -> OpenTalk {
         let mut command = Command::new(python_path());
         command.arg(repository().join("tests/programs/open_talk.py"));
@@ -36,7 +36,7 @@ impl OpenTalk {
         OpenTalk { parent, lines, server, client }
     }
 
-    /// Waits until that many more questions were asked.
+    /// Waits until this many further requests were sent.
     fn go_on(&mut self, questions: usize) {
         writeln!(self.parent.stdin.as_mut().unwrap(), "{questions}").unwrap();
         self.lines.next().unwrap().unwrap();
@@ -49,7 +49,7 @@ impl OpenTalk {
     }
 }
 
-/// When each message was sent, or received, by size: before and after.
+/// The time before and after the sending or receipt of each message, by size.
 fn message_spans(recording: &TestRecording, side: &str, verb: &str) -> BTreeMap<i64, [i64; 2]> {
     let text = fs::read_to_string(recording.file_path(side)).unwrap();
     let lines = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -58,8 +58,8 @@ fn message_spans(recording: &TestRecording, side: &str, verb: &str) -> BTreeMap<
     of_verb.map(|words| (number(words[1]), [number(words[2]), number(words[3])])).collect()
 }
 
-/// What was recorded, held against what the programs say: how many messages have the times of both
-/// ends, of the sender alone, and of the receiver alone.
+/// Compares the recording with what the programs report: the number of messages with the times of
+/// both ends, of the sender only, and of the receiver only.
 fn held_against_programs(recording: &TestRecording, ahead: u32) -> ([usize; 3], Reconciliation) {
     let data = DataDir::new(recording.data_dir());
     let mut options = Options::default();
@@ -75,7 +75,8 @@ fn held_against_programs(recording: &TestRecording, ahead: u32) -> ([usize; 3], 
         of_both
     };
     let (sent, received) = (of_both("send"), of_both("receive"));
-    // The logs' clock and the program's are read a moment apart, and run apart where one is slewed.
+    // The logs' clock and the program's are read at slightly different moments, and diverge while
+    // one is slewed.
     const SLACK: i64 = 1_000_000;
     let within =
         |time: i64, [before, after]: [i64; 2]| (before - SLACK..=after + SLACK).contains(&time);
@@ -88,7 +89,7 @@ fn held_against_programs(recording: &TestRecording, ahead: u32) -> ([usize; 3], 
                 && recv_ts.is_none_or(|time| within(time, *received))
         });
         match (send_ts, recv_ts) {
-            // Of a message that nobody was seen to send, each receive is one then.
+            // For a message without a recorded send, each receive is a message of its own.
             (None, _) if ahead > 1 => {}
             _ if !is_one => others += 1,
             (Some(_), Some(_)) => kinds[0] += 1,
@@ -96,15 +97,15 @@ fn held_against_programs(recording: &TestRecording, ahead: u32) -> ([usize; 3], 
             _ => kinds[2] += 1,
         }
     }
-    // Parts of messages that were under way as a recording began or ended: of each of the four
-    // recordings two of a connection and a direction, at most.
+    // Parts of messages that were in transit as a recording began or ended: in each of the four
+    // recordings at most two per connection and direction.
     println!("{others} are not what the programs say");
     assert!(others <= 4 * 4 * 2 * 2, "{others} are not what the programs say, {kinds:?}");
     (kinds, outcome)
 }
 
-/// Records both ends of connections that are open, twice and in either order, and holds what comes
-/// of it against what the programs say.
+/// Records both ends of open connections, twice and in either order, and compares the result with
+/// what the programs report.
 fn recorded_from_the_middle(family: &str, ahead: u32) -> ([usize; 3], Reconciliation) {
     let recording = TestRecording::new();
     let mut talk = OpenTalk::begin_talk(&recording, family, ahead);
@@ -125,8 +126,8 @@ fn recorded_from_the_middle(family: &str, ahead: u32) -> ([usize; 3], Reconcilia
     held_against_programs(&recording, ahead)
 }
 
-/// Bytes of the two ends are those of each other. On a busy machine one of the four connections may
-/// have no moment that tells; it is left out and named.
+/// Bytes of the two ends are matched with each other. On a busy machine, for one of the four
+/// connections there may be no moment at which its position is certain; it is left out and named.
 #[track_caller]
 fn all_have_their_places(family: &str, ahead: u32) {
     let ([both, sent, received], outcome) = recorded_from_the_middle(family, ahead);
@@ -134,7 +135,7 @@ fn all_have_their_places(family: &str, ahead: u32) {
     let left_out: u64 = outcome.unplaced_streams.values().sum();
     assert!(left_out <= 1, "{:?}", outcome.unplaced_streams);
     assert!(outcome.unplaced_streams.keys().all(|name| !name.is_empty()));
-    // Twice a hundred questions and their answers, but for those under way.
+    // Twice a hundred requests and their responses, except those in transit.
     assert!(both as u64 >= (4 - left_out) * 80, "{both} {sent} {received}, {left_out} left out");
     assert!(sent > 0 && received > 0, "of those that one end alone saw");
 }
@@ -161,7 +162,8 @@ fn messages_of_open_unix_sockets_that_keep_their_bounds_are_those_of_the_other_e
     }
 }
 
-/// Where large messages fill a queue without pause, there may be no moment that tells.
+/// If large messages continuously fill a queue, there may be no moment at which the position is
+/// certain.
 #[test]
 fn many_questions_at_once_over_open_unix_connections_are_right_or_left_out() {
     let ([both, sent, received], outcome) = recorded_from_the_middle("unix", 8);

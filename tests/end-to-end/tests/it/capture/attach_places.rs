@@ -1,5 +1,5 @@
-//! `sockcap record -p` of programs of every kind, with memory of their own all around what is put
-//! into them: the end of a recording leaves nothing of it, and a second one works.
+//! `sockcap record -p` of programs of every kind, with their own memory all around the library: the
+//! end of a recording leaves nothing of it, and a second one works.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,18 +19,18 @@ use test_support::code::changed_code;
 use super::attach::{AttachedRecorder, ServerProcess, send_signal};
 use super::servers::without_rights;
 
-/// Address to which a server listens, and how it is asked: it answers these bytes somehow.
+/// The port of a server, and a request that it answers in some way.
 #[derive(Clone, Copy)]
 pub(super) struct AskedServer {
     pub(super) port: u16,
     pub(super) question: &'static [u8],
 }
 
-/// Times that a server is asked at once.
+/// Number of requests at a time.
 const TIMES: usize = 5;
 
 impl AskedServer {
-    /// Asks once by a connection of its own.
+    /// Sends one request on a new connection.
     pub(super) fn ask_once(self) {
         let got = (0..600).any(|_| {
             let got = self.try_once();
@@ -54,7 +54,7 @@ impl AskedServer {
     }
 }
 
-/// A process and all that descend from it.
+/// A process and all its descendants.
 pub(super) fn process_family(process: u32) -> BTreeSet<u32> {
     let parent = |process: u32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
@@ -77,8 +77,8 @@ pub(super) fn process_family(process: u32) -> BTreeSet<u32> {
     }
 }
 
-/// What a process still has of the library: parts of a log, and memory with words that are of the
-/// library or the note on it alone.
+/// The remains of the library in a process: parts of a log, and memory with words that occur only
+/// in the library or in its note.
 pub(super) fn leftovers_in(process: u32) -> Vec<String> {
     const NOTE: &str = "sockcap\0note 1\0\0";
     const LIBRARY: &str = "SOCKCAP_INJECTOR";
@@ -89,7 +89,7 @@ pub(super) fn leftovers_in(process: u32) -> Vec<String> {
         if line.contains(".sclog") {
             return true;
         }
-        // Of no file, and no larger than what is put into a process and stands beside it.
+        // Mapped from no file, and no larger than what is put into a process or next to it.
         let (start, end) = words[0].split_once('-').unwrap();
         let number = |word| u64::from_str_radix(word, 16).unwrap();
         let (start, length) = (number(start), number(end) - number(start));
@@ -100,7 +100,7 @@ pub(super) fn leftovers_in(process: u32) -> Vec<String> {
         if memory.read_exact_at(&mut bytes, start).is_err() {
             return false;
         }
-        // The standard library looks for text faster than these tests, which are not optimized.
+        // The standard library searches text faster than these tests, which are not optimized.
         let text = String::from_utf8_lossy(&bytes);
         text.contains(if line.contains(" r--p ") { NOTE } else { LIBRARY })
     };
@@ -118,18 +118,18 @@ pub(super) fn count_transfers(recording: &TestRecording) -> usize {
     recording.read_logs().iter().map(of_log).sum()
 }
 
-/// A data directory that other users reach.
+/// A data directory that other users can access.
 pub(super) fn shared_recording() -> TestRecording {
     let recording = TestRecording::new();
     fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
     recording
 }
 
-/// Asserts that nothing of the library is in a process, nor in its children.
+/// Asserts that nothing of the library is in a process or its children.
 #[track_caller]
 pub(super) fn assert_without(name: &str, process: u32) {
     for process in process_family(process) {
-        // One that has ended meanwhile has nothing.
+        // A process that has ended meanwhile has nothing.
         if fs::read_link(format!("/proc/{process}/exe")).is_ok() {
             assert!(changed_code(process).is_empty(), "{name}: process {process} is changed");
             assert_eq!(leftovers_in(process), Vec::<String>::new(), "{name}: process {process}");
@@ -137,8 +137,8 @@ pub(super) fn assert_without(name: &str, process: u32) {
     }
 }
 
-/// Records a program twice. `meanwhile` is done in it while it is recorded. Prints a line of the
-/// table in docs/injection.md.
+/// Records a program twice. `meanwhile` runs while it is recorded. Prints a line of the table in
+/// docs/injection.md.
 #[track_caller]
 pub(super) fn check_attach(
     name: &str,
@@ -166,7 +166,7 @@ pub(super) fn check_attach(
     println!("| {name} | {} | {} |", counts[0], counts[1]);
 }
 
-/// The server that has memory mapped all around what is put into it.
+/// A server with memory mapped all around the library.
 pub(super) struct CrowdedServer {
     pub(super) server: ServerProcess,
     output: BufReader<ChildStdout>,
@@ -203,7 +203,7 @@ impl CrowdedServer {
         self.server.0.id()
     }
 
-    /// Has it do something.
+    /// Makes it perform an action.
     #[track_caller]
     pub(super) fn await_action(&mut self, what: &str) {
         writeln!(self.server.0.stdin.as_mut().unwrap(), "{what}").unwrap();
@@ -213,7 +213,7 @@ impl CrowdedServer {
     }
 }
 
-/// Compilers of the server with neighbours.
+/// Builds of the server with neighbouring mappings.
 const BUILDS: [(&str, &[&str]); 4] = [
     ("gcc", &[]),
     ("gcc", &["-static"]),
@@ -228,7 +228,7 @@ fn a_library_is_taken_out_whatever_is_mapped_beside_it() {
         let binary = CrowdedServer::compile_crowded(&files, compiler, flags);
         let mut neighbours = CrowdedServer::begin_server(&binary, &["3"]);
         let (process, asked) = (neighbours.process_id(), neighbours.asked);
-        // Before, too, where the library is put between them.
+        // Also before the recording, so that the library is put between them.
         neighbours.await_action("readers");
         neighbours.await_action("named");
         let name = format!("neighbours.c, {compiler} {}", flags.concat());
@@ -241,7 +241,7 @@ fn a_library_is_taken_out_whatever_is_mapped_beside_it() {
     }
 }
 
-/// A server that many have, whose master process waits in one call for ever.
+/// A widely used server, in which the master process waits in one call forever.
 fn nginx_command(recording: &TestRecording, port: u16) -> Command {
     let file = |name: &str| recording.file_path(name).into_os_string().into_string().unwrap();
     let settings = file("nginx.conf");
@@ -283,14 +283,14 @@ fn check_server(
     let server = ServerProcess(command.spawn().unwrap());
     let asked = AskedServer { port, question };
     asked.ask_once();
-    // What it starts with its first requests is there.
+    // The processes that it starts with its first requests exist now.
     check_attach(name, server.0.id(), asked, || ());
     send_signal(server.0.id(), rustix::process::Signal::TERM);
 }
 
 const HTTP: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
-/// Record of TLS with a greeting that is too short, which is answered by an alert.
+/// TLS record with a greeting that is too short, which is answered with an alert.
 const HELLO: &[u8] = b"\x16\x03\x01\0\x05\x01\0\0\x01\0";
 
 #[test]
@@ -309,7 +309,7 @@ fn openssl_is_left_without_the_library() {
     });
 }
 
-/// Command with a port in one of its arguments.
+/// A command with a port in one of its arguments.
 fn with_port(name: &str, port: u16, arguments: &[&str]) -> Command {
     let mut command = Command::new(program_path(name));
     command.args(arguments.iter().map(|word| word.replace("PORT", &port.to_string())));
@@ -333,7 +333,7 @@ fn servers_of_many_kinds_are_left_without_the_library() {
         fs::write(&settings, text.replace("PORT", &port.to_string())).unwrap();
         with_port("haproxy", port, &["-db", "-f", settings.to_str().unwrap()])
     });
-    // A question for the name of the root, by TCP.
+    // A query for the name of the root, by TCP.
     let name = b"\0\x11\x12\x34\x01\0\0\x01\0\0\0\0\0\0\0\0\x02\0\x01";
     check_server("dnsmasq", name, |_, port| {
         let common = ["--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"];
@@ -451,7 +451,7 @@ fn servers_in_many_languages_are_left_without_the_library() {
 
 /// It refuses to run with root's rights.
 fn postgres() {
-    // What it sends first, and its end.
+    // Its first message, and its end.
     let startup = b"\0\0\0\x13\0\x03\0\0user\0test\0\0";
     check_server("postgres", startup, |files, port| {
         fs::set_permissions(files.file_path(""), fs::Permissions::from_mode(0o777)).unwrap();
@@ -471,7 +471,7 @@ fn postgres() {
 #[ignore = "it takes a minute; scripts/test --all runs it"]
 fn programs_of_our_own_are_left_without_the_library() {
     let files = TestRecording::new();
-    // Of dynamic programs of musl next to nothing is recorded: see docs/injection.md.
+    // Next to nothing is recorded of dynamic programs of musl: see docs/injection.md.
     let builds: [(&str, &[&str]); 5] = [
         ("gcc", &[]),
         ("gcc", &["-no-pie"]),

@@ -1,4 +1,4 @@
-//! Other preloaded libraries beside sockcap's: they fake the time, stand before functions that it
+//! Other preloaded libraries together with sockcap's: they fake the time, wrap functions that it
 //! needs itself, or are another copy of it.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use socket_log::LogRecord;
 use socket_log::encode::Direction::{Receive, Send};
 
-/// A program that talks to itself and to a child; a plain one, so that no test waits for an
+/// A program that sends messages to itself and to a child; compiled, so that no test waits for an
 /// interpreter.
 fn compile_talk(recording: &TestRecording) -> PathBuf {
     recording.compile_program("forked_talk")
@@ -45,7 +45,7 @@ fn count_messages(logs: &[ReadLog]) -> [usize; 2] {
     })
 }
 
-/// Holds all times of the logs against the machine's clock.
+/// Compares all times of the logs with the machine's clock.
 #[track_caller]
 fn check_times(logs: &[ReadLog], began: i64) {
     let ended = machine_time();
@@ -120,7 +120,7 @@ fn functions_of_other_libraries_are_not_called_for_the_library_itself() {
             let recording = TestRecording::new();
             let began = machine_time();
             let mut command = recording.recorded_command(&program);
-            // The system call that asks for a thread's id is given up, so that libc is asked.
+            // The system call for a thread's id is not permitted, so libc is called instead.
             command.env("LD_PRELOAD", preload_list(&order)).arg("confined");
             run_successfully(&mut command);
             let logs = recording.read_logs();
@@ -167,7 +167,7 @@ fn a_copy_that_the_user_preloads_is_idle_beside_that_of_the_recorder() {
     copy_program(preloaded_library(), &renamed);
     let mut command = Command::new(sockcap_program());
     command.args(["record", "-d"]).arg(recording.data_dir()).args(["--host", "host", "--"]);
-    // A child is given an environment of its own, with the copy alone.
+    // A child gets an environment of its own, with only the copy.
     let script = "import os, sys\n\
                   os.spawnve(os.P_WAIT, sys.argv[1], [sys.argv[1]], {'LD_PRELOAD': sys.argv[2]})";
     command.arg(end_to_end::capture::python_path()).args(["-c", script]);

@@ -1,4 +1,5 @@
-//! Files of libc's over sockets: what they read and write from within libc is what the kernel saw.
+//! libc's files over sockets: their reads and writes from within libc are logged as the kernel saw
+//! them.
 
 use end_to_end::capture::{program_path, python_path};
 use end_to_end::oracle::StracedRecording;
@@ -9,7 +10,7 @@ use socket_log::LogRecord;
 use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::state;
 
-/// Runs a way of the program, recorded and seen by strace, which must have seen the same.
+/// Runs a mode of the program, recorded and under strace, which must have seen the same.
 fn run_witnessed(way: &str) -> StracedRecording {
     let mut witnessed = StracedRecording::new();
     let binary = witnessed.recording.compile_program("buffered");
@@ -48,8 +49,8 @@ fn what_a_process_leaves_to_libc_is_in_its_log() {
     assert_eq!(progress, state::EXITED);
 }
 
-/// Records a service that has each connection as its standard input and output. Returns how many
-/// bytes it received and sent, by its name. All messages have both ends.
+/// Records a service that has each connection as its standard input and output. Returns the number
+/// of bytes that it received and sent. All messages have both ends.
 fn bytes_of_service(service: &[&str]) -> (i64, i64) {
     let mut witnessed = StracedRecording::new();
     let own = witnessed.recording.compile_program("inetd_service");

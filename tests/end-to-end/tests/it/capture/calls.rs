@@ -1,5 +1,5 @@
-//! Calls by name: every way of moving bytes is a message, and only that; results are those without
-//! the library.
+//! Calls by name: every call that transfers bytes is a message, and no other call; results are the
+//! same as without the library.
 
 use end_to_end::capture::{
     TestRecording, python_path, run_successfully, traffic_of, traffic_of_flow,

@@ -1,5 +1,5 @@
-//! Programs behind another root directory, where the library is not: they run as without sockcap,
-//! say nothing of it, and `sockcap info` says why they have no log.
+//! Programs in another root directory, which does not contain the library: they run as without
+//! sockcap, print nothing about it, and `sockcap info` shows why they have no log.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn furnish_root(root: &Path, binary: &Path) {
     copy_program(binary, &root.join("program"));
 }
 
-/// Uses a socket, and prints what it finds of the preload list.
+/// Uses a socket, and prints its preload list.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ fn a_program_behind_another_root_is_quiet_and_info_says_why_it_has_no_log() {
 fn other_libraries_stay_in_the_list() {
     let recording = TestRecording::new();
     let root = make_cell(&recording);
-    // One that is there in both.
+    // A library that exists in both.
     let other = program_path("ldd").parent().unwrap().join("../lib/x86_64-linux-gnu/libm.so.6");
     let other = fs::canonicalize(&other).unwrap_or(other);
     let inside = root.join(other.strip_prefix("/").unwrap());
@@ -103,8 +103,8 @@ fn children_that_are_spawned_behind_another_root_are_quiet() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "list: none\n7\nlist: none\n7\n");
 }
 
-/// A library at the same path within: the program is recorded, by the way that docs/chroot.md
-/// shows.
+/// The library is at the same path inside: the program is recorded, by the method in
+/// docs/chroot.md.
 #[test]
 fn a_program_that_finds_library_and_directory_behind_its_root_is_recorded() {
     let recording = TestRecording::new();

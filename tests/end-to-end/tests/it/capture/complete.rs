@@ -1,5 +1,5 @@
-//! That nothing is missing: every function of the table is interposed, and what libc does by itself
-//! is told of.
+//! Completeness: every function of the table is interposed, and calls that libc makes internally
+//! are recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use socket_log::api::Api;
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Direction, ProcessEvent};
 
-/// What is interposed, by group.
+/// The interposed functions, by group.
 const TABLE: &[(&str, &str)] = &[
     (
         "read",
@@ -96,7 +96,7 @@ fn sent_sizes(log: &ReadLog, wanted: Direction) -> Vec<u64> {
     bytes.collect()
 }
 
-/// The calls out of sight: which, whether on a known flow, and their results.
+/// The hidden calls: the function, whether on a known flow, and the result.
 fn hidden_calls(log: &ReadLog) -> Vec<(Api, u32, i32)> {
     let calls = log.whole_records().filter_map(|record| match record {
         LogRecord::Call(call) => Some((call.api, call.flow, call.result)),
@@ -170,7 +170,7 @@ fn a_thread_names_its_creator() {
         }
     }
     assert_eq!(sent_sizes(&log, Send).len(), 50);
-    // An id may come again; a thread that has nothing to say takes no room.
+    // An id may recur; a thread without records takes no room.
     assert_eq!(speakers.values().sum::<u32>(), 50);
     assert!(log.log.length() < 400_000, "{}", log.log.length());
 }
@@ -183,8 +183,8 @@ fn rare_ways_of_making_processes_are_followed() {
     assert_eq!(sent_sizes(parent, Send), [1, 5], "what the children said is theirs");
     let mut children: Vec<_> = logs[1..].iter().map(|log| sent_sizes(log, Send)).collect();
     children.sort();
-    // The child that shared its parent's memory has no log; the one that became a daemon has one,
-    // of the daemon.
+    // The child that shared its parent's memory has no log; the one that became a daemon has the
+    // daemon's.
     assert_eq!(children, [[2], [4], [6]]);
     let forks: Vec<i32> = parent
         .whole_records()

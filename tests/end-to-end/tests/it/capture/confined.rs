@@ -1,5 +1,5 @@
-//! Servers that confine themselves and then fork: each worker has a log of its own that is as whole
-//! as any.
+//! Servers that confine themselves and then fork: each worker has a log of its own that is as
+//! complete as any.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,8 +13,8 @@ use end_to_end::repository;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::{LogRecord, layout};
 
-/// What the program `jail` printed: its own pid, and for each worker the pid and what it received
-/// and sent.
+/// The output of the program `jail`: its own pid, and for each worker the pid and the numbers
+/// received and sent.
 fn parse_printed(text: &str) -> (u32, BTreeMap<u32, (u64, u64)>) {
     let (mut pids, mut work, mut server) = (BTreeMap::new(), BTreeMap::new(), 0);
     for line in text.lines() {
@@ -39,8 +39,8 @@ fn traffic_in_direction(log: &ReadLog, wanted: Direction) -> FlowTraffic {
     })
 }
 
-/// Runs the server with `connections` and `messages`, and holds the log of each worker against
-/// its own count.
+/// Runs the server with `connections` and `messages`, and compares the log of each worker with its
+/// own count.
 fn check_recording(way: &str, connections: u64, messages: u64) -> TestRecording {
     let recording = TestRecording::new();
     check_in(&recording, way, connections, messages);
@@ -88,7 +88,7 @@ fn check_in(recording: &TestRecording, way: &str, connections: u64, messages: u6
     );
 }
 
-/// The logs that were made ahead and not used.
+/// The preallocated logs that were not used.
 fn count_preallocated(recording: &TestRecording) -> usize {
     let files = fs::read_dir(recording.data_dir().join("hosts/host"))
         .unwrap()
@@ -104,7 +104,7 @@ fn workers_of_a_server_that_changes_its_root_have_logs() {
         "nothing is made ahead"
     );
     check_recording("chroot-syscall", 2, 10);
-    // More than could be provided for.
+    // More connections than can be provided for.
     check_recording("chroot", 100, 2);
 }
 
@@ -116,8 +116,8 @@ fn workers_of_a_server_with_mounts_of_its_own_have_logs() {
 
 #[test]
 fn workers_of_a_server_that_gives_up_its_user_have_logs() {
-    // Where the new user is let through to the data directory, and where it is not; and where the
-    // log cannot be given to that user, as the right to do so was given up before.
+    // With and without access of the new user to the data directory; and with a log that cannot be
+    // given to that user, as the right to do so was given up before.
     for (way, mode) in
         [("user", 0o755), ("user", 0o700), ("capabilities", 0o755), ("capabilities", 0o700)]
     {
@@ -142,11 +142,11 @@ fn workers_of_a_server_that_gives_up_nearly_all_system_calls_have_logs() {
 #[test]
 fn workers_of_a_server_behind_landlock_have_logs() {
     check_recording("landlock", 4, 6_000);
-    // The room that a log can get only by a call has to be given before the call is given up.
+    // Room that a log can get only by a call has to be allocated before the call is given up.
     check_recording("landlock-strict", 4, 5_000);
 }
 
-/// How many processes `info` says found no room for a log.
+/// The number of processes without room for a log, according to `info`.
 fn without_log(recording: &TestRecording) -> String {
     let mut info = Command::new(end_to_end::sockcap_program());
     let said = run_successfully(info.arg("info").arg("-d").arg(recording.data_dir()));
@@ -154,7 +154,7 @@ fn without_log(recording: &TestRecording) -> String {
     said.lines().find_map(|line| line.strip_prefix(lead)).unwrap_or("none").to_owned()
 }
 
-/// Without sockets it is not taken for a server, for whose workers there would be 16.
+/// Without sockets it is not treated as a server, for the workers of which there would be 16.
 #[test]
 fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
     let recording = TestRecording::new();
@@ -187,7 +187,7 @@ fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
 #[test]
 fn children_for_whom_no_log_is_left_are_counted() {
     let recording = TestRecording::new();
-    // More children than logs are made ahead.
+    // More children than preallocated logs.
     let text = run_successfully(
         recording.recorded_command(recording.compile_program("jail")).args(["strict", "20", "2"]),
     );
@@ -236,7 +236,7 @@ fn children_that_confine_themselves_and_use_no_socket_leave_nothing() {
     }
 }
 
-/// The system calls that a command makes with the library, beyond those that it makes without.
+/// The number of system calls of a command with the library minus the number without it.
 fn calls_added(recording: &TestRecording, command: &[&str]) -> i64 {
     let count = |traced: &mut Command| {
         run_successfully(
@@ -269,24 +269,24 @@ fn a_child_costs_few_system_calls() {
         Command::new(program_path("cc")).args(["-O1", "-o"]).arg(&children).arg(source),
     );
     let children = children.to_str().unwrap();
-    // The first has the directories made.
+    // The first command makes the directories.
     run_successfully(recording.recorded_command(children).args(["socket", "1"]));
-    // With a log for each there were 28 more for one that does nothing, and 616 where a child
-    // changes its root.
+    // With a log for each there were 28 more for one that does nothing, and 616 if a child changes
+    // its root.
     let most = [
         ("nothing", 2),
-        // Five are for a log that is made in a directory that no link leads to, and three for its
+        // Five are for a log that is made in a directory without following links, and three for its
         // guard: the file system, the action on SIGBUS and the mask. Family, type and protocol of a
-        // socket are not asked for.
+        // socket are not queried.
         ("socket", 37),
-        // What the header says is found out before; the control groups and two namespaces take
-        // five.
+        // The contents of the header are found out before; the control groups and two namespaces
+        // take five.
         ("chroot", 24),
         ("unshare", 10),
         ("seccomp", 8),
         ("chroot-no-files", 50),
         ("sandbox", 30),
-        // Nothing is provided for what the kernel refuses.
+        // Nothing is provided for calls that the kernel refuses.
         ("refused", 4),
         // Two logs, where there were 17.
         ("landlock", 60),
@@ -306,7 +306,7 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
                 def move(times):\n    \
                     for _ in range(times): a.send(b'x'); b.recv(1)\n\
                 move(3000); ";
-    // One that ends, one that is killed, and one with threads, which the tools see to.
+    // One that ends, one that is killed, and one with threads, whose logs the tools complete.
     let ends = [
         "",
         "os.kill(os.getpid(), signal.SIGKILL)",
@@ -335,7 +335,7 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
     }
 }
 
-/// The program that is executed has the filter, and the library with it.
+/// The executed program has the filter, and the library with it.
 #[test]
 fn a_program_behind_a_list_of_allowed_calls_runs() {
     let recording = TestRecording::new();
@@ -344,7 +344,7 @@ fn a_program_behind_a_list_of_allowed_calls_runs() {
     let said = run_successfully(recording.recorded_command(&binary).arg(&binary));
     assert_eq!(said, alone);
     assert_eq!(said, "sent 50\n");
-    // Its log cannot be made, which the one before it says.
+    // Its log cannot be made, which the log of the process before records.
     let log = recording.only_log();
     assert_eq!(log.unseen_programs(), [(layout::unseen::FILTER, binary.to_str().unwrap())]);
 }

@@ -1,5 +1,5 @@
-//! A program that uses sockets in every way there is behaves under the library as it does without:
-//! CPython's own tests of `socket` and `asyncio` come out the same, test by test.
+//! A program that uses sockets in every possible way behaves the same with and without the library:
+//! CPython's own tests of `socket` and `asyncio` have the same outcomes, test by test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,8 +36,8 @@ fn run_recorded(recording: &TestRecording, tests: &[&str]) -> TestOutcomes {
     run_tests(recording.recorded_command("timeout").arg("1200").arg(python_path()), tests)
 }
 
-/// Runs tests with the library and without, and fails where one comes out in another way, or where
-/// fewer processes than `processes` have a log. Returns the tests that pass without the library.
+/// Runs tests with the library and without, and fails if an outcome differs, or if fewer than
+/// `processes` processes have a log. Returns the tests that pass without the library.
 fn compare_outcomes(tests: &[&str], processes: usize) -> Vec<String> {
     let import = ["-c", "import test.test_socket, test.test_asyncio"];
     let package = Command::new(python_path()).args(import).output().unwrap();
@@ -52,14 +52,13 @@ fn compare_outcomes(tests: &[&str], processes: usize) -> Vec<String> {
         (without.join().unwrap(), with)
     });
     assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
-    // Some depend on what else the machine does. By themselves they must come out the same.
+    // Some depend on other work of the machine. Run alone, they must have the same outcome.
     for (test, outcome) in without.iter().filter(|(test, outcome)| with.get(*test) != Some(outcome))
     {
         let agree = (0..3).any(|_| run_plain(&[test]) == run_recorded(&recording, &[test]));
         assert!(agree, "{test}: {outcome} without the library, {:?} under it", with.get(test));
     }
-    // Some of the tests kill a process as soon as it was started, which may have been about to
-    // begin its log.
+    // Some of the tests kill a process right after its start, possibly before it began its log.
     let mut begun = 0;
     let mut not_begun = Vec::new();
     for path in DataDir::new(recording.data_dir()).log_paths().unwrap() {
@@ -94,7 +93,7 @@ fn gate_tests() -> Vec<&'static str> {
 fn tests_of_sockets_loops_signals_threads_and_children_come_out_the_same() {
     let names = gate_tests();
     let passed = compare_outcomes(&names, 1);
-    // A name that leads nowhere would fail with the library and without.
+    // A name without a test would fail with the library and without.
     for name in names {
         let of_name = |test: &String| {
             test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

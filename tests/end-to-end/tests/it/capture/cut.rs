@@ -1,6 +1,6 @@
-//! A log whose memory the kernel can no more keep: its file is cut or replaced, its disk is full
-//! and copies what is written, or has failed. The program runs on as it would alone, and its own
-//! SIGBUS is its own.
+//! Logs with memory that the kernel can no longer provide: the file is truncated or replaced, its
+//! disk is full and copies on write, or has failed. The program continues as it would without
+//! sockcap, and its own SIGBUS is delivered to it.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use end_to_end::capture::{
 use end_to_end::sockcap_program;
 use socket_log::layout::lost;
 
-/// Sends and receives a byte, many times, and does something in between.
+/// Sends and receives a byte, many times, with an action in between.
 const MEANWHILE: &str = "import glob, os, socket, subprocess, sys\n\
                          a, b = socket.socketpair()\n\
                          for n in range(100000):\n    \
@@ -30,7 +30,7 @@ fn record_meanwhile(recording: &TestRecording, action: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Runs it, and has it end as ever.
+/// Runs it, and checks that it ends normally.
 #[track_caller]
 fn is_unharmed(recording: &TestRecording, action: &str) {
     let output = record_meanwhile(recording, action);
@@ -43,7 +43,7 @@ fn a_log_that_is_cut_or_replaced_while_it_is_written_harms_nobody() {
     for action in [
         "os.truncate(log, 0)",
         "os.truncate(log, 5000)",
-        // As `copytruncate` of logrotate does, and as one might at a shell.
+        // As logrotate's `copytruncate` does, and as a user might in a shell.
         "subprocess.run(['cp', log, log + '.1']); os.truncate(log, 0)",
         "subprocess.run(['sh', '-c', ': > \"$1\"', 'sh', log])",
         "os.truncate(log, 0); os.fork()",
@@ -77,7 +77,7 @@ fn another_file_in_a_logs_place_is_not_written() {
     assert!(recording.only_log().log.header().lost[lost::REFUSED] > 100_000, "and that is counted");
 }
 
-/// What `bus` prints and how it ends, alone and recorded.
+/// The output and the status of `bus`, alone and recorded.
 fn alone_and_recorded(arguments: &[&str]) -> [(String, Option<i32>, Option<i32>); 2] {
     let recording = TestRecording::new();
     let bus = recording.compile_program("bus");
@@ -137,12 +137,12 @@ fn a_log_that_is_cut_harms_no_program_whatever_it_does_with_the_signal() {
     }
 }
 
-/// Servers, run until they are dropped.
+/// Servers that run until they are dropped.
 struct RunningServers(Child);
 
 impl Drop for RunningServers {
     fn drop(&mut self) {
-        // Killed, a server would leave its workers.
+        // A killed server would leave its workers.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
     }
@@ -213,12 +213,12 @@ fn servers_answer_when_their_logs_were_cut() {
     }
 }
 
-/// A port that nobody uses at this moment.
+/// A currently unused port.
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Waits until something is so. A machine with much other work may begin servers late.
+/// Waits until a condition holds. A busy machine may start servers late.
 fn await_answer(is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
@@ -227,16 +227,16 @@ fn await_answer(is_so: impl Fn() -> bool) {
     }
 }
 
-/// File system, mounted over the data directory as long as it lives.
+/// File system that is mounted over the data directory until it is dropped.
 struct MountedDisk {
     mounted: PathBuf,
-    /// Whether it is memory, in the place of a file system that this machine's kernel has not.
+    /// Whether it is in memory, in place of a file system that this machine's kernel lacks.
     is_stand_in: bool,
 }
 
 impl MountedDisk {
-    /// Makes one in a file. Where the kernel has no such file system, it is said on standard error,
-    /// and [a stand-in](Disk::stand_in) has the guard tested. Fails on any other cause.
+    /// Makes a file system in a file. If the kernel lacks the file system, standard error reports
+    /// it, and [a stand-in](Disk::stand_in) tests the guard. Fails for any other cause.
     #[track_caller]
     fn mount_disk(recording: &TestRecording, kind: &str) -> MountedDisk {
         let image = recording.file_path("disk");
@@ -255,14 +255,14 @@ impl MountedDisk {
         }
         let why = String::from_utf8_lossy(&output.stderr);
         assert!(!kernel_has(kind), "the kernel has {kind}, which cannot be mounted: {why}");
-        // Past what the test harness keeps to itself where a test succeeds.
+        // Written directly, as the test harness hides the output of successful tests.
         let said = format!("no {kind} in the kernel, holes in logs test the guard: {why}");
         io::stderr().write_all(said.as_bytes()).unwrap();
         MountedDisk::stand_in(recording)
     }
 
-    /// Makes one that is memory. [What fills it](Disk::fill) takes pages of the log away, so that
-    /// the kernel can no more give them, as on a disk that is full.
+    /// Makes one in memory. [The script that fills it](Disk::fill) removes pages of the log, so
+    /// that the kernel can no longer provide them, as on a full disk.
     fn stand_in(recording: &TestRecording) -> MountedDisk {
         fs::create_dir_all(recording.data_dir()).unwrap();
         let mut command = Command::new(program_path("mount"));
@@ -272,7 +272,7 @@ impl MountedDisk {
         MountedDisk { mounted: recording.data_dir(), is_stand_in: true }
     }
 
-    /// Python that fills it, to the last block, when `first` was done.
+    /// Python that fills it to the last block, after `first`.
     fn fill_script(&self, first: &str) -> String {
         let first = if self.is_stand_in { PUNCH } else { first };
         format!("{first}\n{FILL}")
@@ -285,7 +285,7 @@ fn kernel_has(kind: &str) -> bool {
     if known.lines().any(|line| line.split_whitespace().next_back() == Some(kind)) {
         return true;
     }
-    // Where the tool is not installed, no module can be.
+    // If the tool is not installed, there are no modules.
     ["/sbin/modprobe", "/usr/sbin/modprobe"]
         .iter()
         .any(|tool| Command::new(tool).args(["-q", "-n", kind]).status().is_ok_and(|s| s.success()))
@@ -297,7 +297,7 @@ impl Drop for MountedDisk {
     }
 }
 
-/// Python: makes a hole of what the logs have not written yet.
+/// Python: makes a hole in the unwritten part of the logs.
 const PUNCH: &str = "import glob, os, subprocess\n\
                      logs = os.environ['SOCKCAP_DIR'] + '/hosts/host/*.sclog'\n\
                      for path in glob.glob(logs):\n    \
@@ -306,7 +306,7 @@ const PUNCH: &str = "import glob, os, subprocess\n\
                          hole = ['-p', '-o', str(start), '-l', str(end - start)]\n    \
                          if start < end: subprocess.run(['fallocate', *hole, path], check=True)";
 
-/// Python: fills the disk, to the last block, and has what was written so far kept.
+/// Python: fills the disk to the last block, after the data written so far is on it.
 const FILL: &str = "root = os.environ['SOCKCAP_DIR']\n\
                     with open(root + '/fill', 'wb', buffering=0) as f:\n    \
                         size = 1 << 30\n    \
@@ -333,7 +333,7 @@ fn a_full_disk_that_copies_what_is_written_harms_nobody() {
     drop(disk);
 }
 
-/// Looks at a log whose disk was full from early on.
+/// Checks a log on a disk that was full early.
 #[track_caller]
 fn tells_that_it_is_full(recording: &TestRecording) {
     let log = recording.only_log();
@@ -388,7 +388,7 @@ fn a_full_disk_with_a_copy_that_shares_the_logs_blocks_harms_nobody() {
 fn a_disk_that_fails_harms_nobody() {
     let recording = TestRecording::new();
     let disk = MountedDisk::mount_disk(&recording, "xfs");
-    // The kernel's own way to test that: nothing reaches the disk from here on.
+    // The kernel's own method to test this: nothing reaches the disk from here on.
     let fail = "import fcntl, struct; root = os.open(os.environ['SOCKCAP_DIR'], os.O_RDONLY)\n\
                 fcntl.ioctl(root, 0x8004587d, struct.pack('I', 2)); os.close(root)";
     if disk.is_stand_in {

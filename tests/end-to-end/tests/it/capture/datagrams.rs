@@ -1,4 +1,4 @@
-//! Datagrams: each has its own peer, though most records leave it out, and takes little room.
+//! Datagrams: each has its own peer, though most records omit it, and takes little room.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! What a descriptor's number names, however it came to name it: never is a message logged on
-//! another flow than its own.
+//! Numbers of descriptors, however they were assigned: a message is never logged on another flow
+//! than its own.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A data directory that changes under a running program: removed, or made unwritable.
+//! A data directory that changes while a program runs: removed, or made unwritable.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -55,7 +55,7 @@ fn what_an_unwritable_directory_costs_is_shown() {
     let log = recording.only_log();
     let count = log.log.header().lost;
     assert_eq!(count.iter().sum::<u64>(), count[lost::REFUSED], "for this cause alone");
-    // It may lose the record of a fork, too, and python may close sockets at its end.
+    // The record of a fork may be lost, too, and python may close sockets at its end.
     let all = moved_bytes(&log) + count[lost::REFUSED];
     assert!(count[lost::REFUSED] > 10_000 && (42_000..42_005).contains(&all), "{all}: {count:?}");
     let info = run_successfully(
@@ -91,7 +91,8 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     let logs = recording.read_logs();
     let last = logs.last().unwrap().log.header();
     assert_eq!((last.uid, last.arguments[1].as_str()), (65534, "second"));
-    // What others have there it can neither list nor remove, and it makes no other directory.
+    // It can neither list nor remove the files of others there, and it cannot make another
+    // directory.
     let spoil = format!(
         "ls {hosts}/host; rm -f {hosts}/host/*.sclog {}; mkdir {hosts}/fake; mv {hosts}/host \
          {hosts}/new; true",
@@ -100,7 +101,7 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     );
     run_successfully(Command::new("sh").args(["-c", &spoil]).uid(65534));
     assert_eq!((recording.read_logs().len(), fs::read_dir(&hosts).unwrap().count()), (2, 1));
-    // A program of another host's name is unharmed, and is not recorded.
+    // A program with another host name is unharmed, and is not recorded.
     run_successfully(
         recording.recorded_command(&says).env("SOCKCAP_HOST", "other").uid(65534).arg("third"),
     );
@@ -111,7 +112,7 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
 fn a_process_that_gives_up_its_rights_makes_the_directory_of_its_host_first() {
     let recording = TestRecording::new();
     fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
-    // The log is begun when there are no rights any more.
+    // The log is begun after the rights are dropped.
     recording.run_python("import os, socket; os.setgid(65534); os.setuid(65534); socket.socket()");
     let log = recording.only_log();
     assert_eq!((log.log.header().uid, mode_of(&log.path)), (65534, 0o640));
@@ -131,7 +132,7 @@ fn files_and_directories_are_no_wider_than_needed_whatever_the_umask() {
         chown(recording.file_path(""), Some(user), None).unwrap();
         let mut command = recording.recorded_command(python_path());
         command.args(["-c", script]).env("SOCKCAP_PROTOCOLS", protocols).uid(user).gid(user);
-        // The directories are made under the umask of before.
+        // The directories are made under the earlier umask.
         run_successfully(command.env("SOCKCAP_DIR", recording.data_dir()));
         let logs = recording.read_logs();
         assert_eq!(logs.len(), 2);
@@ -144,7 +145,7 @@ fn files_and_directories_are_no_wider_than_needed_whatever_the_umask() {
     }
 }
 
-/// Puts something else into the place of the log, and says more than fits into the log as it is.
+/// Replaces the log by something else, and sends more than fits into the log as it is.
 const REPLACED: &str = r#"
 import glob, os, shutil, socket, sys
 a, b = socket.socketpair()
@@ -174,7 +175,7 @@ fn nothing_in_the_place_of_a_log_is_written_to_or_waited_for() {
         let printed = run_successfully(command.args(["-c", REPLACED, how]).arg(&victim));
         assert_eq!(printed, "unharmed\nunharmed\n", "{how}");
         assert!(fs::read(&victim).unwrap() == b"precious", "{how}");
-        // Those of the fork are the log that was moved away, and a child's.
+        // The logs of the fork are the one that was moved away, and the child's.
         let files = fs::read_dir(recording.data_dir().join("hosts/host")).unwrap();
         let old = files.flatten().map(|file| file.path());
         let old = old.filter(|path| path.extension().is_some_and(|of| of == "old"));

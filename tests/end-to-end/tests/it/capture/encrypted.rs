@@ -1,5 +1,5 @@
-//! Encrypted connections (`SOCKCAP_PROTOCOLS`): what real programs say over TLS is in their logs as
-//! far as it names messages, at the calls of their sockets, and no program notices.
+//! Encrypted connections (`SOCKCAP_PROTOCOLS`): what real programs send over TLS is in their logs
+//! as far as it names messages, at the calls of their sockets, and the programs are not affected.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -29,7 +29,7 @@ pub(super) fn make_certificate(recording: &TestRecording) {
     run_successfully(&mut openssl);
 }
 
-/// What a log tells of one direction: names and statuses.
+/// The operations of one direction of a log: names and statuses.
 fn operation_words(log: &ReadLog, wanted: Direction) -> Vec<String> {
     let RecognisedOperations { entries, .. } = operations_of_log(&log.log);
     let of = entries.into_iter().filter(|entry| entry.direction == wanted);
@@ -53,7 +53,7 @@ fn is_at_calls(log: &ReadLog) -> bool {
     operations_of_log(&log.log).entries.iter().all(|entry| calls.contains(&of(entry)))
 }
 
-/// The program that a log is of.
+/// The program of a log.
 fn program_of(log: &ReadLog) -> String {
     let path = Path::new(&log.log.header().executable).to_owned();
     path.file_name().unwrap().to_string_lossy().into_owned()
@@ -140,8 +140,8 @@ fn requests_to_nginx_of_curl_and_wget() {
     assert_eq!(classes(nginx), expected.into());
 }
 
-/// A server and its client in one process, in plain calls; and then the same over asyncio, where
-/// the library has no socket.
+/// A server and its client in one process, with direct calls; and then the same with asyncio, where
+/// the TLS library has no socket.
 const PYTHON: &str = r#"
 import asyncio, http.client, http.server, ssl, threading
 class Shop(http.server.BaseHTTPRequestHandler):
@@ -272,7 +272,7 @@ fn postgres_and_psql() {
         assert!(statuses.contains(&"22012".to_owned()), "a division by zero: {statuses:?}");
         assert!(is_at_calls(log));
     }
-    // Literals are blank before there are names in the place of heads, and then.
+    // Literals are blanked before and after names replace the snippets.
     assert!(!holds_secrets(&recording));
     for log in &logs {
         protocols::operations::replace_snippets(log.log.path(), |_| false).unwrap();
@@ -280,7 +280,7 @@ fn postgres_and_psql() {
     assert!(!holds_secrets(&recording));
 }
 
-/// The server and the client that NSS brings. The server answers by a call with several buffers.
+/// The server and the client that come with NSS. The server answers by a call with several buffers.
 #[test]
 fn nss_at_both_ends() {
     let recording = TestRecording::new();
@@ -315,7 +315,7 @@ fn nss_at_both_ends() {
     }
 }
 
-/// A library that has functions of OpenSSL, and a module that needs it and calls one.
+/// A library with functions of OpenSSL, and a module that depends on it and calls one.
 const LIBRARY: &str = "int SSL_read(void *s, void *b, int n) { return NUMBER + n; }\n\
     int SSL_read_ex(void *s, void *b, unsigned long n, unsigned long *m) { *m = n; return 1; }\n";
 const MODULE: &str = "int SSL_read(void *, void *, int);\n\
@@ -342,8 +342,8 @@ int main(int count, char **files) {
 }
 "#;
 
-/// A process may have two such libraries, opened by modules and closed with them: each module has
-/// the functions of its own.
+/// A process may have two such libraries, opened and closed with modules: each module uses the
+/// functions of its own.
 #[test]
 fn each_module_calls_the_library_that_it_needs() {
     let recording = TestRecording::new();

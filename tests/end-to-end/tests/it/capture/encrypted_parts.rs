@@ -1,5 +1,5 @@
-//! Heads whose plain text a program gives to a TLS library in two calls: each is one head with one
-//! name, where its first part is.
+//! Message heads that a program passes to a TLS library in two calls: each is one snippet with one
+//! name, at the call with its first part.
 
 use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
 use protocols::operations::operations_of_log;
@@ -10,8 +10,8 @@ use socket_log::layout::snippet;
 use super::encrypted::make_certificate;
 use super::heads::{holds_secrets, snippets_in_direction, write_file};
 
-/// A client and a server in one process. Nobody says the second part of anything before the other
-/// one has the first.
+/// A client and a server in one process. The second part of a head is only sent when the other end
+/// has the first.
 const PARTS: &str = r#"
 import socket, ssl, threading
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -50,17 +50,17 @@ fn latest_sends(log: &ReadLog, name: &str) -> [u64; 4] {
         })
         .map(|entry| entry.ticks)
         .collect();
-    // A thread of its own made the connection.
+    // The connection was made on a separate thread.
     sends.sort_unstable();
     *sends.last_chunk().expect("two heads in two parts each")
 }
 
-/// What an operation is called, with its status.
+/// The name of an operation, with its status.
 fn operation_with_status(told: &protocols::operations::OperationEntry) -> String {
     format!("{}{}", told.operation.name, told.operation.status)
 }
 
-/// Times of the calls that the names of one direction are at.
+/// Times of the calls with the names of one direction.
 fn times_of_names(log: &ReadLog, wanted: Direction, names: [&str; 2]) -> [u64; 2] {
     let told = operations_of_log(&log.log).entries;
     names.map(|name| {
@@ -95,7 +95,7 @@ fn heads_in_two_parts_are_where_they_begin() {
         let [first, second, third, fourth] = sends;
         assert!(first < second && second < third && third < fourth, "{sends:?}");
         assert_eq!(times_of_names(&log, Send, names), [first, third]);
-        // They came before their second parts were sent.
+        // They arrived before their second parts were sent.
         let came = times_of_names(&log, Receive, names);
         assert!((first..second).contains(&came[0]), "{came:?} of {sends:?}");
         assert!((third..fourth).contains(&came[1]), "{came:?} of {sends:?}");

@@ -1,5 +1,5 @@
-//! A flight recorder at one end of a connection: what it has not forgotten is matched with the
-//! other end, byte by byte.
+//! A flight recorder at one end of a connection: what it still has is matched with the other end,
+//! byte by byte.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -12,12 +12,12 @@ use reconcile::Options;
 use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
 
-/// How many times the ends send to each other: several times what the log holds.
+/// Number of rounds in which the ends send to each other: several times what the log holds.
 const ROUNDS: usize = 9000;
 
-/// One end of three connections, which take turns. No two messages one way have the same size.
-/// Where there is a second thread it does the most; the first writes so little that its only chunk
-/// stays in the log.
+/// One end of three connections, which alternate. No two messages in one direction have the same
+/// size. If there is a second thread, it does most of the work; the first writes so little that its
+/// only chunk stays in the log.
 const END: &str = r#"
 import queue, socket, sys, threading
 role, rounds, threads, port = sys.argv[1], *map(int, sys.argv[2:])
@@ -44,7 +44,7 @@ todo.put(None)
 for end in ends: end.close()
 "#;
 
-/// When each message was sent or received, as a log has it, by its size.
+/// The time when each message was sent or received according to a log, by size.
 fn times_by_size(log: &ReadLog, wanted: Direction) -> Vec<Option<i64>> {
     let clock = log.log.clock();
     let mut times = vec![None; ROUNDS + 3];
@@ -60,8 +60,7 @@ fn times_by_size(log: &ReadLog, wanted: Direction) -> Vec<Option<i64>> {
     times
 }
 
-/// Records the two ends; `recorder` keeps the newest. Compares what is matched with
-/// what the sizes say.
+/// Records the two ends; `recorder` keeps the newest records. Compares the matching with the sizes.
 fn check_recorder(recorder: &str, threads: usize) {
     let recording = TestRecording::new();
     let end = |role: &str, port: &str| {
@@ -107,7 +106,7 @@ fn check_recorder(recorder: &str, threads: usize) {
     let (wrong, missing) =
         (matched.difference(&expected).count(), expected.difference(&matched).count());
     assert_eq!((wrong, missing), (0, 0), "of {}: {outcome:#?}", expected.len());
-    // The rest is there too, of the one end that has it.
+    // The rest is in the trace too, with the end that recorded it.
     let lookups = outcome.messages.get("other").copied().unwrap_or(0);
     assert_eq!(outcome.total_messages() - lookups, 2 * ROUNDS as u64);
 }
@@ -127,7 +126,7 @@ fn what_several_threads_have_kept_is_matched() {
     check_recorder("client", 2);
 }
 
-/// Where each send of the one stream begins and ends, in order, and how many of them have their
+/// The start and end of each send of the only stream, in order, and how many of them have a
 /// position before them.
 fn count_fragments(log: &ReadLog) -> (Vec<(u64, u64)>, usize) {
     assert_eq!(log.damage, []);
@@ -169,14 +168,14 @@ fn positions_are_right_wherever_a_handler_comes_in_between() {
     let recording = TestRecording::new();
     let mut command = recording.recorded_command(recording.compile_program("flood"));
     command.arg("once").envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
-    // Cycles would be told by more anchors at first, and behind an anchor there is a position in
-    // any case.
+    // Cycles would be recorded with more anchors at first, and a position follows an anchor in any
+    // case.
     command.env("SOCKCAP_CLOCK", "monotonic");
     let instructions: usize = run_successfully(&mut command).trim().parse().unwrap();
     let logs = recording.read_logs();
     assert_eq!(logs.len(), instructions + 1, "a child for each, and one that got through");
     assert!(instructions > 30, "{instructions}");
-    // Which of the two that were sent at once came first, the counter decides.
+    // The counter decides which of two concurrent sends was first.
     let orders = [[(0, 7), (7, 14), (14, 16), (16, 23)], [(0, 7), (7, 9), (9, 16), (16, 23)]];
     for (child, log) in logs[..instructions].iter().enumerate() {
         let pieces = count_fragments(log).0;

@@ -1,5 +1,5 @@
-//! Heads of messages (`SOCKCAP_PROTOCOLS`): what real programs sent is in their logs as far as it
-//! names messages, and nothing of what it must not have.
+//! Snippets of messages (`SOCKCAP_PROTOCOLS`): what real programs sent is in their logs as far as
+//! it names messages, without any secrets.
 
 use std::fs;
 use std::process::Command;
@@ -19,14 +19,15 @@ pub(super) fn recorded_command(
     command
 }
 
-/// A file of the test with this text: arguments are in the headers of logs, and files are not.
+/// A file of the test with this text: arguments are in the headers of logs, and the contents of
+/// files are not.
 pub(super) fn write_file(recording: &TestRecording, name: &str, text: &str) -> String {
     let path = recording.file_path(name);
     fs::write(&path, text).unwrap();
     path.into_os_string().into_string().unwrap()
 }
 
-/// The heads of one direction, those that go on joined, with the class of each.
+/// The snippets of one direction, with continuations joined, and the class of each.
 pub(super) fn snippets_in_direction(log: &ReadLog, wanted: Direction) -> Vec<(u8, String)> {
     let mut heads: Vec<(u8, Vec<u8>)> = Vec::new();
     let records = log.whole_records().filter_map(|record| match record {
@@ -43,7 +44,7 @@ pub(super) fn snippets_in_direction(log: &ReadLog, wanted: Direction) -> Vec<(u8
     heads.into_iter().map(|(class, bytes)| (class, text(bytes))).collect()
 }
 
-/// Searches all files that were recorded for what clients and servers kept to themselves.
+/// Searches all recorded files for the secrets of clients and servers.
 pub(super) fn holds_secrets(recording: &TestRecording) -> bool {
     let logs = fs::read_dir(recording.data_dir().join("hosts/host")).unwrap();
     logs.map(|log| fs::read(log.unwrap().path()).unwrap())
@@ -115,7 +116,7 @@ fn requests_and_answers_of_http1() {
     let kept = format!("GET /a/1? HTTP/1.1\r\nHost: {port}\r\ntraceparent: 00-aa-bb-01\r\n\r\n");
     assert_eq!(request, kept);
     assert!(!holds_secrets(&recording));
-    // Nothing is kept without being asked for.
+    // No snippets are kept by default.
     let plain = TestRecording::new();
     let mut command = plain.recorded_command(python_path());
     run_successfully(command.env("SOCKCAP_PROTOCOLS", "0").args(["-c", HTTP1]));
@@ -157,13 +158,13 @@ fn frames_of_http2() {
         });
         heads.count()
     };
-    // Requests and answers, and the frames that end their bodies; the process is both ends.
+    // Requests and responses, and the frames that end their bodies; the process is both ends.
     for direction in [Send, Receive] {
         assert_eq!((of(direction, 1), of(direction, 0)), (8, 8), "{direction:?}");
     }
     let all: String = snippets_in_direction(&log, Send).into_iter().map(|(_, text)| text).collect();
     assert!(all.contains("********"), "values of others are blank: {all:?}");
-    // The cookie of each request is another one, so its value is in each.
+    // The cookie of each request differs, so its value is in each snippet.
     let blank = log.whole_records().filter(|record| {
         matches!(record, LogRecord::Head(head)
             if head.bytes.iter().filter(|byte| **byte == b'*').count() > 8)
@@ -187,7 +188,7 @@ fn first_bytes_of_turns_and_datagrams() {
     run_successfully(command.env("SOCKCAP_PROTOCOLS", "redis").args(["-c", OTHERS]));
     let log = recording.only_log();
     let command = "*2\r\n$3\r\nGET\r\n";
-    // What is of no known protocol is blank.
+    // Snippets of unknown protocols are blanked.
     let long = "*".repeat(256);
     let other = |text: &str| (snippet::OTHER, text.to_owned());
     assert_eq!(
@@ -200,7 +201,7 @@ fn first_bytes_of_turns_and_datagrams() {
         _ => None,
     });
     assert_eq!(datagram.collect::<Vec<_>>(), [(Send, false), (Receive, true)]);
-    // Each is of the time of its transfer.
+    // Each has the time of its transfer.
     let mut latest = None;
     for entry in &log.entries {
         match &entry.record {

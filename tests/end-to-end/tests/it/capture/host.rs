@@ -1,5 +1,5 @@
-//! Nothing reaches the host: a program does the same with the library as without, in whatever
-//! corner it is.
+//! The host program is not affected: it behaves the same with the library as without, in every
+//! situation.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -27,13 +27,13 @@ fn children_are_made_where_there_is_little_stack() {
         for way in ["fork", "fork-exec", "fork-exec-empty", "spawn", "spawn-empty", "vfork-empty"] {
             let recording = TestRecording::new();
             assert_eq!(run_unharmed(&recording, "small_stack", &[place, way]), "unharmed\n");
-            // A child that is not replaced uses a socket.
+            // A child that does not execute a program uses a socket.
             assert_eq!(recording.read_logs().len(), usize::from(way == "fork"), "{place} {way}");
         }
     }
 }
 
-/// What a child of a child sees of the preload list, and whether it is recorded.
+/// The preload list in a child of a child, and whether it is recorded.
 const ELSEWHERE: &str = "import os, subprocess\n\
     os.chdir('/')\n\
     show = ['/usr/bin/python3', '-c', 'import os, socket; socket.socket(); print(os.environ[\"LD_PRELOAD\"])']\n\
@@ -61,7 +61,7 @@ fn a_library_named_by_a_relative_path_is_found_by_children_elsewhere() {
 fn a_directory_that_is_relative_to_nowhere_is_not_used() {
     let recording = TestRecording::new();
     fs::create_dir(recording.file_path("gone")).unwrap();
-    // By absolute paths alone, since there is no working directory.
+    // Only absolute paths work, since there is no working directory.
     let script = "cd gone && rmdir ../gone && for dir in '' logs; do \
                   LD_PRELOAD=\"$1\" SOCKCAP_DIR=$dir SOCKCAP_HOST=h /bin/sh -c '/bin/echo \"$SOCKCAP_DIR\"'; done";
     let mut command = Command::new("/bin/sh");
@@ -92,7 +92,7 @@ fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
     let printed = run_unharmed(&recording, "wrong_files", &[]);
     assert!(printed.matches("Bad address").count() >= 10, "{printed}");
     assert!(printed.matches("ended by Segmentation fault").count() >= 10, "{printed}");
-    // And each child had logged what it did before.
+    // Each child had logged its activity before.
     let logs = recording.read_logs();
     assert_eq!(logs.len(), 1 + printed.lines().count() + 1, "the last says that there are no more");
     for log in &logs[1..] {
@@ -117,8 +117,8 @@ fn a_log_grows_again_when_there_are_descriptors_again() {
     assert!(lost[lost::SHORTAGE] > 10_000, "{lost:?}");
     let (without, with) = (count_transfers(&log, 1), count_transfers(&log, 2));
     assert!(with > 40_000 - 2000, "{with}: a pause is not for ever");
-    // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and
-    // closed.
+    // Each record is in the log or counted, including records of descriptors: 60 or so were
+    // duplicated and closed.
     let total = without + with + lost[lost::SHORTAGE];
     assert!((80_000..80_200).contains(&total), "{without} + {with} + {lost:?}");
 }
@@ -136,7 +136,8 @@ fn a_log_begins_when_there_are_descriptors_again() {
     let (without, with) = (count_transfers(log, 1), count_transfers(log, 2));
     assert_eq!(without, 0, "there was no log");
     assert!(with > 20_000 - 2000, "{with}: a pause is not for ever");
-    // Each is there or counted: also those between the descriptors' return and the next attempt.
+    // Each is in the log or counted, including records between the return of descriptors and the
+    // next attempt.
     let total = with + lost[lost::SHORTAGE];
     assert!((40_000..40_200).contains(&total), "{with} + {lost:?}");
 }
@@ -146,10 +147,10 @@ fn a_program_runs_on_where_no_file_can_be_made() {
     let recording = TestRecording::new();
     let program = recording.compile_program("interrupted");
     let plain = run_successfully(&mut Command::new(&program));
-    // As if the whole system had no file left, but only for those who want to make one.
+    // As if the whole system had no files left, but only for calls that make one.
     let mut command = recording.recorded_command(recording.compile_program("enfile"));
     assert_eq!(run_successfully(command.arg(&program)), plain);
-    // What it was before used no socket, and says that it is not recorded.
+    // The program before it used no socket, and records that this one is not recorded.
     let log = recording.only_log();
     assert_eq!(log.unseen_programs(), [(unseen::FILTER, program.to_str().unwrap())]);
 }
@@ -177,7 +178,7 @@ fn signals_do_not_keep_a_log_from_growing() {
     assert!(count_transfers(&log, 1) > 790_000, "{lost:?}");
 }
 
-/// Becomes another user, who is not let through to the data directory, and sends much.
+/// Becomes another user without access to the data directory, and sends much.
 const GIVE_UP: &str = r#"
 import os, socket
 a, b = socket.socketpair()
@@ -198,7 +199,7 @@ fn a_user_who_may_not_open_the_log_again_goes_on_logging() {
     );
 }
 
-/// Puts a link to the file VICTIM in the place of its own log, and becomes another user.
+/// Replaces its own log by a link to the file VICTIM, and becomes another user.
 const LINK: &str = r#"
 import glob, os, socket
 socket.socket()
@@ -241,8 +242,8 @@ fn hooks_use_little_stack() {
         let Some(bytes) = bytes.strip_suffix(",%rsp") else { continue };
         let bytes = u64::from_str_radix(bytes, 16).unwrap();
         frames += 1;
-        // The first runs before the program does, the second is for a log that keeps the newest
-        // alone.
+        // The first runs before the program does, the second is for a log that keeps only the
+        // newest records.
         let may_be_large =
             ["load::constructor", "recycle::take"].iter().any(|name| function.contains(name));
         assert!(bytes <= 1024 || may_be_large, "{function} uses {bytes} bytes");

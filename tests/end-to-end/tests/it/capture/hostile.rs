@@ -1,6 +1,6 @@
-//! Malformed, damaged and hostile bytes in every protocol, with heads kept (`SOCKCAP_PROTOCOLS`):
-//! programs do what they do without, their logs are whole, and names can be put in place of what
-//! was kept.
+//! Malformed, damaged and hostile bytes in every protocol, with snippets kept
+//! (`SOCKCAP_PROTOCOLS`): programs behave as without it, their logs are complete, and names can
+//! replace the snippets.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ use socket_log::layout::snippet;
 /// Number of damaged conversations of each protocol.
 const CONVERSATIONS: &str = "20";
 
-/// What the two ends of the damaged conversations of this seed print: what they heard.
+/// The output of the two ends of the damaged conversations of this seed: what they received.
 fn received_lines(command: &mut Command, seed: &str) -> Vec<String> {
     let program = repository().join("tests/programs/hostile.py");
     let said = run_successfully(command.arg(program).args([seed, CONVERSATIONS]));
@@ -25,8 +25,8 @@ fn received_lines(command: &mut Command, seed: &str) -> Vec<String> {
     lines
 }
 
-/// Records them with this library and these settings, and checks that nobody noticed. Returns what
-/// was recorded.
+/// Records them with this library and these settings, and checks that the programs were not
+/// affected. Returns the recording.
 fn record_seed(library: &std::path::Path, seed: &str, settings: &[(&str, &str)]) -> TestRecording {
     let recording = TestRecording::new();
     let mut command = recording.recorded_command(python_path());
@@ -39,7 +39,7 @@ fn record_seed(library: &std::path::Path, seed: &str, settings: &[(&str, &str)])
     recording
 }
 
-/// Number of bytes of heads in the logs that are no zeros, of each class.
+/// Number of nonzero bytes of snippets in the logs, by class.
 fn count_kept(recording: &TestRecording) -> [usize; 4] {
     let logs = recording.read_logs();
     assert_eq!(logs.len(), 2, "the client's and the server's");
@@ -56,7 +56,7 @@ fn count_kept(recording: &TestRecording) -> [usize; 4] {
     kept
 }
 
-/// Puts names in place of heads, and checks that none is left and that there are names.
+/// Puts names in place of snippets, and checks that no snippets are left and that there are names.
 fn name_operations(recording: &TestRecording) {
     let data = recording.data_dir();
     assert_succeeds(&["names", "-d", data.to_str().unwrap()], recording.file_path("").as_path());
@@ -66,7 +66,7 @@ fn name_operations(recording: &TestRecording) {
     assert!(told > 10_000, "{told} bytes of operations");
 }
 
-/// Size of the file of operations beside a log.
+/// Size of the file of operations next to a log.
 fn operations_beside(log: &std::path::Path) -> u64 {
     let file = log.with_extension("operations");
     std::fs::metadata(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).len()

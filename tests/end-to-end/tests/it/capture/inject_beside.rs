@@ -19,10 +19,10 @@ use socket_log::encode::Direction;
 
 use super::inject;
 
-/// What clients sent to and received from a server, by their own addresses.
+/// Bytes that clients sent to and received from a server, by their own addresses.
 type ClientCounts = BTreeMap<SocketAddr, [u64; 2]>;
 
-/// Holds what clients counted against the server's messages.
+/// Compares the clients' counts with the server's messages.
 #[track_caller]
 fn assert_counted(
     moved: &BTreeMap<ConnectionWay, Vec<u64>>,
@@ -38,7 +38,8 @@ fn assert_counted(
     }
 }
 
-/// Asks by HTTP with several clients at once, each of them as often, and returns what they counted.
+/// Sends HTTP requests from several concurrent clients, the same number from each, and returns
+/// their counts.
 fn ask_with_clients(
     port: u16,
     clients: usize,
@@ -76,7 +77,7 @@ fn busybox_serves_files_in_children() {
     let server = StracedProgram::begin_recording(&recording, &command, port);
     let mut counts = ClientCounts::new();
     for _ in 0..20 {
-        // It answers one request of a connection.
+        // It answers one request per connection.
         counts.extend(ask_with_clients(port, 2, 1, |_| get_request("/page")));
     }
     let address = server.address();
@@ -84,7 +85,7 @@ fn busybox_serves_files_in_children() {
     assert_counted(&moved, address, &counts);
 }
 
-/// A server of C, with threads.
+/// A server in C, with threads.
 fn static_server(compiler: &str) {
     let recording = TestRecording::new();
     let binary = recording.file_path("attached");
@@ -202,7 +203,7 @@ fn etcd_is_asked_by_http_and_grpc() {
         &cluster,
     ];
     let server = StracedProgram::begin_recording(&recording, &command, port);
-    // Its gateway asks itself by gRPC.
+    // Its gateway calls itself by gRPC.
     let counts = ask_with_clients(port, 6, 40, |number| match number % 2 {
         0 => ["POST /v3/kv/put".to_owned(), r#"{"key": "Zm9v", "value": "YmFy"}"#.to_owned()],
         _ => ["POST /v3/kv/range".to_owned(), r#"{"key": "Zm9v"}"#.to_owned()],
@@ -217,12 +218,12 @@ fn etcd_is_asked_by_http_and_grpc() {
     assert_counted(&moved, address, &counts);
 }
 
-/// Answers each command by one, as Redis does, until the test ends.
+/// Answers each command with 1, as Redis does, until the test ends.
 fn serve_redis() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let answer = |mut connection: TcpStream| {
-        // Who has asked waits for the answer.
+        // The client waits for the response.
         while connection.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {
             let _ = connection.write_all(b":1\r\n");
         }
@@ -235,7 +236,8 @@ fn serve_redis() -> u16 {
     port
 }
 
-/// A front that is asked by HTTP and asks prices by gRPC, these ask a stock, and it asks Redis.
+/// A front end that is called by HTTP and calls prices by gRPC, which calls stock, which calls
+/// Redis.
 #[test]
 #[ignore = "compiles gRPC of Debian's golang-google-grpc-dev, which `scripts/test --all` installs"]
 fn services_of_go_by_grpc() {
@@ -269,7 +271,7 @@ fn services_of_go_by_grpc() {
     let [of_stock, of_prices, of_front] =
         servers.map(|server| server.compare_at_end(&recording, Signal::TERM));
     assert_counted(&of_front, address, &counts);
-    // What one sent, the next one received.
+    // Bytes that one sent are the bytes that the next one received.
     for (asking, asked) in [(&of_front, &of_prices), (&of_prices, &of_stock)] {
         let mut together = 0;
         for ((own, other, direction), sizes) in asked {

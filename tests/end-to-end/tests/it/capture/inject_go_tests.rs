@@ -1,5 +1,5 @@
-//! Go's own tests of `net` and `net/http`, built static: with `sockcap record --inject` the same
-//! ones pass as without.
+//! Go's own tests of `net` and `net/http`, built statically: with `sockcap record --inject` the
+//! same ones pass as without.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,8 +11,8 @@ use end_to_end::sockcap_program;
 
 use super::inject;
 
-/// The tests that fail, and how many pass, of a test program that is run in the folder of its
-/// package.
+/// The failing tests, and the number of passing ones, of a test program that is run in the folder
+/// of its package.
 fn failing_tests(command: &mut Command, package: &Path) -> (BTreeSet<String>, usize) {
     command.args(["-test.v", "-test.short", "-test.timeout=30m"]).current_dir(package);
     let Output { stdout, stderr, .. } = command.output().unwrap();
@@ -42,8 +42,7 @@ fn same_tests_pass(package: &str) {
         command.args(["record", "--inject", "-d"]).arg(recording.data_dir()).arg("--").arg(&binary);
         failing_tests(&mut command, &folder).0
     };
-    // Some fail now and then where the machine has other work. Whatever sockcap breaks, it breaks
-    // each time.
+    // Some fail occasionally on a busy machine. A defect of sockcap would make them fail each time.
     let mut fail: BTreeSet<String> = injected().difference(&fail_plain).cloned().collect();
     if !fail.is_empty() {
         fail = fail.intersection(&injected()).cloned().collect();

@@ -1,5 +1,5 @@
-//! Static programs behind another root directory that has nothing but them: no path leads from
-//! there to the recorder or to the data directory, and nothing is mounted for it.
+//! Static programs in another root directory that contains nothing else: no path leads from there
+//! to the recorder or to the data directory, and nothing is mounted for it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,8 +27,8 @@ fn root(recording: &TestRecording) -> PathBuf {
     root
 }
 
-/// Whether each request and each answer is there at both ends: the client's in one log, and those
-/// of the server in one of a child for each.
+/// Asserts that each request and each response is recorded at both ends: the client's in one log,
+/// and the server's in the log of a child for each.
 #[track_caller]
 fn assert_whole(logs: &[ReadLog]) {
     let moved = |log: &&ReadLog| {
@@ -56,7 +56,7 @@ fn is_whole_behind(command: impl FnOnce(&Path) -> String) {
     assert_eq!(left.iter().filter(|name| *name == "hosts" || *name == "sockcap.data").count(), 0);
 }
 
-/// The words of the pair in the root.
+/// The command line of the pair in the root.
 fn pair() -> String {
     format!("/rooted pair {REQUESTS}")
 }
@@ -66,7 +66,7 @@ fn a_static_pair_behind_chroot_is_recorded_at_both_ends() {
     is_whole_behind(|root| format!("exec chroot {} {}", root.display(), pair()));
 }
 
-/// The one who changes the root is static, too.
+/// The program that changes the root is static, too.
 #[test]
 fn a_static_pair_behind_the_chroot_of_a_static_program_is_recorded_at_both_ends() {
     let busybox = program_path("busybox");
@@ -75,7 +75,7 @@ fn a_static_pair_behind_the_chroot_of_a_static_program_is_recorded_at_both_ends(
     });
 }
 
-/// In a network and with numbers of processes of its own.
+/// In network and PID namespaces of its own.
 #[test]
 fn a_static_pair_in_namespaces_of_its_own_is_recorded_at_both_ends() {
     is_whole_behind(|root| {
@@ -98,8 +98,8 @@ fn a_static_pair_in_a_sandbox_is_recorded_at_both_ends() {
     });
 }
 
-/// A container with the root, as the configuration says that `spec` writes, but for groups of
-/// processes and their limits.
+/// A container with the root, configured as `spec` writes it, except for control groups and their
+/// limits.
 fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> PathBuf {
     let bundle = root.parent().unwrap().join("bundle");
     fs::create_dir_all(&bundle).unwrap();
@@ -110,7 +110,7 @@ fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> Pat
     config["process"]["args"] = words.split(' ').collect::<Vec<_>>().into();
     config["process"]["env"] = serde_json::json!(["PATH=/"]);
     config["root"] = serde_json::json!({ "path": root, "readonly": false });
-    // Not every machine lets these be made.
+    // Not every machine permits these.
     let is_of_groups = |kind: &serde_json::Value| kind == "cgroup";
     for list in [&["linux", "namespaces"][..], &["mounts"]] {
         let list = list.iter().fold(&mut config, |at, name| &mut at[*name]);
@@ -127,7 +127,7 @@ fn bundle(root: &Path, runtime: &Path, words: &str, filter: Option<&str>) -> Pat
     bundle
 }
 
-/// Command that runs a container, with groups of processes as crun wants them.
+/// Command that runs a container, with control groups as crun needs them.
 fn run(bundle: &Path, runtime: &Path) -> String {
     let name = format!("sockcap-{}", bundle.parent().unwrap().file_name().unwrap().display());
     format!(
@@ -140,14 +140,14 @@ fn run(bundle: &Path, runtime: &Path) -> String {
     )
 }
 
-/// In a container, with the environment and the rights that its configuration says.
+/// In a container, with the environment and the rights of its configuration.
 #[test]
 fn a_static_pair_in_a_container_is_recorded_at_both_ends() {
     let crun = program_path("crun");
     is_whole_behind(|root| run(&bundle(root, &crun, &pair(), None), &crun));
 }
 
-/// A program whose container forbids what the library takes is left alone, and named.
+/// A program in a container that forbids calls of the library is left alone, and named.
 #[test]
 fn a_static_pair_behind_a_filter_is_unharmed_and_named() {
     let (recording, crun) = (TestRecording::new(), program_path("crun"));
@@ -173,7 +173,7 @@ fn what_a_program_behind_another_root_is_handed_does_not_lead_out() {
     assert_eq!(printed, "1 directories\n");
 }
 
-/// Programs of a user who is not let through to the recorder's socket.
+/// Programs of a user without access to the recorder's socket.
 #[test]
 fn a_static_pair_of_another_user_is_recorded_at_both_ends() {
     is_whole_behind(|root| {
@@ -183,7 +183,7 @@ fn a_static_pair_of_another_user_is_recorded_at_both_ends() {
     });
 }
 
-/// A recorder that does not run cannot put a library anywhere: programs go on, and are named.
+/// A stopped recorder cannot put a library anywhere: programs continue, and are named.
 #[test]
 fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
     let recording = TestRecording::new();
@@ -206,7 +206,8 @@ fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
     assert!(info.contains("of which nothing is recorded: 2"), "{info}");
 }
 
-/// Records a program in a sandbox, by a recorder that has no rights but those of a user of its own.
+/// Records a program in a sandbox, by a recorder without any rights except those of a user of its
+/// own.
 fn record_without_rights(recording: &TestRecording, words: &str) -> String {
     let root = root(recording);
     let folder = recording.data_dir().parent().unwrap().to_owned();
@@ -237,7 +238,7 @@ fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends(
     assert_whole(&recording.read_logs());
 }
 
-/// Nor does it where the recorder may make no mount.
+/// This also holds if the recorder may make no mount.
 #[test]
 fn what_a_recorder_without_rights_hands_over_does_not_lead_out() {
     let recording = TestRecording::new();

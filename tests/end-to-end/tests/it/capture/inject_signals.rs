@@ -1,4 +1,4 @@
-//! Static programs that are sent signals all the time, recorded by `sockcap record --inject`: what
+//! Static programs that constantly receive signals, recorded by `sockcap record --inject`: what
 //! they read and write is in their logs, and their children of `vfork` are recorded too.
 
 use std::process::Command;
@@ -9,7 +9,7 @@ use socket_log::encode::Direction;
 
 use super::inject::{bytes_in_direction, logs_of_program, parse_totals, record_injected};
 
-/// Sends the program as many signals, one after the other.
+/// Sends the program this number of signals, one after the other.
 fn send_signals(compiler: &str, signals: u32) {
     let recording = TestRecording::new();
     let binary = recording.file_path("signalled");

@@ -1,7 +1,7 @@
-//! The library as it is injected into programs that load none: its entries, on a program that is
-//! laid out as a patched one and loads the library by itself (`tests/programs/injected.c`).
+//! The library as it is injected into programs that load none: its entries, in a program that is
+//! laid out like a patched one and loads the library by itself (`tests/programs/injected.c`).
 //!
-//! That program compares all registers and what lies below its stack pointer at each system call,
+//! That program compares all registers and the memory below its stack pointer at each system call,
 //! and the bytes that it sends with those that it receives.
 
 use std::process::Command;
@@ -69,7 +69,7 @@ fn it_needs_no_dynamic_linker() {
     assert!(!readelf("-l").contains(" TLS "));
 }
 
-/// The one log, in which nothing is lost.
+/// The only log, in which nothing is lost.
 fn whole_log(mut logs: Vec<ReadLog>) -> ReadLog {
     assert_eq!(logs.len(), 1, "one process, one log");
     let log = logs.remove(0);
@@ -92,7 +92,7 @@ fn each_transfer_has_a_record_and_a_datagram_its_true_size() {
 #[test]
 fn each_call_on_a_stream_has_the_record_that_it_should_have() {
     let log = whole_log(run_scenario("streams"));
-    // What was only looked at is in no record, and what failed in none of bytes.
+    // Peeked bytes are in no record, and failed transfers have no bytes.
     let expected = vec![5, 7, 6, 8, 9];
     assert_eq!(both_directions(&log), [expected.clone(), expected]);
     let count = |wanted: fn(&LogRecord) -> bool| {
@@ -114,7 +114,7 @@ fn each_thread_has_a_place_of_its_own() {
     assert_eq!(threads.len(), 25);
 }
 
-/// A thread may begin with the slot of one that has ended, and with its memory.
+/// A thread may start with the slot of one that has ended, and with its memory.
 #[test]
 fn a_thread_that_begins_with_the_slot_of_another_is_not_taken_for_it() {
     let log = whole_log(run_scenario("heirs"));
@@ -168,8 +168,8 @@ fn a_child_has_a_log_of_its_own() {
     assert_eq!(all, [[vec![1; 2], vec![1; 2]], child.clone(), child.clone(), child]);
 }
 
-/// A program that nothing is put into is noted by the process that begins it, once: the child that
-/// comes behind it does not say so again.
+/// A program without the library is recorded by the process that starts it, once: the child that
+/// follows does not record it again.
 #[test]
 fn a_program_that_is_not_seen_is_noted_once() {
     let logs = run_scenario("notes");

@@ -1,5 +1,5 @@
-//! The library that is injected, in static programs as they are executed: from a child of the
-//! recorder's, and where a recorded program announces that it becomes a static one.
+//! The injected library, in static programs as they are executed: from a child of the recorder, and
+//! from a recorded program that announces the execution of a static one.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ use injector::{AnnouncementServer, BlobLibrary, InjectionOutcome, LibraryPatcher
 use socket_log::encode::Direction;
 use socket_log::{DamageKind, LogDamage, LogRecord};
 
-/// The library, for whatever is executed.
+/// The library, for any executed program.
 fn shared_patcher() -> Arc<LibraryPatcher> {
     let bytes = std::fs::read(injected_library()).unwrap();
     let library = BlobLibrary::parse(&bytes, "sockcap_start", "sockcap_null_slot").unwrap();
@@ -31,7 +31,7 @@ fn compile_pair(recording: &TestRecording, compiler: &str, flags: &[&str]) -> Pa
     binary
 }
 
-/// Whether a log has the program's thousand messages in both directions, from two threads.
+/// Asserts that a log has the program's thousand messages in both directions, from two threads.
 #[track_caller]
 fn assert_whole(log: &ReadLog) {
     let sizes = |wanted: Direction| {
@@ -42,7 +42,7 @@ fn assert_whole(log: &ReadLog) {
         log.whole_records().filter_map(of).collect::<Vec<u64>>()
     };
     assert_eq!(sizes(Direction::Send), vec![5; 1000]);
-    // A receive may come in parts.
+    // A receive may be split.
     assert_eq!(sizes(Direction::Receive).iter().sum::<u64>(), 5000);
     let threads: std::collections::BTreeSet<u32> =
         log.entries.iter().map(|entry| entry.tid).collect();
@@ -96,8 +96,8 @@ fn a_recorded_program_announces_a_static_one() {
     logs.iter().for_each(assert_whole);
 }
 
-/// Kills the program at moments of its short life, spread evenly. What it has written by then can
-/// be read.
+/// Kills the program at evenly spread moments of its short life. What it has written by then is
+/// readable.
 fn check_killed(moments: u32) {
     const LIFE: Duration = Duration::from_millis(12);
     let patcher = shared_patcher();
@@ -117,7 +117,7 @@ fn check_killed(moments: u32) {
         // It may have ended.
         let _ = spawned.child.kill();
         injector::wait_child(&mut spawned.child).unwrap();
-        // One that had not begun its log has none.
+        // A process that had not begun its log has none.
         if recording.has_log(spawned.child.id()) {
             whole += 1;
         } else {
@@ -155,7 +155,7 @@ fn programs_that_are_killed_at_any_moment_leave_what_they_have_written() {
     check_killed(200);
 }
 
-/// Programs that are named by a descriptor: in memory, deleted, below an open folder.
+/// Programs that are executed by a descriptor: in memory, deleted, below an open folder.
 #[test]
 fn a_static_program_that_is_named_by_a_descriptor_is_announced() {
     let recording = TestRecording::new();

@@ -1,5 +1,5 @@
-//! The library against the kernel's own view, as in `servers.rs`: programs that are server
-//! and client at once, each in another language's way of using sockets.
+//! The library compared with the kernel's own view, as in `servers.rs`: programs that are both
+//! server and client, each with the sockets of another language.
 
 use std::fs;
 
@@ -152,7 +152,7 @@ fn tokio_programs() {
 
 #[test]
 fn what_libc_sends_by_itself_is_all_that_is_missing() {
-    // The one question to a name server. The text of a file over a socket, which `fclose` sends, is
+    // The only query to a name server. The text of a file over a socket, which `fclose` sends, is
     // seen.
     for (way, missing) in [("files", &[][..]), ("resolve", &[(Direction::Send, 30)])] {
         let mut witnessed = StracedRecording::new();

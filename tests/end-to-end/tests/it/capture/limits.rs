@@ -1,5 +1,5 @@
-//! A log that may not get larger: whatever runs out, the program runs on as it would alone, what is
-//! lost is counted, and a flight recorder has the newest.
+//! A log with a size limit: whatever runs out, the program continues as it would alone, losses are
+//! counted, and a flight recorder has the newest records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +12,8 @@ use socket_log::encode::Direction::{Receive, Send};
 use socket_log::layout::{lost, state};
 use socket_log::{DamageKind, LogRecord};
 
-/// Waits as long as `random` says: how far the program comes meanwhile does not matter to what is
-/// checked.
+/// Waits for a duration from `random`: the progress of the program meanwhile does not matter for
+/// the checks.
 fn random_pause(random: &mut u32) {
     *random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     let deadline = Instant::now() + Duration::from_millis(u64::from(*random >> 24) + 20);
@@ -22,7 +22,7 @@ fn random_pause(random: &mut u32) {
     }
 }
 
-/// What each of the busy program's threads did: its id, and how many sends it had made.
+/// The progress of the busy program's threads: the id of each, and the number of its sends.
 fn parse_report(report: &[u8]) -> Vec<(u32, u64)> {
     let long = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
     report
@@ -32,8 +32,8 @@ fn parse_report(report: &[u8]) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Waits until a thread of the busy program has sent something, so that there is a log. A machine
-/// with much other work may begin the program late.
+/// Waits until a thread of the busy program has sent something, so that there is a log. A busy
+/// machine may start the program late.
 fn await_sends(report: &Path) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !parse_report(&fs::read(report).unwrap()).iter().any(|(_, sends)| *sends > 0) {
@@ -46,8 +46,8 @@ fn log_of(recording: &TestRecording, child: &Child) -> ReadLog {
     recording.read_logs().into_iter().find(|log| log.log.header().pid == child.id()).unwrap()
 }
 
-/// How many of the sends that a log has of one thread are the last that it made, one behind the
-/// other. The n-th has 1 + n % 60 bytes.
+/// The number of sends of one thread in a log that are consecutive and the last that it made. The
+/// n-th has 1 + n % 60 bytes.
 fn newest_complete(sends: &[u64], completed: u64) -> u64 {
     let ending_with = |last: u64| {
         let fits = |(back, bytes): &(usize, &u64)| {
@@ -83,7 +83,7 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
         await_sends(&report);
         random_pause(&mut random);
         if round % 4 == 0 {
-            // Read while it is being written, too: what is there is whole.
+            // Read while it is being written, too: its records are complete.
             let log = log_of(&recording, &child);
             assert!(
                 log.damage.iter().all(|damage| damage.fault == DamageKind::Unfinished),
