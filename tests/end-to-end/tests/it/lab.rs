@@ -1,4 +1,4 @@
-//! The lab itself: its hosts reach each other and nobody else, and nothing of it stays.
+//! The lab itself: its hosts reach each other and no others, and it leaves nothing running.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn hosts_reach_each_other_by_all_their_addresses() {
             if address.is_ipv4() { a.first_ipv4().into() } else { a.first_ipv6().into() };
         assert_eq!(reached_from(&a, &b, SocketAddr::new(*address, 0)), own);
     }
-    // Their loopbacks are their own.
+    // Each host has its own loopback interface.
     for host in [&a, &b] {
         host.namespace().run_inside(|| UdpSocket::bind("127.0.0.1:53")).unwrap();
     }
@@ -116,7 +116,7 @@ fn nothing_stays_of_a_lab_that_panicked() {
         let network = lab.add_network(1);
         let host = lab.add_host("doomed", network);
         assert_eq!(names(pid).len(), 1);
-        // A daemon, which nobody waits for.
+        // A daemon without a parent that waits for it.
         let mut command = host.plain_command(program_path("sh"));
         *sleeper.lock().unwrap() =
             Some(run_successfully(command.args(["-c", "sleep 1000 >/dev/null 2>&1 & echo $!"])));
@@ -139,7 +139,7 @@ fn what_a_killed_test_left_behind_is_removed_by_the_next() {
         format!("sockcap-lab-{}-1-0-x", std::process::id()),
     ];
     for name in &stale {
-        // Another test may begin meanwhile, and remove what is not whole yet: then there is none.
+        // Another test may start meanwhile and remove the incomplete namespace: then there is none.
         let adds = || {
             Command::new(program_path("ip"))
                 .args(["netns", "add", name])

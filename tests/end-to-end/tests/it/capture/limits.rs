@@ -135,8 +135,8 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
         for (tid, completed) in parse_report(&fs::read(&report).unwrap()) {
             let sends = sends.remove(&tid).unwrap_or_default();
             let newest = newest_complete(&sends, completed);
-            // A thread that stood still when it had begun a chunk with the receipt of its last send
-            // has that alone.
+            // A thread that was stopped right after it began a chunk with the receipt of its last
+            // send has only that record.
             let received = last.get(&tid) == Some(&(Receive, 1 + completed % 60));
             assert!(
                 newest > 0 || received || completed == 0,
@@ -147,11 +147,11 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
             kept += newest;
             stragglers += sends.len() as u64 - newest;
         }
-        // Of each thread that was about to use a chunk again, that chunk may be there, older than
-        // what is missing.
+        // For each thread that was about to reuse a chunk, that chunk may still exist, older than
+        // the missing records.
         assert!(stragglers <= 8 * 250, "{stragglers}");
         went_round += usize::from(made > kept + 8);
-        // A chunk has room for 500 of the shortest records, a send and a receive each; three a
+        // A chunk has room for 500 of the shortest records, a send and a receive each; three per
         // thread are in use.
         let room = (limit / 4096).saturating_sub(3 * 8) * 250;
         assert!(kept + 8 >= made.min(room / 2), "{limit}: {kept} of {made}");
@@ -224,7 +224,7 @@ print("unharmed")
     assert_eq!(log.damage, []);
 }
 
-/// Sends and receives a byte, many times, and does something in between.
+/// Sends and receives a byte, many times, with an action in between.
 const MEANWHILE: &str = "import os, shutil, socket, sys\n\
                          a, b = socket.socketpair()\n\
                          for n in range(300000):\n    \
@@ -232,7 +232,7 @@ const MEANWHILE: &str = "import os, shutil, socket, sys\n\
                              a.send(b'x'); b.recv(1)\n\
                          os.write(1, b'unharmed\\n')";
 
-/// A small disk, mounted as long as it lives.
+/// A small disk, mounted until it is dropped.
 struct SmallDisk<'recording>(&'recording TestRecording);
 
 impl SmallDisk<'_> {
@@ -275,7 +275,7 @@ fn a_full_disk_harms_nobody_and_what_it_costs_is_shown() {
     );
     assert!(info.contains(&format!("lost {} records: disk full", count[lost::NO_SPACE])), "{info}");
 
-    // There is not even room for a header now, or only just.
+    // Now there is not even room for a header, or only just enough.
     let printed =
         run_successfully(recording.recorded_command(python_path()).args(["-c", MEANWHILE, "pass"]));
     assert_eq!(printed, "unharmed\n");
@@ -333,7 +333,6 @@ fn a_directory_that_vanishes_harms_nobody() {
         recording.recorded_command(python_path()).args(["-c", MEANWHILE, &remove]),
     );
     assert_eq!(printed, "unharmed\n");
-    // Only its name is gone: what a process counts on is a file that exists as long as it is
-    // mapped.
+    // Only its name is removed: a process relies on the file's existence as long as it is mapped.
     assert!(!recording.data_dir().join("hosts").exists(), "and it is not made again");
 }

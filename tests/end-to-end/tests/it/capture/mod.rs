@@ -1,4 +1,4 @@
-//! What the preloaded library logs of real programs, and that these do not notice it.
+//! What the preloaded library logs of real programs, and that these are not affected.
 
 mod attach;
 mod attach_ends;

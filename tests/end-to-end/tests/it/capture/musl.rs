@@ -1,4 +1,4 @@
-//! The same library under another libc: it needs nothing that musl does not have.
+//! The same library under another libc: it needs no symbol that musl lacks.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn a_program_of_musl_is_recorded() {
     let recording = TestRecording::new();
     let binary = recording.file_path("musl");
     let source = repository().join("tests/programs/musl.c");
-    // Debian's musl-tools.
+    // From Debian's musl-tools.
     run_successfully(
         Command::new(program_path("musl-gcc")).args(["-O1", "-o"]).arg(&binary).arg(source),
     );
@@ -50,7 +50,7 @@ fn a_program_of_musl_is_recorded() {
 
 #[test]
 fn every_symbol_that_the_library_needs_is_in_musl() {
-    // What is weak need not be there.
+    // Weak symbols may be missing.
     let is_weak = |line: &str| line.contains(" w ") || line.contains(" v ");
     let symbols = |file: &std::path::Path, which: &str| -> Vec<String> {
         let listed =

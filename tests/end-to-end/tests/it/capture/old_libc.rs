@@ -10,11 +10,10 @@ use end_to_end::capture::{
 };
 use end_to_end::{repository, target_directory};
 
-/// Newest version of glibc's symbols that is needed: of 2012, older than any system that is still
-/// in use.
+/// Newest required version of glibc's symbols: of 2012, older than in any system still in use.
 const NEWEST: [u32; 2] = [2, 17];
 
-/// Symbols that a library needs, each with its version, empty for none.
+/// Symbols that a library needs, each with its version, or an empty version.
 fn needed_symbols(library: &Path) -> Vec<(String, String)> {
     let listed = run_successfully(
         Command::new(program_path("nm"))
@@ -36,7 +35,7 @@ fn no_library_needs_a_symbol_that_is_newer_than_glibc_2_17() {
         assert!(needed.iter().any(|(name, _)| name == "getauxval"), "{needed:?}");
         for (name, version) in needed {
             if version.is_empty() {
-                // Found whatever their version is, or not at all.
+                // Looked up regardless of their version, and optional.
                 assert!(["_r_debug", "_dl_debug_addr"].contains(&name.as_str()), "{name}");
                 continue;
             }
@@ -57,7 +56,7 @@ fn no_library_needs_a_symbol_that_is_newer_than_glibc_2_17() {
     assert_eq!(needed_symbols(injected_library()), [], "what is injected needs nothing");
 }
 
-/// Takes the entry by which a program finds what its linker says to debuggers out of its file.
+/// Removes the entry of a program's file through which its linker informs debuggers.
 fn without_debug_entry(program: &Path) {
     const DYNAMIC: u32 = 2;
     const DEBUG: u64 = 21;
@@ -75,7 +74,7 @@ fn without_debug_entry(program: &Path) {
     file[entry..entry + 8].copy_from_slice(&UNKNOWN.to_le_bytes());
     let changed = program.with_extension("changed");
     fs::write(&changed, file).unwrap();
-    // By another process, as a child of another test may have the file open at this moment.
+    // By another process, as a child of another test may have the file open at the moment.
     run_successfully(Command::new("cp").arg(&changed).arg(program));
 }
 
@@ -102,7 +101,7 @@ fn programs_are_recorded_whichever_way_their_libraries_are_listed() {
             );
         };
         check(&mut |recording| recording.recorded_command(talk));
-        // The linker is the program that the kernel has begun.
+        // The linker is the program that the kernel starts.
         check(&mut |recording| {
             let mut command = recording.recorded_command(linker);
             command.arg(talk);

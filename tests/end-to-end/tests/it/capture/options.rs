@@ -66,7 +66,7 @@ fn waits_are_recorded_where_they_are_wanted() {
     );
 }
 
-/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait. The second waits for nothing.
+/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait. The second one has no timeout.
 const WAITS_BY_NUMBER: &str = r#"
 import ctypes, os, select, socket, struct
 syscall = ctypes.CDLL(None).syscall; syscall.restype = ctypes.c_long
@@ -116,7 +116,7 @@ fn each_message_has_the_cpu_time_of_its_thread() {
     run_with_options(&recording, &[("SOCKCAP_CPU", "1")], MESSAGES);
     let log = recording.only_log();
     let mut times = Vec::new();
-    // An anchor may come in between.
+    // There may be an anchor in between.
     let records: Vec<_> =
         log.entries.iter().filter(|entry| !matches!(entry.record, LogRecord::Anchor(_))).collect();
     for pair in records.windows(2) {
@@ -242,7 +242,7 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
     for record in log.whole_records() {
         if let LogRecord::Endpoints { local: Some(SocketName::Inet(local)), peer, .. } = record {
             let peer = if let Some(SocketName::Inet(peer)) = peer { peer.port() } else { 0 };
-            // A datagram socket that only sends has a port of no meaning.
+            // The port of a datagram socket that only sends is meaningless.
             assert!(local.port() == port || [0, port].contains(&peer), "{record:?}");
         }
     }
@@ -303,7 +303,7 @@ fn a_limit_ends_the_log_and_counts_what_it_loses() {
         let written = count_records(&log, |record| !matches!(record, LogRecord::Anchor(_))) as u64;
         let lost = header.lost[lost::LIMIT];
         assert_eq!(header.lost.iter().sum::<u64>(), lost, "for this cause alone");
-        // Two flows, their pair, the transfers and the exit; python may close both.
+        // Two flows, their pair, the transfers and the exit; python may close both sockets.
         assert!((80_004..=80_006).contains(&(written + lost)), "{limit}: {written} and {lost}");
         assert_eq!(log.damage, []);
     }

@@ -1,5 +1,4 @@
-//! What the library does as processes are made, replaced and ended, and as they die or run out of
-//! room.
+//! The library's behaviour as processes are created, execute programs, end, die or run out of room.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +30,7 @@ fn process_events(log: &ReadLog) -> Vec<(ProcessEvent, i32)> {
     events.collect()
 }
 
-/// The files of a recording, at whatever depth.
+/// The files of a recording, at any depth.
 fn list_files(recording: &TestRecording) -> Vec<std::path::PathBuf> {
     let listed = run_successfully(
         Command::new("find").arg(recording.data_dir().parent().unwrap()).args(["-type", "f"]),
@@ -148,7 +147,7 @@ fn each_child_has_its_own_log() {
     let logs = recording.read_logs();
     assert_eq!(logs.len(), 3, "parent, _Fork and clone, but not /bin/true behind vfork");
     let [parent, fork, clone] = &logs[..] else { unreachable!() };
-    // The vfork child's own call is in no log, and nothing of its parent's is changed by it.
+    // The vfork child's own call is in no log, and does not change its parent's records.
     assert_eq!(sent_sizes(parent, Send), [1, 4]);
     assert_eq!(sent_sizes(parent, Receive), [1, 2, 3, 16, 4]);
     assert_eq!(
@@ -178,7 +177,7 @@ fn a_program_with_an_empty_environment_is_recorded() {
         let header = log.log.header();
         assert!(header.executable.ends_with("/says"), "{way}");
         assert_eq!(header.arguments.len(), 9, "{way}");
-        // A process that is replaced, and one that starts another.
+        // A process that executes another program, and one that starts another.
         let parent = header.ancestors.last().map(|ancestor| ancestor.pid);
         let expected =
             if ["spawn", "vfork"].contains(&way) { header.parent_pid } else { header.pid };
@@ -209,10 +208,10 @@ for n in range(20):
 #[test]
 fn a_vfork_child_is_not_taken_for_a_parent_that_never_logged() {
     let recording = TestRecording::new();
-    // The first thing that this program does is to make the child, which uses a socket before it is
-    // another program.
+    // The first action of this program is to create the child, which uses a socket before it
+    // executes another program.
     run_successfully(&mut recording.recorded_command(recording.compile_program("early_vfork")));
-    // The program is replaced by itself, so that the sockets are inherited.
+    // The program executes itself, so that the sockets are inherited.
     let logs = recording.read_logs();
     let log = &logs[1];
     assert_eq!(logs.len(), 2);
@@ -263,7 +262,7 @@ fn a_killed_program_loses_no_completed_record() {
             std::thread::sleep(Duration::from_millis(1));
         }
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // How far it comes does not matter to what is checked.
+        // Its progress does not matter for the checks.
         let deadline = Instant::now() + Duration::from_millis(u64::from(random >> 26) + 5);
         while Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -336,7 +335,7 @@ fn a_log_that_may_not_grow_counts_what_it_loses() {
     assert_eq!(recording.run_python(&limited), "unharmed\n");
     let log = recording.only_log();
     let count = log.log.header().lost;
-    // A slow program has anchors besides, which are no records of what it did.
+    // A slow program also has anchors, which are no records of its actions.
     let is_anchor = |record: &LogRecord| matches!(record, LogRecord::Anchor(_));
     let of_program = log.entries.iter().filter(|entry| !is_anchor(&entry.record));
     let written = of_program.count() as u64;
@@ -392,7 +391,7 @@ fn a_program_that_gives_up_system_calls_is_not_killed() {
 #[test]
 fn a_server_that_gives_up_its_rights_goes_on_logging() {
     let recording = TestRecording::new();
-    // Only a process with rights can give them up; for another the log must simply be whole.
+    // Only a process with rights can give them up; for any other the log must simply be complete.
     recording.run_python(&format!(
         "import os\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n{HARDY}"
     ));
@@ -447,7 +446,7 @@ fn a_server_that_changes_its_root_goes_on_logging() {
 fn a_log_names_the_network_namespace_that_its_program_began_in() {
     let recording = TestRecording::new();
     let script = "import os, socket; socket.socket(); print(os.stat('/proc/self/ns/net').st_ino)";
-    // The program that goes there uses no socket.
+    // The program that enters it uses no socket.
     let inside = run_successfully(
         recording
             .recorded_command(program_path("unshare"))
@@ -468,8 +467,8 @@ fn a_log_names_the_network_namespace_that_its_program_began_in() {
 fn a_daemon_goes_on_logging_whatever_it_keeps() {
     for (stay, keep) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let recording = TestRecording::new();
-        // The test waits for the end of what it reads from, which neither way closes under that
-        // number.
+        // The test waits for the end of the descriptor it reads, which neither way closes under
+        // that number.
         let printed = recording.run_python(&format!(
             "import ctypes, os, socket\na, b = socket.socketpair(); a.send(b'before'); b.recv(6)\nos.dup2(1, 9)\n\
              assert ctypes.CDLL(None).daemon({stay}, {keep}) == 0\n\

@@ -1,11 +1,11 @@
-//! Where one connection of a socket ends and another begins.
+//! The boundary between one connection of a socket and the next.
 
 use end_to_end::capture::{ReadLog, TestRecording};
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Direction, FlowRole};
 use socket_log::{LogRecord, SocketName};
 
-/// Of each flow that has sent: the ports it was connected to, and the bytes of each message.
+/// For each flow that has sent: the ports it was connected to, and the bytes of each message.
 fn connections_of_flows(log: &ReadLog) -> Vec<(Vec<u16>, Vec<u64>)> {
     let flows = log.whole_records().filter_map(|record| match record {
         LogRecord::Flow(flow) => Some(flow.flow),

@@ -1,4 +1,4 @@
-//! A flight recorder under signals: what a handler writes while it interrupts the writing of a
+//! A flight recorder under signals: the records of a handler that interrupts the writing of a
 //! record.
 
 use end_to_end::capture::{TestRecording, run_successfully};

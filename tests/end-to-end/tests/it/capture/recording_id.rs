@@ -1,5 +1,5 @@
-//! Id of a recording: the logs of all that one `sockcap record` started have it, however a program
-//! was begun, and no other log does.
+//! Id of a recording: it is in the logs of everything that one `sockcap record` started, however a
+//! program was started, and in no other log.
 
 use std::fs;
 use std::process::Command;
@@ -11,8 +11,7 @@ use socket_log::RecordingId;
 use super::attach::{AskingClient, AttachedRecorder, ServerProcess};
 use super::inject;
 
-/// A program that begins others in all ways, each with an environment of the program's own making;
-/// each uses a socket.
+/// A program that starts others in all ways, each with its own environment; each uses a socket.
 const FAMILY: &str = r#"
 import os, socket, subprocess, sys
 def use(): a, b = socket.socketpair(); a.send(b"12345"); b.recv(5)
@@ -48,7 +47,7 @@ fn each_program_of_a_recording_has_its_id_and_other_recordings_have_others() {
     assert_eq!((both.len(), &both[..5]), (10, &first[..]), "{both:?}");
     assert!(both[5].is_some() && both[5..].iter().all(|id| *id == both[5]), "{both:?}");
     assert_ne!(both[0], both[5]);
-    // Preloaded by hand, it is of no recording.
+    // Preloaded manually, it belongs to no recording.
     run_successfully(
         recording.recorded_command(python_path()).arg(recording.file_path("family.py")),
     );
@@ -67,7 +66,7 @@ fn programs_that_are_injected_into_have_the_recording_s_id() {
     assert!(injected[0].log.header().recording.is_some());
 }
 
-/// A server of one address that prints its port.
+/// A server at one address that prints its port.
 const SERVER: &str = r#"
 import socket
 listener = socket.create_server(("127.0.0.1", 0))

@@ -1,5 +1,5 @@
-//! The library that records resources too: what it logs of files, sleeps and hand-offs between
-//! threads is what the programs did, and they do not notice it.
+//! The library that also records resources: its records of files, sleeps and hand-offs between
+//! threads are what the programs did, and the programs are not affected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,8 @@ use end_to_end::repository;
 use socket_log::LogRecord;
 use socket_log::encode::{FileOperation, HandoffObject};
 
-/// What a log has of resources, as lines of `hand_offs.c`: without what a socket's use brings.
+/// The resources in a log, in the form of lines of `hand_offs.c`, without those from the use of
+/// sockets.
 fn resource_counts(log: &ReadLog) -> BTreeMap<String, (u64, u64)> {
     let mut counts = BTreeMap::<String, (u64, u64)>::new();
     let mut add = |name: String, amount: u64| {
@@ -21,7 +22,7 @@ fn resource_counts(log: &ReadLog) -> BTreeMap<String, (u64, u64)> {
         *count += 1;
         *sum += amount;
     };
-    // The pipe that the program prints its own counts to is read by this test.
+    // The pipe for the program's own counts is read by this test.
     let is_read = |pipe: u64| {
         log.whole_records()
             .any(|record| matches!(record, LogRecord::Wake(wake) if wake.object == pipe))
@@ -44,7 +45,7 @@ fn resource_counts(log: &ReadLog) -> BTreeMap<String, (u64, u64)> {
     counts
 }
 
-/// Runs `hand_offs` in one way, recorded, and holds its log against what it says that it did.
+/// Runs `hand_offs` in one mode, recorded, and compares its log with its own report.
 fn as_it_says(way: &str) -> ReadLog {
     let recording = TestRecording::new();
     let binary = recording.compile_program("hand_offs");
@@ -328,7 +329,7 @@ fn a_program_of_musl_runs_as_before() {
     let recording = TestRecording::new();
     let binary = recording.file_path("musl");
     let source = repository().join("tests/programs/hand_offs.c");
-    // Debian's musl-tools. Headers of the kernel are Debian's own.
+    // From Debian's musl-tools. The kernel's headers are Debian's own.
     let headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"];
     let mut compiler = Command::new(program_path("musl-gcc"));
     run_successfully(compiler.args(["-O1", "-w"]).args(headers).arg("-o").arg(&binary).arg(source));
@@ -346,7 +347,7 @@ fn a_program_of_musl_runs_as_before() {
     }
 }
 
-/// What the library exports beside what the other one does.
+/// The functions that this library exports in addition to the other one's.
 const EXPORTS: &str = "\
     epoll_ctl fsync fdatasync syncfs sync_file_range msync eventfd_read eventfd_write nanosleep \
     clock_nanosleep usleep sleep pthread_cond_signal pthread_cond_broadcast pthread_cond_wait \
@@ -360,7 +361,7 @@ const EXPORTS: &str = "\
 fn symbols_of(library: &Path, which: &str) -> BTreeSet<String> {
     let listed =
         run_successfully(Command::new(program_path("nm")).args(["-D", which]).arg(library));
-    // What is weak need not be there.
+    // Weak symbols may be missing.
     let named = listed.lines().filter(|line| !line.contains(" w ") && !line.contains(" v "));
     let names = named.filter_map(|line| line.rsplit(' ').next()?.split('@').next());
     names.map(str::to_owned).collect()

@@ -1,5 +1,5 @@
-//! A setuid program that gives up its rights and executes itself to have them again: no library is
-//! loaded then, and what is advised helps.
+//! A setuid program that drops its rights and executes itself to regain them: no library is loaded
+//! then, and sockcap's advice works.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -31,7 +31,7 @@ fn what_is_advised_of_a_program_that_takes_its_rights_again_helps() {
     assert!(info.contains(&format!("of which nothing is recorded: {REQUESTS}")), "{info}");
     assert!(info.contains("as root under strace"), "{info}");
 
-    // As it is advised, with the lines that the help has for it.
+    // As advised, with the command lines in the help.
     program_path("strace");
     let help = assert_succeeds(&["import", "strace", "--help"], &folder);
     let lines = help.lines().map(str::trim);
@@ -43,7 +43,7 @@ fn what_is_advised_of_a_program_that_takes_its_rights_again_helps() {
     assert_succeeds(&["import", "strace", "trace", "-d", "traced"], &folder);
     let report = assert_succeeds(&["report", "-d", "traced", "--json"], &folder);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    // A request, its delivery by what was executed, and their answers.
+    // A request, its delivery by the executed program, and their responses.
     let patterns = report["patterns"].as_array().unwrap().iter();
     let whole = patterns.filter(|pattern| pattern["hops"].as_array().unwrap().len() == 4);
     let seen: u64 = whole.map(|pattern| pattern["count"].as_u64().unwrap()).sum();

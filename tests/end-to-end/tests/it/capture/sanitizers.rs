@@ -7,7 +7,7 @@ use end_to_end::capture::{TestRecording, preloaded_library, program_path, run_su
 use end_to_end::{repository, sockcap_program};
 use socket_log::LogRecord;
 
-/// Compiles the program that talks with a child, with more flags.
+/// Compiles the program that exchanges messages with a child, with more flags.
 fn compile_with(recording: &TestRecording, flags: &[&str]) -> PathBuf {
     let made = recording.file_path("sanitized");
     let source = repository().join("tests/programs/forked_talk.c");
@@ -61,7 +61,7 @@ fn a_program_with_address_sanitizer_is_recorded_as_a_child_too() {
     let recording = TestRecording::new();
     let sanitized = compile_with(&recording, &["-fsanitize=address"]);
     let sanitized = sanitized.display();
-    // By exec of a shell, by posix_spawn of Python, and with an environment that has nothing.
+    // By exec of a shell, by posix_spawn of Python, and with an empty environment.
     for (script, children) in [
         (format!("{sanitized}; exec {sanitized}"), 2),
         (format!("exec env -i {sanitized}"), 1),
@@ -98,7 +98,7 @@ fn a_runtime_that_is_preloaded_is_no_hindrance() {
         command.args(["env", &preloaded, "ASAN_OPTIONS=detect_leaks=0"]).arg(plain.to_string());
         run_successfully(&mut command);
         assert_eq!(count_messages(&recording), 8, "{preloaded}");
-        // Beside the recorder's own.
+        // In addition to the recorder's own.
         let recording = TestRecording::new();
         let mut command = record_command(&recording);
         let (name, value) = preloaded.split_once('=').unwrap();

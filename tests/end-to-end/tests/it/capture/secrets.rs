@@ -1,4 +1,4 @@
-//! Secrets that programs say to each other in many protocols (`tests/programs/say_secrets.py`):
+//! Secrets that programs send to each other in many protocols (`tests/programs/say_secrets.py`):
 //! none is in any file of the data directory, at any moment of a recording, of either end.
 
 use std::fs;
@@ -17,10 +17,10 @@ fn list_files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
-/// A recording of the program, which has said everything and waits.
+/// A recording of the program, which has sent everything and waits.
 struct TalkingProgram {
     record: Child,
-    /// Not the child's, which would be closed where that is waited for.
+    /// Taken from the child, which would close it while it is waited for.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     secrets: Vec<(String, String)>,
@@ -48,13 +48,13 @@ impl TalkingProgram {
         TalkingProgram { record, input, output, secrets }
     }
 
-    /// Whether logs have snippets, and none of the secrets.
+    /// Checks that logs have snippets, but no secrets.
     fn check_snippets(&self, recording: &TestRecording, when: &str) {
         let mut left = Vec::new();
         for path in list_files(&recording.data_dir()) {
             let bytes = fs::read(&path).unwrap();
             let has = |text: &str| memchr::memmem::find(&bytes, text.as_bytes()).is_some();
-            // Others are so short that they could be there by chance.
+            // Shorter ones could occur by chance.
             let secrets = self.secrets.iter().filter(|(_, secret)| secret.len() >= 8);
             left.extend(secrets.filter(|(_, secret)| has(secret)));
         }
@@ -73,7 +73,7 @@ impl TalkingProgram {
     }
 }
 
-/// Whether a file has what the program said beside its secrets.
+/// Whether a file contains the parts of the program's messages that are not secret.
 fn has_snippets(recording: &TestRecording) -> bool {
     let has = |path: PathBuf| {
         let bytes = fs::read(path).unwrap();
@@ -98,7 +98,7 @@ fn no_secret_is_written_while_programs_run_or_when_they_have_ended() {
     assert!(!has_snippets(&recording));
 }
 
-/// What a command says on standard error.
+/// Standard error of a command.
 fn said_by(recording: &TestRecording, command: &str) -> String {
     let mut sockcap = Command::new(sockcap_program());
     let output = sockcap.arg(command).arg("-d").arg(recording.data_dir()).output().unwrap();

@@ -1,5 +1,5 @@
-//! Segmentation offload of UDP: one send is as many datagrams as the kernel makes of it, and one
-//! receive as many as it has joined.
+//! Segmentation offload of UDP: one send counts as the datagrams into which the kernel splits it,
+//! and one receive as those that it has joined.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,8 +13,7 @@ use reconcile::{InternalMessages, Options, reconcile};
 use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
 
-/// The datagrams of a direction: size, checksum, and whether they were cut off, in an order of
-/// their own.
+/// The datagrams of a direction: size, checksum, and whether they were truncated, sorted.
 fn datagrams_in_direction(logs: &[ReadLog], wanted: Direction) -> Vec<(u64, u32, bool)> {
     let mut found: Vec<_> = logs
         .iter()
@@ -32,7 +31,7 @@ fn datagrams_in_direction(logs: &[ReadLog], wanted: Direction) -> Vec<(u64, u32,
     found
 }
 
-/// Records the way of the program, and returns how many datagrams and bytes it moved.
+/// Records a mode of the program, and returns the numbers of its datagrams and bytes.
 fn record_segments(way: &str) -> (TestRecording, u64, u64) {
     let recording = TestRecording::new();
     let program = recording.compile_program("segments");
@@ -96,7 +95,7 @@ fn joined_datagrams_that_find_no_room_are_cut_one_by_one() {
     assert!(received.iter().all(|(size, ..)| *size == 1000));
 }
 
-/// Builds the programs by QUIC of `tests/programs/quic`, whose crates come from the registry.
+/// Builds the QUIC programs of `tests/programs/quic`, with crates from the registry.
 fn quic_program() -> PathBuf {
     let build = target_directory().join("quic");
     let from = repository().join("tests/programs/quic");
@@ -106,13 +105,13 @@ fn quic_program() -> PathBuf {
     }
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--quiet"]).current_dir(&build);
-    // What the test itself was compiled with is not for these.
+    // The settings that the test itself was compiled with do not apply to them.
     cargo.env_remove("CARGO_TARGET_DIR").env_remove("RUSTC_WORKSPACE_WRAPPER");
     run_successfully(&mut cargo);
     build.join("target/release/quic")
 }
 
-/// QUIC sends a response of many datagrams by few calls.
+/// QUIC sends a response of many datagrams in few calls.
 #[test]
 #[ignore = "crates of the registry are compiled"]
 fn each_datagram_of_a_client_and_a_server_by_quic_has_both_ends() {
@@ -132,7 +131,7 @@ fn each_datagram_of_a_client_and_a_server_by_quic_has_both_ends() {
     let logs = recording.read_logs();
     let (sent, received) =
         (datagrams_in_direction(&logs, Send), datagrams_in_direction(&logs, Receive));
-    // A call sends up to ten of them, at one time.
+    // A call sends up to ten of them, with one time.
     assert!(sent.len() > 1_000, "{} datagrams", sent.len());
     assert_eq!(sent, received, "sizes and checksums");
     assert!(sent.iter().map(|(size, ..)| size).sum::<u64>() > bytes);

@@ -1,7 +1,7 @@
-//! The library against the kernel's own view: real programs run under `strace` and the library at
-//! once, and both must tell of the same messages on sockets, thread by thread. What a program does
-//! that the library cannot see is in `docs/capture.md`, and here as the exact messages that are
-//! missing. This file has the servers, each with a client.
+//! The library compared with the kernel's own view: real programs run under both `strace` and the
+//! library, and both must have the same messages on sockets, thread by thread. Activities that the
+//! library cannot see are in `docs/capture.md`, and here as the exact missing messages. This file
+//! has the servers, each with a client.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ fn recorded_command<const N: usize>(
     command
 }
 
-/// Lets servers that give up their rights reach the directory.
+/// Makes the directory accessible to servers that drop their rights.
 fn open_to_all(recording: &TestRecording) {
     fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -131,7 +131,7 @@ fn memcached() {
     assert!(witnessed.compare_logs(&[]).bytes > 5 * 205_000);
 }
 
-/// Answers every connection with what it sends, until the test ends.
+/// Echoes each connection, until the test ends.
 fn serve_echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -210,8 +210,8 @@ fn dnsmasq_and_dig() {
     assert!(witnessed.compare_logs(&[]).calls >= 12);
 }
 
-/// A command that runs as a user without rights, where the test has them: postgres refuses to run
-/// with them.
+/// A command that runs as a user without rights, if the test has them: postgres refuses to run with
+/// them.
 pub(super) fn without_rights(recording: &TestRecording, name: &str) -> Command {
     let is_root = run_successfully(Command::new("id").arg("-u")).trim() == "0";
     let mut command = if is_root {
@@ -221,7 +221,7 @@ pub(super) fn without_rights(recording: &TestRecording, name: &str) -> Command {
     } else {
         recording.recorded_command(program_path(name))
     };
-    // Wherever the library was built, that user can read it here.
+    // This copy is readable for that user, wherever the library was built.
     let copy = recording.file_path("libsockcap.so");
     if !copy.exists() {
         fs::copy(preloaded_library(), &copy).unwrap();
@@ -254,7 +254,7 @@ fn postgres_and_psql() {
     let mut server = without_rights(&witnessed.recording, "postgres");
     server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-p", &text, "-F"]);
     let server = witnessed.start_server("postgres", &server, port);
-    // It accepts connections before it takes requests.
+    // It accepts connections before it is ready for requests.
     let is_ready = || {
         let mut ask = Command::new(program_path("pg_isready"));
         ask.args(["-q", "-h", "127.0.0.1", "-p", &text]).status().unwrap().success()
@@ -300,7 +300,7 @@ fn only_hooks_are_exported() {
         Command::new(program_path("nm")).args(["-D", "--defined-only"]).arg(preloaded_library()),
     );
     for symbol in symbols.lines().map(|line| line.rsplit(' ').next().unwrap()) {
-        // By this name copies of the library know each other.
+        // Copies of the library recognise each other by this name.
         let is_own = symbol.contains("sockcap") && symbol != "sockcap_library";
         assert!(!symbol.contains("rust") && !is_own, "{symbol}");
     }

@@ -1,4 +1,4 @@
-//! How much a log takes: a few bytes a message, a fraction of what strace writes, and little for a
+//! The size of a log: a few bytes per message, a fraction of strace's output, and little for a
 //! process that does little.
 
 use std::fs;
@@ -10,7 +10,8 @@ use end_to_end::oracle::StracedRecording;
 use socket_log::LogRecord;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
 
-/// A server and a client that talk over TCP: 40,000 messages of 100 bytes and 10 of 50,000.
+/// A server and a client that exchange messages over TCP: 40,000 messages of 100 bytes and 10 of
+/// 50,000.
 const ECHO: &str = r#"
 import os, socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -29,10 +30,10 @@ for n in range(10):
 os.wait()
 "#;
 
-/// The options that logs are held against.
+/// strace's options for the comparison.
 const STRACE: [&str; 4] = ["-f", "-ttt", "-e", "trace=network,read,write"];
 
-/// The bytes of the chunks that were handed out.
+/// The bytes of the chunks that were used.
 fn used_bytes(log: &ReadLog) -> u64 {
     log.log.chunks().count() as u64 * CHUNK_BYTES as u64
 }
@@ -63,8 +64,7 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
     assert!(disk * 8 <= text, "{disk} bytes on the disk, where strace wrote {text}");
 }
 
-/// Messages of all processes, the bytes of their logs that were used, and what strace wrote for
-/// them.
+/// Messages of all processes, the used bytes of their logs, and strace's output for them.
 fn log_sizes(witnessed: &StracedRecording) -> [u64; 3] {
     let logs = witnessed.recording.read_logs();
     let messages = |log: &ReadLog| {
@@ -88,7 +88,7 @@ fn an_event_loop_and_its_load_take_an_eighth() {
     assert!(messages > 4 * 2 * 10_000 && bytes <= 16 * messages && bytes * 8 <= text);
 }
 
-/// Threads that each send now and then. (Each has a chunk of 4 KiB at least, however little it
+/// Threads that each send from time to time. (Each has a chunk of at least 4 KiB, however little it
 /// sends.)
 #[test]
 fn slow_threads_take_an_eighth() {

@@ -1,4 +1,4 @@
-//! What the library logs of sockets: flows, their ends, and what went over them.
+//! The library's records of sockets: flows, their ends, and their messages.
 
 use end_to_end::capture::{ReadLog, TestRecording, traffic_of, traffic_of_flow};
 use socket_log::encode::Direction::{Receive, Send};
@@ -14,7 +14,7 @@ fn find_flow(log: &ReadLog, accept: impl Fn(&socket_log::encode::FlowRecord) -> 
     found.expect("such a flow")
 }
 
-/// What the latest record says of the flow's ends, in the role.
+/// The flow's ends in the latest record with that role.
 fn ends_of_flow(
     log: &ReadLog,
     wanted: u32,
@@ -226,7 +226,7 @@ print(b.getsockname()[1], to[1])
         whole(texts[5]),
         whole(texts[6]),
         whole(texts[7]),
-        // `read` has no place for a sender; its flow is that of a socket with a name.
+        // `read` has no room for a sender; its flow is that of a socket with a name.
         (texts[8].len() as u64, crc(texts[8]), false, false, None),
         (texts[9].len() as u64, crc("true"), true, false, from.clone()),
     ];

@@ -1,13 +1,13 @@
-//! How much stack the hooks take: they run wherever the program can call libc, on small alternate
-//! stacks too.
+//! Stack usage of the hooks: they run wherever the program can call libc, including small alternate
+//! stacks.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use end_to_end::capture::{TestRecording, preloaded_library, resources_library, run_successfully};
 
-/// The most that a hook may take beyond what libc's own function takes, in bytes: so much an
-/// alternate stack has at least (`MINSIGSTKSZ`).
+/// Maximum stack usage of a hook in addition to libc's own function, in bytes: an alternate stack
+/// has at least this size (`MINSIGSTKSZ`).
 const MAX_FRAME_BYTES: usize = 2048;
 
 fn taken_stack(printed: &str) -> BTreeMap<String, usize> {
@@ -19,7 +19,7 @@ fn taken_stack(printed: &str) -> BTreeMap<String, usize> {
 fn no_hook_takes_more_stack_than_the_smallest_has() {
     let recording = TestRecording::new();
     let program = recording.compile_program("stack");
-    // The dynamic linker would take more than all else, when it binds a name.
+    // The dynamic linker would use more than everything else when it binds a name.
     let bare = taken_stack(&run_successfully(Command::new(&program).env("LD_BIND_NOW", "1")));
     assert!(bare.len() > 15, "{bare:?}");
     let all = [

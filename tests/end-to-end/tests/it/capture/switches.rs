@@ -1,5 +1,5 @@
-//! When threads had a processor, as `sockcap record --resources` has it of the kernel, against what
-//! programs say of themselves; and who woke whom.
+//! Context switches from the kernel, as `sockcap record --resources` records them, compared with
+//! what programs report about themselves; and wake-ups.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use message_trace::table::{self, columns::BatchColumns};
 use message_trace::{DataDir, DataPath};
 use socket_log::switches::{SwitchEntry, SwitchEvent, SwitchLog, ThreadSwitch};
 
-/// What a program printed that was recorded with its resources, and what `sockcap` said.
+/// The output of a program that was recorded with its resources, and the messages of `sockcap`.
 fn record_switches(
     recording: &TestRecording,
     with: impl FnOnce(&mut Command) -> &mut Command,
@@ -30,7 +30,7 @@ fn record_switches(
     (to_text(&stdout), to_text(&stderr))
 }
 
-/// All records of the one file of switches, in the order of time.
+/// All records of the only file of switches, in the order of time.
 fn read_switches(recording: &TestRecording) -> Vec<ThreadSwitch> {
     let files = DataDir::new(recording.data_dir()).switch_paths().unwrap();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -94,16 +94,16 @@ fn parse_used(printed: &str) -> Vec<(u32, i64)> {
     printed.lines().filter_map(line).collect()
 }
 
-/// Whether the times of a thread are within 1% of each other, or within what it takes to begin and
-/// to end. Otherwise both are told.
+/// Whether the times of a thread are within 1% of each other, or within the time to start and end
+/// it. Otherwise both are in the error.
 fn is_near(times: &ThreadTimes, microseconds: i64) -> Result<(), String> {
     let used = microseconds * 1000;
     let is_near = (times.running - used).abs() <= used / 100 + 300_000;
     is_near.then_some(()).ok_or_else(|| format!("{used} ns used: {times:?}"))
 }
 
-/// Checks until it holds once. A host that takes time from this machine in the middle makes threads
-/// run longer than they are charged for.
+/// Checks until it holds once. A host that takes processor time from this machine makes threads run
+/// longer than they are charged for.
 fn holds_once(check: impl Fn() -> Result<(), String>) {
     let tries: Vec<String> = (0..10).map_while(|_| check().err()).collect();
     assert!(tries.len() < 10, "{tries:#?}");
@@ -143,7 +143,7 @@ fn each_is_runnable_while_the_other_runs() -> Result<(), String> {
         is_near(&times, *microseconds)?;
         let sum = times.running + times.runnable + times.waiting;
         assert_eq!(sum, times.life, "{times:?}");
-        // Whichever ends first has shared the processor until then.
+        // The first thread to end has shared the processor until then.
         let runs_alone = times.life < microseconds * 1000 * 11 / 10;
         assert!(times.runnable > times.waiting || runs_alone, "{times:?}");
     }
@@ -171,7 +171,7 @@ fn children_and_their_threads_are_seen_and_named() {
     assert!(named.contains(&"true") && named.contains(&"costs"), "{names:?}");
     let starts = |switch: &&ThreadSwitch| matches!(switch.event, SwitchEvent::Start { .. });
     let exits = |switch: &&ThreadSwitch| switch.event == SwitchEvent::Exit;
-    // The shell itself was there before.
+    // The shell itself existed before.
     let (starts, exits) =
         (switches.iter().filter(starts).count(), switches.iter().filter(exits).count());
     assert_eq!((starts, exits), (2, 3), "{switches:?}");
@@ -191,7 +191,7 @@ fn nobody_records() -> Result<(), String> {
     }
     let (printed, said) = record_switches(&recording, |command| {
         command.arg(program).args(["spin", "-1", "20"]);
-        // Configuration would be looked for where the one who runs the tests has it.
+        // Configuration would be looked for in the home of the user that runs the tests.
         command.env("HOME", "/").env_remove("XDG_CONFIG_HOME").uid(65534).gid(65534)
     });
     assert!(!said.contains("unknown"), "{said}");
@@ -248,9 +248,8 @@ fn who_woke_whom_is_what_the_program_says() {
     assert_eq!(found, said);
 }
 
-/// Ways to say what the host is called, each the name that is said there: `SOCKCAP_HOST` of
-/// `record`, its `--host`, a file of the user's, `SOCKCAP_HOST` of the program alone; and the name
-/// that counts.
+/// Sources of the host's name, each with the name in it: `SOCKCAP_HOST` of `record`, its `--host`,
+/// a file of the user, `SOCKCAP_HOST` of the program alone; and the effective name.
 const WAYS: [([Option<&str>; 4], &str); 10] = [
     ([None, Some("flag"), None, None], "flag"),
     ([Some("variable"), None, None, None], "variable"),
@@ -260,7 +259,7 @@ const WAYS: [([Option<&str>; 4], &str); 10] = [
     ([None, Some("flag"), Some("file"), None], "flag"),
     ([Some(""), None, Some("file"), None], "file"),
     ([None, Some("flag"), None, Some("program")], "program"),
-    // What no host's name may have.
+    // Characters that are not permitted in a host's name.
     ([Some("wéb 1/a"), None, None, None], "w_b_1_a"),
     ([None, Some("flag"), None, Some("pro gram")], "pro_gram"),
 ];
@@ -332,7 +331,7 @@ fn two_recorders_of_one_host_are_one_host() {
     assert!(ran >= used * 1000, "{ran} ns of {used} us, of both recorders");
 }
 
-/// Nanoseconds that threads ran, as the events tell.
+/// Nanoseconds that threads ran, according to the events.
 fn running_time(data: &Path) -> i64 {
     let path = DataDir::new(data).own_events_path();
     let (mut since, mut sum) = (BTreeMap::new(), 0);

@@ -1,4 +1,4 @@
-//! Tasks of Tokio: whose each record is, and who lets whom go on.
+//! Tasks of Tokio: the task of each record, and the wake-ups between tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,10 +8,11 @@ use end_to_end::capture::{ReadLog, TestRecording, run_successfully};
 use socket_log::LogRecord;
 use socket_log::layout::goroutine;
 
-/// What the program says, recorded or not.
+/// The output of the program, recorded or not.
 const SAID: &str = "answered true, whole true\n";
 
-/// Tasks that each task started, and those that it let go on, each as it stands for a thread.
+/// The tasks that each task started, and those that it woke, each by the id that it has in place of
+/// a thread's.
 fn queued_tasks(log: &ReadLog) -> [BTreeMap<u32, Vec<u32>>; 2] {
     let mut found = [BTreeMap::new(), BTreeMap::new()];
     log.log.for_each(|entry| {
@@ -32,18 +33,18 @@ fn each_request_has_the_task_that_was_started_for_it() {
     assert_eq!(run_successfully(&mut recording.resources_command(program)), SAID);
     let log = recording.only_log();
     let [started, let_go_on] = queued_tasks(&log);
-    // Who reads has started one for each request, and the one that writes answers before these.
+    // The reader has started one for each request, and the one that writes responses before these.
     let (reader, tasks) = started.iter().max_by_key(|(_, tasks)| tasks.len()).unwrap();
     assert!(goroutine::is_goroutine(*reader));
     assert_eq!(tasks.len(), 101, "{started:?}");
     let tasks: BTreeSet<u32> = tasks.iter().copied().collect();
     assert_eq!(tasks.len(), 101, "each is started once");
-    // Who asks the back lets each go on that waits for the answer; one that is just about to wait
-    // goes on by itself.
+    // The task that calls the back end wakes each task that waits for the response; one that is
+    // just about to wait continues by itself.
     let most = let_go_on.values().map(|all| all.iter().filter(|one| tasks.contains(one)).count());
     assert!(most.max().unwrap() >= 80, "{let_go_on:?}");
-    // Bytes are sent and received by tasks: the one that reads, the one that asks, and the one that
-    // answers.
+    // Bytes are sent and received by tasks: the one that reads, the one that calls, and the one
+    // that answers.
     let mut of_tasks = BTreeSet::new();
     log.log.for_each(|entry| {
         if matches!(entry.record, LogRecord::Transfer { .. }) && goroutine::is_goroutine(entry.tid)

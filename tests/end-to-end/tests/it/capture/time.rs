@@ -1,5 +1,5 @@
-//! The times in a log: what the program itself read off the wall clock around each call, and how
-//! long calls took.
+//! The times in a log: compared with the wall clock that the program itself read around each call,
+//! and with the duration of calls.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use socket_log::LogRecord;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::tick;
 
-/// How far, in ns, a time may lie outside of what the program read around the call: the reading of
-/// two anchors, and the kernel's own steering of the clock between them.
+/// Maximum distance, in ns, of a time from the interval that the program read around the call: the
+/// error of two anchors, and the kernel's own steering of the clock between them.
 const TOLERANCE: i64 = 5_000;
 
-/// Both clocks that ticks can be of. Where the counter is not steady, the second is the first
-/// again.
+/// Both clocks that ticks can be from. If the counter is not steady, the second is the same as the
+/// first.
 const CLOCKS: [&str; 2] = ["monotonic", "cycles"];
 
 fn is_steady() -> bool {
@@ -23,13 +23,13 @@ fn is_steady() -> bool {
         .is_ok_and(|text| text.contains("constant_tsc") && text.contains("nonstop_tsc"))
 }
 
-/// Runs `clocks MODE` on each of the [`CLOCKS`], and holds each transfer in the logs against what
-/// the program printed.
+/// Runs `clocks MODE` on each of the [`CLOCKS`], and compares each transfer in the logs with the
+/// program's output.
 fn check_mode(mode: &str) {
     check_on(&lab::LabClock::default(), mode);
 }
 
-/// How far the wall clock is ahead of `CLOCK_MONOTONIC`.
+/// The difference between the wall clock and `CLOCK_MONOTONIC`.
 fn boot_time() -> i64 {
     let now = |id| {
         let time = rustix::time::clock_gettime(id);
@@ -43,7 +43,7 @@ fn boot_time() -> i64 {
     readings.min().unwrap().1
 }
 
-/// The same with a clock that is wrong on purpose, unless it is none.
+/// The same with a clock that is wrong on purpose, unless it has no error.
 fn check_on(wrong: &lab::LabClock, mode: &str) {
     let is_wrong = *wrong != lab::LabClock::default();
     for ticks in CLOCKS {
@@ -57,7 +57,8 @@ fn check_on(wrong: &lab::LabClock, mode: &str) {
         let boot = boot_time();
         let shifted = |time: i64| time + wrong.ahead_at(time - boot);
         assert!(output.status.success() || mode == "killed", "{}", output.status);
-        // By process, direction and size: each such series was made one call behind the other.
+        // By process, direction and size: the calls of each such series were made one after the
+        // other.
         let mut printed = BTreeMap::<(u32, Direction, u64), Vec<(i64, i64)>>::new();
         for line in String::from_utf8(output.stdout).unwrap().lines() {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -210,8 +211,7 @@ fn the_cycle_counter_is_used_where_the_kernel_uses_it() {
     assert_eq!(recording.only_log().log.header().tick_clock, expected);
 }
 
-/// A thread waits in a call until it is seen to do so by the other, which lets it go some time
-/// later.
+/// A thread waits in a call until the other sees it there, and wakes it some time later.
 const BLOCKED: &str = r#"
 import os, socket, sys, threading, time
 def blocked(tid, call):
@@ -264,7 +264,7 @@ fn a_record_tells_when_and_how_long_a_call_blocked() {
             });
             found.unwrap_or_else(|| panic!("{wanted:?} of {size} bytes"))
         };
-        // What is rounded away of a duration in the common form.
+        // The shortest duration after rounding in the common form.
         let least = |duration: i64| duration - duration / 32 - TOLERANCE;
 
         let [before, seen, let_go, after] = printed[0][..] else { panic!("{printed:?}") };

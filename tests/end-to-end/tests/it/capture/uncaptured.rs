@@ -1,5 +1,5 @@
-//! What programs do that is not captured is in their logs, and `record` and `info` name it: sockets
-//! of other kinds, `io_uring`, and system calls past libc.
+//! Activities of programs that are not captured are noted in their logs, and `record` and `info`
+//! name them: sockets of other kinds, `io_uring`, and system calls past libc.
 
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
@@ -19,7 +19,7 @@ use super::inject::go_command;
 /// Version of Go.
 const GO: &str = "1.27.3";
 
-/// What the log says that is not captured, in words, and how many flows it has.
+/// The uncaptured uses in a log, in words, and the number of its flows.
 fn uncaptured_uses(log: &ReadLog) -> (Vec<String>, usize) {
     let things = log
         .whole_records()
@@ -51,7 +51,7 @@ fn sockets_of_other_kinds_and_rings_are_in_the_log() {
     let recording = TestRecording::new();
     let binary = recording.compile_program("uncaptured");
     let mut command = recording.recorded_command(&binary);
-    // Whoever may send ICMP without rights is said by the group.
+    // ICMP without rights is permitted by group.
     let printed = run_successfully(&mut command);
     let [raw, icmp, packet, netlink, ring] = printed
         .split_whitespace()
@@ -144,7 +144,7 @@ fn programs_that_call_the_kernel_past_libc_are_named() {
         let object = format!("system calls of {name} in {name}");
         let sockets = format!("3 TCP sockets made past libc in {name}");
         assert!(said.contains(&object), "{data}: {said}");
-        // Those that were closed before the end are no more to be seen.
+        // Sockets that were closed before the end are no longer visible.
         assert_eq!(said.contains(&sockets), arguments.is_empty(), "{data}: {said}");
         let advice = "what goes by system calls past libc is not recorded; run it under strace, \
                       then 'sockcap import strace'";
@@ -183,8 +183,8 @@ fn a_small_program_that_calls_the_kernel_by_itself_is_named_though_it_is_killed(
     );
 }
 
-/// A library as it is loaded while the program runs, by Python. The process has to live for a while
-/// before its libraries are looked through.
+/// A library that is loaded while the program runs, by Python. The process has to live for a while
+/// before its libraries are searched.
 #[test]
 fn a_library_that_calls_the_kernel_by_itself_is_named_with_its_program() {
     let recording = TestRecording::new();
@@ -201,8 +201,8 @@ fn a_library_that_calls_the_kernel_by_itself_is_named_with_its_program() {
     assert!(object.unwrap().ends_with("/libtalk.so"));
 }
 
-/// Liburing as Debian has it calls the kernel by itself, and a program may open it for itself
-/// alone. A ring is seen while it is open, and the library whether it is or not.
+/// Debian's liburing calls the kernel by itself, and a program may open it privately. A ring is
+/// seen while it is open, and the library whether it is open or not.
 #[test]
 fn rings_of_liburing_are_in_the_log() {
     run_successfully(Command::new(repository().join("scripts/install-servers")).arg("liburing2"));
@@ -245,7 +245,7 @@ os.wait()
     for log in recording.read_logs() {
         assert_eq!(uncaptured_uses(&log).0, [""; 0], "{:?}", log.path);
     }
-    // Sockets with which a program begins are not its own.
+    // Inherited sockets are not the program's own.
     let recording = TestRecording::new();
     let (one, _two) = UnixStream::pair().unwrap();
     let mut command = recording.recorded_command(python_path());
@@ -254,8 +254,8 @@ os.wait()
     assert_eq!(recording.read_logs().len(), 0);
 }
 
-/// No machine of the tests has a connection over vsock: its kernel has no way to itself. What a
-/// server says of its socket is enough for its name, and matching is tested on logs.
+/// No machine of the tests can have a connection over vsock: its kernel has no route to itself. The
+/// server's calls on its socket are enough for its name, and matching is tested on logs.
 #[test]
 fn a_server_of_vsock_is_captured_like_one_of_tcp() {
     let recording = TestRecording::new();

@@ -1,13 +1,13 @@
-//! Static programs that a library must not be put into run as without it, and it is told why they
-//! are not seen.
+//! Static programs that a library must not be put into run as without it, and the reason why they
+//! are not recorded is reported.
 
 use std::process::{Command, Output};
 
 use end_to_end::capture::{TestRecording, program_path, run_successfully};
 use end_to_end::{repository, sockcap_program};
 
-/// Compiles a program of the folder statically, records it, and returns what it and the recorder
-/// said. It must end well.
+/// Compiles a program of the folder statically, records it, and returns its output and the
+/// recorder's. It must succeed.
 fn record_program(name: &str, libraries: &[&str], arguments: &[&str]) -> (String, String) {
     let recording = TestRecording::new();
     let binary = recording.file_path(name);

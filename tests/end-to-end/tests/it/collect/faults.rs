@@ -12,7 +12,7 @@ use end_to_end::lab::{HostLab, LabHost, RunningProgram};
 use end_to_end::repository;
 use rustix::process::Signal;
 
-/// How often one of both sides is killed.
+/// Number of times that one of the two sides is killed.
 const KILLS: u32 = 100;
 
 /// Two hosts and a program that is recorded on the first of them.
@@ -72,7 +72,7 @@ impl SeededDice {
     }
 }
 
-/// A log of `pages` pages that cannot be compressed, as if it had been recorded before.
+/// A log of `pages` pages that cannot be compressed, as if recorded earlier.
 fn make_large(directory: &Path, pages: u64) {
     fs::create_dir_all(directory).unwrap();
     let path = directory.join("1-1.sclog");
@@ -114,7 +114,7 @@ fn either_side_is_killed_at_any_moment() {
     }
     assert!(killed.iter().all(|times| *times > 20), "{killed:?}");
     system.end_program(program);
-    // Stopped as it should be, it has nothing to complain of.
+    // Stopped normally, it has no complaints.
     let said = shipper.expect("it runs").stop_by(Signal::TERM);
     assert!(said.contains(" sent to "), "{said}");
     system.ship_once();
@@ -135,7 +135,7 @@ fn links_are_cut_and_restored() {
         std::thread::sleep(Duration::from_millis(200 + dice.next_below(300)));
         system.host.namespace().run_ip("link set eth0 down");
         if round % 3 == 2 {
-            // The collector is gone when the link is there again, and comes back later.
+            // The collector is gone when the link works again, and comes back later.
             collector.take().expect("it runs").stop_by(Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(50 + dice.next_below(700)));
@@ -175,7 +175,7 @@ fn files_grow_go_round_and_vanish_while_they_are_shipped() {
     let system = FaultySystem::new();
     let data = system.lab.recording.data_dir();
     let directory = data.join("hosts/web-1");
-    // What is removed on the host stays here under another name.
+    // Files that are removed on the host stay here under another name.
     let kept = system.lab.file_path("kept");
     fs::create_dir_all(&kept).unwrap();
     let mut command = system.host.recorded_command(python_path());
@@ -189,7 +189,7 @@ fn files_grow_go_round_and_vanish_while_they_are_shipped() {
     let shipper = system.start_shipper(&["--interval", "200ms", "--remove-shipped"]);
     std::thread::sleep(Duration::from_secs(4));
     system.end_program(program);
-    // All that has ended is removed, and nothing else was there.
+    // All logs of ended processes are removed, and there were no others.
     wait_until("the host's directory is empty", || logs_in(&directory).is_empty());
     shipper.stop_by(Signal::TERM);
     let original = logs_in(&kept);

@@ -1,5 +1,6 @@
 //! Four hosts, each recorded into a directory of its own, shipped while they run, gathered by a
-//! fifth, reconciled and reported there: the same as if all had been recorded in one place.
+//! fifth, reconciled and reported there: the result is the same as if all had been recorded in one
+//! place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use end_to_end::lab::{HostLab, LabHost};
 use end_to_end::sockcap_program;
 use rustix::process::Signal;
 
-/// Each request asks the store once for every one of three keys.
+/// Each request calls the store once for every one of three keys.
 const APPLICATION: &str = r#"
 import http.server, socket, sys
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-//! `sockcap keys` as a user meets it: what is made, what is said, and what is refused.
+//! `sockcap keys` from the user's point of view: the files, the messages, and the refusals.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -77,7 +77,7 @@ fn another_program_agrees_with_what_keys_show() {
         let output = output.expect("install openssl");
         to_text(&output.stdout) + &to_text(&output.stderr)
     };
-    // The authority's certificate alone, as openssl takes it.
+    // Only the authority's certificate, in the form that openssl accepts.
     let authority = fs::read_to_string(directory.path().join("k/authority.pem")).unwrap();
     let at = authority.find("-----BEGIN CERTIFICATE-----").unwrap();
     fs::write(directory.path().join("ca.pem"), &authority[at..]).unwrap();
@@ -127,7 +127,7 @@ impl KeyedCollector {
         let first = lines.next().unwrap().unwrap();
         let address =
             first.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
-        // What it says later is read, so that it can go on.
+        // Its later output is read, so that it does not block.
         let said = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&said);
         thread::spawn(move || {
@@ -138,7 +138,7 @@ impl KeyedCollector {
         KeyedCollector { process, address, said }
     }
 
-    /// What it has said since it was started.
+    /// Its output since it was started.
     fn printed_text(&self) -> String {
         self.said.lock().unwrap().clone()
     }
@@ -188,7 +188,7 @@ fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
     );
     let old = connect(&[&["-tls1_2"], key.as_slice()].concat());
     assert!(old.contains("alert protocol version"), "{old}");
-    // Until the collector ends it, so that what it says is heard.
+    // Until the collector ends the connection, so that its alert is received.
     let without = connect(&["-tls1_3", "-ign_eof"]);
     assert!(without.contains("alert certificate required"), "{without}");
 }
@@ -214,7 +214,7 @@ fn nothing_is_overwritten_unless_asked_for() {
 
     assert_succeeds(&["keys", "host", "web1", "--replace"], directory.path());
     assert!(file("web1.pem").is_some() && file("web1.pem") != before[2]);
-    // A collector's key that is gone is made again by the same authority.
+    // A missing key of the collector is made again by the same authority.
     fs::remove_file(directory.path().join("sockcap.keys/collector.pem")).unwrap();
     let lines = assert_succeeds(&["keys", "new"], directory.path());
     assert!(lines.lines().count() == 1 && lines.contains("collector.pem"), "{lines}");
@@ -241,7 +241,7 @@ fn errors_say_what_to_do() {
         1,
         &["644", "chmod 600 sockcap.keys/collector.pem"],
     );
-    // What can be shown is shown, whatever else was named.
+    // Valid keys are shown, whatever else is named.
     let output =
         run_sockcap(&["keys", "show", "no.pem", "sockcap.keys/authority.pem"], directory.path());
     assert!(
@@ -260,7 +260,7 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
     {
         assert_succeeds(arguments, at);
     }
-    // The list goes where the collector looks for it, beside its key.
+    // The list belongs where the collector looks for it, next to its key.
     fs::create_dir(at.join("c")).unwrap();
     fs::rename(at.join("k/collector.pem"), at.join("c/collector.pem")).unwrap();
     let collector = KeyedCollector::start_with(at, "c/collector.pem");
@@ -301,7 +301,7 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
         "{revoked:?}"
     );
     fs::copy(at.join("k/revoked.crl"), at.join("c/revoked.crl")).unwrap();
-    // The connection that was open ends, and there is no other.
+    // The open connection ends, and no other is accepted.
     web.wait_for("its key was revoked");
     web.wait_for("our certificate was revoked");
     make_log("web1", 2);
@@ -331,7 +331,8 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
         .expect("install openssl");
     assert_eq!(to_text(&openssl.stdout).matches("Serial Number:").count(), 1, "{openssl:?}");
 
-    // A damaged list, or somebody else's, makes nothing good that was revoked, and a new key is.
+    // A damaged list, or another authority's, does not make a revoked key valid again; a new key is
+    // valid.
     assert_succeeds(&["keys", "new", "--keys", "other"], at);
     assert_succeeds(&["keys", "host", "x", "--keys", "other"], at);
     assert_succeeds(&["keys", "revoke", "x", "--keys", "other"], at);
@@ -347,7 +348,7 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
     assert_succeeds(&["keys", "host", "web1", "--keys", "k"], at);
     assert_succeeds(&[&key[..], &["k/web1.pem"]].concat(), at);
     assert!(gathered("web1", 2));
-    // Revoked by name, all keys of a host are, and those of other hosts stay on the list.
+    // By name, all keys of a host are revoked, and those of other hosts stay on the list.
     assert_succeeds(&["keys", "revoke", "web1", "--keys", "k"], at);
     let listed = assert_succeeds(&["keys", "show", "--keys", "k"], at);
     assert_eq!(listed.matches(", revoked").count(), 2, "{listed}");
@@ -371,7 +372,7 @@ fn what_cannot_be_revoked() {
     fails(&["keys", "revoke", "collector"], &["only hosts' keys"]);
     fails(&["keys", "revoke", "sockcap.keys/authority.pem"], &["only hosts' keys"]);
     assert!(!directory.path().join("sockcap.keys/revoked.crl").exists());
-    // A damaged list is not written over, as it cannot be told what was on it.
+    // A damaged list is not overwritten, as its entries are unknown.
     assert_succeeds(&["keys", "host", "web1"], directory.path());
     fs::write(directory.path().join("sockcap.keys/revoked.crl"), "damaged").unwrap();
     fails(&["keys", "revoke", "web1"], &["revoked.crl", "not whole"]);
@@ -405,7 +406,7 @@ fn one_key_for_a_machine_and_its_containers() {
     assert_eq!(made.lines().count(), 1);
     let shown = assert_succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
     assert!(shown.contains("host node1, c2, c1, from"), "{shown}");
-    // A name of it revokes it.
+    // Any of its names revokes it.
     assert_succeeds(&["keys", "revoke", "c1"], directory.path());
     let shown = assert_succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
     assert!(shown.ends_with(", revoked\n"), "{shown}");

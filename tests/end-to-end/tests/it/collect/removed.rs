@@ -1,5 +1,6 @@
-//! What a shipper removes on file systems whose leases do not know of mappings, as overlayfs in a
-//! container: the log of a process that was killed, once that is gone and never before.
+//! The removal of shipped logs on file systems with leases that ignore mappings, such as overlayfs
+//! in a container: the log of a killed process is removed once the process is gone and never
+//! before.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +10,7 @@ use end_to_end::capture::{TestRecording, python_path};
 use end_to_end::gathering::{OverlayMount, logs_in, wait_until};
 use end_to_end::sockcap_program;
 
-/// Uses a socket, and again each time that it is told to go on.
+/// Uses a socket, and again at each request to continue.
 const TALKER: &str = r#"
 import socket, sys
 one, other = socket.socketpair()
@@ -22,7 +23,7 @@ while True:
 struct TalkerProgram(Child, ChildStdin);
 
 impl TalkerProgram {
-    /// Starts one, by a command that may put it somewhere else, and waits until it has a log.
+    /// Starts one, by a command that may put it into a namespace, and waits until it has a log.
     fn start_talking(recording: &TestRecording, before: &[&str]) -> TalkerProgram {
         let arguments: Vec<String> = [before, &[python_path().to_str().unwrap(), "-c", TALKER]]
             .concat()
@@ -51,7 +52,7 @@ impl TalkerProgram {
     }
 }
 
-/// Ships what there is and removes what can be, as often as that needs.
+/// Ships all logs and removes those that can be removed, with as many attempts as necessary.
 fn ship_all(recording: &TestRecording, address: &str) {
     for _ in 0..3 {
         let shipped = Command::new(sockcap_program())
@@ -80,8 +81,8 @@ fn a_killed_process_s_log_goes_from_overlayfs_without_a_boot() {
     let (here, there) = (recording.data_dir().join("hosts/host"), gathered.join("hosts/host"));
 
     let mut talker = TalkerProgram::start_talking(&recording, &[]);
-    // Another one in a namespace of its own, as in another container: what it is called there says
-    // nothing here.
+    // Another one in a PID namespace of its own, as in another container: its id there is
+    // meaningless here.
     let contained = TalkerProgram::start_talking(
         &recording,
         &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"],

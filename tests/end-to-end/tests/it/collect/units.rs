@@ -1,5 +1,5 @@
-//! The systemd units in `scripts/packaging/`: systemd knows all that stands in them, and they give
-//! away as little as they can.
+//! The systemd units in `scripts/packaging/`: systemd accepts all of their settings, and they
+//! expose as little as possible.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use end_to_end::repository;
 
 const UNITS: [&str; 2] = ["sockcap-ship.service", "sockcap-collect.service"];
 
-/// A directory with the units, in which a program that is there stands for `sockcap`.
+/// A directory with the units, in which an existing program takes the place of `sockcap`.
 fn units_directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let program = env::current_exe().unwrap();
@@ -35,8 +35,8 @@ fn systemd_understands_them() {
     for unit in UNITS {
         let path = directory.path().join(unit);
         let output = systemd_analyze(&["verify", "--man=no"], path.clone());
-        // It calls what it does not know a warning, and succeeds; about other units it may say what
-        // it likes.
+        // It only warns about unknown settings, and succeeds; complaints about other units are
+        // ignored.
         let (said, name) =
             (to_text(&output.stderr) + &to_text(&output.stdout), path.display().to_string());
         assert!(output.status.success() && !said.contains(&name) && !said.contains(unit), "{said}");
@@ -84,7 +84,7 @@ fn their_commands_are_ones() {
             line = line.replace(&format!("${{{variable}}}"), value);
         }
         assert!(!line.contains('$'), "{unit}: {line}");
-        // All is understood, and then the key is missing.
+        // All arguments are accepted, and then the key is missing.
         let arguments: Vec<&str> = line.split(' ').collect();
         let output = run_sockcap(&arguments, directory.path());
         let key = format!("{data}/key.pem: No such file");

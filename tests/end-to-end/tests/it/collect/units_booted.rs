@@ -1,6 +1,6 @@
-//! The units of `scripts/packaging/` under a real systemd, which is process 1 of namespaces of its
-//! own with nothing but these units: they start as they are, ship what is recorded, come again when
-//! they are killed, turn a revoked key away, and remove what was shipped.
+//! The units of `scripts/packaging/` under a real systemd, which is process 1 of separate
+//! namespaces that contain only these units: they start unmodified, ship recorded logs, restart
+//! when they are killed, reject a revoked key, and remove shipped logs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use end_to_end::gathering::wait_until;
 use end_to_end::{repository, sockcap_program};
 use tempfile::TempDir;
 
-/// Makes a small system of this one: its programs, and directories of its own where systemd and the
-/// units write. Then systemd takes its place.
+/// Makes a small system from this one: its programs, and separate directories where systemd and the
+/// units write. Then it executes systemd.
 const BOOT: &str = r#"
 set -e
 # As on a system that was booted: what is mounted in one namespace is seen in those made from it.
@@ -50,7 +50,7 @@ impl BootedSystem {
         for name in ["etc", "units"] {
             fs::create_dir(work.join(name)).unwrap();
         }
-        // What units refer to, and nothing else of this machine.
+        // The targets that units refer to, and nothing else of this machine.
         for target in ["sysinit", "basic", "network-online", "multi-user", "shutdown"] {
             let text = "[Unit]\nDefaultDependencies=no\n";
             fs::write(work.join(format!("units/{target}.target")), text).unwrap();
@@ -115,7 +115,7 @@ impl BootedSystem {
         booted
     }
 
-    /// Runs a command within; what it prints if it succeeds, or else what it says.
+    /// Runs a command inside; returns its output if it succeeds, or else its error text.
     fn try_run(&self, command: &str) -> Result<String, String> {
         let output = Command::new(program_path("nsenter"))
             .args(["--target", &self.first, "--all", "sh", "-c", command])
@@ -175,7 +175,7 @@ fn the_units_run_under_a_real_systemd() {
     booted.record_program();
     assert!(!booted.list_logs("sockcap").is_empty());
     booted.gathers_all();
-    // Neither runs as root, nor with more rights than it needs.
+    // Neither runs as root, nor with more rights than necessary.
     let status = |unit: &str, field: &str| {
         booted.run_inside(&format!(
             "grep ^{field}: /proc/$(systemctl show -P MainPID sockcap-{unit})/status | cut -f2"
@@ -192,7 +192,7 @@ fn the_units_run_under_a_real_systemd() {
         "reading what is others', and leases"
     );
 
-    // Killed, they come again, and go on.
+    // When killed, they restart, and continue.
     for unit in ["collect", "ship"] {
         booted.run_inside(&format!("systemctl kill --signal=KILL sockcap-{unit}"));
         wait_until("it was started again", || {
@@ -202,7 +202,7 @@ fn the_units_run_under_a_real_systemd() {
     booted.record_program();
     booted.gathers_all();
 
-    // What the drop-in is for.
+    // The purpose of the drop-in.
     let drop_in = repository().join("scripts/packaging/sockcap-ship.service.d/remove-shipped.conf");
     fs::copy(drop_in, booted.path_inside("units/sockcap-ship.service.d/remove.conf")).unwrap();
     let before = booted.list_logs("sockcap");
@@ -210,7 +210,7 @@ fn the_units_run_under_a_real_systemd() {
     wait_until("what was shipped is removed", || booted.list_logs("sockcap").is_empty());
     assert_eq!(booted.list_logs("sockcap-collected"), before);
 
-    // A revoked key is turned away by a collector that goes on.
+    // A revoked key is rejected by a running collector.
     let revoke = ["keys", "revoke", "web1", "--keys"];
     run_successfully(Command::new(sockcap_program()).args(revoke).arg(booted.path_inside("keys")));
     booted.run_inside(&format!(
@@ -222,7 +222,7 @@ fn the_units_run_under_a_real_systemd() {
     });
     assert_eq!(booted.run_inside("systemctl show -P NRestarts sockcap-collect").trim(), "1");
 
-    // Both end as they should.
+    // Both end normally.
     booted.run_inside("systemctl stop sockcap-ship sockcap-collect");
     for unit in ["collect", "ship"] {
         assert_eq!(

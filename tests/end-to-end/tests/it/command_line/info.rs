@@ -1,5 +1,4 @@
-//! `sockcap info` on directories with many logs: what it shows of them, and how little it reads to
-//! know it.
+//! `sockcap info` on directories with many logs: its output, and how little it reads.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -83,7 +82,7 @@ fn programs_read_what_people_read() {
     );
 }
 
-/// What `sockcap` reads with these arguments: how often, and how many bytes.
+/// The reads of `sockcap` with these arguments: their number, and their bytes.
 fn count_reads(arguments: &[&str], directory: &Path) -> (u64, u64) {
     let trace = directory.join("trace");
     run_successfully(
@@ -100,7 +99,7 @@ fn count_reads(arguments: &[&str], directory: &Path) -> (u64, u64) {
     (all.len() as u64, all.iter().sum())
 }
 
-/// Logs of processes that confine themselves reach far beyond what is in them.
+/// Logs of processes that confine themselves are much larger than their content.
 #[test]
 fn what_was_never_written_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -109,7 +108,7 @@ fn what_was_never_written_is_not_read() {
     for log in list_logs(path) {
         File::options().write(true).open(log).unwrap().set_len(256 << 20).unwrap();
     }
-    // And those that were made ahead and that nobody took.
+    // So are preallocated logs that were never used.
     for number in 0..300 {
         let spare = path.join(format!("sockcap.data/hosts/web1/1-2-{number}.spare"));
         File::create(spare).unwrap().set_len(64 << 20).unwrap();

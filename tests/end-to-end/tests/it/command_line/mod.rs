@@ -1,4 +1,4 @@
-//! The program `sockcap` as a user meets it.
+//! The program `sockcap` from the user's point of view.
 
 mod info;
 mod names;

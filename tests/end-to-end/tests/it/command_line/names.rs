@@ -1,5 +1,4 @@
-//! What a recording with protocols leaves are names: nothing that a client sent beside them is in
-//! any file.
+//! A recording with protocols keeps only names: nothing else that a client sent is in any file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +8,8 @@ use end_to_end::capture::{program_path, python_path, run_successfully};
 use end_to_end::sockcap_program;
 use protocols::operations::OperationFile;
 
-/// A server and its client in one process, which asks for two pages. What is secret is in the
-/// address, in headers and in both bodies; none of it is an argument of the program.
+/// A server and its client in one process, which requests two pages. There are secrets in the
+/// address, in headers and in both bodies; none of them is an argument of the program.
 const TALK: &str = r#"
 import http.client, http.server, threading
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -66,7 +65,7 @@ fn a_recording_with_protocols_ends_with_names_alone() {
             assert_eq!(unread.unwrap(), 0);
         }
     }
-    // Each is told by both ends.
+    // Each is recorded by both ends.
     found.sort();
     let twice = |name: &str, status: &str, is_error| {
         [
@@ -83,7 +82,7 @@ fn a_recording_with_protocols_ends_with_names_alone() {
     assert_eq!(found, expected.concat());
 }
 
-/// A server and a client in processes of their own, over TLS. What is secret is in no argument.
+/// A server and a client in separate processes, over TLS. The secrets are in no argument.
 const ENCRYPTED: &str = r#"
 import http.client, http.server, os, ssl
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -114,7 +113,7 @@ for _ in range(2):
 assert os.waitpid(child, 0)[1] == 0
 "#;
 
-/// Names of what was encrypted are of messages that the sockets moved, each of one.
+/// Names from encrypted data belong to messages that the sockets transferred, each to one.
 #[test]
 fn names_of_encrypted_messages_find_their_messages() {
     let place = tempfile::tempdir().unwrap();
@@ -137,7 +136,7 @@ fn names_of_encrypted_messages_find_their_messages() {
     }
     let outcome = fs::read_to_string(data.join("reconciliation.json")).unwrap();
     let outcome: serde_json::Value = serde_json::from_str(&outcome).unwrap();
-    // Four requests and four answers: both ends tell that a message begins there.
+    // Four requests and four responses: both ends record that a message begins there.
     assert_eq!(outcome["operations"], 8, "{outcome}");
     assert_eq!(outcome.get("operations_without_message"), None, "{outcome}");
 }

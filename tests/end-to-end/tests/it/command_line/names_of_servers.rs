@@ -1,5 +1,5 @@
-//! Names of what real servers are asked, end to end: which operations and errors, and that nothing
-//! a client sent is in any file.
+//! Names of requests to real servers, end to end: the right operations and errors, and nothing a
+//! client sent is in any file.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -18,14 +18,14 @@ fn list_files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
-/// Records a shell script with protocols, and returns the names and statuses that it leaves, each
-/// with its protocol. The script gets a free port, a file with what a client is to say, and an
-/// empty directory. What the client says are no arguments, so `secrets` of it must be in no file.
+/// Records a shell script with protocols, and returns the names and statuses in the result, each
+/// with its protocol. The script gets a free port, a file with the client's input, and an empty
+/// directory. The client's input is in no arguments, so its `secrets` must be in no file.
 fn recorded_operations(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(String, String)> {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     let data = at("data");
-    // Servers with a user of their own write logs, too.
+    // Servers that run as another user write logs, too.
     for directory in [place.path(), &data, &data.join("hosts"), &data.join("hosts/h"), &at("home")]
     {
         fs::create_dir_all(directory).unwrap();
@@ -58,7 +58,7 @@ fn recorded_operations(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(
     found
 }
 
-/// What was told of one protocol.
+/// The operations of one protocol.
 fn operations_of_protocol<'a>(
     told: &'a BTreeSet<(String, String)>,
     protocol: &str,
@@ -79,7 +79,7 @@ fn redis() {
         wait";
     let says = "SET patience sesame\nGET patience\nLPUSH patience hunter2\nFROB patience\n";
     let mut told = recorded_operations(script, says, &["patience", "sesame", "hunter2", "FROB"]);
-    // Some clients ask for the list of commands when they begin.
+    // Some clients request the list of commands when they start.
     told.retain(|(_, said)| said != "COMMAND");
     let expected = ["", "ERR!", "GET", "LPUSH", "PING", "SET", "SHUTDOWN", "WRONGTYPE!"];
     assert_eq!(operations_of_protocol(&told, "redis"), expected);
@@ -110,7 +110,7 @@ fn postgresql() {
         SELECT title FROM books WHERE title = 'sesame';
         SET application_name = 'hunter2';";
     let mut told = recorded_operations(&script, says, &["patience", "sesame", "hunter2"]);
-    // The client may have come before the server was ready, and it ends connections that are left.
+    // The client may connect before the server is ready, and it closes remaining connections.
     told.retain(|(_, said)| !said.contains("57P0"));
     let expected = [
         "",

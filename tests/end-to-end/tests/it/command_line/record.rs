@@ -1,4 +1,4 @@
-//! `sockcap record` and `sockcap info` where something cannot be seen, and the options of a
+//! `sockcap record` and `sockcap info` for programs that cannot be seen, and the options of a
 //! recording as a user gives them.
 
 use std::fs;
@@ -73,7 +73,7 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
         assert!(error.contains(reason) && error.contains("--strict"), "{name}: {error}");
         assert_eq!(output.status.code(), Some(125), "{name}");
     }
-    // By the shebang of env, with a setting, and by its name alone.
+    // Through a shebang with env and a setting, and by its name alone.
     let output = run_sockcap(&["record", "--", "env", "A=1", "./static"], path);
     assert!(to_text(&output.stderr).contains("./static: a statically linked"), "{output:?}");
     for name in ["./plain", "sh"] {
@@ -89,7 +89,7 @@ fn info_lists_what_was_not_seen() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     compile_program(path, "static", &["-static"], "");
-    // A server that is not recorded, asked by a client that is, over TCP and over a unix socket.
+    // A server that is not recorded, called by a recorded client, over TCP and over a unix socket.
     let script = r#"
 import os, socket, subprocess
 tcp = socket.create_server(("127.0.0.1", 0)); unix = socket.socket(socket.AF_UNIX); unix.bind("s"); unix.listen()
@@ -120,7 +120,7 @@ print(tcp.getsockname()[1], os.getpid())
         let lines = info.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
         lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
     };
-    // /bin/true used no socket, and is no news.
+    // /bin/true used no socket, and is not mentioned.
     let unseen = list("programs that recorded processes began, of which nothing is recorded");
     assert_eq!(unseen.len(), 2, "{info}");
     assert!(unseen[0].starts_with("./static (statically linked): pid "), "{info}");
@@ -131,7 +131,7 @@ print(tcp.getsockname()[1], os.getpid())
     let way_out = "statically linked: record with --inject (x86-64), or run it under strace, then \
                    'sockcap import strace'";
     assert_eq!(unseen[1], way_out, "{info}");
-    // The report says so in its first lines; the page shows what the JSON tells.
+    // The report mentions it in its first lines; the page shows the same as the JSON.
     let report = to_text(&run_sockcap(&["report"], path).stdout);
     let note = "1 process of ./static, not recorded: statically linked; record with --inject \
                 (x86-64), or run it under strace, then 'sockcap import strace'";
@@ -146,13 +146,13 @@ print(tcp.getsockname()[1], os.getpid())
     assert!(ends[1].contains(&format!("s of process {pid}: 1 flow of pid ")), "{info}");
 }
 
-/// C: the note by which Go knows its builds.
+/// C: the note by which Go marks its builds.
 const NOTE_OF_GO: &str = r#"
 __attribute__((section(".note.go.buildid"), aligned(4), used))
 static const struct { unsigned name_size, size, kind; char name[4], id[4]; } note = {4, 4, 4, "Go", "id"};
 "#;
 
-/// A daemon that has used a socket, and says its id.
+/// A daemon that has used a socket, and prints its id.
 const DAEMON: &str = r#"
 import os, socket, time
 one, other = socket.socketpair(); one.send(b"work"); other.recv(4)
@@ -179,7 +179,7 @@ fn a_recording_names_what_it_missed_and_what_outlives_it() {
     };
     let running = listed("still running and recorded");
     run_successfully(Command::new("kill").arg(&pid));
-    // Whoever is to wait for it may take long.
+    // Its parent may take long to wait for it.
     while fs::read(format!("/proc/{pid}/maps")).is_ok_and(|maps| !maps.is_empty()) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -229,7 +229,7 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
     }
     assert!(!all.contains(" head "), "nothing of the payload without being asked: {all}");
     record(&["--host", "heads", "--protocols"]);
-    // It ends with names in place of heads.
+    // It ends with names in place of snippets.
     let heads = dump("heads");
     assert!(heads.contains(" head flow 1 send other byte 0 "), "{heads}");
     assert!(!heads.contains("byte 0 \"abcdefgh\""), "{heads}");

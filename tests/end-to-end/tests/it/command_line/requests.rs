@@ -1,5 +1,5 @@
-//! `sockcap requests` as a user has it: of a small real recording, of events from standard input,
-//! and where something is wrong or missing.
+//! `sockcap requests` from the user's point of view: for a small real recording, for events from
+//! standard input, and for wrong or missing input.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -27,7 +27,8 @@ fn clusters_of_a_recording() {
     let all = json["requests"].as_u64().unwrap();
     assert_eq!(clusters.iter().map(|of| of["requests"].as_u64().unwrap()).sum::<u64>(), all);
     assert!(json["charged_share"].as_f64().unwrap() > 0.0);
-    // Every request of a kind is in some cluster, and what spins is in none with what waits.
+    // Every request of a kind is in some cluster, and requests that spin are in none with requests
+    // that wait.
     let names = |cluster: &Value, kind: &str| {
         let names = cluster["names"].as_array().unwrap();
         let of = names.iter().find(|name| name["name"] == spent.operation_name(kind).as_str());
@@ -43,7 +44,7 @@ fn clusters_of_a_recording() {
         assert!(cluster["demands"]["processor_ns"].as_i64().unwrap() > 15_000_000, "{cluster}");
     }
 
-    // The terminal has the same, and says which request to look at.
+    // The terminal shows the same, and which request to look at.
     let shown = said(&[]);
     let first = format!("{all} requests in {} clusters", clusters.len());
     assert!(shown.starts_with(&first), "{shown}");
@@ -77,7 +78,7 @@ fn one_request_and_a_row_for_each() {
     assert_eq!(locked.len(), ROUNDS);
     assert!(locked.iter().all(|row| row[lock].parse::<i64>().unwrap() > 15_000_000), "{locked:?}");
 
-    // That one waits for a lock, in words, as a drawing, and in JSON.
+    // That request waits for a lock, in words, as a drawing, and in JSON.
     let number = locked[0][request];
     let shown = said(&["--request", number]);
     assert!(shown.starts_with(&format!("request {number}: {of_lock}, ")), "{shown}");
@@ -116,7 +117,7 @@ fn events_from_standard_input() {
     assert_eq!((json["requests"].as_u64(), said.as_str()), (Some(switches as u64), ""));
     let names = json["clusters"][0]["names"].as_array().unwrap();
     assert!(names.iter().any(|name| name["name"] == "rustc"), "{names:?}");
-    // What is no event is said to be none.
+    // Lines that are not events are reported as such.
     let (json, said) = printed(File::open(&schema).unwrap().into());
     assert_eq!(json["requests"], 0);
     assert!(said.contains("no line is an event as perf script prints it"), "{said}");
@@ -139,7 +140,7 @@ fn what_is_wrong_or_missing_is_said() {
         output.status.success() && to_text(&output.stderr).contains("no event that begins one")
     );
     assert!(to_text(&output.stdout).starts_with("0 requests in 0 clusters"));
-    // Nothing was recorded, and that is how it can be.
+    // Nothing was recorded, and the message explains how to record it.
     fs::create_dir(path.join("empty")).unwrap();
     assert_fails(
         &["requests", "-d", "empty"],

@@ -1,6 +1,6 @@
-//! A service of systemd, hardened as units are, is recorded by the drop-in that docs/systemd.md
-//! shows. A systemd of its own runs in namespaces of its own; that of the machine, if there is one,
-//! is not asked. This takes root.
+//! A hardened systemd service is recorded by the drop-in that docs/systemd.md shows. A separate
+//! systemd runs in its own namespaces; the machine's own, if there is one, is not involved. This
+//! needs root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use end_to_end::capture::{preloaded_library, program_path};
 use end_to_end::{repository, sockcap_program};
 
-/// Answers one question.
+/// Answers one request.
 const SERVER: &str = "import socket; s = socket.create_server(('127.0.0.1', 18997)); c, _ = s.accept(); c.send(c.recv(9))";
 
-/// Asks it as soon as it is there. Its namespace has no other network than loopback.
+/// Calls it as soon as it exists. Its namespace has no network except loopback.
 const CLIENT: &str = "import socket, time
 while True:
     try: c = socket.create_connection(('127.0.0.1', 18997)); break
@@ -27,7 +27,7 @@ fn drop_in() -> String {
     block.split_once("```").unwrap().0.to_owned()
 }
 
-/// What the first process does: it makes room for a systemd, and becomes it. `exit` of the units
+/// The work of the first process: it makes room for a systemd, and executes it. `exit` of the units
 /// ends it.
 fn boot_services(files: &Path, data: &Path) -> String {
     format!(
@@ -63,7 +63,7 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
         fs::create_dir(&directory).unwrap();
         fs::set_permissions(directory, fs::Permissions::from_mode(0o1777)).unwrap();
     }
-    // The paths of the page, at places that are this test's.
+    // The paths of the page, replaced by those of this test.
     let drop_in = drop_in()
         .replace("/usr/lib/sockcap/libsockcap.so", "/run/usr/lib/sockcap/libsockcap.so")
         .replace("/var/lib/sockcap", "/run/data");
@@ -80,7 +80,7 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
         ),
     )
     .unwrap();
-    // When the client has its answer the server ends by itself; only then all ends.
+    // When the client has its response the server ends by itself; only then everything ends.
     fs::write(
         path.join("client.service"),
         "[Unit]\nDefaultDependencies=no\nRequires=server.service\nAfter=server.service\n\

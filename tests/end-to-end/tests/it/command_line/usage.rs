@@ -1,5 +1,5 @@
-//! What a user meets at the command line: exit statuses, the line after a recording, stages that
-//! run what they lack, and errors that say what to do.
+//! The command line from the user's point of view: exit statuses, the line after a recording,
+//! stages that run earlier stages if necessary, and errors with advice.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -54,7 +54,7 @@ fn misspelt_flags_of_a_recording_are_named() {
         command::assert_fails(arguments, directory.path(), 2, words);
     }
     assert!(!directory.path().join("sockcap.data").exists(), "nothing was run");
-    // What belongs to the command is its own.
+    // Arguments of the command are not parsed.
     let output = run_sockcap(
         &["record", "sh", "-c", "echo \"$@\"", "--strictt", "-x", "--", "-d"],
         directory.path(),
@@ -198,7 +198,7 @@ fn a_program_that_loads_no_library_is_told() {
     );
 }
 
-/// What the message says is done as it says, and the program is in the report.
+/// The advice of the message is followed, and the program is in the report.
 #[test]
 fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
     let directory = tempfile::tempdir().unwrap();
@@ -243,7 +243,7 @@ fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
         to_text(&exported.stdout).lines().count() - 1
     };
     record("one");
-    // A process that only talks to itself is a system of no messages, unless one asks for them.
+    // A process that only sends to itself is a system without messages, unless they are requested.
     assert_eq!(messages(), 0);
     let kept = run_sockcap(&["reconcile", "--keep-internal"], directory.path());
     assert!(to_text(&kept.stderr).contains("10 messages"), "{kept:?}");
@@ -258,8 +258,8 @@ fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
     assert!(run_sockcap(&["report", "--node", "thread"], directory.path()).status.success());
     assert!(grain().contains(r#""grain": "thread""#), "{}", grain());
 
-    // A new log makes everything out of date. What threads send each other is there while they are
-    // nodes.
+    // A new log makes everything out of date. Messages between threads are included while nodes are
+    // threads.
     record("two");
     assert_eq!(messages(), 20);
     assert!(run_sockcap(&["report", "--node", "command"], directory.path()).status.success());

@@ -1,5 +1,5 @@
 //! Traces in the Common Trace Format, which the test writes byte by byte and babeltrace2 reads:
-//! whole, cut off within the last packet, and with a description that cannot be read.
+//! complete, truncated within the last packet, and with an unreadable description.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use message_trace::DataDir;
 use out_of_core::NameInterner;
 use registry::FlagValues;
 
-/// What a stream looks like: packets with the processor, of events with a time and a number.
+/// The layout of a stream: packets with the processor, of events with a time and a number.
 const METADATA: &str = r#"/* CTF 1.8 */
 typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
 typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
@@ -52,12 +52,12 @@ const UUID: u128 = 0x2a64_22d0_6cee_11e0_8c08_cb07_d7b3_a564;
 /// Number of events in a packet.
 const EVENTS: u64 = 5;
 
-/// A packet, whose first event has this number; the numbers are microseconds, too.
+/// A packet with its first event having this number; the numbers are microseconds, too.
 fn make_packet(first: u64, processor: u32) -> Vec<u8> {
     packet_since(first, first, processor)
 }
 
-/// A packet that says that it begins at `begin`.
+/// A packet with the start time `begin`.
 fn packet_since(begin: u64, first: u64, processor: u32) -> Vec<u8> {
     let time = |number: u64| (number * 1000).to_le_bytes();
     let bits = 8 * (24 + 36 + 12 * EVENTS);
@@ -132,8 +132,8 @@ fn whatever_is_whole_of_a_trace_is_read() {
     }
 }
 
-/// As old tracers and those that lose events write: babeltrace2 gives such a trace up at the second
-/// packet of the stream.
+/// As old tracers and tracers that lose events write: babeltrace2 stops reading such a trace at the
+/// second packet of the stream.
 #[test]
 fn all_events_are_read_though_packets_overlap() {
     let directory = tempfile::tempdir().unwrap();
@@ -159,7 +159,7 @@ fn all_events_are_read_though_packets_overlap() {
     };
     assert_eq!(sorted(all), expected);
 
-    // What is cut off of such a stream is told as of any other.
+    // Truncation of such a stream is reported as for any other.
     write_trace(&trace, &[&streams[0], &streams[1][..streams[1].len() - 1]]);
     let (summary, all) = import_trace(&trace).unwrap();
     expected.retain(|event| !matches!(event, (190.., 1)));
@@ -188,7 +188,7 @@ fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
     let skip = &summary.skipped.first[0];
     assert!(skip.to_string().contains("both/a/channel0_0"), "{skip}");
     assert!(skip.why.contains("babeltrace2"), "{skip}");
-    // CTF 2 is described by JSON, behind a byte that begins a text of a sequence of these.
+    // CTF 2 is described by JSON, after a byte that begins a text of a sequence of these.
     let ctf_2 = "\u{1e}{\"type\":\"preamble\",\"version\":2}\n";
     fs::write(both.join("a/metadata"), ctf_2).unwrap();
     let (summary, all) = import_trace(&both).unwrap();

@@ -1,5 +1,5 @@
-//! Captures of other tools, held against what the library recorded of the same run, and what
-//! clients of tracers write.
+//! Captures of other tools, compared with the library's recording of the same run, and files
+//! written by clients of tracers.
 
 mod ctf;
 mod packets;

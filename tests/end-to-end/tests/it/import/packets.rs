@@ -11,11 +11,11 @@ use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::{Options, Reconciliation, reconcile};
 use rustix::process::Signal;
 
-/// How far two clocks of one machine may seem to differ: that of the library and that of the
-/// kernel's packets, which tcpdump writes in whole microseconds.
+/// Maximum apparent difference between two clocks of one machine: the library's and the kernel's
+/// packet timestamps, which tcpdump writes in whole microseconds.
 const CLOCKS: i64 = 1_000_000;
 
-/// What is equal of a message by whatever it was seen.
+/// The properties of a message that are the same in every capture.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FlowLine {
     hosts: [String; 2],
@@ -76,7 +76,7 @@ fn packets_give_the_messages_that_the_library_saw() {
         .enumerate()
         .map(|(number, host)| (*host, lab.file_path(&format!("{number}.pcap"))))
         .collect();
-    // One says whose each packet is, the others do not.
+    // One capture states which host each packet is from, the others do not.
     let sniffers = [
         client.capture_packets("eth0", &captures[0].1),
         server.capture_packets("eth0", &captures[1].1),
@@ -120,7 +120,7 @@ fn packets_give_the_messages_that_the_library_saw() {
     let packets = PacketImporter { hosts, addresses: Vec::new() };
     let (data, summary) = import_packets(&packets, &[], &lab.file_path("packets"));
     let (mut captured, counts) = read_flows(&data);
-    // The lab's own, by which it knows that all is written.
+    // The lab's own packets, by which it knows that the capture is complete.
     captured.retain(|(_, _, to), _| !to.ends_with(":9"));
     let lines = |flow: &[TimedLine]| -> Vec<FlowLine> {
         flow.iter().map(|(line, ..)| line.clone()).collect()
@@ -134,7 +134,7 @@ fn packets_give_the_messages_that_the_library_saw() {
         for ((line, sent, received), (_, sent_later, received_sooner)) in
             by_library.iter().zip(&by_packets)
         {
-            // A call sends before its packets are seen, and returns with what has arrived.
+            // A call begins before its packets are seen, and returns after they have arrived.
             let sent = sent.unwrap()..=sent_later.unwrap() + CLOCKS;
             let received = received_sooner.unwrap() - CLOCKS..=received.unwrap();
             assert!(
@@ -146,11 +146,12 @@ fn packets_give_the_messages_that_the_library_saw() {
         }
     }
     assert!(captured.is_empty(), "only packets: {captured:#?}");
-    // Requests and answers: of the client, on loopback, to the store as datagrams, and on
+    // Requests and responses: of the client, on loopback, to the store as datagrams, and on
     // connections.
     assert_eq!((messages, times), (2 * 4 * 4 * 35, 2 * 4 * 4 * 35));
     assert_eq!(counts.stream_bytes.sent_only + counts.stream_bytes.received_only, 0);
-    // Both in one directory: what two saw is one, with the times of the library.
+    // Both in one directory: a message that two captures saw is one message, with the times of the
+    // library.
     let (data, _) = import_packets(&packets, &[], &lab.recording.data_dir());
     let (mut both, counts) = read_flows(&data);
     both.retain(|(_, _, to), _| !to.ends_with(":9"));

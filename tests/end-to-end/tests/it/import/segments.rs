@@ -1,6 +1,6 @@
-//! Segmentation offload of UDP as strace and tcpdump see it: one send, or one receive, is as many
-//! datagrams as the other end had. Neither of the two says how large they are, so the messages must
-//! be those that the library recorded, who does see it.
+//! Segmentation offload of UDP as strace and tcpdump see it: one send, or one receive, counts as
+//! the datagrams that the other end had. Neither tool records their size, so the messages must be
+//! the same as those of the library, which does see it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use importers::{Importer, PacketImporter, StraceImporter, strace_options};
 use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::{InternalMessages, Options, Reconciliation, reconcile};
 
-/// Datagrams that `offload.py` sends in its turns at most 1,200 bytes large, their bytes, and how
-/// many answers there are.
+/// Datagrams of at most 1,200 bytes that `offload.py` sends in its turns, their bytes, and the
+/// number of responses.
 const DATAGRAMS: u64 = 3 * 2 + 3 * 3 + 2 * 4 + 2 * 5 + 2 * 6;
 const BYTES: i64 = 1200 * (3 + 3 * 2 + 2 * 3 + 2 * 4 + 2 * 5) + 12 * 100 + 66;
 const ANSWERS: u64 = 12;
 
-/// The size of each datagram with both ends, by whoever sent it, and what became of all.
+/// The size of each datagram with both ends, by sender, and the outcome for all.
 fn messages(data: &DataDir) -> (BTreeMap<String, Vec<i64>>, Reconciliation) {
     let options = Options {
         fat_gap: Duration::from_nanos(1),
@@ -44,7 +44,7 @@ fn messages(data: &DataDir) -> (BTreeMap<String, Vec<i64>>, Reconciliation) {
     (sizes, outcome)
 }
 
-/// A recording that strace saw too, run with these options.
+/// A recording that strace observes too, run with these options.
 fn witnessed(options: &[String]) -> StracedRecording {
     StracedRecording::with_options(&options.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -57,7 +57,7 @@ fn import(witnessed: &StracedRecording, into: &DataDir) {
 
 #[test]
 fn strace_of_both_ends_gives_what_the_library_recorded() {
-    // Without payloads sizes tell. An earlier `-s` counts no more.
+    // Without payloads, sizes decide. An earlier `-s` has no effect.
     let short = [strace_options(), vec!["-s".into(), "64".into()]].concat();
     for (way, options) in [
         ("control", strace_options()),
@@ -92,8 +92,8 @@ fn strace_of_both_ends_gives_what_the_library_recorded() {
     }
 }
 
-/// Where both ends moved several at once and strace saw both, nothing says how many they were: each
-/// is a message of all their bytes.
+/// If both ends transferred several together and strace saw both, their number is unknown: each
+/// call is a message of all their bytes.
 #[test]
 fn what_both_ends_moved_at_once_is_matched() {
     for way in ["control joined", "batch connected six joined"] {
@@ -118,7 +118,7 @@ fn offload(arguments: &[&str]) -> Vec<String> {
 
 fn start(command: &mut Command) -> Child {
     let mut receiver = command.stdout(Stdio::piped()).spawn().unwrap();
-    // Whoever reads a word knows that it is bound.
+    // After it has printed a word, it is bound.
     std::io::Read::read_exact(receiver.stdout.as_mut().unwrap(), &mut [0; 5]).unwrap();
     receiver
 }
@@ -170,7 +170,7 @@ fn one_end_under_strace_and_one_recorded() {
     }
 }
 
-/// A router's interface cuts what the sender's sniffer has seen whole.
+/// A router's interface splits what the sender's sniffer has seen whole.
 #[test]
 fn captures_before_and_behind_segmentation() {
     let mut lab = HostLab::new();
@@ -212,7 +212,7 @@ fn captures_before_and_behind_segmentation() {
     check(&both, &recorded);
     let hosts = times(&both);
     assert!(hosts.iter().all(|(send, receive, _)| send <= receive), "{hosts:?}");
-    // What one turn sent at once has one time.
+    // Datagrams sent together have one time.
     let starts: std::collections::BTreeSet<i64> = hosts
         .iter()
         .filter(|(.., from)| from.starts_with("sender"))
@@ -220,7 +220,8 @@ fn captures_before_and_behind_segmentation() {
         .collect();
     assert_eq!(starts.len() as u64, ANSWERS, "{hosts:?}");
 
-    // One end captured, one recorded: either way. No packet says what the other host is called.
+    // One end captured, one recorded, in both combinations. No packet contains the other host's
+    // name.
     let addresses: Vec<(String, std::net::IpAddr)> =
         [&sender, &receiver].map(|host| (host.name().to_owned(), host.first_ipv4().into())).into();
     for (captured, other) in [(0, "receiver"), (1, "sender")] {
@@ -233,15 +234,16 @@ fn captures_before_and_behind_segmentation() {
     }
 }
 
-/// Expects the messages that were recorded, all with both ends.
+/// Expects the recorded messages, all with both ends.
 fn check(data: &DataDir, recorded: &BTreeMap<String, Vec<i64>>) {
     let (mut sizes, outcome) = messages(data);
-    // The lab's own, by which it knows that all is written, is not of these.
+    // The lab's own packets, by which it knows that the capture is complete, are not among these.
     sizes.retain(|from, _| recorded.contains_key(from));
     assert_eq!(&sizes, recorded, "{outcome:?}");
 }
 
-/// When each datagram was sent and received, and the node that sent it, but for the lab's own.
+/// The time of sending and receipt of each datagram, and the node that sent it, except for the
+/// lab's own.
 fn times(data: &DataDir) -> Vec<(i64, i64, String)> {
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     trace

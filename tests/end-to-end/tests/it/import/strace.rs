@@ -1,6 +1,6 @@
-//! What strace saw of real programs, imported, against what the library recorded of the very same
-//! runs: the messages must be the same, each with both ends. And a program that cannot be recorded,
-//! imported into the recording of its server.
+//! strace's output about real programs, imported, compared with the library's recording of the very
+//! same runs: the messages must be the same, each with both ends. And a program that cannot be
+//! recorded, imported into the recording of its server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use importers::{ImportSummary, Importer, StraceImporter, strace_options};
 use message_trace::{DataDir, MessageTrace, TransportProtocol};
 use reconcile::{InternalMessages, Options, Reconciliation, reconcile};
 
-/// A recording that strace saw too, run as the documentation says.
+/// A recording that strace observes too, run as documented.
 fn record_witnessed() -> StracedRecording {
     let options = strace_options();
     StracedRecording::with_options(&options.iter().map(String::as_str).collect::<Vec<_>>())
@@ -28,12 +28,12 @@ fn import_strace(witnessed: &StracedRecording, into: &DataDir) -> ImportSummary 
     summary
 }
 
-/// The messages of a flow in one direction: how many, their bytes, and how many of them have both
-/// ends.
+/// The messages of a flow in one direction: their number, their bytes, and how many of them have
+/// both ends.
 type MessagesByEnds = BTreeMap<(String, String, String, i8), (i64, i64, i64)>;
 
 fn read_messages(data: &DataDir) -> (MessagesByEnds, Reconciliation) {
-    // Apart: which are made fat depends on times.
+    // Not merged: merging depends on times.
     let options = Options {
         fat_gap: Duration::from_nanos(1),
         internal: InternalMessages::Kept,
@@ -42,13 +42,13 @@ fn read_messages(data: &DataDir) -> (MessagesByEnds, Reconciliation) {
     let outcome = reconcile(data, &options, &()).unwrap();
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let mut all = MessagesByEnds::new();
-    // A unix socket without a name goes by its process and its number, which each log gives for
-    // itself.
+    // A unix socket without a name is identified by its process and its number, which is separate
+    // in each log.
     let name = |endpoint| {
         let name = trace.endpoint(endpoint).unwrap().to_string();
         if name.starts_with("unix:#") { "unix:#".to_owned() } else { name }
     };
-    // Lookups of names are calls of libc's, which strace sees none of; only their datagrams, if
+    // Name lookups are calls of libc, which strace does not see; it only sees their datagrams, if
     // there are any.
     for message in trace.messages().filter(|message| message.protocol != TransportProtocol::Other) {
         let ends = (name(message.src_endpoint), name(message.dst_endpoint));
@@ -62,7 +62,7 @@ fn read_messages(data: &DataDir) -> (MessagesByEnds, Reconciliation) {
     (all, outcome)
 }
 
-/// Compares the messages of both ways, shows them as a table, and returns how many there are.
+/// Compares the messages of both captures, prints them as a table, and returns their number.
 fn compare_messages(witnessed: &StracedRecording) -> i64 {
     let imported = DataDir::new(witnessed.recording.file_path("imported"));
     let summary = import_strace(witnessed, &imported);
@@ -211,7 +211,7 @@ while data := c.recv(2000): c.sendall(data)
     let mut server = recording.recorded_command(python_path());
     server.args(["-c", script, &tcp.to_string(), &udp.to_string()]).stdout(Stdio::piped());
     let mut server = server.spawn().unwrap();
-    // Whoever reads a word knows that it listens.
+    // After it has printed a word, it listens.
     std::io::Read::read_exact(server.stdout.as_mut().unwrap(), &mut [0; 6]).unwrap();
 
     let mut witnessed = record_witnessed();
@@ -222,7 +222,8 @@ while data := c.recv(2000): c.sendall(data)
     let data = DataDir::new(recording.data_dir());
     import_strace(&witnessed, &data);
     let (messages, outcome) = read_messages(&data);
-    // 28 messages each way on both, of 1, 38, ... 1000 bytes; a stream's may come in parts.
+    // 28 messages in each direction on both, of 1, 38, ... 1000 bytes; on a stream they may be
+    // split.
     let bytes: i64 = (1..=1000).step_by(37).sum();
     assert_eq!(messages.len(), 4, "{messages:#?}");
     for ((protocol, ..), (count, sum, both)) in &messages {

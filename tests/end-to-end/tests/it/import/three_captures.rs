@@ -1,6 +1,6 @@
-//! One run, captured by the library, by `strace` and by `tcpdump` at once, gives the same messages
-//! three times; and once where all three are put together. What must differ is named here with its
-//! reason, and anything else fails.
+//! One run, captured simultaneously by the library, by `strace` and by `tcpdump`, gives the same
+//! messages three times; and once if all three are combined. Known differences are listed here with
+//! their reasons, and any other fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -61,16 +61,16 @@ while True:
     sock.sendto(data + b"!", sender)
 "#;
 
-/// What the captures left.
+/// The files of the captures.
 struct ThreeCaptures {
     recording: TestRecording,
     /// strace's output, by host.
     traces: BTreeMap<String, Vec<PathBuf>>,
-    /// tcpdump's, by host.
+    /// tcpdump's output, by host.
     packets: Vec<(String, PathBuf)>,
 }
 
-/// Runs servers and clients on two hosts, each under the library and strace at once.
+/// Runs servers and clients on two hosts, each under both the library and strace.
 fn run_captures() -> ThreeCaptures {
     let mut lab = HostLab::new();
     let network = lab.add_network(5);
@@ -156,7 +156,7 @@ fn run_captures() -> ThreeCaptures {
     }
 
     for (server, name) in servers {
-        // strace is the child, and ends with what it runs.
+        // strace is the child, and ends with the program it runs.
         let child =
             fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid())).unwrap();
         let signal = if name == "nginx" { "QUIT" } else { "TERM" };
@@ -177,8 +177,8 @@ fn run_captures() -> ThreeCaptures {
     ThreeCaptures { packets, traces, recording: lab.into_recording() }
 }
 
-/// The messages of each direction of each flow, by size, in order. Unix sockets, whose names not
-/// all captures know, are told by the processes.
+/// The messages of each direction of each flow, by size, in order. Unix sockets, whose names are
+/// not in all captures, are identified by the processes.
 type SizesByFlow = BTreeMap<(TransportProtocol, String, String), Vec<i64>>;
 
 fn read_table(data: &DataDir) -> (SizesByFlow, Reconciliation) {
@@ -196,14 +196,14 @@ fn read_table(data: &DataDir) -> (SizesByFlow, Reconciliation) {
     (table, outcome)
 }
 
-/// What is known of a difference: the reason, and which flows it is in.
+/// A known difference: the reason, and the flows that it applies to.
 #[derive(Clone, Copy)]
 struct DifferenceReason {
     why: &'static str,
     of: fn(&(TransportProtocol, String, String)) -> bool,
 }
 
-/// Prints what each capture has, kind by kind of flow, and what it has not; returns the differences
+/// Prints what each capture has, by kind of flow, and what it lacks; returns the differences
 /// without a reason.
 fn compare_tables(
     tables: &[(&str, &SizesByFlow)],
@@ -301,7 +301,7 @@ fn library_strace_and_packets_tell_the_same() {
         unexplained.len(),
         unexplained.join("\n")
     );
-    // Nothing is compared that no capture has.
+    // The comparison is not empty.
     let (table, outcome) = &tables[0];
     assert!(table.len() > 200, "{}", table.len());
     assert_eq!(
@@ -309,7 +309,7 @@ fn library_strace_and_packets_tell_the_same() {
         (0, 0),
         "{outcome:#?}"
     );
-    // nginx tells its workers to end, and they may have.
+    // nginx tells its workers to end, and they may have ended already.
     assert!(
         outcome.send_only.keys().all(|cause| cause == "not read by the receiver"),
         "{outcome:#?}"

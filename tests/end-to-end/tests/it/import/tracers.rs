@@ -1,5 +1,5 @@
-//! What clients of Zipkin and Jaeger write of a small shop, imported as spans: each request has its
-//! three steps, and of the call between the services both ends.
+//! Spans of a small shop written by clients of Zipkin and Jaeger, imported as spans: each request
+//! has its three steps, and the call between the services has both ends.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,7 +35,7 @@ fn import_requests(importer: &str, file: &Path) -> (ImportSummary, Vec<Request>,
     (summary, requests, names)
 }
 
-/// The ids of traces that are anywhere in a file, without zeros in front.
+/// The ids of traces that occur anywhere in a file, without leading zeros.
 fn trace_ids(text: &str) -> BTreeSet<String> {
     let mut traces = BTreeSet::new();
     let mut open: Vec<Value> =
@@ -56,7 +56,7 @@ fn trace_ids(text: &str) -> BTreeSet<String> {
     traces
 }
 
-/// The requests of a client are those of the shop, on these hosts.
+/// Asserts that the requests of a client are those of the shop, on these hosts.
 fn is_the_shop(importer: &str, file: &Path, hosts: [&str; 2], has_failure: bool) {
     let (summary, requests, names) = import_requests(importer, file);
     assert_eq!((summary.read, summary.made), (4 * REQUESTS as u64, 3 * REQUESTS as u64));
@@ -88,7 +88,7 @@ fn is_the_shop(importer: &str, file: &Path, hosts: [&str; 2], has_failure: bool)
             root.end,
         ];
         assert!(times.iter().all(Option::is_some) && times.is_sorted(), "{times:?}");
-        // Looking up takes two milliseconds. One is the coarsest clock's.
+        // Looking up takes two milliseconds. One is the resolution of the coarsest clock.
         assert!(look_up.response_time().unwrap() >= 1_000_000, "{look_up:?}");
     }
     let failed = requests.iter().filter(|request| request.has_failed()).count();
@@ -98,7 +98,7 @@ fn is_the_shop(importer: &str, file: &Path, hosts: [&str; 2], has_failure: bool)
     assert_eq!(ids, trace_ids(&fs::read_to_string(file).unwrap()), "{}", file.display());
 }
 
-/// The value of a parameter of a step, of each request.
+/// The values of a parameter of a step, over all requests.
 fn parameter_values(importer: &str, file: &Path, step: usize, name: &str) -> BTreeSet<String> {
     let (_, requests, mut names) = import_requests(importer, file);
     let name = names.intern(name);

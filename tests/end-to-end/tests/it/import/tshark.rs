@@ -1,7 +1,7 @@
-//! Captures of a test's own, as tshark takes them apart and as our importer does: the same
-//! connections, and in each the same turns of the same sizes; the same datagrams.
+//! The test's own captures, analysed by tshark and by our importer: the same connections, and in
+//! each the same turns of the same sizes; the same datagrams.
 //!
-//! tshark is large, so this runs with `scripts/test --all` only.
+//! tshark is large, so this runs only with `scripts/test --all`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,10 +22,10 @@ const ROUNDS: &str = "12";
 /// Both ends of a flow, in the order of their text.
 type SortedEnds = [String; 2];
 
-/// Turns of a flow: whether the first of its ends sends, and how many bytes until the other does.
+/// Turns of a flow: whether the first of its ends sends, and the bytes until the other does.
 type FlowTurns = Vec<(bool, u64)>;
 
-/// Adds what one end sends: to its turn, or as a turn of its own.
+/// Adds bytes sent by one end: to its turn, or as a new turn.
 fn add_to_turn(turns: &mut FlowTurns, is_first: bool, bytes: u64) {
     match turns.last_mut() {
         Some((last, sum)) if *last == is_first => *sum += bytes,
@@ -37,9 +37,9 @@ fn sort_ends(from: String, to: String) -> (SortedEnds, bool) {
     if from <= to { ([from, to], true) } else { ([to, from], false) }
 }
 
-/// What tshark prints of a capture.
+/// tshark's output for a capture.
 fn run_tshark(capture: &Path, arguments: &[&str]) -> String {
-    // A name of a host or of a port would be looked up.
+    // Without `-n`, names of hosts and ports would be looked up.
     let mut command = Command::new(program_path("tshark"));
     command.arg("-n").arg("-r").arg(capture).args(arguments);
     run_successfully(&mut command)
@@ -60,7 +60,7 @@ fn connections_of_tshark(capture: &Path) -> BTreeMap<SortedEnds, FlowTurns> {
         let (key, is_first) = sort_ends(node(0), node(1));
         let mut turns = FlowTurns::new();
         for line in text.lines() {
-            // What the second node sends is indented.
+            // The second node's bytes are indented.
             let (hex, is_second) = line.strip_prefix('\t').map_or((line, false), |hex| (hex, true));
             if !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 add_to_turn(&mut turns, is_first != is_second, hex.len() as u64 / 2);
@@ -92,7 +92,7 @@ fn datagrams_of_tshark(capture: &Path) -> BTreeMap<SortedEnds, FlowTurns> {
     flows
 }
 
-/// The same of our own import.
+/// The same from our own import.
 fn flows_of_import(capture: &Path, data: &Path) -> [BTreeMap<SortedEnds, FlowTurns>; 2] {
     let data = DataDir::new(data);
     PacketImporter::default().import_files(&[capture.to_owned()], &data, &()).unwrap();
@@ -114,7 +114,7 @@ fn flows_of_import(capture: &Path, data: &Path) -> [BTreeMap<SortedEnds, FlowTur
     flows
 }
 
-/// Holds one capture against tshark; returns how many turns and datagrams it has.
+/// Compares one capture with tshark; returns the numbers of turns and datagrams.
 fn compare_capture(name: &str, capture: &Path, lab: &HostLab) -> [usize; 2] {
     let expected = [connections_of_tshark(capture), datagrams_of_tshark(capture)];
     let imported = flows_of_import(capture, &lab.file_path(&format!("data-{name}")));
@@ -122,7 +122,8 @@ fn compare_capture(name: &str, capture: &Path, lab: &HostLab) -> [usize; 2] {
     expected.map(|flows| flows.values().map(Vec::len).sum())
 }
 
-/// A capture whose frames have the mark of a virtual network. Not every kernel has such networks.
+/// A capture in which the frames have the tag of a virtual network. Not every kernel supports such
+/// networks.
 fn mark_frames(capture: &Path, to: PathBuf) -> PathBuf {
     const FILE_HEADER: usize = 24;
     const MARK: [u8; 4] = [0x81, 0, 0, 7];
@@ -141,7 +142,7 @@ fn mark_frames(capture: &Path, to: PathBuf) -> PathBuf {
     to
 }
 
-/// Frames `from` to `to` of a capture are left out.
+/// Removes frames `from` to `to` of a capture.
 fn drop_frames(capture: &Path, frames: &str, to: PathBuf) -> PathBuf {
     let mut editcap = Command::new(program_path("editcap"));
     run_successfully(editcap.arg(capture).arg(&to).args(frames.split(' ')));
@@ -183,8 +184,8 @@ fn captures_are_read_as_tshark_reads_them() {
         })
     };
     let whole = capture("whole", &both);
-    // What the client sends is lost behind the place where its packets are seen, and what the
-    // server receives likewise.
+    // Packets of the client are lost after the point where they are captured, and so are packets to
+    // the server.
     server.run_nft(
         "add table inet loss; add chain inet loss in { type filter hook input priority 0; };
          add rule inet loss in iifname eth0 numgen random mod 100 < 5 drop",
@@ -205,7 +206,7 @@ fn captures_are_read_as_tshark_reads_them() {
         compare_capture("tagged", &tagged, &lab),
         compare_capture("not tagged", &whole[0], &lab)
     );
-    // The capture began later, or has not every packet.
+    // The capture began later, or lacks some packets.
     for (number, frames) in ["1-9", "1-60"].iter().enumerate() {
         for of in [0, 2] {
             let file =
@@ -213,7 +214,8 @@ fn captures_are_read_as_tshark_reads_them() {
             compare_capture(&format!("cut{number}-{of}"), &file, &lab);
         }
     }
-    // When a missing packet was sent nobody knows, but the numbers of the others tell its bytes.
+    // The time of a missing packet is unknown, but the sequence numbers of the others show its
+    // bytes.
     for of in [0, 2] {
         let file =
             drop_frames(&whole[of], "20 33 47 48 60", lab.file_path(&format!("holes-{of}.pcap")));

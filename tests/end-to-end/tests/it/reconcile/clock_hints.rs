@@ -1,6 +1,6 @@
-//! Two pairs of hosts that never talk across: what they exchanged with a collector tells how their
-//! clocks differ. Without that they stand apart, and what they exchange later makes no result out
-//! of date.
+//! Two pairs of hosts without messages between the pairs: their timestamp exchanges with a
+//! collector show how their clocks differ. Without these the pairs are separate, and later
+//! exchanges make no result out of date.
 
 use std::fs;
 use std::path::Path;
@@ -28,8 +28,8 @@ while data := peer.recv(100):
     peer.sendall(data)
 "#;
 
-/// Asks until the machine's monotonic clock shows the time that it is told, and waits each time as
-/// long as it is told.
+/// Sends requests until the machine's monotonic clock shows the given time, with the given wait
+/// before each.
 const CLIENT: &str = r#"
 import socket, sys, time
 peer = socket.create_connection((sys.argv[2], 7000))
@@ -44,7 +44,7 @@ fn clock_time(clock: ClockId) -> i64 {
     time.tv_sec * SECOND + time.tv_nsec
 }
 
-/// The run, in the machine's monotonic time, and what that is behind the wall clock.
+/// The run, in the machine's monotonic time, and its difference to the wall clock.
 struct ClockRun {
     begin: i64,
     end: i64,
@@ -53,16 +53,16 @@ struct ClockRun {
 }
 
 impl ClockRun {
-    /// What a clock showed.
+    /// The time that a clock showed.
     fn shown_time(&self, clock: &LabClock, at: i64) -> i64 {
         self.boot + at + clock.ahead_at(at)
     }
 
-    /// Writes what a host exchanged with the collector ten times a second. Each took as long as
-    /// `delays` say there and back, and some longer. The clock was ahead by `off` of what it should
-    /// have been.
+    /// Writes the exchanges of a host with the collector, ten per second. Each took as long as
+    /// `delays` in the two directions, and some longer. The clock was ahead by `off` of its correct
+    /// value.
     fn write_hints(&self, data: &DataDir, host: &LabHost, delays: [i64; 2], off: i64) {
-        // Another clock that nobody else has, set in the middle.
+        // Another clock that no other host has, set in the middle.
         let middle = self.begin + (self.end - self.begin) / 2;
         let collector = LabClock {
             steps: vec![(middle, -40 * SECOND)],
@@ -82,7 +82,7 @@ impl ClockRun {
             };
             lines += &format!("{exchange}\n");
         }
-        // Of an earlier boot, garbage, and a line that the collector did not finish.
+        // From an earlier boot, garbage, and a line that the collector did not finish.
         let other = ClockExchange {
             boot: [9; 16],
             host_received: 5,
@@ -117,13 +117,14 @@ fn two_pairs_and_the_reference_is_set() {
     joined_by_the_collector(8, ["0.02", "0.004"], "far-answerer");
 }
 
-/// Two pairs. The one that waits less between questions is connected better and has the reference.
+/// Two pairs. The one with shorter waits between requests is connected better and has the
+/// reference.
 fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let mut lab = HostLab::new();
     let network = lab.add_network(network);
     let mut hosts =
         ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.add_host(name, network));
-    // One is set while all goes on, which its log tells.
+    // One is set during the run, as its log records.
     let steps = vec![(clock_time(ClockId::Monotonic) + 4 * SECOND, 5 * SECOND / 2)];
     let clocks = [
         LabClock::new(3600 * SECOND, 100),
@@ -158,7 +159,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let boot = clock_time(ClockId::Realtime) - clock_time(ClockId::Monotonic);
     let run_of = ClockRun { begin, end, boot, boot_id: boot_id() };
 
-    // By messages alone the pairs stand apart.
+    // By messages alone the pairs are separate.
     let data = DataDir::new(lab.recording.data_dir());
     let at = lab.file_path("");
     let directory = data.path().to_str().unwrap();
@@ -180,14 +181,14 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     );
     assert!(!fs::read_to_string(data.clocks_path()).unwrap().contains("hints"));
 
-    // What the collector wrote makes nothing out of date by itself.
+    // Exchanges written by the collector make nothing out of date by themselves.
     let delays = [[2 * MS, 5 * MS], [4 * MS, MS], [3 * MS, 3 * MS], [MS, 6 * MS]];
     hosts.iter().zip(delays).for_each(|(host, delays)| run_of.write_hints(&data, host, delays, 0));
     let written = DataDir::modified_time(&data.messages_path());
     assert_succeeds(&["analyze", "-d", directory], &at);
     assert_eq!(DataDir::modified_time(&data.messages_path()), written);
 
-    // From then on all are on one clock. What messages connect is as it was.
+    // From then on all are on one clock. Hosts connected by messages are as before.
     let output = run_sockcap(&["reconcile", "-d", directory], &at);
     assert!(output.status.success() && !to_text(&output.stderr).contains("disagree"), "{output:?}");
     let joined = ClockModel::read(data.clocks_path()).unwrap();
@@ -217,7 +218,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
         });
         let stated = clock.uncertainty_ns.unwrap();
         println!("{}: off by {errors:?} ns of at most {stated}", host.name());
-        // By how much a clock was set is known as exactly as it and the monotonic one are read
+        // The step of a clock is known as precisely as it and the monotonic clock are read
         // together.
         let read = if host.clock().steps.is_empty() { 0 } else { 20_000 };
         assert!(
@@ -231,7 +232,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let span =
         run_of.shown_time(&never_set, begin) - SECOND..run_of.shown_time(&never_set, end) + SECOND;
     assert!(trace.len() > 200);
-    // A lookup of a name has a time at one end only.
+    // A name lookup has a time at one end only.
     for message in trace.messages().filter(|message| message.protocol != TransportProtocol::Other) {
         assert!(
             span.contains(&message.send_ts.unwrap()) && span.contains(&message.recv_ts.unwrap()),
@@ -247,7 +248,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     a_contradiction_is_told(&run_of, &data, &at, pair, &joined);
 }
 
-/// The same with what shippers and a collector really exchange, over the pairs' network.
+/// The same with real exchanges between shippers and a collector, over the pairs' network.
 #[test]
 fn what_shippers_and_collector_exchange_joins_pairs() {
     let mut lab = HostLab::new();
@@ -274,7 +275,7 @@ fn what_shippers_and_collector_exchange_joins_pairs() {
         host.start_server(host.recorded_command(python_path()).args(["-c", SERVER]), &["tcp:7000"])
     });
     let begin = clock_time(ClockId::Monotonic);
-    // One exchange comes behind the beginning.
+    // One exchange comes after the beginning.
     let until = (begin + 11 * SECOND).to_string();
     let clients = [(asker, answerer), (far_asker, far_answerer)].map(|(host, peer)| {
         host.start_program(host.recorded_command(python_path()).args([
@@ -326,8 +327,8 @@ fn apart_from(clocks: &ClockModel, pair: [&LabHost; 2]) -> String {
     against
 }
 
-/// What one host exchanged is of another clock, 80 ms ahead: that is told, and no clock of its pair
-/// is another.
+/// The exchanges of one host are from another clock, 80 ms ahead: that is reported, and no clock of
+/// its pair changes.
 fn a_contradiction_is_told(
     run_of: &ClockRun,
     data: &DataDir,
@@ -342,7 +343,7 @@ fn a_contradiction_is_told(
     };
     run_of.write_hints(data, wrong, [MS, 6 * MS], 80 * MS);
     let directory = data.path().to_str().unwrap();
-    // Of two, none has a majority: nobody is believed.
+    // Of two, none has a majority: neither is used.
     let told = "disagree about the clocks of 2 hosts";
     let output = run_sockcap(&["reconcile", "-d", directory], at);
     assert!(to_text(&output.stderr).contains(told), "{output:?}");

@@ -1,5 +1,5 @@
-//! Hosts whose clocks are set while they are at work: what was sent before and what was sent after
-//! has the right time on the common clock, nothing is left over, and the user is told.
+//! Hosts with clocks that are set during a run: messages sent before and after have the right time
+//! on the common clock, none is unmatched, and the user is informed.
 
 use std::process::Command;
 
@@ -13,12 +13,12 @@ use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 
 const SECOND: i64 = 1_000_000_000;
-/// How long the run goes on before a clock is set and after.
+/// Duration of the run before a clock is set, and after.
 const HALF: i64 = 6 * SECOND;
-/// How far an estimated offset may be from the truth; and never further than is stated.
+/// Maximum error of an estimated offset; it never exceeds the stated uncertainty either.
 const OFFSET: i64 = 200_000;
 
-/// Answers whoever connects.
+/// Answers all clients.
 const SERVER: &str = r#"
 import socket, threading
 server = socket.create_server(("0.0.0.0", 7000))
@@ -29,7 +29,7 @@ while True:
     threading.Thread(target=serve, args=[server.accept()[0]], daemon=True).start()
 "#;
 
-/// Asks all servers in turn until the machine's monotonic clock shows the time that it is told.
+/// Calls all servers in turn until the machine's monotonic clock shows the given time.
 const CLIENT: &str = r#"
 import socket, sys, time
 peers = [socket.create_connection((name, 7000)) for name in sys.argv[2:]]
@@ -45,8 +45,8 @@ fn clock_time(clock: ClockId) -> i64 {
     time.tv_sec * SECOND + time.tv_nsec
 }
 
-/// A client and two servers whose clocks are set at `set` of the machine's monotonic clock; the
-/// servers were there at `begin`.
+/// A client and two servers with clocks that are set at `set` of the machine's monotonic clock; the
+/// servers existed at `begin`.
 struct SteppedSystem {
     lab: HostLab,
     hosts: [LabHost; 3],
@@ -79,7 +79,7 @@ impl SteppedSystem {
 
 #[test]
 fn clocks_that_are_set_in_the_middle_of_a_run() {
-    // Where all of that takes long, once more with more time before the step.
+    // If the start takes too long, it is repeated with more time before the step.
     let begun = (0..4)
         .map(|tries| SteppedSystem::begin_system(HALF << tries))
         .find(|system| system.begin < system.set - HALF / 2);
@@ -107,20 +107,21 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
         outcome.both_ends > 1000 && outcome.send_only.is_empty() && outcome.receive_only.is_empty()
     );
     let clocks = ClockModel::read(data.clocks_path()).unwrap();
-    // The one that talked to both, and was not set.
+    // The host that exchanged messages with both, and was not set.
     assert_eq!(clocks.reference, "client");
     for host in [forward, back] {
         let moments = [begin, set - 3 * SECOND, set + 3 * SECOND, end];
         steps_and_offsets_are_right(&clocks, host, &client.clock(), set, moments, boot);
     }
 
-    // On the common clock nothing arrives before it was sent by more than is stated.
+    // On the common clock no message arrives before it was sent by more than the stated
+    // uncertainty.
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let allowed = |node| {
         let host = &trace.nodes.get(node).unwrap().host;
         clocks.hosts.iter().find(|clock| clock.host == *host).unwrap().uncertainty_ns.unwrap()
     };
-    // A lookup of a name has no second clock.
+    // A name lookup has no second clock.
     for message in trace.messages().filter(|message| message.protocol != TransportProtocol::Other) {
         let latency = message.network_latency().unwrap();
         assert!(
@@ -137,8 +138,9 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     }
 }
 
-/// The clock of `host` was found to be set once, at `set` of the machine's monotonic clock, and
-/// what it showed at `moments` of that becomes what the reference's clock showed then.
+/// Asserts that one step of the clock of `host` was found, at `set` of the machine's monotonic
+/// clock, and that the times it showed at `moments` are converted to those of the reference's
+/// clock.
 fn steps_and_offsets_are_right(
     clocks: &ClockModel,
     host: &LabHost,

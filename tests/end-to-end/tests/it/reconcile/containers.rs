@@ -1,5 +1,5 @@
-//! Programs of one name are told apart by the container and the pod that they are part of: real
-//! processes in control groups that are named as Docker and Kubernetes name theirs.
+//! Programs with the same name are distinguished by their container and pod: real processes in
+//! control groups with names like those of Docker and Kubernetes.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -13,8 +13,8 @@ const CONTAINER: &str = "docker/3f4e5d6c7b8a99887766554433221100ffeeddccbbaa0011
 const POD: &str = "kubepods/besteffort/pod8a7b6c5d-0000-1111-2222-333344445555/\
                    00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/// A server of `asks` requests when it is given a port, and a client of the servers at all ports
-/// when it is given several.
+/// A server of `asks` requests if it is given one port, and a client of the servers at all ports if
+/// it is given several.
 const SHOP: &str = r#"
 import socket, sys
 ports, asks = [int(port) for port in sys.argv[2:]], 20
@@ -37,7 +37,7 @@ else:
         peer.close()
 "#;
 
-/// Mounts the control groups, records what happens in two of them, and removes them.
+/// Mounts the control groups, records a command in two of them, and removes them.
 const OUTSIDE: &str = r#"
 ip link set lo up && mkdir groups && mount -t cgroup2 cgroup2 groups || exit
 mkdir -p "groups/$1" "groups/$2" || exit

@@ -1,5 +1,5 @@
-//! Servers that speak first, on real sockets: the making of each connection is a message, from when
-//! the client called `connect` to when the server's `accept` returned.
+//! Servers that speak first, on real sockets: the setup of each connection is a message, from the
+//! time when the client called `connect` to the time when the server's `accept` returned.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use end_to_end::capture::TestRecording;
 use message_trace::{DataDir, Message, MessageTrace, TransportProtocol};
 use reconcile::{Options, reconcile};
 
-/// Three connections to a server in a child: over TCP, over a unix socket whose queue is full so
-/// that `connect` waits for the server, and over TCP to a server that waits to be asked. The parent
-/// prints what the clock showed right before and right after it connected, the child writes to a
-/// file what it showed before and after it accepted. Sockets are made long before, so that their
-/// making tells nothing.
+/// Three connections to a server in a child: over TCP, over a unix socket with a full queue so that
+/// `connect` waits for the server, and over TCP to a server that waits for a request. The parent
+/// prints the time right before and right after it connected, the child writes to a file the time
+/// before and after it accepted. Sockets are created long before, so that their creation reveals
+/// nothing.
 const TALK: &str = r#"
 import os, socket, sys, time
 now = time.time_ns
@@ -59,8 +59,8 @@ fn the_making_of_a_connection_is_a_message() {
     let outcome = reconcile(&data, &Options::default(), &()).unwrap();
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let makings: Vec<Message> = trace.messages().filter(Message::is_connect).collect();
-    // The first connection to the unix socket was given nothing but an answer that nobody asked
-    // for: it counts, too.
+    // The first connection to the unix socket received only an unrequested response: it counts,
+    // too.
     assert_eq!((makings.len(), outcome.connects), (3, 3), "{makings:#?}");
     let of = |protocol| {
         let mut all: Vec<&Message> =
@@ -74,7 +74,7 @@ fn the_making_of_a_connection_is_a_message() {
     ] {
         let making = of(protocol);
         let (called, returned) = (making.send_ts.unwrap(), making.recv_ts.unwrap());
-        // How long the call took is known to a 32nd.
+        // The duration of the call is known to a 32nd.
         let slack = (connected[1] - connected[0]) / 32 + 1_000_000;
         assert!(
             (connected[0]..=connected[0] + slack).contains(&called),

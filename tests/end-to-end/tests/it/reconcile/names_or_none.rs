@@ -1,6 +1,6 @@
-//! Names never take calls away: conversations in many protocols, on real sockets, recorded with and
-//! without names. What is paired without them is paired with them, however late a connection is
-//! joined and whatever turn of it nobody can read; and a greeting is no request.
+//! Names never remove calls: conversations in many protocols, on real sockets, recorded with and
+//! without names. Calls that are paired without names are paired with them, however late a
+//! connection is joined and whichever of its turns is unreadable; and a greeting is no request.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ fn parse_rows(csv: &str) -> Vec<CsvRow> {
     lines.map(|line| columns.iter().cloned().zip(line).collect()).collect()
 }
 
-/// How many calls of each conversation are right, of how many.
+/// For each conversation, the number of correct calls and of all calls.
 fn count_right(directory: &Path, calls: &[CsvRow]) -> BTreeMap<String, (usize, usize)> {
     let mut found: BTreeMap<&str, Vec<[u64; 2]>> = BTreeMap::new();
     for call in calls {
@@ -78,7 +78,7 @@ fn names_take_no_call_away() {
     assert!(worse.is_empty(), "{} of {}:\n{}", worse.len(), with.len(), worse.join("\n"));
 }
 
-/// Of each request of the client, all calls that the application makes meanwhile are its own.
+/// During each request of the client, all calls of the application belong to it.
 #[test]
 fn a_greeting_is_no_request_to_who_connected() {
     const REQUESTS: usize = 40;

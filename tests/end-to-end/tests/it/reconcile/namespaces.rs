@@ -1,6 +1,5 @@
-//! Containers on one machine: each has a loopback of its own, and names of unix sockets that the
-//! others have as well. What equal names lead to is told apart by the network namespace that each
-//! log names.
+//! Containers on one machine: each has a loopback interface of its own, and names of unix sockets
+//! that the others use as well. Equal names are distinguished by the network namespace in each log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,14 +11,14 @@ use end_to_end::{repository, sockcap_program};
 use message_trace::{DataDir, MessageTrace};
 use reconcile::{NamedCounts, Options};
 
-/// How often each client asks on each of its sockets.
+/// Number of requests of each client on each of its sockets.
 const ROUNDS: u64 = 100;
 /// TCP and UDP; streams and datagrams by path and by abstract name.
 const SOCKETS: u64 = 6;
 
 /// Runs the same programs in two namespaces under `sockcap record`, at the same time and with the
-/// same names, and looks who talked with whom. Each container has a file system of its own for the
-/// paths.
+/// same names, and checks which programs were connected. Each container has a file system of its
+/// own for the paths.
 fn check_pair(names: [&str; 2], clocks: [Option<LabClock>; 2]) {
     let mut lab = HostLab::new();
     let network = lab.add_network(9);
@@ -73,7 +72,7 @@ fn check_pair(names: [&str; 2], clocks: [Option<LabClock>; 2]) {
         assert!(message.send_first.is_some() && message.recv_last.is_some(), "{message:?}");
         *counts.entry((of(message.src), of(message.dst))).or_default() += 1;
     }
-    // There and back.
+    // In both directions.
     let all = 2 * ROUNDS * SOCKETS;
     assert_eq!(counts, BTreeMap::from([((0, 0), all), ((1, 1), all)]), "{names:?} {outcome:#?}");
 }
@@ -115,7 +114,7 @@ fn a_client_here_and_a_server_there_are_no_connection() {
     drop(servers);
     let data = DataDir::new(lab.recording.data_dir());
     let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
-    // What the one client sent and received, and what the other's server received and sent.
+    // Messages that one client sent and received, and that the other's server received and sent.
     let half = 2 * ROUNDS * SOCKETS;
     assert_eq!((outcome.both_ends, outcome.total_messages()), (0, 2 * half), "{outcome:#?}");
     let unseen: NamedCounts = [("peer not traced".to_owned(), half)].into();
@@ -134,7 +133,7 @@ fn sockets_that_are_used_in_another_namespace_have_both_ends() {
             .unwrap();
     let none = NamedCounts::new();
     assert_eq!((&outcome.send_only, &outcome.receive_only), (&none, &none), "{outcome:#?}");
-    // Two questions, their answers, and the message with which the second connection is passed on.
+    // Two requests, their responses, and the message with which the second connection is passed on.
     assert_eq!((outcome.both_ends, outcome.total_messages()), (5, 5), "{outcome:#?}");
 }
 

@@ -1,7 +1,7 @@
-//! A service whose clients and whose application know the servers by other names than these have
-//! themselves: behind a router that translates addresses, and behind a load balancer that passes
-//! bytes on and is not traced. All connections are found, each server has its own name, and the
-//! causal paths are whole.
+//! A service in which clients and application know the servers by other names than their own:
+//! behind a router that translates addresses, and behind an untraced load balancer that forwards
+//! bytes. All connections are found, each server has its own name, and the causal paths are
+//! complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,13 +16,12 @@ use message_trace::{DataDir, Endpoint, MessageTrace};
 use reconcile::{NamedCounts, Options, Reconciliation, TranslatedEnd};
 use rustix::process::Signal;
 
-/// Questions of each of the two clients.
+/// Requests of each of the two clients.
 const QUESTIONS: u64 = 120;
 
 const HOUR: i64 = 3_600_000_000_000;
 
-/// The hosts: clients on one side, servers on the other, and what is between them, on both
-/// networks.
+/// The hosts: clients on one side, servers on the other, and the intermediary, on both networks.
 struct TranslatedSystem {
     lab: HostLab,
     clients: [LabHost; 2],
@@ -60,7 +59,7 @@ impl TranslatedSystem {
         TranslatedSystem { lab, clients, apps, store, middle }
     }
 
-    /// The address of what is in the middle, as clients see it (0) and as servers do (1).
+    /// The address of the intermediary, as clients see it (0) and as servers do (1).
     fn middle_address(&self, network: usize) -> String {
         let v4: Vec<String> = self
             .middle
@@ -72,7 +71,7 @@ impl TranslatedSystem {
         v4[network].clone()
     }
 
-    /// Runs the service to its end, with its clients asking `server`, and its applications asking
+    /// Runs the service to its end, with its clients calling `server`, and its applications calling
     /// `store`.
     fn run_clients(&self, server: &str, store: &str) {
         let mut servers: Vec<RunningProgram> = Vec::new();
@@ -99,7 +98,7 @@ impl TranslatedSystem {
         }
     }
 
-    /// What reconciliation and analysis make of the whole.
+    /// The results of reconciliation and analysis.
     fn analyze_outcome(self) -> (Reconciliation, MessageTrace, Vec<PathPattern>) {
         let recording = self.lab.into_recording();
         let data = DataDir::new(recording.data_dir());
@@ -110,7 +109,7 @@ impl TranslatedSystem {
     }
 }
 
-/// The connections by what was translated into what: `10.0.0.1:80 leads to 10.0.0.2:80`.
+/// The connections by translation: `10.0.0.1:80 leads to 10.0.0.2:80`.
 fn translation_counts(outcome: &Reconciliation) -> BTreeMap<String, u64> {
     let found = outcome.translations.iter().map(|found| {
         assert!(found.confidence >= 0.8, "{found:?}");
@@ -120,8 +119,8 @@ fn translation_counts(outcome: &Reconciliation) -> BTreeMap<String, u64> {
     found.collect()
 }
 
-/// The same for datagrams: questions to a name server that the clients know by the router's name,
-/// and it them.
+/// The same for datagrams: queries to a name server; each side knows the other only by the router's
+/// name.
 #[test]
 fn datagrams_behind_a_router_that_translates() {
     const EACH: u64 = 8;
@@ -159,7 +158,7 @@ fn datagrams_behind_a_router_that_translates() {
         "{counts:?}"
     );
     let found = translation_counts(&outcome);
-    // Nobody ever called the server by its own address.
+    // No client called the server by its own address.
     assert_eq!(
         found.get(&format!("{outside}:53 leads to store:5353")),
         Some(&(2 * EACH)),
@@ -171,24 +170,24 @@ fn datagrams_behind_a_router_that_translates() {
     assert_eq!(found.len(), 3, "{found:#?}");
 }
 
-/// What begins the lines of the load balancer's log that tell of a connection.
+/// Prefix of the lines about connections in the load balancer's log.
 const PASSED: &str = "passed on:";
 
-/// A connection that the load balancer passed on, as it tells itself.
+/// A connection that the load balancer forwarded, from its own log.
 #[derive(Clone, Copy, Debug)]
 struct PassedConnection {
     client: SocketAddr,
-    /// As what the client knows the server.
+    /// The address by which the client knows the server.
     front: SocketAddr,
     server: SocketAddr,
-    /// Bytes that went back.
+    /// Bytes in the response direction.
     bytes: u64,
-    /// From when to when, in ms.
+    /// Start and end, in ms.
     time: (u64, u64),
 }
 
 impl PassedConnection {
-    /// Whether nothing but chance tells this one from the other.
+    /// Whether the two connections are indistinguishable except by chance.
     fn is_like(&self, other: &PassedConnection) -> bool {
         let open =
             |one: &PassedConnection, other: &PassedConnection| one.time.0 <= other.time.1 + 1;
@@ -213,8 +212,8 @@ fn passed_connections(log: &str) -> Vec<PassedConnection> {
         .collect()
 }
 
-/// How many questions (expected) went from a client by an application to the store and back, seen
-/// at every step.
+/// The expected number of requests that went from a client through an application to the store and
+/// back, with every step seen.
 fn whole_share(patterns: &[PathPattern]) -> f64 {
     let is_whole = |pattern: &&PathPattern| {
         let parents: Vec<Option<usize>> = pattern.hops.iter().map(|hop| hop.parent).collect();
@@ -235,8 +234,8 @@ fn behind_a_router_that_translates() {
         "add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }",
     );
     system.middle.run_nft("add chain ip nat out { type nat hook postrouting priority 100; }");
-    // Clients ask one name for two applications, these ask a name for the store, and nobody sees
-    // who asks.
+    // Clients use one name for two applications, these use a name for the store, and no server sees
+    // the real address of its client.
     system.middle.run_nft(&format!(
         "add rule ip nat in iifname eth0 tcp dport 80 dnat to numgen inc mod 2 map {{ 0 : {}, 1 : {} }}:8000",
         apps[0], apps[1]
@@ -270,7 +269,7 @@ fn behind_a_router_that_translates() {
     assert!(lacking.into_iter().all(NamedCounts::is_empty), "{outcome:#?}");
     let seen = |hop: &Hop| hop.src_traced && hop.dst_traced;
     assert!(patterns.iter().flat_map(|pattern| &pattern.hops).all(seen), "{patterns:#?}");
-    // Two clients ask at once, so that analysis is not sure of each.
+    // Two clients send requests at the same time, so that the analysis is not certain of each.
     let whole = whole_share(&patterns);
     assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
 }
@@ -282,7 +281,7 @@ fn behind_a_load_balancer_that_is_not_traced() {
     let apps = [0, 1].map(|app: usize| system.apps[app].address_at(8000).to_string());
     let store = system.store.address_at(7000).to_string();
     let configuration = system.lab.file_path("haproxy.conf");
-    // With more threads than one it drops lines of its log while they write at once.
+    // With more than one thread it drops lines of its log that are written concurrently.
     let text = format!(
         "global\n maxconn 200\n nbthread 1\n log stdout format raw daemon\ndefaults\n mode tcp\n log global\n\
          log-format \"{PASSED} %ci:%cp %fi:%fp %si:%sp %B %Ts%ms %Tt\"\n\
@@ -301,7 +300,7 @@ fn behind_a_load_balancer_that_is_not_traced() {
     let passed = passed_connections(&haproxy.stop_by(Signal::USR1));
     assert_eq!(passed.len() as u64, 4 * QUESTIONS);
     let (outcome, trace, patterns) = system.analyze_outcome();
-    // To whom each client's bytes went, by what reconciliation made of the names.
+    // The server that received each client's bytes, by the translated names of reconciliation.
     let address = |endpoint| match trace.endpoint(endpoint) {
         Some(Endpoint::Inet(address)) => Some(*address),
         _ => None,
@@ -319,7 +318,8 @@ fn behind_a_load_balancer_that_is_not_traced() {
             assert_eq!(to, one.server, "{one:?} is taken for another");
         }
     }
-    // None is missed but those that look like another of the same moment, which are few.
+    // The only missing connections are those that are indistinguishable from another one at the
+    // same time, which are few.
     for one in &missed {
         let like: Vec<&PassedConnection> =
             passed.iter().filter(|other| one.is_like(other)).collect();
@@ -327,7 +327,7 @@ fn behind_a_load_balancer_that_is_not_traced() {
         assert!(!like.is_empty(), "{one:?} is missed\n{:#?}", outcome.translations);
     }
     assert!(missed.len() as u64 <= QUESTIONS / 10, "{missed:#?}");
-    // Everything else was seen at both ends, by the names that it has itself.
+    // All others were seen at both ends, by their own names.
     assert!(outcome.send_only.is_empty() || !missed.is_empty(), "{outcome:#?}");
     let found = translation_counts(&outcome);
     let all: u64 =

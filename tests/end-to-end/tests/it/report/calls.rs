@@ -1,5 +1,5 @@
-//! `sockcap export calls`: a table of calls that was imported comes back with the parents that were
-//! inferred, and calls of a captured connection are paired by its turns.
+//! `sockcap export calls`: an imported table of calls is exported with the inferred parents, and
+//! calls of a captured connection are paired by its turns.
 
 use std::fs;
 
@@ -29,8 +29,8 @@ fn imported_calls_come_back_with_their_parents() {
     assert_eq!([fields[0], fields[1], fields[3], fields[4]], ["b", "a", "web", "db"]);
     let probability: f64 = fields[2].parse().unwrap();
     assert!(probability > 0.5 && probability <= 1.0, "{csv}");
-    // A call that was not answered; made for the first as well. When it came is not said here: with
-    // one message alone, the clock of its receiver is not known.
+    // A call without a response; made for the first as well. Its time of receipt is empty: with
+    // only one message, the clock of its receiver is not known.
     let fields: Vec<&str> = lines[3].split(',').collect();
     assert_eq!(fields[..2], ["c", "a"], "{csv}");
     assert_eq!((fields[8], &fields[10..]), ("7000", &["", "", "50", ""][..]), "{csv}");
@@ -58,7 +58,7 @@ fn calls_and_links_are_written_in_every_format() {
     }
 }
 
-/// A client that asks three times over one connection, and a server in another process.
+/// A client that sends three requests over one connection, and a server in another process.
 const TALK: &str = r#"
 import os, socket
 server = socket.create_server(("127.0.0.1", 0))

@@ -1,5 +1,5 @@
-//! `sockcap export` for other tools: what is written is read back by OpenTelemetry's own schema, by
-//! a JSON reader and by Graphviz, and has the calls and parents of the table of calls.
+//! `sockcap export` for other tools: the output is read back by OpenTelemetry's own schema, by a
+//! JSON reader and by Graphviz, and has the calls and parents of the table of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,12 +16,11 @@ use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::{Span, TracesData};
 use prost::Message;
 
-/// The directory of a made trace of requests that overlap, which is analyzed already; one for all
-/// tests.
+/// The directory of a synthetic trace of overlapping requests, already analyzed; one for all tests.
 fn synthetic_trace() -> &'static Path {
     static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let made = MADE.get_or_init(|| {
-        // What is static is never dropped, so it lies where the next run's takes its place.
+        // Statics are never dropped, so it is at a path where the next run replaces it.
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exports");
         fs::remove_dir_all(&root)
             .or_else(|error| if root.exists() { Err(error) } else { Ok(()) })
@@ -91,7 +90,8 @@ fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
         let parent = by_id.get(&span.parent_span_id[..]).map(|(_, parent)| parent);
         assert_eq!(parent.is_some(), !span.parent_span_id.is_empty());
         assert!(parent.is_none_or(|parent| parent.trace_id == span.trace_id));
-        // Within its call, or the outermost: then the call above is the one that the table has.
+        // The parent is within the same call; for the outermost span, the call above is the one in
+        // the table.
         if parent.is_none_or(|parent| call_of_span(parent) != call_of_span(span)) {
             assert_eq!(parent.map_or("", |parent| row_of[&call_of_span(parent)][0]), row[1]);
             made_for += usize::from(parent.is_some());
@@ -111,8 +111,7 @@ fn trace_ids(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
     spans.iter().map(|(_, span)| span.trace_id.clone()).collect()
 }
 
-/// A trace that goes on beyond the messages that are looked at together is whole, though no more
-/// traces are wanted.
+/// A trace that extends beyond a batch of messages is complete, even if no more traces are wanted.
 #[test]
 fn the_last_trace_of_some_is_whole() {
     let directory = tempfile::tempdir_in(synthetic_trace()).unwrap();
@@ -203,7 +202,7 @@ fn graphs_are_drawn_and_stacks_add_up() {
     assert!(diagram.starts_with("sequenceDiagram\n    participant n0 as CLIENT\n"), "{diagram}");
 }
 
-/// What Graphviz makes of it.
+/// Graphviz's rendering.
 fn draw_graph(graph: &str) -> String {
     let mut dot = Command::new(program_path("dot"))
         .arg("-Tsvg")
@@ -217,7 +216,7 @@ fn draw_graph(graph: &str) -> String {
     to_text(&output.stdout)
 }
 
-/// A client that asks a server in another process, which does not answer the last time.
+/// A client that calls a server in another process, which does not answer the last time.
 const TALK: &str = r#"
 import os, socket
 server = socket.create_server(("127.0.0.1", 0))
@@ -271,7 +270,7 @@ fn a_collector_gets_what_was_recorded() {
     }
 }
 
-/// Takes one request, says that it is well, and gives its head and body.
+/// Accepts one request, reports success, and returns its head and body.
 fn answer_once(listener: &TcpListener) -> (String, Vec<u8>) {
     let (stream, _) = listener.accept().unwrap();
     let mut reader = BufReader::new(&stream);

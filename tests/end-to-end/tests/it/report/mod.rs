@@ -1,4 +1,4 @@
-//! What is shown and exported: calls, and other tools' formats.
+//! Reports and exports: calls, and other tools' formats.
 
 mod calls;
 mod exports;

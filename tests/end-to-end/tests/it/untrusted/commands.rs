@@ -1,5 +1,5 @@
-//! Every command that opens something below a data directory, on directories with links and FIFOs
-//! at each place where it looks.
+//! Every command that opens files below a data directory, on directories with links and FIFOs at
+//! each place where it looks.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::planted::{PlantedPlace, TALK, python_program};
 
 /// Commands that work on a data directory, each with its arguments. `@calls` is a table of calls,
-/// `@log` the log of the recording, and `@new` a path where nothing is.
+/// `@log` the log of the recording, and `@new` an unused path.
 const COMMANDS: &[&[&str]] = &[
     &["info"],
     &["info", "--json"],
@@ -35,8 +35,8 @@ const COMMANDS: &[&[&str]] = &[
     &["diff", "--at", "1"],
 ];
 
-/// Places of files below a data directory: those that stages write and read, and those that they
-/// use meanwhile.
+/// Places of files below a data directory: those that stages write and read, and their temporary
+/// files.
 const FILES: &[&str] = &[
     "messages.parquet",
     "nodes.parquet",
@@ -103,7 +103,7 @@ fn run_all(place: &PlantedPlace, planted: &str) {
                 argument => argument,
             })
             .collect();
-        // Whether it succeeds is not the question: that it ends, and where it writes.
+        // It need not succeed, but it must end, and write only in permitted places.
         let output = place.run_to_end(&arguments);
         assert!(output.status.code().is_some(), "{planted}: {command:?}: {output:?}");
         let error = String::from_utf8_lossy(&output.stderr);
@@ -159,7 +159,7 @@ fn links_in_the_place_of_directories_are_not_followed() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(error.contains("symbolic link"), "{command:?}: {error}");
     }
-    // What is recorded goes nowhere, and the program runs.
+    // The recording is lost, and the program runs.
     let output =
         place.run_to_end(&["record", "--host", "web1", "--", &python_program(), "-c", TALK]);
     assert!(output.status.success(), "{output:?}");
@@ -179,7 +179,7 @@ fn a_recording_ends_beside_fifos_and_links() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && error.contains("1 process"), "{error}");
     assert!(error.contains("not read") && error.contains("FIFO"), "{error}");
-    // All of it is there all the same.
+    // All of the recording is still there.
     let output = place.run_to_end(&["report"]);
     assert!(output.status.success(), "{output:?}");
     assert_eq!(place.elsewhere_state(), before);

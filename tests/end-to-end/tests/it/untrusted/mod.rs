@@ -1,5 +1,6 @@
-//! What others put below a data directory: links, FIFOs, logs of their own. No command follows it,
-//! waits for it, or changes anything for it, the less so where it has more rights than they.
+//! Files that other users put below a data directory: links, FIFOs, logs of their own. No command
+//! follows them, blocks on them, or changes anything because of them, especially if it has more
+//! rights than these users.
 
 mod commands;
 mod other_users;

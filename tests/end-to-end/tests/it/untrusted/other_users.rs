@@ -10,7 +10,7 @@ use super::planted::{PlantedPlace, TALK, python_program};
 /// User and group of `nobody` on Debian.
 const NOBODY: u32 = 65534;
 
-/// Pids that the attacker makes links for. The kernel hands them out in order.
+/// Pids that the attacker makes links for. The kernel assigns them in order.
 const PIDS_AHEAD: u32 = 3000;
 
 fn directory_of_nobody(path: &Path) {
@@ -18,15 +18,15 @@ fn directory_of_nobody(path: &Path) {
     chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
 }
 
-/// A log with heads, as if `nobody` had recorded a program under another library.
+/// A log with snippets, as if `nobody` had recorded a program with another library.
 fn planted_log(place: &PlantedPlace) -> std::path::PathBuf {
     let directory = place.data_dir().join("hosts/evil");
     directory_of_nobody(&directory);
-    // It comes from a recording elsewhere, and is nobody's from then on.
+    // It comes from a recording elsewhere, and belongs to `nobody` from then on.
     let made = std::process::Command::new(end_to_end::sockcap_program())
         .args(["record", "--protocols", "--host", "evil", "-d"])
         .arg(place.file_path("his"))
-        // The recorder is killed, so that heads stay.
+        // The recorder is killed, so that snippets stay.
         .args(["--", "/bin/sh", "-c", &format!("{} -c '{TALK}'; kill -9 $PPID", python_program())])
         .output()
         .unwrap();
@@ -83,7 +83,7 @@ fn logs_of_users_that_a_recording_of_root_started_are_its_own() {
         .filter(|path| fs::metadata(path).unwrap().uid() == NOBODY)
         .collect();
     assert!(of_nobody.iter().any(|path| path.extension().is_some_and(|it| it == "sclog")));
-    // Its heads were made blank at the end, and a later command knows it, too.
+    // Its snippets were blanked at the end, and a later command recognises it, too.
     assert!(of_nobody.iter().all(|path| !has_heads(path)), "{of_nobody:?}");
     let output = place.run_to_end(&["info", "--processes"]);
     let error = String::from_utf8_lossy(&output.stderr);
@@ -96,7 +96,7 @@ fn a_planted_log_with_links_for_each_pid_does_not_make_its_user_root() {
     let planted = planted_log(&place);
     let keys = place.elsewhere_dir().join("authorized_keys");
     fs::write(&keys, "").unwrap();
-    // As the former version called its new file.
+    // The name of the new file in the former version.
     let next = std::process::id();
     for pid in next..next + PIDS_AHEAD {
         for number in 0..2 {

@@ -1,4 +1,5 @@
-//! A recording into which somebody has put things, and what must not have changed afterwards.
+//! A recording in which another user has planted files, and the state that must not have changed
+//! afterwards.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 /// Time after which a command counts as hanging. It takes a second on a busy machine.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// A server and its client in one process: one request of HTTP. What it asks for, `/question`, is
+/// A server and its client in one process: one HTTP request. Its path, `/question`, occurs as a
 /// whole in no argument.
 pub(super) const TALK: &str = r#"
 import socket, threading
@@ -34,13 +35,13 @@ client.recv(1000)
 thread.join()
 "#;
 
-/// A data directory with a recording, and a directory elsewhere that nothing may touch.
+/// A data directory with a recording, and a directory elsewhere that must not be touched.
 pub(super) struct PlantedPlace {
     directory: TempDir,
 }
 
 impl PlantedPlace {
-    /// Records a program that talks with itself.
+    /// Records a program that sends messages to itself.
     pub(super) fn record_talker() -> PlantedPlace {
         let place = PlantedPlace { directory: tempfile::tempdir().unwrap() };
         fs::create_dir(place.elsewhere_dir()).unwrap();
@@ -70,7 +71,7 @@ impl PlantedPlace {
         logs.find(|path| path.extension().is_some_and(|it| it == "sclog")).unwrap()
     }
 
-    /// Puts a link at a path below the data directory, in place of what is there.
+    /// Puts a link at a path below the data directory, in place of the file there.
     pub(super) fn plant_link(&self, at: &str, to: &Path) {
         let at = self.data_dir().join(at);
         fs::create_dir_all(at.parent().unwrap()).unwrap();
@@ -84,7 +85,7 @@ impl PlantedPlace {
         fs::create_dir_all(at.parent().unwrap()).unwrap();
         let _ = fs::remove_file(&at);
         let path = CString::new(at.as_os_str().as_bytes()).unwrap();
-        // SAFETY: the path is a string that ends with zero.
+        // SAFETY: the path is a zero-terminated string.
         assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o666) }, 0);
     }
 
@@ -106,7 +107,7 @@ impl PlantedPlace {
         Output { status, stdout: fs::read(out).unwrap(), stderr: fs::read(err).unwrap() }
     }
 
-    /// What is elsewhere: names, kinds, sizes, times and content.
+    /// The state of the other directory: names, kinds, sizes, times and content.
     pub(super) fn elsewhere_state(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let mut open = vec![self.elsewhere_dir()];

@@ -1,4 +1,4 @@
-//! Results are whole or not there: a full disk is an error, and what was there before stays.
+//! Results are complete or missing: a full disk is an error, and earlier results stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::planted::PlantedPlace;
 
-/// A file system with little room, as long as it lives.
+/// A small file system, mounted until it is dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -49,9 +49,9 @@ fn a_page_on_a_full_disk_is_an_error_and_the_former_one_stays() {
         let output = place.run_to_end(&arguments);
         assert!(!output.status.success(), "{arguments:?}: {output:?}");
         assert_eq!(fs::read_to_string(&result).unwrap(), "former", "{arguments:?}");
-        // Its room is free at once, although a process that another test is starting may still have
-        // the descriptor: otherwise the next filler ends early, and there is room when that is
-        // gone.
+        // Its room is freed immediately, although a process that another test is starting may still
+        // have the descriptor: otherwise the next filler would end early, and there would be room
+        // once that descriptor is closed.
         filler.set_len(0).unwrap();
         fs::remove_file(disk.0.join("filler")).unwrap();
     }

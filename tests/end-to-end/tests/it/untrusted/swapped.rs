@@ -1,5 +1,5 @@
-//! A log whose place is taken by a link to a file of root's, at the moment when a command looks at
-//! it: the attacker is told by inotify, as soon as the log is opened.
+//! A log that is replaced by a link to a file of root's at the moment when a command looks at it:
+//! inotify informs the attacker as soon as the log is opened.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -34,7 +34,7 @@ fn swap_repeatedly(log: &Path, link: &Path, is_over: &AtomicBool, swaps: &Atomic
 fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
     let place = PlantedPlace::record_talker();
     let target = place.elsewhere_dir().join("log");
-    // Root's own file is a log with heads, too: a command that opened it would make them blank.
+    // Root's own file is a log with snippets, too: a command that opened it would blank them.
     let script = format!("{} -c '{TALK}'; kill -9 $PPID", python_program());
     place.run_to_end(&["record", "--protocols", "--host", "kept", "--", "/bin/sh", "-c", &script]);
     let logs = fs::read_dir(place.data_dir().join("hosts/kept")).unwrap();

@@ -1,4 +1,4 @@
-//! Two commands on one directory: the second waits for the first, and says so.
+//! Two commands on one directory: the second waits for the first, and reports it.
 
 use std::fs;
 use std::process::Stdio;
@@ -63,7 +63,7 @@ fn what_a_killed_command_left_half_written_is_removed() {
     fs::write(&left, "half").unwrap();
     assert!(place.run_to_end(&["report"]).status.success());
     assert!(!left.exists());
-    // One killed in the middle keeps nobody out.
+    // A command that is killed in the middle blocks no other.
     let mut killed = place.data_command(&["analyze"]);
     let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     killed.kill().unwrap();

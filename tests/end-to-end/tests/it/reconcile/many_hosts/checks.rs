@@ -1,4 +1,4 @@
-//! What reconciliation made of a run against what is known of it.
+//! Comparison of a reconciliation with the known facts of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,13 +11,13 @@ use reconcile::{NamedCounts, Reconciliation};
 
 use super::system::{HOSTS, ManyHostsRun};
 
-/// How far an estimated offset may be from the truth, at any time of the run; and never further
-/// than is stated.
+/// Maximum error of an estimated offset, at any time of the run; it never exceeds the stated
+/// uncertainty either.
 const OFFSET: i64 = 200_000;
-/// How far an estimated skew may be from the truth, in parts per million.
+/// Maximum error of an estimated skew, in parts per million.
 const SKEW: f64 = 5.0;
 
-/// Nothing is left over, whatever the clocks.
+/// All messages are matched, whatever the clocks.
 pub(crate) fn everything_is_matched(outcome: &Reconciliation) {
     let none = NamedCounts::new();
     assert_eq!(outcome.send_only, none);
@@ -52,8 +52,8 @@ fn addresses_of(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, 
     }
 }
 
-/// The bytes of each connection are those of its sequence numbers, the datagrams of each host those
-/// of its counters, and what went over unix sockets is what the application counted.
+/// The bytes of each connection agree with its sequence numbers, the datagrams of each host with
+/// its counters, and the traffic on unix sockets with the application's own counts.
 pub(crate) fn bytes_are_those_of_the_wire(run: &ManyHostsRun, trace: &MessageTrace) {
     let mut tcp = wire::ConnectionBytes::new();
     let mut udp = vec![[wire::DatagramTotals::default(); 2]; run.hosts.len()];
@@ -88,7 +88,7 @@ pub(crate) fn bytes_are_those_of_the_wire(run: &ManyHostsRun, trace: &MessageTra
     println!("tcp: {} bytes in {} directions of connections", tcp.values().sum::<u64>(), tcp.len());
     assert_eq!(udp, run.udp, "received and sent by each host, as messages and on the wire");
     println!("udp, received and sent by each host: {udp:?}");
-    // What the application sent came back.
+    // The application received what it sent.
     let counted = |names: &[&str]| -> u64 {
         names.iter().map(|name| run.unix[*name].iter().sum::<u64>()).sum()
     };
@@ -103,7 +103,7 @@ fn true_clock<'run>(run: &'run ManyHostsRun, name: &str) -> (&'run LabHost, LabC
     (host, host.clock())
 }
 
-/// The offsets and skews that were found are those that the hosts had.
+/// The estimated offsets and skews are those of the hosts.
 pub(crate) fn clocks_are_found(run: &ManyHostsRun, data: &DataDir, hosts: &BTreeSet<&str>) {
     let clocks = ClockModel::read(data.clocks_path()).unwrap();
     let found: BTreeSet<&str> = clocks.hosts.iter().map(|clock| clock.host.as_str()).collect();
@@ -115,8 +115,8 @@ pub(crate) fn clocks_are_found(run: &ManyHostsRun, data: &DataDir, hosts: &BTree
         let (_, own) = true_clock(run, &clock.host);
         let skew =
             (1.0 + f64::from(own.skew) / 1e6) / (1.0 + f64::from(reference.skew) / 1e6) * 1e6 - 1e6;
-        // A moment as both clocks have it, and as the estimate takes one to be the other: at the
-        // beginning, in the middle and at the end.
+        // A moment on both clocks, and its estimated conversion: at the beginning, in the middle
+        // and at the end.
         let (begin, end) = run.monotonic;
         let errors = [begin, begin + (end - begin) / 2, end].map(|at| {
             let here = run.boot + at + own.ahead_at(at);
@@ -144,8 +144,7 @@ pub(crate) fn clocks_are_found(run: &ManyHostsRun, data: &DataDir, hosts: &BTree
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// On the common clock, no message arrives before it was sent by more than the uncertainty that is
-/// stated.
+/// On the common clock, no message arrives before it was sent by more than the stated uncertainty.
 pub(crate) fn nothing_arrives_before_it_was_sent(
     data: &DataDir,
     trace: &MessageTrace,
@@ -173,8 +172,7 @@ pub(crate) fn nothing_arrives_before_it_was_sent(
     assert!(early.is_empty(), "{} of {}: {:?}", early.len(), trace.len(), early.first());
 }
 
-/// What the traced hosts sent to each other is matched as before, and the rest has the one cause
-/// that there is.
+/// Messages between traced hosts are matched as before, and the rest has the only applicable cause.
 pub(crate) fn what_is_traced_is_matched(
     outcome: &Reconciliation,
     whole: &MessageTrace,

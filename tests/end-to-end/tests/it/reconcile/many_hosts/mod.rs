@@ -1,6 +1,6 @@
-//! A system of six hosts, each with a clock of its own, under real servers and traffic for a
-//! minute: every message is matched, the bytes are those that the kernel counted, and the clocks
-//! come out as they were set; and all that again where a third of the hosts was not traced.
+//! A system of six hosts, each with a clock of its own, with real servers and traffic for a minute:
+//! every message is matched, the bytes agree with the kernel's counts, and the estimated clocks
+//! with the configured ones; and the same with a third of the hosts untraced.
 
 mod checks;
 mod system;
@@ -35,8 +35,8 @@ fn six_hosts_with_clocks_of_their_own() {
     for name in &traced {
         copy_files(whole.hosts_dir().join(name).as_path(), part.hosts_dir().join(name).as_path());
     }
-    // The front, which is not traced now, passes some connections on as they are: that would be
-    // taken for translation.
+    // The front end, which is not traced now, forwards some connections unchanged: that would be
+    // treated as translation.
     let options = Options { translation: None, ..Options::default() };
     let outcome = reconcile::reconcile(&part, &options, &()).unwrap();
     let trace_of_part = MessageTrace::read(part.messages_path(), part.nodes_path()).unwrap();

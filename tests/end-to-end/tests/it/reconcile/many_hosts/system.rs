@@ -1,4 +1,4 @@
-//! The system of six hosts, one run of it, and what is known of the run from elsewhere.
+//! The system of six hosts, one run of it, and independent facts about the run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use end_to_end::{repository, wire};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 
-/// For how long there is traffic.
+/// Duration of the traffic.
 const SECONDS: &str = "60";
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3600 * SECOND;
@@ -27,11 +27,11 @@ pub(crate) const HOSTS: [(&str, i64, i32, bool); 6] = [
     ("second", 31 * SECOND, 37, false),
 ];
 
-/// What the run left, and what is known of it from elsewhere.
+/// The results of the run, and independent facts about it.
 pub(crate) struct ManyHostsRun {
     pub(crate) recording: TestRecording,
     pub(crate) hosts: Vec<LabHost>,
-    /// From and to when it was under way, by the machine's `CLOCK_MONOTONIC`.
+    /// Start and end of the run, by the machine's `CLOCK_MONOTONIC`.
     pub(crate) monotonic: (i64, i64),
     /// The machine's wall clock when `CLOCK_MONOTONIC` was 0.
     pub(crate) boot: i64,
@@ -140,7 +140,7 @@ pub(crate) fn run_system() -> ManyHostsRun {
             &["direct", SECONDS, "10.4.7.7", &names.first_ipv4().to_string()],
         )),
     ];
-    // A program for each request.
+    // One program per request.
     let urls = [
         format!("http://[{front_v6}]:8000/keep"),
         format!("http://{}/beside", app.address_at(8080)),
@@ -164,7 +164,7 @@ pub(crate) fn run_system() -> ManyHostsRun {
     for program in asking {
         program.wait_success();
     }
-    // Those that ask before those that answer.
+    // Clients before servers.
     proxy.stop_by(Signal::USR1);
     let counted = application.stop_by(Signal::TERM);
     helper.stop_by(Signal::TERM);
@@ -172,7 +172,7 @@ pub(crate) fn run_system() -> ManyHostsRun {
         server.stop_by(Signal::TERM);
     }
     let end = clock_time(ClockId::Monotonic);
-    // What ends the captures is counted as well.
+    // The packets that end the captures are counted as well.
     let udp = hosts.iter().map(wire::datagram_totals).collect();
     let files: Vec<_> = captures
         .into_iter()
