@@ -1,6 +1,7 @@
-// A service that hands its requests from thread to thread: readers of connections to workers, workers to finishers; with
-// a store and a log behind it, and clients that ask many at once. Request n of a client is 100 + n bytes long, the worker's call for
-// it 1000 + n, the finisher's 2000 + n, so that who looks at sizes knows what was made for what.
+// A service that hands its requests from thread to thread: from readers of connections to workers,
+// and from workers to finishers; with a store and a log as backends, and clients that send many
+// concurrent requests. Request n of a client is 100 + n bytes long, the worker's call for it 1000 +
+// n, the finisher's 2000 + n, so that sizes show which call was made for which request.
 import java.io.*;
 import java.net.*;
 import java.util.*;
@@ -18,7 +19,7 @@ public class Pool {
         }
     }
 
-    // Starts the others, and asks.
+    // Starts the other processes, and sends requests.
     static void clients(String source) throws Exception {
         Process store = start(source, "store"), log = start(source, "store");
         Process front = start(source, "front", port(store), port(log));
@@ -55,7 +56,7 @@ public class Pool {
         return new BufferedReader(new InputStreamReader(process.getInputStream())).readLine();
     }
 
-    // A thread for each connection reads; a pool works, and another one finishes.
+    // One thread per connection reads; a pool works, and another one finishes.
     static void front(int store, int log) throws IOException {
         ExecutorService workers = Executors.newFixedThreadPool(6), finishers = Executors.newFixedThreadPool(4);
         BlockingQueue<Socket> stores = connections(store), logs = connections(log);
@@ -102,7 +103,7 @@ public class Pool {
         }
     }
 
-    // Serves until the standard input ends. A message says how long it is in its first two bytes.
+    // Serves until the standard input ends. The first two bytes of a message are its length.
     static void serve(Handler handler) throws IOException {
         ServerSocket listener = new ServerSocket(0, 50, HERE);
         System.out.println(listener.getLocalPort());

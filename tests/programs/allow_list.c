@@ -1,5 +1,5 @@
-/* Allows the program that it executes (itself, told to work) a short list of system calls; any
-   other is its end. That program says what it has sent over a pair of sockets. */
+/* Allows the program that it executes (itself, with the argument to work) a short list of system
+ * calls; any other kills it. That program reports what it has sent over a socket pair. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -1,10 +1,9 @@
 // A server whose threads wait in accept, read, recvfrom and poll when it is attached to.
 //
-// usage: attached THREADS [PORT]
-// It prints its port, and ends when its standard input does. Each thread
-// accepts connections, and answers each message of eight bytes with the same; of what it reads and
-// writes it counts the bytes. A datagram socket of the same port answers, too. At the end it prints
-// how many bytes it has read and written, and whether a call failed that should not.
+// usage: attached THREADS [PORT] It prints its port, and ends when its standard input does. Each
+// thread accepts connections, and echoes each message of eight bytes; it counts the bytes that it
+// reads and writes. A datagram socket on the same port responds, too. At the end it prints how many
+// bytes it has read and written, and whether a call failed unexpectedly.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,7 +49,7 @@ static void *serve(void *unused) {
 static void *answer(void *unused) {
     for (;;) {
         char message[8];
-        // No room for the sender's address: a hook that wants it gives its own.
+        // No room for the sender's address: a hook that needs it passes its own.
         ssize_t got = recv(datagrams, message, sizeof message, 0);
         if (got != sizeof message) {
             fails("recv");

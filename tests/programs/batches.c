@@ -1,5 +1,5 @@
-// Sends and receives five datagrams with one call each way, by libc's functions and by system call
-// number.
+// Sends and receives five datagrams with one call in each direction, by libc's functions and by
+// system call number.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <string.h>

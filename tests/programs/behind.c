@@ -1,6 +1,6 @@
-// Closes sockets behind the library's back, by a system call of its own, and lets their numbers
-// come again as something else, made in sight or out of sight. Only what goes over sockets may be
-// logged, and each message on its own flow.
+// Closes sockets with a raw system call, which the library does not see, and reuses their numbers
+// for other descriptors, made visibly or invisibly. Only traffic over sockets may be logged, and
+// each message on its own flow.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -39,7 +39,7 @@ static void check(int right, const char *what) {
 
 static int pair[2];
 
-// A socket's number that is in the table and was closed out of sight.
+// A socket's number that is in the table although the socket was closed invisibly.
 static int stale(void) {
     char byte;
     check(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "socketpair");
@@ -80,19 +80,19 @@ int main(void) {
     check(write(ends[1], "pipe", 4) == 4 && read(ends[0], ends, 4) == 4, "through the pipe");
     close(number), close(number + 2), close(pair[1]);
 
-    // Another socket, made in sight: another flow.
+    // Another socket, made visibly: another flow.
     number = stale();
     int other = socket(AF_INET, SOCK_DGRAM, 0);
     check(other == number && sendto(other, "dgram", 5, 0, (void *)&here, length) == 5, "datagram socket");
     close(other), close(pair[1]);
 
-    // Made out of sight, and connected in sight.
+    // Made invisibly, and connected visibly.
     number = stale();
     check(hidden(SYS_socket, AF_INET, SOCK_STREAM, 0, 0) == number, "hidden socket");
     check(connect(number, (void *)&here, length) == 0 && send(number, "seventy", 7, 0) == 7, "connect");
     close(pair[1]);
 
-    // A connection that ends; accepted anew with all out of sight.
+    // A connection that ends; another one is accepted under its number, all invisibly.
     int first = accept(listener, 0, 0);
     char buffer[100];
     check(recv(first, buffer, 100, 0) == 7, "seventy");

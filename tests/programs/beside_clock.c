@@ -1,6 +1,6 @@
-/* A library that is preloaded beside sockcap's and puts its own functions before libc's: clocks are
- * a day late, locks are counted, and symbols are looked up by way of it, as tools do that fake the
- * time, find deadlocks or follow plug-ins. */
+/* A library that is preloaded together with sockcap's and interposes its own functions before
+ * libc's: clocks are a day late, locks are counted, and symbols are looked up through it, as in
+ * tools that fake the time, find deadlocks or track plug-ins. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ time_t time(time_t *place) {
     return now.tv_sec;
 }
 
-/* Behind this library there is libc's function, or the next one that stands before it. */
+/* After this library comes libc's function, or the next interposed one. */
 void *dlsym(void *restrict handle, const char *restrict name) {
     static void *(*next)(void *, const char *);
     if (!next)

@@ -1,4 +1,4 @@
-/* Files of libc's over sockets: everything that they write and read. Prints "right". */
+/* Libc's FILEs over sockets: everything that they write and read. Prints "right". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static void texts(void) {
     setvbuf(out, NULL, _IONBF, 0);
     check(putc('x', out) == 'x' && fprintf(out, "%05d", 7) == 5 && fread(text, 1, 6, in) == 6, "without buffer");
     check(dprintf(ends[0], "%s", "past the file") == 13 && fread(text, 1, 13, in) == 13, "dprintf");
-    /* A number that is closed, and comes again as a plain file's. */
+    /* A closed number that is reused for a plain file. */
     check(fclose(out) == 0 && fread(text, 1, 1, in) == 0 && feof(in), "end");
     FILE *plain = tmpfile();
     check(plain && fputs("no socket", plain) >= 0 && fflush(plain) == 0, "plain file");
@@ -76,7 +76,7 @@ static void much(void) {
 static void rest(void) {
     int ends[2];
     char text[100];
-    /* What is left when a process ends, and what a file that is opened anew had left. */
+    /* Buffered data at the end of a process, and of a FILE that is reopened. */
     check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
     pid_t child = fork();
     if (child == 0) {

@@ -1,10 +1,9 @@
-/* What a program does with SIGBUS, which prints the same whether it is recorded or not:
+/* SIGBUS in a program, which prints the same whether it is recorded or not:
  *
- *   bus view          sets actions and masks, and prints what it is told of them
+ *   bus view          sets actions and masks, and prints the values that it reads back
  *   bus own HOW       has a fault of its own: by default, or with a handler of several kinds
  *   bus sent HOW      is sent the signal by a process, likewise
- *   bus cut HOW DIR   talks on while its log below DIR is cut, in several states of its signals
- */
+ *   bus cut HOW DIR   continues to talk while its log below DIR is cut, in several signal states */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -115,7 +114,7 @@ static int is_blocked(void) {
     return sigismember(&mask, SIGBUS);
 }
 
-/* A thread that begins with a mask, and whose first message comes late. */
+/* A thread that begins with a mask, and sends its first message late. */
 static void *view_of_late_thread(void *where) {
     printf("%s: at first %d", (char *)where, is_blocked());
     talk(1);
@@ -132,7 +131,7 @@ static void *view_of_late_thread(void *where) {
     return 0;
 }
 
-/* A thread that blocks the signal before its first message, by a call of each kind. */
+/* A thread that blocks the signal before its first message, with a call of each kind. */
 static void *view_of_blocking_thread(void *which) {
     sigset_t all;
     sigfillset(&all);
@@ -153,14 +152,14 @@ static void join_new(void *(*entry)(void *), void *argument, const sigset_t *mas
     pthread_join(thread, 0);
 }
 
-/* Masks that threads and children begin with. */
+/* Initial masks of threads and children. */
 static void view_of_heirs(void) {
     sigset_t all, none, old;
     sigfillset(&all), sigemptyset(&none);
     join_new(view_of_blocking_thread, 0, 0), join_new(view_of_blocking_thread, &all, 0);
     join_new(view_of_late_thread, "with a mask", &all);
     fflush(stdout);
-    /* It has no log when it blocks the signal, but the guard. */
+    /* It has the guard, but no log, when it blocks the signal. */
     if (!fork()) {
         view_of_blocking_thread(0);
         exit(0);
@@ -170,7 +169,7 @@ static void view_of_heirs(void) {
     join_new(view_of_late_thread, "heir", 0);
     join_new(view_of_late_thread, "without a mask", &none);
     fflush(stdout);
-    /* Twice, as the second is the child of one whose own mask was let through anew. */
+    /* Twice, as the second is the child of a process whose own mask was changed back. */
     if (!fork()) {
         view_of_late_thread("child");
         fflush(stdout);
@@ -205,7 +204,7 @@ static void view(void) {
     sigaction(SIGUSR2, 0, &action), print("full", &action);
     signal(SIGUSR2, sends);
     sigaction(SIGUSR2, 0, &action), print("no longer", &action);
-    /* A child of vfork has actions of its own. */
+    /* A child of vfork has its own actions. */
     set(0, 0, plain);
     pid_t child = vfork();
     if (child == 0) {
@@ -218,7 +217,7 @@ static void view(void) {
     int status;
     waitpid(child, &status, 0);
     sigaction(SIGBUS, 0, &action), print("of its parent", &action);
-    /* What is ignored stays so in the next program. */
+    /* Ignored signals stay ignored in the next program. */
     if (!fork()) {
         signal(SIGBUS, SIG_IGN);
         execlp("sh", "sh", "-c", "kill -BUS $$; echo ignored", (char *)0);
@@ -231,7 +230,7 @@ static void view(void) {
     pthread_create(&thread, 0, view_of_thread, 0);
     pthread_join(thread, 0);
     view_of_heirs();
-    /* A signal that is blocked is waited for. */
+    /* Waits for a blocked signal. */
     sigset_t bus;
     int which = 0;
     sigemptyset(&bus), sigaddset(&bus, SIGBUS);

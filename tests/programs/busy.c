@@ -1,4 +1,5 @@
-// Eight threads that send without end, each counting its completed sends in a shared file: argv[1].
+// Eight threads that send continuously, each counting its completed sends in a shared file:
+// argv[1].
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

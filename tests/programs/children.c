@@ -1,5 +1,5 @@
-// Makes children by _Fork and by a raw clone; each sends on the socket that it inherited. A vfork
-// child turns descriptors around, which must not touch its parent's.
+// Makes children with _Fork and with a raw clone; each sends on the inherited socket. A vfork child
+// swaps descriptors, which must not affect its parent's.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <fcntl.h>

@@ -1,5 +1,4 @@
-// Sends and receives and says, for each call, what the wall clock was right before and right after
-// it.
+// Sends and receives, and prints for each call the wall clock right before and right after it.
 //
 // usage: clocks one|paced|killed|forked|handled Prints "PID BYTES S|R BEFORE AFTER", in ns since
 // the epoch. Messages of the signal handler are a byte longer.
@@ -55,7 +54,7 @@ static void on_alarm(int signal) {
     if (made < MOST / 2) message(handler, 4);
 }
 
-// Pauses of 1 us to 0.3 s: anchors lie further and further apart.
+// Pauses of 1 us to 0.3 s: the distance of anchors increases.
 static void paced(void) {
     for (long pause = 1000; pause < 400000000; pause *= 3) {
         struct timespec time = {0, pause};

@@ -1,6 +1,6 @@
 /* A program with Boehm's collector: a thread makes calls on sockets while another one collects
-   without pause. Objects that the first one has in its registers and on its stack alone stay what
-   they are. */
+ * continuously. Objects that are referenced only from the first one's registers and stack must stay
+ * intact. */
 #define GC_THREADS
 #include <gc.h>
 #include <pthread.h>

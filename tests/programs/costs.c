@@ -1,5 +1,5 @@
-// Threads that use a processor, share one, or wake each other, and say what they did, for the
-// recording of resources to be compared with.
+// Threads that use a processor, share one, or wake each other, and print what they did, for
+// comparison with the recording of resources.
 //
 // usage: costs spin PROCESSOR MILLISECONDS...   a thread for each, all on that processor (-1: any);
 //                                               a line `THREAD MICROSECONDS` each: what it used
@@ -39,7 +39,7 @@ static void *spin(void *argument) {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-// Who gave the item that is there, 0 for none; how many workers wait.
+// The producer of the current item, 0 for none; the number of waiting workers.
 static int item, waiting, over, rounds;
 enum { WORKERS = 4, PRODUCERS = 2 };
 
@@ -58,7 +58,7 @@ static void *worker(void *argument) {
     return NULL;
 }
 
-// Gives an item only while all workers wait: so who takes it is who was woken.
+// Gives an item only while all workers wait: so the worker that takes it is the one that was woken.
 static void *producer(void *argument) {
     (void)argument;
     for (;;) {

@@ -1,4 +1,5 @@
-/* Receives datagrams in a batch, with room for the sender's whole name, for a part of it, for none of it, and no place. */
+/* Receives datagrams in a batch, with room for the sender's whole name, for a part of it, for
+ * nothing, and without a buffer. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>

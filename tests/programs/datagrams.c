@@ -1,6 +1,6 @@
 // Sends datagrams to changing peers, from the program and from a signal handler that interrupts it,
 // on one socket. A datagram to peer number N is 100 + N bytes long. Prints the peers' ports, then
-// how many datagrams were sent.
+// the number of sent datagrams.
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void send_to(int peer) {
 static void handler(int signal) {
     static int turn;
     (void)signal;
-    // Of the program's peers and of one of its own; one and several at a time.
+    // To the program's peers and to one of its own; one and several at a time.
     turn++;
     for (int n = 0; n <= turn % 3; n++) send_to(turn / 3 % 2 ? 3 : turn / 6 % 3);
 }
@@ -45,7 +45,7 @@ int main(void) {
     struct itimerval timer = {{0, 50}, {0, 50}};
     setitimer(ITIMER_REAL, &timer, NULL);
     for (int n = 0; n < 300000; n++) {
-        // Only the send is interrupted: what it sent would be received by the handler.
+        // Only the send is interrupted: the handler would receive what it sent.
         int peer = n / 5 % 3;
         if (sendto(from, buffer, 100 + peer, 0, (void *)&peers[peer], length) != 100 + peer) abort();
         if (recv(to[peer], buffer, sizeof buffer, 0) != 100 + peer) abort();

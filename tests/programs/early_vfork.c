@@ -1,5 +1,5 @@
-// Makes a vfork child before it does anything else. That sends on the socket which both inherit as
-// their input, and puts a file in its place. Then it sends there itself.
+// Makes a vfork child first of all. The child sends on the socket which both inherit as their
+// input, and replaces it with a file. Then the parent sends on the socket itself.
 #include <assert.h>
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-/* Runs the command of its arguments where a fallocate of more than 64 KiB is always interrupted: by a filter that answers
- * so, and that is in force before the command's libraries are loaded. */
+/* Runs a command with a seccomp filter under which a fallocate of more than 64 KiB always fails
+ * with EINTR. The filter is installed before the command's libraries are loaded. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* Runs the command of its arguments where no file can be made because the system has too many open (ENFILE): by a filter
- * that answers so, and that is in force before the command's libraries are loaded. */
+/* Runs a command with a seccomp filter under which no file can be created because the system has
+ * too many open files (ENFILE). The filter is installed before the command's libraries are loaded.
+ */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Becomes the program argv[2], in the directory argv[3], by the call that argv[1] names, with no
-// environment where that can be said.
+// Becomes the program argv[2], in the directory argv[3], by the call that argv[1] names, with an
+// empty environment if the call takes one.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>

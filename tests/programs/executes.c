@@ -28,7 +28,7 @@ int main(int count, char **words)
     char *way = words[1], *program = words[2], **arguments = words + 2;
     (void)count;
     if (!strcmp(way, "below")) {
-        /* A path below an open folder. */
+        /* A path relative to an open directory. */
         char folder[4096], *name = strrchr(program, '/');
         snprintf(folder, sizeof folder, "%.*s", (int)(name - program), program);
         syscall(SYS_execveat, open(folder, O_PATH), name + 1, arguments, environ, 0);

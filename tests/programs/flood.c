@@ -1,8 +1,9 @@
-/* Sends 7 bytes and is interrupted by a handler that sends 2 bytes so often that the log of a flight recorder goes round
- * before it comes back. A child for every third instruction of the library's on the way is interrupted just there, in
- * single step. Prints how many. (From the reservation of a record to its end there are more than ten.)
- * With an argument there is a child for every instruction, and the handler sends just once, on the same socket as the
- * program, which then does so again. */
+/* Sends 7 bytes and is interrupted by a handler that sends 2 bytes so often that the log of a
+ * flight recorder wraps around before it returns. For every third instruction of the library during
+ * the send there is a child that is interrupted exactly there, by single-stepping. Prints the
+ * number of children. (From the reservation of a record to its end there are more than ten.) With
+ * an argument there is a child for every instruction, and the handler sends just once, on the same
+ * socket as the program, which then sends again. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 static int from_program[2], from_handler[2];
-/* The library's instructions that were passed, and behind how many to strike. */
+/* The number of the library's instructions so far, and the number after which to interrupt. */
 static volatile long passed, wanted;
 static char *begin, *end;
 static int once;
@@ -78,7 +79,7 @@ int main(int count, char **arguments) {
             step(0);
             if (sent != 7) _exit(5);
             if (once && send(from_program[0], "abcdefg", 7, 0) != 7) _exit(5);
-            /* 1 where it was not interrupted any more. */
+            /* 1 if it was no longer interrupted. */
             _exit(passed <= wanted);
         }
         if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) > 1) return 3;

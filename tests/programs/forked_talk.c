@@ -1,4 +1,5 @@
-/* Talks with a child over a pair of sockets: two messages each way, each sent and received. With the argument "confined" both give up asking for a thread's id first. */
+/* Talks with a child over a socket pair: two messages in each direction, each sent and received.
+ * With the argument "confined" both first forbid themselves to read a thread's id. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ static void confine(void) {
         perror("prctl"), _exit(1);
 }
 
-/* Sends and receives twice, in turn with the other end. */
+/* Sends and receives twice, alternating with the other end. */
 static int talk(int fd, int begins) {
     char buffer[64];
     for (int turn = 0; turn < 4; turn++)

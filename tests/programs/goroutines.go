@@ -1,11 +1,10 @@
-// A server and its clients in one program, with everything that Go's runtime does meanwhile:
-// garbage is collected all the time, stacks grow, threads end, children are executed. It says how
-// many bytes all sockets read and wrote, and how many each client's goroutine wrote, which main
-// began.
+// A server and its clients in one program, with all activity of Go's runtime: continuous garbage
+// collection, growing stacks, ending threads, executed children. It prints how many bytes all
+// sockets read and wrote, and how many each client's goroutine wrote, which main began.
 //
-// usage: goroutines CONNECTIONS SECONDS [until-input-ends|profiled]
-// With the first word it ends earlier if its input does; with the other one a profile of its
-// processor time takes 1000 samples a second, and a collection is forced each millisecond.
+// usage: goroutines CONNECTIONS SECONDS [until-input-ends|profiled] With the first word it ends
+// earlier if its input does; with the other one a profile of its processor time takes 1000 samples
+// per second, and a collection is forced each millisecond.
 package main
 
 import (
@@ -26,7 +25,7 @@ import (
 
 func deep(n int) int { var a [64]int; a[n%64] = n; if n == 0 { return a[0] }; return deep(n-1) + a[n%64] }
 
-// The number of the goroutine that calls it.
+// The number of the calling goroutine.
 func number() string { b := make([]byte, 64); return strings.Fields(string(b[:runtime.Stack(b, false)]))[1] }
 
 func main() {
@@ -35,7 +34,7 @@ func main() {
 	debug.SetGCPercent(20)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil { panic(err) }
-	// A thread that makes no system call for its goroutines, as main keeps the first one.
+	// A thread without system calls for its goroutines, as main keeps the first one.
 	runtime.LockOSThread()
 	pair := make(chan string)
 	go func() { other := make(chan string); go func() { other <- number() }(); pair <- number() + " started " + <-other }()

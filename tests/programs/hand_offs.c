@@ -1,5 +1,5 @@
-// Hands things from thread to thread, in every way that libc has, and says what it did: a line each,
-// `signal KIND COUNT` and `wake KIND COUNT`, as a log of resources should have it.
+// Hands work from thread to thread, by every mechanism of libc, and prints two lines for each,
+// `signal KIND COUNT` and `wake KIND COUNT`, which a log of resources should contain.
 //
 // usage: hand_offs WAY...
 #define _GNU_SOURCE
@@ -43,7 +43,7 @@ static struct timespec in(long milliseconds, clockid_t clock) {
     return time;
 }
 
-// Threads that say that they are about to wait, and one that waits until they are asleep.
+// Threads announce that they are about to wait, and another one waits until they are asleep.
 static atomic_int taken, announced, about[THREADS];
 
 static void announce(void) {
@@ -72,7 +72,7 @@ static void run(void *(*work)(void *), int threads, void (*meanwhile)(void)) {
     for (int n = 0; n < threads; n++) assert(!pthread_join(all[n], NULL));
 }
 
-// A pool of workers at one condition variable.
+// A pool of workers that wait on one condition variable.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int queued, done, over;
@@ -179,7 +179,7 @@ static void events(void) {
     pthread_t reader;
     assert(!pthread_create(&reader, NULL, event_reader, NULL));
     for (int n = 0; n < JOBS; n++) {
-        // Libc calls the kernel from within.
+        // Libc makes the system call internally.
         assert(!eventfd_write(semaphore_event, 1));
         signals++;
     }
@@ -228,14 +228,14 @@ static void *event_writer(void *argument) {
     return argument;
 }
 
-// An event loop that is told of an eventfd and never reads it.
+// An event loop that is notified of an eventfd and never reads it.
 static void epolls(void) {
     int epoll = epoll_create1(0), other = eventfd(1, 0);
     struct epoll_event told, unread = {.events = EPOLLIN | EPOLLET, .data.u64 = 77};
     struct epoll_event level = {.events = EPOLLIN, .data.u64 = 78};
     event = eventfd(0, EFD_NONBLOCK);
     sem_init(&go, 0, 0);
-    // What was closed counts no more, though another descriptor has its number.
+    // A closed descriptor no longer counts, although another one has its number.
     int closed = eventfd(1, 0);
     assert(!epoll_ctl(epoll, EPOLL_CTL_ADD, closed, &unread) && !close(closed));
     assert(!epoll_ctl(epoll, EPOLL_CTL_ADD, event, &unread));
@@ -295,7 +295,7 @@ static void futexes(void) {
     say("futex");
 }
 
-// A lock that is held until the thread that wants it is asleep there.
+// A lock that is held until the thread that wants it is asleep.
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void *wants_mutex(void *argument) {
@@ -367,7 +367,7 @@ static void *dies_with_it(void *robust) {
     return NULL;
 }
 
-// The owner's death is told once, and to the one that takes the lock.
+// The owner's death is reported once, to the thread that takes the lock.
 static void robust(void) {
     pthread_mutexattr_t kind;
     pthread_mutex_t robust;

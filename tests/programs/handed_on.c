@@ -1,5 +1,5 @@
-// A server that gives each of its two connections to a child in a network namespace of its own: the
-// first is inherited, the second is passed on over a pair of sockets. Its client is the parent.
+// A server that gives each of its two connections to a child in another network namespace: the
+// first is inherited, the second is passed over a socket pair. The parent is its client.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <netinet/in.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// As fork, but the child is elsewhere from its first call on.
+// Like fork, but the child is in another namespace from the beginning.
 static pid_t fork_apart(void) {
     pid_t child = syscall(SYS_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0);
     assert(child != -1);
@@ -33,7 +33,7 @@ static void ask(int fd, const char *text) {
     assert(wait(&status) > 0 && status == 0);
 }
 
-// Passes the descriptor on, or receives one where it is -1.
+// Passes the descriptor, or receives one if it is -1.
 static int pass(int over, int fd) {
     char byte = 'x', room[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec part = {&byte, 1};

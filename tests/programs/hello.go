@@ -1,4 +1,4 @@
-// A server of HTTP that answers "hello, world", until its input ends.
+// An HTTP server that responds "hello, world", until its input ends.
 //
 // usage: hello
 package main

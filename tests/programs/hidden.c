@@ -1,5 +1,5 @@
-// Calls whose bytes libc moves by itself, and ways of making threads and processes that few
-// programs use. Each way checks what it gets and prints "right".
+// Calls whose data libc moves internally, and unusual ways to make threads and processes. Each
+// checks its result and prints "right".
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
@@ -72,7 +72,7 @@ static void resolve(void) {
     struct hostent entry, *result;
     int error;
     check(gethostbyname_r("127.0.0.1", &entry, name, sizeof name, &result, &error) == 0, "gethostbyname_r");
-    // A name server that is not there.
+    // A name server that does not exist.
     struct sockaddr_in none = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(1)};
     unsigned char answer[512];
     res_init();
@@ -85,7 +85,7 @@ static void files(void) {
     FILE *file = fdopen(number, "w");
     fputs("out of sight", file);
     check(fclose(file) == 0, "fclose");
-    // The number is another socket's now, made and closed out of sight as well.
+    // The number now belongs to another socket, which was made and closed invisibly as well.
     check(dup(ends[1]) == number, "the same number");
     FILE *pipe = popen("echo from a child", "r");
     char line[100];
@@ -108,7 +108,7 @@ static void threads(void) {
         pthread_join(thread, &result);
         check(result == (void *)size, "its result");
     }
-    // Many that say nothing.
+    // Many threads without calls.
     pthread_t many[200];
     for (int n = 0; n < 200; n++) check(pthread_create(&many[n], 0, (void *(*)(void *))getenv, "HOME") == 0, "one of many");
     for (int n = 0; n < 200; n++) {

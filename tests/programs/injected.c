@@ -1,5 +1,5 @@
-// A static program whose one place of system calls is laid out as a patched one: it loads the
-// library that is injected by itself, and calls through its entries.
+// A static program with a single system call site that is laid out as a patched one: it loads the
+// injected library itself, and calls it through its entries.
 //
 // usage: injected LIBRARY talk|streams|threads|heirs|signals|alternate|jumps|forks|notes|quiet|cost
 #define _GNU_SOURCE
@@ -25,7 +25,7 @@
 void *before, *after, *before_in_goroutine;
 
 // site(number, a, b, c, d, e, f): the system call between two stubs. All registers that a program
-// may rely on are filled before it, and compared behind it.
+// may rely on are filled before it, and compared after it.
 long site(long number, long a, long b, long c, long d, long e, long f);
 asm(".globl site\nsite:\n"
     "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n"
@@ -33,7 +33,7 @@ asm(".globl site\nsite:\n"
     "mov r9, [rsp + 56]\n"
     "mov rbx, 0x1234\n mov rbp, 0x2345\n mov r12, rdi\n mov r13, rsi\n mov r14, rdx\n mov r15, r10\n"
     "movq xmm0, rdi\n movq xmm7, rsi\n movq xmm15, rdx\n"
-    // What lies below the stack pointer is the program's, too.
+    // The red zone below the stack pointer belongs to the program, too.
     "mov [rsp - 8], rdi\n mov [rsp - 128], rsi\n"
     "lea rcx, [rip + 1f]\n jmp [rip + before]\n"
     "1: syscall\n"
@@ -52,7 +52,7 @@ asm(".globl site\nsite:\n"
 #define CHECK(what) \
     do { if (!(what)) { fprintf(stderr, "line %d: %s\n", __LINE__, #what); _exit(1); } } while (0)
 
-// The same as Go's code: r14 leads to a goroutine, xmm15 is zero, and other vectors are free.
+// The same as Go's code: r14 points to a goroutine, xmm15 is zero, and other vectors are free.
 long site_in_go(long number, long a, long b, long c, long d, long e, long f);
 long goroutine[3] = {0, 1, 0};
 asm(".globl site_in_go\nsite_in_go:\n"
@@ -104,7 +104,7 @@ static void load(const char *path, long *stack)
     }
     close(fd);
     CHECK(start && before && after && fields);
-    // Where a goroutine has its number, and that of who started it: before the library begins.
+    // Offsets of a goroutine's number and of its creator's: set before the library begins.
     fields[0] = 8, fields[1] = 16;
     CHECK(start(stack) == 0);
 }
@@ -137,14 +137,14 @@ static void talk(void)
     CHECK(S(SYS_bind, one, &any, length) == 0);
     CHECK(getsockname(one, (void *)&any, &length) == 0);
     CHECK(S(SYS_sendto, other, "0123456789", 10, 0, &any, length) == 10);
-    // It has room for four bytes, and is told of four.
+    // It has room for four bytes, and reports four.
     CHECK(S(SYS_recvfrom, one, bytes, 4) == 4);
     int file = open("/dev/null", O_RDWR);
     CHECK(S(SYS_write, file, "x", 1) == 1 && S(SYS_read, file, bytes, 1) == 0);
 }
 
-// Calls on streams that differ from plain reads and writes, and numbers that are given out again
-// past the library. Sizes say which is which in the log.
+// Calls on streams that differ from plain reads and writes, and reused numbers that the library did
+// not see. Sizes identify each call in the log.
 static void streams(void)
 {
     int pair[2], other[2];
@@ -160,12 +160,12 @@ static void streams(void)
     CHECK(S(SYS_fcntl, pair[0], F_GETFL) >= 0 && S(SYS_fcntl, pair[0], F_DUPFD, 100) == 100);
     CHECK(S(SYS_write, 100, bytes, 6) == 6 && S(SYS_read, pair[1], bytes, 20) == 6);
     CHECK(S(SYS_close, 100) == 0 && S(SYS_close, 100) == -9);
-    // A file, and then a pair that the library has not seen made.
+    // A file, and then a pair that the library did not see being made.
     int file = open("/dev/zero", O_RDONLY);
     CHECK(S(SYS_read, file, bytes, 1) == 1 && S(SYS_close, file) == 0);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, other) == 0 && other[0] == file);
     CHECK(S(SYS_write, other[0], bytes, 8) == 8 && S(SYS_read, other[1], bytes, 20) == 8);
-    // The same numbers again, closed past the library.
+    // The same numbers again, closed invisibly to the library.
     close(other[0]), close(other[1]);
     CHECK(S(SYS_write, other[0], bytes, 1) == -9 && S(SYS_read, other[1], bytes, 1) == -9);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, other) == 0 && other[0] == file);
@@ -181,7 +181,7 @@ static void *one_of_many(void *unused)
 
 static void threads(void)
 {
-    // One round begins when all of the last have ended, whose memory is used again.
+    // A round begins when all threads of the previous one have ended; their memory is reused.
     for (int round = 0; round < 3; round++) {
         pthread_t all[8];
         for (int i = 0; i < 8; i++) CHECK(pthread_create(&all[i], 0, one_of_many, 0) == 0);
@@ -198,7 +198,7 @@ static void read_bases(long *of)
     asm volatile("rdgsbase %0" : "=r"(of[1]));
 }
 
-// Says that its handlers have the stack below, and ends.
+// Checks that its handlers use the stack below, and ends.
 static void *first_of_two(void *unused)
 {
     exchange(10, 1);
@@ -209,7 +209,7 @@ static void *first_of_two(void *unused)
     return unused;
 }
 
-// Has the same memory, and begins with the slot, as if a thread had made it that began with it.
+// Shares the memory, and begins with the slot, as if it was made by a thread that began with it.
 static void *second_of_two(void *unused)
 {
     long own[2];
@@ -280,10 +280,10 @@ static void jumps(void)
     for (int i = 0; i < 300; i++) {
         if (sigsetjmp(back, 1) == 0) {
             may_jump = 1;
-            S(SYS_read, pair[1], &byte, 1); // Nobody sends.
+            S(SYS_read, pair[1], &byte, 1); // No peer sends.
         }
         may_jump = 0;
-        // At the same place of the stack as the call that was left, and no socket's.
+        // At the same stack position as the abandoned call, and not on a socket.
         CHECK(S(SYS_write, file, "x", 1) == 1);
         exchange(3, 4);
     }
@@ -319,7 +319,7 @@ static void notes(void)
     static long memory[1 << 13];
     int status;
     exchange(1, 1);
-    // As its parent, the child comes back from `site` and compares what is there.
+    // Like its parent, the child returns from `site` and compares the registers.
     long *stack = memory + sizeof memory / sizeof *memory - 64;
     long flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
     stack[-1] = flags, stack[-16] = (long)stack, stack[6] = (long)becomes;
@@ -333,7 +333,7 @@ static void notes(void)
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-// In place of both entries: no hook at all.
+// In place of both entries: no hook.
 extern char pass[];
 asm("pass: jmp rcx\n");
 
@@ -350,7 +350,7 @@ static long since(const struct timespec *begin)
     return (now.tv_sec - begin->tv_sec) * 1000000000 + now.tv_nsec - begin->tv_nsec;
 }
 
-// Time of calls that close files, which were read, and so are known to be no sockets.
+// Time of closing files that were read, and so are known not to be sockets.
 static long closing(int count)
 {
     static char bytes[16];
@@ -366,8 +366,8 @@ static long closing(int count)
     return since(&begin);
 }
 
-// What hooks add to calls: the best tenth of slices that alternate with and without them. A line
-// each: a name, and nanoseconds of a call without and with.
+// Overhead of hooks per call: the best tenth of slices that alternate with and without them. One
+// line each: a name, and nanoseconds of a call without and with hooks.
 static void cost(void)
 {
     enum { SLICES = 1000, CALLS = 200 };

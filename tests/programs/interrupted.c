@@ -1,4 +1,4 @@
-/* Sends much while signals come as fast as they can. */
+/* Sends much while signals arrive as fast as possible. */
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>

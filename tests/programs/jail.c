@@ -1,13 +1,13 @@
-/* A server that takes itself what argv[1] says, and then forks a worker for each of argv[2] connections. Each worker
- * answers argv[3] messages and prints its pid and how many it received and sent; so does the server at last.
+/* A server that restricts itself as argv[1] names, and then forks a worker for each of argv[2]
+ * connections. Each worker responds to argv[3] messages and prints its pid and how many it received
+ * and sent; so does the server at the end.
  *
- *   chroot, chroot-syscall, pivot_root, user, capabilities, mounts   it loses the way to its log
- *   files      a filter kills it where it opens or maps a file
- *   strict     a filter kills it but for the calls that it makes itself
+ *   chroot, chroot-syscall, pivot_root, user, capabilities, mounts   it can no longer reach its log
+ *   files      a filter kills it if it opens or maps a file
+ *   strict     a filter kills it for all calls but the ones that it makes itself
  *   chroot-strict   both
- *   landlock   it may make and write no file any more
- *   landlock-strict   both
- */
+ *   landlock   it may no longer create and write files
+ *   landlock-strict   both */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/capability.h>
@@ -39,7 +39,7 @@ static void filter(const char *way) {
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1), KILL,
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1), KILL,
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
-        /* The descriptor; -1 is memory without a file. */
+        /* The descriptor; -1 is anonymous memory. */
         ARGUMENT(4), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 1, 0), KILL,
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -57,7 +57,8 @@ static void filter(const char *way) {
 
 static void confine(const char *way) {
     if (!strcmp(way, "capabilities")) {
-        /* What it takes to become another user, and not to give a file away or to open those of others. */
+        /* The capabilities to become another user, but not to give a file away or to open files of
+         * others. */
         struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
         struct __user_cap_data_struct rights[2] = {{0}};
         rights[0].effective = rights[0].permitted = 1 << CAP_SETUID | 1 << CAP_SETGID;
@@ -86,7 +87,7 @@ static void confine(const char *way) {
     if (!strcmp(way, "files") || strstr(way, "strict")) filter(way);
 }
 
-/* printf may want to know of its file what a filter does not let it ask. */
+/* printf may query its file in a way that a filter forbids. */
 static void print(const char *who, int pid, int received, int sent) {
     char line[100];
     int length = snprintf(line, sizeof line, "%s %d %d %d\n", who, pid, received, sent);

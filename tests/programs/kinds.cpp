@@ -1,4 +1,4 @@
-// A web server whose requests cost what is known: the kinds of Table 1 of the Magpie paper, one that
+// A web server with requests of known costs: the kinds of Table 1 of the Magpie paper, one that
 // reads from disk, and a "driver" that waits busily in some requests. It writes its own account of
 // the processor time of each request.
 //
@@ -8,15 +8,15 @@
 // it writes ACCOUNT (CSV) and ends. A request is `GET /K/NUMBER`, with K a letter:
 //   a  a thread spins for 30 ms                      b  a thread spins for 15 ms
 //   c  a file of 12 KB                               d  a file of 5 KB
-//   e  two threads spin for 15 ms each, at once
+//   e  two threads spin for 15 ms each, concurrently
 //   f  a thread spins for 7.5 ms, signals another and waits; that one spins for 15 ms; then the
 //      first spins for 7.25 ms
 //   h  256 KB are read from disk, not from the cache; the first of them are sent
-// All requests have one length, and all answers but those of `c` and `d` too.
+// All requests have one length, and so have all responses but those of `c` and `d`.
 //
-// A thread waits for requests of all connections and hands each to a worker. With --own each
-// connection has a thread of its own. With --driver N, every Nth answer is sent by a "driver" that
-// waits busily for 100 ms.
+// A thread waits for requests on all connections and hands each to a worker. With --own each
+// connection has a thread of its own. With --driver N, every Nth response is sent by a "driver"
+// that waits busily for 100 ms.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -62,21 +62,21 @@ int own_tid() { return static_cast<int>(syscall(SYS_gettid)); }
     exit(1);
 }
 
-// What a request cost, as its threads see it themselves: each from when it takes the request up
-// until nothing is left to do for it, with what it takes to hand it on. Times in nanoseconds; those
-// of the clock since the Unix epoch.
+// The costs of a request as its threads measure them: each from taking the request up until nothing
+// is left to do for it, including the hand-over. Times in nanoseconds; clock times since the Unix
+// epoch.
 struct Account {
     long number = -1;
     char kind = '?';
     int reader = 0, worker = 0, helper = 0;
-    // Before and after the call that read the request; after the one that sent the answer.
+    // Before and after the call that read the request; after the one that sent the response.
     int64_t read_begin = 0, read_end = 0, end = 0;
     int64_t reader_ns = 0, worker_ns = 0, helper_ns = 0;
     bool driver = false;
 };
 
-// Work of a fixed number of steps. Each needs the result of the one before, so that it takes the
-// same time whatever else the core does.
+// Work of a fixed number of steps. Each needs the result of the previous one, so that the duration
+// does not depend on the core's other load.
 uint64_t steps(uint64_t count) {
     uint64_t value = count | 1;
     for (uint64_t step = 0; step < count; step++) value = value * 6364136223846793005u + 1;
@@ -101,7 +101,7 @@ void spin(double milliseconds) {
     sink += steps(static_cast<uint64_t>(milliseconds * steps_of_millisecond));
 }
 
-// Threads that do what they are handed, in its order.
+// Threads that process tasks in order.
 class Pool {
 public:
     void start(int threads) {
@@ -133,11 +133,11 @@ private:
     }
 };
 
-// What one thread waits for and another says.
+// An event that one thread waits for and another signals.
 class Done {
 public:
     void say() {
-        // Under the lock: who waits may destroy this as soon as it is free.
+        // Under the lock: the waiting thread may destroy this as soon as it is released.
         std::lock_guard<std::mutex> lock(mutex);
         is_done = true;
         changed.notify_one();
@@ -159,7 +159,7 @@ Pool workers, helpers;
 int poller = -1, every_for_driver = 0;
 std::atomic<int> answers;
 std::mutex accounts_mutex;
-// Each keeps its address.
+// Each account keeps its address.
 std::deque<Account> accounts;
 
 Account &new_account() {
@@ -194,7 +194,7 @@ std::string from_disk() {
     return content.substr(0, 100);
 }
 
-// Hands a spin of 15 ms to a helper, and does meanwhile what it is told.
+// Hands a spin of 15 ms to a helper, and works for `meanwhile` itself.
 void with_helper(Account &account, double meanwhile) {
     Done done;
     helpers.hand([&account, &done] {
@@ -226,10 +226,10 @@ std::string content_for(Account &account) {
     return std::string(100, account.kind);
 }
 
-// The "driver" through which answers go.
+// The "driver" through which responses are sent.
 bool driver_delays() {
     if (every_for_driver == 0 || ++answers % every_for_driver != 0) return false;
-    // Of processor time: a driver in the kernel is not preempted.
+    // Measured in processor time: a driver in the kernel is not preempted.
     int64_t begin = used_by_thread();
     while (used_by_thread() - begin < 100 * MILLISECOND) {}
     return true;
@@ -243,13 +243,13 @@ void answer(int fd, Account &account) {
                           content.size());
     content.insert(0, head, length);
     account.driver = driver_delays();
-    // The client may be gone; that is its affair.
+    // The client may have closed the connection, which does not matter here.
     (void)!send(fd, content.data(), content.size(), MSG_NOSIGNAL);
     account.worker = own_tid();
     account.end = now();
 }
 
-// Reads a request; false where the connection is at its end.
+// Reads a request; returns false at the end of the connection.
 bool read_request(int fd, Account &account) {
     char text[1024];
     account.read_begin = now();
@@ -258,7 +258,7 @@ bool read_request(int fd, Account &account) {
     if (size <= 0) return false;
     text[size] = 0;
     account.reader = own_tid();
-    // Its client sends a request in one piece and waits for the answer.
+    // The client sends a request in one piece and waits for the response.
     return sscanf(text, "GET /%c/%ld ", &account.kind, &account.number) == 2;
 }
 
@@ -321,7 +321,7 @@ void accept_all(int listener, bool own) {
 void write_accounts(const char *path, int64_t process_ns) {
     FILE *file = fopen(path, "w");
     if (file == nullptr) fail(path);
-    // The first line is of the process: from its first request on.
+    // The first line describes the process from its first request on.
     fprintf(file, "# process %d, processor time %lld ns, realtime minus monotonic %lld ns\n", getpid(),
             static_cast<long long>(process_ns),
             static_cast<long long>(now() - clock_of(CLOCK_MONOTONIC)));
@@ -391,6 +391,6 @@ int main(int count, char **arguments) {
     int64_t process_ns = used_by_process() - before;
     std::lock_guard<std::mutex> lock(accounts_mutex);
     write_accounts(arguments[2], process_ns);
-    // Threads still run: nothing of theirs must be taken away.
+    // Threads still run: their objects must not be destroyed.
     quick_exit(0);
 }

@@ -1,5 +1,5 @@
-/* Makes a child when no descriptor is left: its log cannot be begun. It sends much, then has descriptors again, and
- * sends more. */
+/* Makes a child when no descriptor is left, so that its log cannot be created. The child sends
+ * much, then has descriptors again, and sends more. */
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

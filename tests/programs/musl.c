@@ -1,4 +1,5 @@
-// A conversation over TCP, datagrams, a child and a thread, with nothing that only one libc has.
+// A conversation over TCP, datagrams, a child and a thread, without functions that only one libc
+// has.
 #include <arpa/inet.h>
 #include <assert.h>
 #include <poll.h>

@@ -1,26 +1,27 @@
-// A server that has memory mapped all around what is put into it.
+// A server with memory mapped all around the injected code.
 //
 // usage: neighbours THREADS [leave]
 // It prints its port, and ends when its standard input does; with `leave` its first thread ends at
-// the first line of it, whatever that is. Each connection is answered what it sends. A line of its
-// input says what it does, after which it prints "done":
-//   beside    maps a page before and behind each of its mappings where there is room, with the
-//             rights that the mapping has, so that the kernel joins both
-//   jit       maps code that can be written, fills it and runs it, many times
-//   huge      maps memory of huge pages, where there are any, and asks for them elsewhere
-//   divide    takes the right to write from every second page of what it has mapped itself
+// the first line of input, whatever it is. Each connection is echoed. A line of input selects an
+// action, after which it prints "done":
+//   beside    maps a page before and after each of its mappings where there is room, with the
+//             rights of the mapping, so that the kernel merges both
+//   jit       maps writable code, fills it and runs it, many times
+//   huge      maps memory of huge pages, if there are any, and requests them elsewhere
+//   divide    makes every second page of its own mappings read-only
 //   named     gives its memory names (PR_SET_VMA), some of them paths of libraries
 //   readers   maps its libc as data, as profilers do
-//   lock      locks all memory, that to come as well
-//   limit     sets a limit for addresses (ulimit -v) a little above what it has
-//   free      unmaps what it has mapped itself
+//   lock      locks all memory, including future mappings
+//   limit     sets an address space limit (ulimit -v) slightly above its current use
+//   free      unmaps its own mappings
 //   fork      makes a child which makes children that wait, and ends
-//   chain N   makes a child that makes a child, and so on; each ends at once but the last, which
+//   chain N   makes a child that makes a child, and so on; each ends immediately but the last, which
 //             waits
 //   vfork     a thread makes a child by vfork which waits for some seconds
 //   exec      executes /bin/cat
-//   mark      has a page with bytes as if a library of the note below lay there
-//   note P T  has such a note, by which the process P that began at T has put the library there
+//   mark      has a page with bytes as if a library of the note below were mapped there
+//   note P T  has such a note, according to which the process P that began at T has put the library
+//             there
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -85,7 +86,7 @@ static char *map(char *at, size_t bytes, int rights, int flags) {
     return mmap(at, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 }
 
-// All mappings as text, read without memory that is mapped for it.
+// All mappings as text, read without mapping memory for it.
 static char text[4 << 20];
 
 static char *maps(void) {
@@ -144,7 +145,7 @@ static void huge(void) {
         madvise(at, 4 * bytes, MADV_HUGEPAGE);
         memset(at, turn, 4 * bytes);
     }
-    // Also what is not its own: all writable memory that it finds.
+    // Also foreign memory: all writable memory that it finds.
     for (char *line = maps(); line && *line;) {
         unsigned long start, end;
         char w;
@@ -207,7 +208,7 @@ static void release(void) {
     owned = 0;
 }
 
-// Pipe whose other end is the server's: a child ends with it.
+// Pipe with its other end in the server: a child ends with it.
 static int life[2];
 
 static void wait_for_ever(void) {
@@ -239,7 +240,7 @@ static void chain(int length) {
     wait_for_ever();
 }
 
-// The page of the mark, and that of the note.
+// The pages of the mark and of the note.
 #define MARKED ((char *)0x20000000)
 #define NOTED ((char *)0x30000000)
 
@@ -248,7 +249,7 @@ static void mark(void) {
         memset(MARKED, 'M', 16);
 }
 
-// As crates/injector/src/attach/note.rs reads it.
+// In the format that crates/injector/src/attach/note.rs reads.
 static void note(unsigned long process, unsigned long since) {
     unsigned long at = (unsigned long)MARKED, own;
     memcpy(&own, "MMMMMMMM", 8);
@@ -269,7 +270,7 @@ static void note(unsigned long process, unsigned long since) {
 static void *vforks(void *unused) {
     pid_t child = vfork();
     if (child == 0) {
-        // Neither libc's sleep nor anything else that has a state.
+        // Neither libc's sleep nor any other function with state.
         struct timespec second = {6, 0};
         syscall(SYS_nanosleep, &second, NULL);
         _exit(0);
@@ -332,7 +333,7 @@ int main(int count, char **arguments) {
     printf("port %d\n", ntohs(address.sin_port));
     fflush(stdout);
     if (count > 2) {
-        // Its first thread ends when a line comes, and another one goes on with the rest.
+        // The first thread ends when a line arrives, and another one processes the rest.
         char line[100];
         pthread_t id;
         if (!fgets(line, sizeof line, stdin))

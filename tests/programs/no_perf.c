@@ -1,4 +1,4 @@
-// Runs a command behind a filter that refuses perf_event_open, as containers have it.
+// Runs a command under a filter that refuses perf_event_open, as containers do.
 //
 // usage: no_perf COMMAND...
 #include <assert.h>

@@ -1,7 +1,8 @@
-/* Talks to itself over TCP by system calls of its own. As a library (-DLIBRARY) it exports `talk`.
+/* Talks to itself over TCP with raw system calls. As a library (-DLIBRARY) it exports `talk`.
  *
- * usage: past_libc [close [ring | wait]]   (close: the sockets, ring: sets up io_uring, too, wait: says
- * that it is done, and waits to be killed) */
+ * usage: past_libc [close [ring | wait]]
+ *   close: closes the sockets; ring: sets up io_uring, too; wait: prints that it is done, and waits
+ *   to be killed */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +10,10 @@
 #include <sys/syscall.h>
 
 #ifdef ANY
-/* One function for all calls, which is given the number. */
+/* One function for all calls, which receives the number. */
 __attribute__((noinline))
 #else
-/* The number is a constant where the call is. */
+/* The number is a constant at the call. */
 __attribute__((always_inline)) inline
 #endif
 static long call(long number, long a, long b, long c, long d, long e, long f)

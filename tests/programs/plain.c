@@ -1,5 +1,5 @@
-/* A client that no library can be loaded into, when it is linked statically: it sends messages of growing size to a TCP
- * port and a UDP port of this machine and waits for each to come back. */
+/* A client that no library can be loaded into if it is linked statically: it sends messages of
+ * growing size to a TCP port and a UDP port of this machine and waits for each echo. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A program that knows nothing of threads, and (with PLUG_IN) a plug-in for it that starts one.
- * Both are linked by hand with another system's libraries, so there is no file to start from. */
+/* A program without threads, and (with PLUG_IN) a plug-in for it that starts one. Both are linked
+ * by hand with another system's libraries, so there are no start files. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-// A server that gives up root's rights for each request, and executes itself to have them again, as
-// mail servers do: the program is root's and setuid. What is executed hands the request on to
-// another port of the server, over a connection of its own.
+// A server that drops root's privileges for each request, and executes itself to regain them, as
+// mail servers do: the program is owned by root and setuid. The executed program hands the request
+// to another port of the server, over a connection of its own.
 //
-// usage: regains REQUESTS      (by itself: regains deliver PORT)
+// usage: regains REQUESTS      (internally: regains deliver PORT)
 
 #include <arpa/inet.h>
 #include <err.h>
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
         ask(front, requests);
         _exit(0);
     }
-    // Where it is delivered to is a program of its own.
+    // The delivery's destination is a separate process.
     if (fork() == 0) {
         char text[16];
         for (int at = 0; at < requests; at++) {

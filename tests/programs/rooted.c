@@ -1,9 +1,9 @@
-// A static server and its client, for a root directory that has nothing but this program.
+// A static server and its client, for a root directory that contains only this program.
 //
-// usage: rooted pair COUNT: listens, begins its own client, and answers each of COUNT requests in a
-//                           child of its own. The exit status is that of the client.
-//        rooted ask PORT COUNT: asks COUNT times.
-//        rooted above: says which of its directories have another one above.
+// usage: rooted pair COUNT: listens, starts its own client, and responds to each of COUNT requests in
+//                           a child. The exit status is that of the client.
+//        rooted ask PORT COUNT: sends COUNT requests.
+//        rooted above: prints which of its directories have another one above.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>

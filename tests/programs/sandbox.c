@@ -1,5 +1,5 @@
-// Gives up all system calls but a few, by the call that argv[1] names, and then sends and receives.
-// A system call that it does not make itself would kill it.
+// Forbids itself all system calls but a few, by the call that argv[1] names, and then sends and
+// receives. Any system call that the program does not make itself would kill it.
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>

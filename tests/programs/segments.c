@@ -1,5 +1,6 @@
-/* Datagrams that are sent several at once, and received one by one or several at once (segmentation
- * offload of UDP), each way by itself. Prints how many datagrams and bytes went over. */
+/* Datagrams that are sent several per call, and received one by one or several per call (UDP
+ * segmentation offload), each direction separately. Prints how many datagrams and bytes were
+ * transferred. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ static void check(int right, const char *what) {
     }
 }
 
-/* A header with what is sent: `size` bytes in pieces of `part`, each message with other bytes. */
+/* A header with data to send: `size` bytes in pieces of `part`, each message with other bytes. */
 struct outgoing {
     struct msghdr header;
     struct iovec parts[64];
@@ -97,7 +98,8 @@ int main(int count, char **arguments) {
     struct sockaddr_storage *name = length ? &to : NULL;
 
     if (strstr(way, "control")) {
-        /* The last is shorter; buffers end within datagrams; a single one; none by a size of 0. */
+        /* A shorter last piece; buffers that end within datagrams; a single datagram; none by a
+         * size of 0. */
         fill(&message, 5 * 1000 + 77, 6000, 1000, name, length);
         check(sendmsg(out, &message.header, 0) == 5077, "sendmsg"), receive(in, 6, 5077, joined);
         fill(&message, 4 * 1200, 700, 1200, name, length);
@@ -109,7 +111,7 @@ int main(int count, char **arguments) {
         check(sendmsg(out, &message.header, 0) == 1300, "whole"), receive(in, 1, 1300, joined);
         set_segment(out, 0, 0);
     } else if (strstr(way, "option")) {
-        /* Set for every descriptor of the socket, changed, and taken back. */
+        /* Set for every descriptor of the socket, changed, and removed. */
         fill(&message, 3000, 3000, -1, name, length);
         check(sendto(out, message.data, 100, 0, (void *)name, length) == 100, "plain"), receive(in, 1, 100, joined);
         int copy = dup(out);
@@ -125,7 +127,7 @@ int main(int count, char **arguments) {
         }
         set_segment(out, 0, 0);
         check(sendto(out, message.data + 1, 2000, 0, (void *)name, length) == 2000, "taken back"), receive(in, 1, 2000, joined);
-        /* A child finds the option set. */
+        /* A child inherits the option. */
         set_segment(out, 1000, 0);
         fflush(stdout);
         pid_t child = fork();

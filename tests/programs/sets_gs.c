@@ -1,4 +1,4 @@
-/* A program that uses the GS base itself, as those do that run code of other programs. */
+/* A program that uses the GS base itself, as emulators of other programs do. */
 #include <asm/prctl.h>
 #include <stdio.h>
 #include <sys/socket.h>

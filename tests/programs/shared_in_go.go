@@ -6,7 +6,7 @@ import "C"
 
 import "net"
 
-// Talk sends five bytes to itself, and returns how many came.
+// Talk sends five bytes to itself, and returns how many arrived.
 //
 //export Talk
 func Talk() C.int {

@@ -1,5 +1,5 @@
-// Threads that send on one stream at once, and a signal handler that interrupts them and sends on
-// it too. Prints how many bytes were sent.
+// Threads that send concurrently on one stream, and a signal handler that interrupts them and sends
+// on it too. Prints how many bytes were sent.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

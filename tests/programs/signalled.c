@@ -1,8 +1,8 @@
-// Writes to a pair of sockets and reads from it while a thread sends it signals all the time, and
-// executes itself in children of vfork, which are sent signals too. It says how many bytes it read
-// and wrote, its children's among them.
+// Writes to a socket pair and reads from it while a thread continuously sends it signals, and
+// executes itself in children of vfork, which are sent signals too. It prints how many bytes it
+// read and wrote, including its children's.
 //
-// usage: signalled SIGNALS, or with `child` behind it as a child
+// usage: signalled SIGNALS, followed by `child` in a child
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// How many signals may wait at once.
+// Maximum number of pending signals.
 #define QUEUED 1000
 
 static volatile long handled, sent, signals;
@@ -71,7 +71,8 @@ int main(int count, char **arguments)
         }
         if (++rounds % 4000 || is_child || children == 20)
             continue;
-        // The child is sent none of these before it has executed itself: they go to its parent.
+        // These signals are not sent to the child before it has executed itself: they go to its
+        // parent.
         int status, output[2];
         if (pipe(output))
             return 4;

@@ -1,4 +1,5 @@
-/* Makes a child where there is little stack: on a thread of 16 KiB or in a handler on an alternate stack of 8 KiB. */
+/* Makes a child with a small stack: on a thread of 16 KiB or in a handler on an alternate stack of
+ * 8 KiB. */
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -30,7 +31,7 @@ static int make_child(pid_t *child) {
     if (*child == 0) {
         if (!strcmp(way, "fork-exec")) execv("/bin/true", command);
         if (!strcmp(way, "fork-exec-empty")) execve("/bin/true", command, empty);
-        /* The child's first calls of its own. */
+        /* The child's first own calls. */
         int pair[2];
         char byte;
         struct iovec buffer = {&byte, 1};
@@ -63,7 +64,7 @@ int main(int count, char **arguments) {
     if (count != 3) return 2;
     way = arguments[2];
     if (!strcmp(arguments[1], "handler")) {
-        /* A page below it that may not be touched. */
+        /* A guard page below it. */
         char *memory = mmap(NULL, 4096 + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED || mprotect(memory, 4096, PROT_NONE)) return 1;
         stack_t stack = {.ss_sp = memory + 4096, .ss_size = 8192};

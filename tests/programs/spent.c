@@ -1,12 +1,12 @@
 // A server whose requests each spend their time in one way, the program that it calls, and a client
-// that sends one request after the other, for resources of steps to be compared with.
+// that sends one request after the other, for comparison with the resources of steps.
 //
 // usage: client ROUNDS     starts the other two, which are copies of it named `server` and `backend`
 //                          in the same directory
 //
 // It prints a line `KIND PORT` for each kind of requests, and then a line `KIND RAN READY BLOCKED`
-// for each request in order: nanoseconds in which its thread had a processor, could have run, and
-// could not go on, as the kernel has it.
+// for each request in order: nanoseconds in which its thread had a processor, was runnable, and was
+// blocked, according to the kernel.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <assert.h>
@@ -69,8 +69,8 @@ static void says(int socket_of) {
     assert(send(socket_of, bytes, sizeof bytes, MSG_NOSIGNAL) == sizeof bytes);
 }
 
-// How long the thread had a processor, and could have had one. The kernel's text is behind with the
-// first.
+// Time for which the thread had a processor, and for which it was runnable. The first time in the
+// kernel's text lags behind.
 static void had(long *ran, long *ready) {
     char path[64], text[128] = "";
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", tid());
@@ -80,8 +80,8 @@ static void had(long *ran, long *ready) {
     *ran = now(CLOCK_THREAD_CPUTIME_ID);
 }
 
-// The other program: it answers what it is called for after a while, and tells of what the client
-// told it without being asked.
+// The other program: it responds to a call after a while, and forwards a message of the client
+// without a request.
 static int called, told, to_tell;
 
 static void *answers(void *none) {
@@ -107,8 +107,8 @@ static int backend(void) {
     return 0;
 }
 
-// Thread of the server that is about to wait, 0 for none, in memory that the client has, too: no call
-// tells of it.
+// Thread of the server that is about to wait, 0 for none, in memory shared with the client: no call
+// shows it.
 static atomic_int *about_to_wait;
 
 // Waits until that thread waits, and a while longer.
@@ -134,8 +134,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int wanted, held;
 static int listeners[KINDS], to_backend, from_backend, synced;
 
-// Holds the lock for a while, again and again, once somebody is about to want it. No call tells that
-// the two have to do with each other but that for the lock.
+// Holds the lock for a while, repeatedly, when a thread is about to want it. Only the call for the
+// lock connects the two threads.
 static void *holds(void *none) {
     for (;;) {
         while (!atomic_load(&wanted)) wait_ms(1);
@@ -181,7 +181,7 @@ static void serve(int kind) {
 static void *serves(void *number) {
     int kind = (int)(long)number, from = accept(listeners[kind], NULL, NULL);
     for (;;) {
-        // The lock is taken before the request comes.
+        // The lock is taken before the request arrives.
         if (kind == LOCK) {
             char byte;
             if (recv(from, &byte, 1, MSG_PEEK) <= 0) return NULL;
@@ -206,7 +206,7 @@ static void *serves(void *number) {
 
 static int server(int call, int tell) {
     int ports[KINDS];
-    // No request waits for the directory, which other programs may be writing to.
+    // No request waits for the directory, to which other programs may be writing.
     synced = open("synced", O_WRONLY | O_CREAT, 0600);
     assert(synced >= 0);
     to_backend = connects(call);

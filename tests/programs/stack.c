@@ -1,5 +1,5 @@
-/* Prints for each of many calls how much stack it took, whoever took it: on a stack of its own that is painted before.
- * Each is made often enough for the log to need new room. */
+/* Prints for each of many calls how much stack it used, including all called code: on a separate
+ * stack that is painted before. Each is made often enough for the log to need new room. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static char *const command[] = {"true", NULL};
 static char *const empty[] = {NULL};
 
 static void reset(int fd) {
-    /* What lies there unread is of no use. */
+    /* Unread data there is of no use. */
     while (recv(fd, buffer, sizeof buffer, MSG_DONTWAIT) > 0) {}
 }
 static void nothing(void) {}
@@ -145,7 +145,7 @@ static void spawns(void) {
     }
 }
 static void confined(void) {
-    /* The last, since nothing leads back. */
+    /* The last one, since nothing leads back. */
     CHECK(chroot("/") == 0 && setuid(65534) == 0);
     streams();
 }

@@ -1,5 +1,5 @@
-// A static program with 1000 messages of 5 bytes over a pair of sockets, from one thread to another.
-// Its exit status is 5. With an argument, it becomes that program in the end.
+// A static program with 1000 messages of 5 bytes over a socket pair, from one thread to another.
+// Its exit status is 5. With an argument, it becomes that program at the end.
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/socket.h>

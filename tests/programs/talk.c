@@ -1,4 +1,5 @@
-/* A server and its client in two processes, over loopback: so many questions and answers as its argument says. */
+/* A server and its client in two processes, over loopback, with as many requests and responses as
+ * its argument says. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-// Writes a title over its arguments before it uses a socket, as servers do; so does a child of its
-// own.
+// Overwrites its arguments with a title before it uses a socket, as servers do; its child does the
+// same.
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

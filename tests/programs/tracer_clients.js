@@ -1,10 +1,9 @@
 // Spans as two Node clients write them: zipkin-js, and Jaeger's own.
 //
-// Each traces a shop that asks for prices, as zipkin_clients.py does. Zipkin's client sends its
-// JSON, one span after the other; here they are collected in zipkin_js.json, one a line. Jaeger's
-// client sends Thrift to an agent. What Jaeger then answers by its API is written here from the
-// client's spans as they would go over the wire, field by field as Jaeger's query service does:
-// jaeger.json.
+// Each traces a shop that requests prices, as zipkin_clients.py does. Zipkin's client sends its
+// JSON, one span after the other; here they are collected in zipkin_js.json, one per line. Jaeger's
+// client sends Thrift to an agent. The response of Jaeger's API is written here from the client's
+// spans in their wire format, field by field as Jaeger's query service does: jaeger.json.
 //
 // usage: tracer_clients.js FOLDER REQUESTS, with both packages in NODE_PATH
 'use strict';
@@ -12,8 +11,8 @@
 const fs = require('fs');
 const path = require('path');
 
-// Waits for `ms` milliseconds by the finest clock. A timer counts from when Node last looked at
-// the time, so by itself it may be early by as long as the code since then took.
+// Waits for `ms` milliseconds by the finest clock. A timer counts from the last time at which Node
+// read the clock, so by itself it may be early by the duration of the code since then.
 const wait = async (ms) => {
     const end = performance.now() + ms;
     while (performance.now() < end) {
@@ -50,7 +49,7 @@ async function withZipkin(file, requests) {
             return shop.createChildId();
         });
         begin(shop, call, new A.Rpc('GET /price'), new A.ClientSend());
-        // The ids go to the server, which joins the client's span.
+        // The ids are sent to the server, which joins the client's span.
         const served = prices.join(call);
         begin(prices, served, new A.Rpc('GET /price'), new A.ServerRecv());
         const local = prices.scoped(() => {
@@ -148,7 +147,7 @@ async function main() {
     const [folder, requests] = [process.argv[2], Number(process.argv[3])];
     await withZipkin(path.join(folder, 'zipkin_js.json'), requests);
     await withJaeger(path.join(folder, 'jaeger.json'), requests);
-    // Timers of the clients would keep the process.
+    // Timers of the clients would keep the process running.
     process.exit(0);
 }
 

@@ -1,5 +1,5 @@
-/* Makes sockets of kinds that are not captured, and a ring of io_uring, and prints how many of each
- * it has: raw (ICMP), ICMP, packet, netlink, and the ring.
+/* Makes sockets of kinds that are not captured, and an io_uring ring, and prints the number of each
+ * kind: raw (ICMP), ICMP, packet, netlink, and the ring.
  *
  * usage: uncaptured [netlink] */
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ int main(int count, char **arguments)
     printf("%d %d %d %d %d\n", raw >= 0, icmp >= 0, (packet[0] >= 0) + (packet[1] >= 0),
            netlink >= 0, ring >= 0);
     fflush(stdout);
-    /* What goes over one is nobody's message: to itself, so that it comes back. */
+    /* Its traffic is not a message: it goes to itself, so that it comes back. */
     struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     char request[8] = {8, 0, 0xf7, 0xff}, answer[64];
     if (raw < 0 || sendto(raw, request, sizeof request, 0, (void *)&self, sizeof self) != 8)

@@ -1,5 +1,5 @@
-/* Hands libc's files, its resolver and the calls that make descriptors addresses that are wrong, each in a child of its
- * own, and prints what came of it: a result and an error, or the signal that was its end. */
+/* Passes invalid addresses to libc's files, its resolver and the calls that make descriptors, each
+ * in a separate child, and prints the outcome: a result and an error, or the fatal signal. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/* The compiler is not to know. */
+/* Hidden from the compiler. */
 static void *volatile wrong = (void *)16;
 
 /* Memory that can be read but not written. */

@@ -1,4 +1,4 @@
-/* Hands the kernel addresses, headers and sizes that are wrong, and prints what it says to each. */
+/* Passes invalid addresses, headers and sizes to the kernel, and prints the result of each. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -131,7 +131,7 @@ int main(void) {
     say(accept(listener, wrong, wrong) < 0 ? -1 : 0);
     say(socketpair(AF_UNIX, SOCK_STREAM, 0, wrong));
 
-    /* A header right before memory that is not there. */
+    /* A header right before unmapped memory. */
     char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(page + 4096, 4096);
     struct iovec buffer = {data, sizeof data};
