@@ -1,9 +1,10 @@
 // A server whose threads wait in accept, read, recvfrom and poll when it is attached to.
 //
-// usage: attached THREADS [PORT] It prints its port, and ends when its standard input does. Each
-// thread accepts connections, and echoes each message of eight bytes; it counts the bytes that it
-// reads and writes. A datagram socket on the same port responds, too. At the end it prints how many
-// bytes it has read and written, and whether a call failed unexpectedly.
+// usage: attached THREADS [PORT]
+// It prints its port, and ends when its standard input does. Each thread accepts connections, and
+// echoes each message of eight bytes; it counts the bytes that it reads and writes. A datagram
+// socket on the same port responds, too. At the end it prints how many bytes it has read and
+// written, and whether a call failed unexpectedly.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

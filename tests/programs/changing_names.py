@@ -1,5 +1,6 @@
-"""A server of two unix sockets whose names are others at each start, one with its process id and
-one in a folder with a random name, and of one whose name stays. A child process asks each in turn.
+"""A server of two unix sockets with different names at each start, one with its process id and one
+in a folder with a random name, and of one with a constant name. A child process sends requests to
+each in turn.
 
 usage: changing_names.py DIRECTORY REQUESTS
 """

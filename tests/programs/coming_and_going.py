@@ -1,7 +1,9 @@
-"""Processes that come and go and always have something to say: each is a child that sends messages over a pair of
-sockets, from several threads, and ends after a while, until the file named in the argument is there. With two
-directories behind it, each process links its own logs from the first into the second before it ends: what has not
-ended is not removed, so none is missed, however busy the machine is."""
+"""Processes that come and go and always have messages in flight: each is a child that sends
+messages over a socket pair, from several threads, and ends after a while, until the file named in
+the argument exists. With two further directories, each process links its own logs from the first
+into the second before it ends: a process that has not ended is not removed, so none is missed,
+however busy the machine is.
+"""
 
 import os
 import random

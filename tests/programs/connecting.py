@@ -1,6 +1,8 @@
-"""A front that asks a back end for each of its client's requests, over a unix socket whose queue is full, so that `connect` waits for
-the back end. `connecting.py each COUNT` makes a connection for each request, `connecting.py once COUNT` one before the first. The
-front writes to the file `waited` how long each call to connect took, in nanoseconds."""
+"""A front that calls a back end for each of its client's requests, over a unix socket whose queue
+is full, so that `connect` waits for the back end. `connecting.py each COUNT` makes a connection
+for each request, `connecting.py once COUNT` one before the first. The front writes the duration of
+each connect call, in nanoseconds, to the file `waited`.
+"""
 
 import os
 import select
@@ -9,12 +11,12 @@ import sys
 import time
 
 KIND, COUNT = sys.argv[1], int(sys.argv[2])
-WORK = 0.01  # What the front does by itself for each request, in seconds.
-BUSY = 0.04  # What the back end does before it accepts.
+WORK = 0.01  # The front's own work for each request, in seconds.
+BUSY = 0.04  # The back end's work before it accepts.
 
 
 def back(listener):
-    """Accepts one that only fills the queue, and then the front."""
+    """Accepts a connection that only fills the queue, and then the front's."""
     for _ in range(COUNT if KIND == "each" else 1):
         time.sleep(BUSY)
         filling, _ = listener.accept()

@@ -1,8 +1,8 @@
-# Conversations in many protocols, played between two processes: whole, joined late, and with turns
-# that nobody can read. In each, one side speaks and then the other, so that the truth is known:
-# what the server says answers what the client said before, and a greeting the making of its
-# connection. Writes to `truth`, a line for each connection: its name, the client's port, and the
-# sizes of the requests and responses of its calls.
+# Conversations in many protocols, played between two processes: whole, joined late, and with
+# unreadable turns. In each, the sides alternate, so that the truth is known: each message of the
+# server responds to the client's previous one, and a greeting to the connection setup. Writes a
+# line for each connection to `truth`: its name, the client's port, and the sizes of the requests
+# and responses of its calls.
 import json, os, socket, struct
 
 
@@ -449,7 +449,7 @@ PROTOCOLS = {
     ),
 }
 
-# What nobody can read, each in the place of one turn.
+# Unreadable messages, each in the place of one turn.
 ODD = {
     "binary": bytes((7 * n * n + 131) % 251 for n in range(61)),
     "text": b"frob the thing 17 times\r\n",

@@ -2,9 +2,9 @@
 // collection, growing stacks, ending threads, executed children. It prints how many bytes all
 // sockets read and wrote, and how many each client's goroutine wrote, which main began.
 //
-// usage: goroutines CONNECTIONS SECONDS [until-input-ends|profiled] With the first word it ends
-// earlier if its input does; with the other one a profile of its processor time takes 1000 samples
-// per second, and a collection is forced each millisecond.
+// usage: goroutines CONNECTIONS SECONDS [until-input-ends|profiled]
+// With the first word it ends earlier if its input does; with the other one a profile of its
+// processor time takes 1000 samples per second, and a collection is forced each millisecond.
 package main
 
 import (

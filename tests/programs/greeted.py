@@ -1,6 +1,6 @@
-# A client asks an application, one request at a time. The application asks a store, then talks to a
-# server that greets on a new connection, and asks the store again: of each request there are as many
-# calls, all its own. `python3 greeted.py imap|amqp|smtp REQUESTS`.
+# A client calls an application, one request at a time. The application calls a store, then talks to
+# a server that greets on a new connection, and calls the store again: each request has the same
+# number of calls, all its own. `python3 greeted.py imap|amqp|smtp REQUESTS`.
 import os, socket, struct, sys
 
 KIND, REQUESTS = sys.argv[1], int(sys.argv[2])
@@ -9,7 +9,7 @@ def amqp(number, arguments=b""):
     body = struct.pack(">HH", 10, number) + arguments
     return struct.pack(">BHI", 1, 0, len(body)) + body + b"\xce"
 
-# Who speaks, and what: the server's first line greets.
+# The messages and their senders: the server's first line greets.
 TALKS = {
     "imap": [
         ("s", b"* OK [CAPABILITY IMAP4rev1 ID] server ready.\r\n"),

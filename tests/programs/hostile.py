@@ -1,6 +1,6 @@
-"""Conversations of known protocols, damaged in every way: a client says one side of each to a server, which answers
-with the other. What is damaged and how it is divided into calls is decided by a seed, so both ends know what has to
-come, and say at the end which bytes did.
+"""Conversations of known protocols, damaged in every way: a client plays one side of each, and a
+server the other. A seed determines the damage and the division into calls, so both ends know what
+must arrive, and report at the end which bytes did.
 
 usage: hostile.py SEED CONVERSATIONS
 """
@@ -90,7 +90,7 @@ CONVERSATIONS = {
 
 
 def damaged(chance, said):
-    """The bytes with some of them changed, taken away, repeated or put in."""
+    """The bytes with some of them changed, removed, repeated or inserted."""
     said = bytearray(said)
     for _ in range(chance.choice([0, 1, 1, 2, 5])):
         at = chance.randrange(len(said) + 1)
@@ -110,7 +110,7 @@ def damaged(chance, said):
 
 
 def turns(chance, name):
-    """What is said, turn by turn: nobody says nothing, and an end may say two turns in one."""
+    """The turns: a turn may be missing, and one end may send two turns together."""
     said = [damaged(chance, turn) for turn in CONVERSATIONS[name]]
     if chance.randrange(4) == 0:
         chance.shuffle(said)
@@ -133,7 +133,7 @@ def say(chance, channel, said):
 
 
 def hear(chance, channel, count):
-    """Receives so many bytes, in calls of any kinds and sizes."""
+    """Receives `count` bytes, in calls of any kinds and sizes."""
     heard = b""
     while len(heard) < count:
         size = min(count - len(heard), chance.choice([1, 2, 5, 9, 40, 300, 5000, 100000]))
@@ -154,12 +154,12 @@ def hear(chance, channel, count):
 
 
 def converse(seed, name, channel, is_client):
-    """One end of a conversation. Returns what it heard."""
+    """One end of a conversation. Returns the bytes that it received."""
     said = turns(random.Random(f"{seed} {name}"), name)
     chance = random.Random(f"{seed} {name} {is_client}")
     heard = []
     if random.Random(f"{seed} {name} both").randrange(5) == 0:
-        # Both at once, each in a thread of its own.
+        # Both concurrently, each in a separate thread.
         mine, other = b"".join(said[not is_client::2]), b"".join(said[is_client::2])
         thread = threading.Thread(target=say, args=(random.Random(seed), channel, mine))
         thread.start()
@@ -175,7 +175,7 @@ def converse(seed, name, channel, is_client):
 
 
 def datagrams(seed, pair, digest):
-    """Questions and answers of a name server, damaged, over a pair of sockets."""
+    """Requests and responses of a name server, damaged, over a socket pair."""
     chance = random.Random(f"{seed} datagrams")
     for turn in [*CONVERSATIONS["dns"], QUESTION] * 5:
         said = damaged(chance, turn[2:])[:9000]
@@ -202,7 +202,7 @@ def main():
     if not is_client:
         pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         datagrams(seed, pair, digest)
-    # One after the other, so that neither is printed into the other.
+    # One after the other, so that their outputs do not mix.
     if is_client and os.wait()[1] != 0:
         sys.exit("the server failed")
     print(f"{'client' if is_client else 'server'} {digest.hexdigest()}", flush=True)

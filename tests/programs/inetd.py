@@ -1,8 +1,8 @@
-# Serves each connection by a program whose standard input and output it is, as inetd does, and is
-# its own client: `inetd.py COMMAND...`.
+# Serves each connection with a program that has it as standard input and output, as inetd does, and
+# is its own client: `inetd.py COMMAND...`.
 import os, signal, socket, subprocess, sys
 
-# Where the client fails, nobody connects any more.
+# If the client fails, no connection arrives any more.
 signal.alarm(300)
 listener = socket.create_server(("127.0.0.1", 0))
 if os.fork() == 0:

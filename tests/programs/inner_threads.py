@@ -1,6 +1,6 @@
-"""A server whose threads ask each other: one takes requests and asks another over loopback, which
-asks a third over a socketpair. An event loop of the process is woken up for each request, and a
-thread writes to a socket that it reads itself. A child process is the client.
+"""A server with threads that call each other: one takes requests and calls another over loopback,
+which calls a third over a socketpair. An event loop of the process is woken up for each request,
+and a thread writes to a socket that it reads itself. A child process is the client.
 
 usage: inner_threads.py REQUESTS
 """
@@ -22,7 +22,7 @@ def listening():
 
 
 def serve(connection, ask):
-    """Answers each request on the connection after asking for its answer."""
+    """Responds to each request on the connection with the result of a further call."""
     while request := connection.recv(4096):
         connection.sendall(ask(request) + b"!")
 

@@ -1,10 +1,11 @@
-"""Client of kinds.cpp: some clients at once ask for a mixture of requests, by a seed, and what was asked when is written.
+"""Client of kinds.cpp: some concurrent clients send a mixture of requests, determined by a seed,
+and their times are written.
 
 usage: kinds_client.py PORT TRUTH --mix KINDS [--clients N] [--requests N] [--seed N] [--close]
 
-KINDS are letters, such as "abef": each request is of one of them, equally often, by chance. The table TRUTH (CSV) has a
-row for each request: its number, kind, client, the client's port, begin and end in nanoseconds since the Unix epoch, and
-the bytes of the answer.
+KINDS are letters, such as "abef": each request has a random one of them, with equal probabilities.
+The table TRUTH (CSV) has a row for each request: its number, kind, client, the client's port,
+begin and end in nanoseconds since the Unix epoch, and the bytes of the response.
 """
 
 import argparse
@@ -18,7 +19,7 @@ FIELDS = ("number", "kind", "client", "port", "begin", "end", "bytes")
 
 
 def ask(connection, kind, number):
-    """Asks for a request of the kind; the bytes of its answer."""
+    """Sends a request of this kind; returns the bytes of its response."""
     connection.sendall(f"GET /{kind}/{number:08} HTTP/1.1\r\nHost: kinds\r\n\r\n".encode())
     answer = b""
     while b"\r\n\r\n" not in answer:
@@ -38,7 +39,9 @@ def ask(connection, kind, number):
 
 
 def client(name, port, numbers, rows, close):
-    """A client that asks for one request after the other until there are none: on one connection, or on one for each."""
+    """A client that sends one request after the other until there are none left: on one connection,
+    or on one for each.
+    """
     connection = None
     for number, kind in numbers:
         begin = time.time_ns()
@@ -53,7 +56,7 @@ def client(name, port, numbers, rows, close):
 
 
 class Shared:
-    """An iterator that several threads take from."""
+    """An iterator that several threads share."""
 
     def __init__(self, values):
         self.values, self.lock = iter(values), threading.Lock()
@@ -67,7 +70,7 @@ class Shared:
 
 
 def run(port, truth, mix, clients, requests, seed, close=False):
-    """All requests of a run, and their truth."""
+    """All requests of a run, and their ground truth."""
     chosen = random.Random(seed)
     numbers = Shared(enumerate([chosen.choice(mix) for _ in range(requests)]))
     rows, failed = [], []

@@ -1,7 +1,7 @@
-"""A server that looks a name up for each request, and the name server that it asks.
+"""A server that looks a name up for each request, and its name server.
 
-usage: looking_up.py front N [dns]   a server that looks a name up for each of N requests of one client; with `dns`
-                                     the name server is one of its processes
+usage: looking_up.py front N [dns]   a server that looks a name up for each of N requests of one
+                                     client; with `dns` the name server is one of its processes
        looking_up.py dns             the name server alone, until it is stopped
 """
 import os
@@ -14,7 +14,9 @@ WAIT = 0.02
 
 
 def serve_names():
-    """Answers each question after WAIT: for addresses of version 4 with one, for others with none."""
+    """Responds to each query after WAIT: to queries for IPv4 addresses with one, to others with
+    none.
+    """
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 53))
     while True:

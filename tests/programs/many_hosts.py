@@ -1,12 +1,12 @@
 """The programs of a system of several hosts, each a role: `many_hosts.py ROLE ARGUMENT...`.
 
-app STORE NAMES ECHO DIRECTORY    answers requests on port 8080, and asks others for each by its path
+app STORE NAMES ECHO DIRECTORY    serves requests on port 8080, and calls others for each by its path
 helper DIRECTORY                  the other end of the application's unix sockets
-echo                              sends UDP datagrams back, with some more
-client SECONDS FRONT FRONT6 APP   asks in turn over connections that stay and ones that do not
-direct SECONDS APP2 NAMES         asks another address of the application, and the name server
+echo                              sends UDP datagrams back, with additional bytes
+client SECONDS FRONT FRONT6 APP   sends requests in turn over persistent and other connections
+direct SECONDS APP2 NAMES         calls another address of the application, and the name server
 
-The application prints, when it is told to end, what its unix sockets moved, by name.
+When the application is told to end, it prints the traffic of its unix sockets, by name.
 """
 
 import http.client
@@ -38,7 +38,7 @@ def deadline(seconds):
 
 
 class Counted:
-    """What was sent and received, by name."""
+    """Sent and received bytes, by name."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -52,7 +52,7 @@ class Counted:
 
 
 def receive(sock, size):
-    """All of `size` bytes of a stream."""
+    """Receives exactly `size` bytes of a stream."""
     data = b""
     while len(data) < size:
         more = sock.recv(size - len(data))
@@ -82,7 +82,7 @@ class Store:
 
 
 class Work:
-    """What the application asks others for. Each thread has connections of its own."""
+    """The application's calls to others. Each thread has its own connections."""
 
     def __init__(self, store, names, echo, directory):
         self.store, self.names, self.echo = store, names, echo
@@ -90,7 +90,7 @@ class Work:
         self.local = threading.local()
         self.counted = Counted()
         self.numbers = itertools.count()
-        # A child on the other end of a pair.
+        # A child at the other end of a pair.
         self.pair, child = socket.socketpair()
         script = "import socket,sys\ns=socket.socket(fileno=0)\nwhile d:=s.recv(4096): s.sendall(d[::-1])"
         self.child = subprocess.Popen([sys.executable, "-c", script], stdin=child)
@@ -141,8 +141,8 @@ class Work:
         return sock.recv(2000)
 
     def back(self, number):
-        # One socket for all the threads' life, bound to all addresses; the answers come from both
-        # of theirs.
+        # One socket for the lifetime of each thread, bound to all addresses; the responses come
+        # from both of the echo's.
         def make():
             sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
@@ -207,14 +207,14 @@ def app(store, names, echo, directory):
     server = Server(("::", 8080), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     signal.sigwait([signal.SIGTERM])
-    # The connections that threads still have end with the process, as everywhere.
+    # The connections that threads still have end with the process, as usual.
     work.pair.close()
     work.child.wait()
     print(json.dumps(work.counted.bytes), flush=True)
 
 
 def helper(directory):
-    """Turns every message round."""
+    """Reverses every message."""
 
     def turn(sock):
         while data := sock.recv(4096):
@@ -297,7 +297,7 @@ def direct(seconds, address, names):
         once = http.client.HTTPConnection(address, 8080, timeout=30)
         get(once, next(paths))
         once.close()
-        # The same question over and over, which only the order tells apart.
+        # The same query repeatedly, distinguished only by order.
         asking.sendto(struct.pack(">HHHHHH", 1, 0x0100, 1, 0, 0, 0) + b"\x04same\x04test\x00\x00\x01\x00\x01", (names, 53))
         asking.recv(512)
 

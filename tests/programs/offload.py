@@ -1,4 +1,4 @@
-"""Datagrams that are sent several at once (UDP_SEGMENT), each time answered by one small one.
+"""Datagrams that are sent several per call (UDP_SEGMENT), each time acknowledged by one small one.
 
 offload.py receive PORT [gro]             prints a word when it is ready
 offload.py send ADDRESS PORT control|option

@@ -1,12 +1,13 @@
 """Connections that are open before they are recorded, with messages in flight at any moment.
 
 A server and clients in threads, half of them with large messages that do not fit into the sockets'
-buffers. Where the sockets keep the bounds of messages, all are small. No two messages have the same
-size. With a third argument, a client asks so many questions ahead of the answers, in a thread of
-its own. Says the ids of server and client, which are siblings.
-A line of its input is a number of questions: once there were as many more, it says how many there
-were in all. Once its input ends, each side writes into a file in the folder given what it sent and
-received: direction, size, and the clock right before and right after."""
+buffers. On sockets that keep message boundaries, all are small. No two messages have the same
+size. With a third argument, a client sends that many requests ahead of the responses, in a
+separate thread. Prints the ids of server and client, which are siblings. A line of its input is a
+number of requests: after as many more, it prints the total number. When its input ends, each side
+writes what it sent and received into a file in the given folder: direction, size, and the clock
+right before and right after.
+"""
 import os, queue, socket, struct, sys, threading, time
 
 folder, family = sys.argv[1], sys.argv[2]

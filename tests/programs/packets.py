@@ -1,6 +1,8 @@
-"""A system of three hosts: a client asks a server, which asks a store, over TCP and UDP, and itself over loopback.
+"""A system of three hosts: a client calls a server, which calls a store, over TCP and UDP, and
+itself over loopback.
 
-usage: packets.py store PORT | cache PORT | server PORT STORE STORE_PORT | client SERVER PORT REQUESTS
+usage: packets.py store PORT | cache PORT | server PORT STORE STORE_PORT
+                  | client SERVER PORT REQUESTS
 """
 import socket
 import struct
@@ -27,7 +29,7 @@ def exactly(stream, size):
 
 
 def ask(stream, size, answer):
-    """Sends a request of SIZE bytes for an answer of ANSWER bytes."""
+    """Sends a request of SIZE bytes for a response of ANSWER bytes."""
     stream.sendall(struct.pack("!II", size, answer) + b"q" * (size - 8))
     assert exactly(stream, answer) is not None
 
@@ -87,7 +89,7 @@ def client(address, port, requests):
     for connection in range(4):
         stream = socket.create_connection((address, port))
         for request in range(requests):
-            # From a few bytes to what takes many segments, both ways.
+            # From a few bytes to many segments, in both directions.
             ask(stream, 8 + 37 * request + 9000 * (request % 7 == 3), 1 + 113 * request + 300000 * (request % 5 == 2))
         stream.close()
 

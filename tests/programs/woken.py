@@ -1,10 +1,12 @@
-"""Workers that are answered because somebody else sent something: `woken.py poll|listen JOBS`.
+"""Workers that receive responses because another process sent something:
+`woken.py poll|listen JOBS`.
 
-poll      a worker keeps asking an HTTP server for a job, which answers when one was posted
-listen    a worker says once that it listens, and is told of each notification over the same connection
+poll      a worker keeps asking an HTTP server for a job, which responds when one was posted
+listen    a worker subscribes once, and receives each notification over the same connection
 
-Two clients give jobs to the server. For each job a worker asks a third service. The file `truth` gets a line for each job
-that is given and each call that is made for one, in the order of its connection: its ports and the number of the job.
+Two clients give jobs to the server. For each job a worker calls a third service. The file `truth`
+gets a line for each given job and each call that is made for one, in the order of its connection:
+its ports and the number of the job.
 """
 
 import queue
@@ -25,7 +27,9 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 def serve(answer):
-    """Answers each message of each connection with what `answer` makes of it, and says at which port."""
+    """Responds to each message of each connection with the result of `answer`, and returns its
+    port.
+    """
 
     class Handler(socketserver.StreamRequestHandler):
         disable_nagle_algorithm = True
@@ -40,7 +44,7 @@ def serve(answer):
 
 
 def read(stream):
-    """A message: a line or, of HTTP, a head and a body."""
+    """A message: a line or, in HTTP, a head and a body."""
     first = stream.readline()
     if b"HTTP/1.1" not in first:
         return first

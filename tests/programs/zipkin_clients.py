@@ -1,8 +1,9 @@
 """Spans as two Python clients of Zipkin write them: py_zipkin, and OpenTelemetry's exporter.
 
-Each traces a shop that asks for prices: the shop serves a request, calls the prices, which serve
-that call and look into a table. Writes what the clients send, one array a line, to py_zipkin.json
-and opentelemetry.json in the folder that is the argument, and prints how many requests there were.
+Each traces a shop that requests prices: the shop serves a request, calls the prices, which serve
+that call and look into a table. Writes what the clients send, one array per line, to
+py_zipkin.json and opentelemetry.json in the folder given as argument, and prints the number of
+requests.
 
 usage: zipkin_clients.py FOLDER REQUESTS
 """
@@ -52,7 +53,7 @@ def with_py_zipkin(file, requests):
         ):
             with zipkin_client_span(service_name="shop", span_name="get /price") as client:
                 client.add_sa_binary_annotation(80, "prices", "10.0.0.2")
-                # A thread of its own, as spans are kept by thread.
+                # A separate thread, as spans are kept per thread.
                 server = threading.Thread(target=prices, args=(create_http_headers(),))
                 server.start()
                 server.join()

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""A link of its own between two hosts: what COMMAND runs is on one, what it starts by `nsenter --net=$DEMO_FAR` is on
-the other. Their addresses are DEMO_NEAR_ADDRESS and DEMO_FAR_ADDRESS. The link holds each packet for a time.
+"""A link between two hosts: COMMAND runs on one, and what it starts with `nsenter --net=$DEMO_FAR`
+on the other. Their addresses are DEMO_NEAR_ADDRESS and DEMO_FAR_ADDRESS. The link delays each
+packet.
 
 usage: unshare --net link.py MICROSECONDS COMMAND...
 
-Each host is a network namespace with a TUN device. This program carries the packets from one to the other, as a wire
-does: connections go from end to end, and neither end knows of it. All is gone when COMMAND ends. A kernel with netem
-could do the same; many have none.
+Each host is a network namespace with a TUN device. This program carries the packets from one to
+the other, like a wire: connections go from end to end, and neither end notices it. Everything is
+removed when COMMAND ends. A kernel with netem could do the same; many have none.
 """
 import ctypes
 import fcntl
@@ -26,7 +27,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def device(here, there):
-    """A TUN device in the namespace that this process is in, with an address."""
+    """A TUN device in the namespace of this process, with an address."""
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(file, TUNSETIFF, struct.pack("16sH22x", b"wire", IFF_TUN | IFF_NO_PI))
     for words in ("link set lo up", f"address add {here} peer {there} dev wire", "link set wire up"):
@@ -35,14 +36,14 @@ def device(here, there):
 
 
 def carry(delay, near, far):
-    """Carries packets both ways for ever, each `delay` seconds after it was sent."""
+    """Carries packets in both directions forever, each `delay` seconds after it was sent."""
     poll, other = select.poll(), {near: far, far: near}
     for end in other:
         poll.register(end, select.POLLIN)
     waiting, number = [], 0
     while True:
         timeout = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
-        # poll() counts in milliseconds, and the last one is waited for here.
+        # poll() counts in milliseconds; the last one is waited for here.
         if timeout is not None and timeout < 0.001:
             time.sleep(timeout)
             timeout = 0.0
@@ -55,7 +56,7 @@ def carry(delay, near, far):
             try:
                 os.write(end, packet)
             except OSError:
-                pass  # A wire loses what the other end cannot take.
+                pass  # A wire drops packets that the other end cannot take.
 
 
 def main():

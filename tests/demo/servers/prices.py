@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The demo's second application: answers every request after some milliseconds of work, two by default.
+"""The demo's second application: responds to every request after some milliseconds of work, two by
+default.
 
 usage: prices.py PORT [MILLISECONDS]
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The demo's first application: an HTTP server that asks redis, a second application, or a name server, and works
-for a millisecond before and after.
+"""The demo's first application: an HTTP server that calls redis, a second application, or a name
+server, and works for a millisecond before and after.
 
-It knows nothing of sockcap; it is here to be recorded.
+It is unaware of sockcap; it exists to be recorded.
 """
 import argparse
 import functools
