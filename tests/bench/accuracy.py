@@ -1,21 +1,23 @@
-"""How much of the truth each algorithm finds, on sets of calls whose truth is known.
+"""Accuracy of each algorithm on sets of calls with known truth.
 
-Called by scripts/bench, which builds the programs. A set is a directory with calls.csv.gz, in which there is no truth, and
-truth.csv.gz, which only `sockcap score` reads. Each is imported, reconciled, analyzed and scored; docs/synth.md says what
-the measures are. Variants of the sets are made in a temporary directory:
+Called by scripts/bench, which builds the programs. A set is a directory with calls.csv.gz, which
+does not contain the truth, and truth.csv.gz, which only `sockcap score` reads. Each is imported,
+reconciled, analyzed and scored; docs/synth.md describes the measures. Variants of the sets are
+made in a temporary directory:
 
---compress K shifts whole traces so that their roots come K times closer together: all times of a trace are moved by the
-same, so that what it is made of stays as it was, and K times as much of it is there at once.
+--compress K shifts whole traces so that their roots are K times closer together: all times of a
+trace are moved equally, so that its structure is unchanged, and K times as many traces overlap.
 
---remove P takes P percent of the calls away, each as likely as any other, by a seed. What a call that was taken away had
-called counts to the nearest one above it that was kept; where there is none it is a root.
+--remove P removes P percent of the calls at random, by a seed. Calls of a removed call are
+attributed to the nearest kept one above it; without one they are roots.
 
---sides S keeps the times of one end of each call only: caller or callee.
+--sides S keeps the times of only one end of each call: caller or callee.
 
---without-ids also measures each variant without the ids that pair a request with its response, which a capture has not.
-The truth is then one about messages, told by the times at their two ends.
+--without-ids also measures each variant without the ids that pair a request with its response,
+which a capture does not have. The truth then consists of messages, identified by the times at
+their two ends.
 
---ablation also leaves out each kind of evidence in turn that auto weighs.
+--ablation also leaves out each kind of evidence of auto in turn.
 """
 
 import argparse
@@ -35,11 +37,11 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 
 TIMES = ("t_call_send", "t_call_recv", "t_ret_send", "t_ret_recv")
-# What each end of a call has the times of.
+# The columns of each end's times.
 SIDES = {"caller": ("t_call_send", "t_ret_recv"), "callee": ("t_call_recv", "t_ret_send")}
 # Calls that are not scored, as in the papers that use the sets.
 EXCLUDED = {"media": "compose-review-service"}
-# What auto weighs and can be told to leave out.
+# Evidence of auto that can be left out.
 EVIDENCE = ["delays", "context", "shapes", "order", "turns", "nesting", "threads", "connections", "sizes"]
 
 
@@ -101,7 +103,8 @@ def sockcap(*arguments):
 
 
 def reconciled(work, calls, parents, truth, with_ids):
-    """The data directory of the calls, and its truth: that about calls or, without ids, one about messages."""
+    """The data directory of the calls, and its truth: about calls or, without ids, about messages.
+    """
     data, path = os.path.join(work, "data"), os.path.join(work, "calls.csv")
     write(path, calls if with_ids else [{**call, "call_id": ""} for call in calls])
     sockcap("import", "calls", path, "-d", data)
@@ -116,7 +119,7 @@ def reconciled(work, calls, parents, truth, with_ids):
             rows.setdefault((*ends, message["send_first"], message["recv_first"]), []).append(message["id"])
     row_of = {}
     for call in calls:
-        # Of calls at one time between the same two it cannot be told which is which, nor need it
+        # Calls at the same time between the same two nodes cannot be distinguished, and need not
         # be.
         row_of[call["call_id"]] = rows[tuple(call[column] for column in ("caller", "callee", "t_call_send", "t_call_recv"))].pop(0)
     truth = os.path.join(work, "truth.csv")
@@ -132,7 +135,9 @@ def reconciled(work, calls, parents, truth, with_ids):
 
 
 def measure(data, name, truth, algorithm, runs):
-    """The score of an algorithm, given as its name and other flags, on the calls, and how long the analysis took, in seconds."""
+    """The score of an algorithm, given as its name and further flags, on the calls, and the
+    duration of the analysis in seconds.
+    """
     times = []
     for _ in range(runs):
         start = time.monotonic()

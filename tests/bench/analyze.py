@@ -1,8 +1,10 @@
-"""How long an analysis takes and how much memory, by algorithm, on made traces of the sizes that published figures are for.
+"""Time and memory of an analysis by algorithm, on synthetic traces of the sizes for which figures
+are published.
 
-Called by scripts/bench, which builds the programs. Traces are made by `sockcap synth` and reconciled beforehand; what is measured is
-`sockcap analyze` as users run it, from reading the messages to writing links, paths and patterns, by the largest resident set
-of the process and the wall clock.
+Called by scripts/bench, which builds the programs. Traces are made by `sockcap synth` and
+reconciled beforehand; the measured command is `sockcap analyze` as users run it, from reading the
+messages to writing links, paths and patterns. Memory is the largest resident set of the process,
+time the wall clock.
 """
 
 import argparse
@@ -19,7 +21,7 @@ SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 
 # Four instances of each sequence of the multi-tier system are 320 messages.
 MULTI_TIER = 80
-# Algorithm, messages in thousands, sequences in parallel, aim in seconds and in MB, published
+# Algorithm, messages in thousands, parallel sequences, target in seconds and in MB, published
 # figure.
 CASES = [
     ("linking", 4700, 1, 5, 800, "1354 s of CPU (WAP5)"),
@@ -35,7 +37,7 @@ CASES = [
 
 
 def run(*arguments):
-    """Runs sockcap; the seconds that it took, and its peak memory in MB."""
+    """Runs sockcap; returns the duration in seconds and the peak memory in MB."""
     start = time.monotonic()
     process = subprocess.Popen([SOCKCAP, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     errors = process.stderr.read()

@@ -1,4 +1,4 @@
-// What a call costs bare and through a preloaded library, measured in one process.
+// Cost of a call, bare and through a preloaded library, measured in one process.
 //
 // usage: calls ROUNDS [PROCESSOR]
 // Prints a line for each call: name, p10 bare, p10 hooked, mean bare, mean hooked, in ns a call.
@@ -33,7 +33,7 @@ struct functions {
 static void stream(const char *kind, int to, int from, int size) {
     char name[64];
     struct iovec vector[2] = {{buffer, size / 2}, {buffer + size / 2, size - size / 2}};
-    // What one side has measured, the other takes away or brings by libc's own functions.
+    // Data that one side has measured is received or sent by the other with libc's own functions.
 #define SENDS(what, call)                                                                                            \
     snprintf(name, sizeof name, "%s %s", kind, what);                                                                \
     MEASURE(name, size, SLICE, , call, MANY(bare->read(from, buffer, size)))
@@ -57,7 +57,7 @@ static struct sockaddr_in loopback(int fd) {
 }
 
 static void datagrams(int size) {
-    // So that a slice of the largest fits into the receiver's buffer.
+    // A slice of the largest must fit into the receiver's buffer.
     enum { FEW = 32 };
     int to = socket(AF_INET, SOCK_DGRAM, 0), from = socket(AF_INET, SOCK_DGRAM, 0);
     struct sockaddr_in name = loopback(from), peer;
@@ -65,7 +65,7 @@ static void datagrams(int size) {
     socklen_t length = sizeof peer;
     char title[64];
 #define FEWER(call) for (int n = 0; n < FEW; n++) must(call)
-    // The empty ones too: they have no checksum.
+    // Empty ones too: they have no checksum.
     snprintf(title, sizeof title, "udp sendto %d B", size);
     MEASURE(title, 0, FEW, , f->sendto(to, buffer, size, 0, (void *)&name, sizeof name),
             FEWER(bare->recv(from, buffer, size, 0)));

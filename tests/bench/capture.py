@@ -1,7 +1,8 @@
-"""What recording costs: the calls one by one (tests/bench/calls.c), and servers under load.
+"""Cost of recording: single calls (tests/bench/calls.c), and servers under load.
 
-Called by scripts/bench, which builds the library and installs what is measured. Everything is compared within one
-run, in alternation, because times drift from hour to hour by more than what is to be measured.
+Called by scripts/bench, which builds the library and installs the measured programs. Everything is
+compared within one run, in alternation, because times drift from hour to hour by more than the
+measured differences.
 """
 
 import argparse
@@ -46,21 +47,23 @@ def target(name):
     if "/dev/null" in name:
         return "3"
     if name.startswith("udp"):
-        # What is added to an empty one is all but the checksum.
+        # The overhead of an empty message is everything but the checksum.
         return "60" if name.endswith(" 0 B") else "60 + crc"
     return "60" if name.startswith(("tcp", "socketpair")) else ""
 
 
-# What strace is told to trace: every call of bench/calls.c.
+# The calls that strace traces: every call of bench/calls.c.
 TRACED = "trace=network,read,write,readv,writev"
 
 
 def watchers(work):
-    """Other tools that see the same calls: name, command, and whether it runs on the program's own processor.
+    """Other tools that see the same calls: name, command, and whether the tool runs on the
+    program's own processor.
 
-    A tracer that has a processor of its own is woken there for each stop, and the program's processor for each answer. If they
-    are idle meanwhile (on a quiet machine), both sleep between, and in a virtual machine to wake one takes tens of
-    microseconds. On one processor the two take turns and none sleeps. So strace has a column for each.
+    A tracer with a processor of its own is woken there for each stop, and the program's processor
+    for each answer. If they are otherwise idle (on a quiet machine), both sleep in between, and in
+    a virtual machine a wake-up takes tens of microseconds. On one processor the two alternate and
+    neither sleeps. So strace has a column for each.
     """
     null = os.path.join(work, "watched")
     strace = ["strace", "-f", "-ttt", "-e", TRACED, "-o", null]
@@ -77,13 +80,13 @@ def watchers(work):
 
 
 def watched(program, rounds, prefix, shares):
-    """What [`calls`] gives under another tool, or the reason why there is nothing."""
+    """The result of [`calls`] under another tool, or the reason why there is none."""
     processors = sorted(os.sched_getaffinity(0))
     own = processors[-1] if shares else processors[0]
     if not shares and len(processors) < 2:
         return "there is one processor"
     command = [program, str(rounds), str(processors[-1])]
-    # bpftrace takes the command as one text. The program goes to its processor by itself.
+    # bpftrace takes the command as one text. The program moves to its processor by itself.
     command = [*prefix, " ".join(command)] if prefix[0] == "bpftrace" else [*prefix, *command]
     result = subprocess.run(["taskset", "-c", str(own), *command], capture_output=True, text=True, timeout=900)
     rows = (line.split("\t") for line in result.stdout.splitlines() if line.count("\t") == 4)
@@ -121,7 +124,9 @@ def measure_calls(work, rounds):
 
 
 def measure_resources(work, rounds):
-    """What the library for resources adds to the calls that it is for, and the other one beside it."""
+    """Overhead of the library for resources on the calls that it records, compared with the other
+    one.
+    """
     program = os.path.join(work, "resource_calls")
     run(["gcc", "-O2", "-Wall", "-pthread", "-o", program, os.path.join(REPOSITORY, "tests", "bench", "resource_calls.c")])
     data = os.path.join(work, "resources.data")
@@ -137,7 +142,7 @@ def measure_resources(work, rounds):
 
 
 def measure_heads(work, rounds):
-    """What messages cost more where their heads are kept."""
+    """Additional cost of messages if their heads are kept."""
     program = os.path.join(work, "head_calls")
     run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "tests", "bench", "head_calls.c")])
     environment = preloaded(os.path.join(work, "heads.data"))
@@ -161,8 +166,10 @@ def free_port():
 
 
 def pinned(command, index):
-    """The command on one of the first and the last processor: left to itself, the scheduler puts a server and its
-    client now on one and now on two, which changes the throughput by a third."""
+    """The command pinned to the first or the last processor: the scheduler would place a server and
+    its client sometimes on one processor and sometimes on two, which changes the throughput by a
+    third.
+    """
     processors = sorted(os.sched_getaffinity(0))
     return ["taskset", "-c", str(processors[index]), *command]
 
@@ -212,7 +219,7 @@ def redis(work, seconds, environment):
     port = free_port()
     command = ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1", "--dir", work]
     with Server(command, port, environment):
-        # About 100,000 requests a second.
+        # About 100,000 requests per second.
         arguments = ["-p", str(port), "-n", str(80000 * seconds), "-c", "16", "-t", "get", "-d", "100", "--csv"]
         output = run(pinned(["redis-benchmark", *arguments], -1))
     head, values = (line.replace('"', "").split(",") for line in output.strip().splitlines()[:2])
@@ -221,7 +228,7 @@ def redis(work, seconds, environment):
 
 
 def median(values):
-    """The median, and between which values it lies in 95 of 100 samples drawn from these."""
+    """The median, and its 95% interval by resampling."""
     random_numbers = random.Random(1)
     medians = sorted(statistics.median(random_numbers.choices(values, k=len(values))) for _ in range(4000))
     return statistics.median(values), medians[100], medians[-101]

@@ -1,9 +1,10 @@
-"""Holds the statistics of `sockcap diff` against scipy on random samples.
+"""Compares the statistics of `sockcap diff` with scipy on random samples.
 
-Called by scripts/check-statistics with the program that answers (crates/compare/examples/statistics.rs). Tolerances, of the figure:
-1e-6 where both compute the same sum or function, 1e-9 where it is arithmetic; and 1e-14 of 1, as some p-values are what a
-probability lacks of 1. Random samples are of sizes and kinds that the program sees: with ties, of one size and of very different ones,
-from one distribution and from two.
+Called by scripts/check-statistics with the program under test
+(crates/compare/examples/statistics.rs). Tolerances, relative to the figure: 1e-6 if both compute
+the same sum or function, 1e-9 for arithmetic; and 1e-14 of 1, as some p-values are the difference
+of a probability from 1. Random samples have sizes and kinds that occur in practice: with ties, of
+equal and of very different sizes, from one distribution and from two.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def text(*lists):
 
 
 class Check:
-    """Questions to the program, with what scipy says and how near that must be."""
+    """Questions to the program, with scipy's answer and the tolerance."""
 
     def __init__(self):
         self.questions, self.expected = [], []
@@ -42,7 +43,9 @@ class Check:
 
 
 def sample(random, size):
-    """A sample as times are: some with a long tail, some with ties. As the program has it, in 32 bits."""
+    """A sample like real times: some with a long tail, some with ties. In 32 bits, as in the
+    program.
+    """
     scale = random.choice([1.0, 1.0, 1.1, 2.0])
     values = numpy.exp(random.normal(0.0, 0.7, size)) * scale
     kind = random.integers(3)
@@ -56,7 +59,8 @@ def kolmogorov_smirnov(check, random):
     test = stats.ks_2samp(a, b, method="exact" if n * m <= EXACT_SIZES else "asymp")
     p_value = test.pvalue
     if n * m > EXACT_SIZES:
-        # scipy's own asymptotic p-value is that of another statistic; the limiting distribution is the same.
+        # scipy's own asymptotic p-value belongs to another statistic; the limiting distribution is
+        # the same.
         p_value = stats.kstwobign.sf(numpy.sqrt(n * m / (n + m)) * test.statistic)
     check.ask("ks", [a, b, [1, 1]], [test.statistic, p_value], SAME_FUNCTION)
     effects = random.uniform(1.01, 20.0, 2)
@@ -77,7 +81,7 @@ def rates(check, random):
     table = numpy.array([counts, totals - counts])
     expected = stats.chi2_contingency(table, correction=False).pvalue
     check.ask("rates", [counts, totals, [1]], [expected], SAME_FUNCTION)
-    # Counts in bunches are worth as many less.
+    # Counts in bursts are worth fewer observations by this factor.
     effect = random.uniform(1.0, 5.0)
     if min(*totals, sum(counts)) / effect > EXACT_COUNTS + 1:
         expected = stats.chi2_contingency(table / effect, correction=False).pvalue
@@ -113,11 +117,11 @@ def rare(check, random):
         a, b = prior[0] + known[0], prior[1] + known[1] - known[0]
         distribution = stats.betabinom(seen[1], a, b)
         is_more = seen[0] >= seen[1] * a / (a + b)
-        # Summed here: scipy takes small upper tails from 1, where they are lost.
+        # Summed here: scipy subtracts small upper tails from 1, where they are lost.
         return distribution.pmf(numpy.arange(seen[0], seen[1] + 1) if is_more else numpy.arange(seen[0] + 1)).sum()
 
     tails = [min(1.0, 2 * predicted(*pair)) for pair in (periods, periods[::-1])]
-    # What is above one half speaks for nothing.
+    # Values above one half are no evidence.
     variates = [stats.cauchy.isf(min(tail, 0.5)) for tail in tails]
     check.ask("rare", [prior, *periods], [stats.cauchy.sf(numpy.mean(variates))], SAME_FUNCTION)
 

@@ -1,14 +1,13 @@
-/* Forks argv[2] children one after another, each of which does what argv[1] says and ends; prints the median time of
- * one, from before the fork until it is waited for, in microseconds.
+/* Forks argv[2] children one after another, each of which performs argv[1] and ends; prints the
+ * median time of one, from before the fork until it is waited for, in microseconds.
  *
  *   nothing, socket, chroot, unshare, exec
- *   seccomp           a filter that lets everything pass
- *   no-files          a filter that kills what opens a file
- *   sandbox           a filter like sshd's, that kills all but what little the child needs
- *   refused           a filter that is longer than the kernel takes
- *   landlock          no file can be made or written any more
- *   chroot-seccomp, chroot-no-files, chroot-sandbox   both
- */
+ *   seccomp           a filter that allows everything
+ *   no-files          a filter that kills processes that open a file
+ *   sandbox           a filter like sshd's, that allows only the few calls that the child needs
+ *   refused           a filter that is longer than the kernel accepts
+ *   landlock          no file can be created or written
+ *   chroot-seccomp, chroot-no-files, chroot-sandbox   both */
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,4 +1,5 @@
-"""What the library costs a process that makes children: tests/bench/children.c, with and without it in turns.
+"""Cost of the library for a process that makes children: tests/bench/children.c, alternately with
+and without it.
 
 Called by scripts/bench, which builds the library.
 """

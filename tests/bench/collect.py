@@ -1,9 +1,10 @@
-"""How fast logs are gathered, and how much memory a collector takes.
+"""Speed of gathering logs, and memory of a collector.
 
-Called by scripts/bench, which builds the programs. Throughput: the logs of one host, shipped once over loopback with TLS
-and acknowledged when they are on the disk, beside `zstd -1 | nc` of the same files over the same loopback in the same
-run. Memory: the peak of a collector to which 1, 50 and 200 shippers send at once. Time: the logs of 115 hosts with as
-many messages as the CoDeeN trace of WAP5 has, each host with a shipper of its own.
+Called by scripts/bench, which builds the programs. Throughput: the logs of one host, shipped once
+over loopback with TLS and acknowledged when they are on the disk, compared with `zstd -1 | nc` of
+the same files over the same loopback in the same run. Memory: the peak of a collector to which 1,
+50 and 200 shippers send concurrently. Time: the logs of 115 hosts with as many messages as the
+CoDeeN trace of WAP5, each host with its own shipper.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def size(directory):
 
 
 def listens(port):
-    """Whether somebody listens on a port; nobody connects to it for that."""
+    """Whether a port is listened on, without connecting to it."""
     with open("/proc/net/tcp") as table:
         return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in table)
 
@@ -49,7 +50,7 @@ class Collector:
         command = [SOCKCAP, "collect", "-d", self.data, "--listen", f"127.0.0.1:{PORT}", "--metrics", "none"]
         self.process = subprocess.Popen(command + trust, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.process.stderr.readline()
-        # What it says must not fill the pipe.
+        # Its output must not fill the pipe.
         self.drain = subprocess.Popen(["cat"], stdin=self.process.stderr, stdout=subprocess.DEVNULL)
 
     def end(self):
@@ -74,7 +75,7 @@ def finished(processes):
 
 
 def shipped(work, data, plain):
-    """Seconds from the shipper's start to its end, all being on the collector's disk."""
+    """Seconds from the shipper's start to its end, when everything is on the collector's disk."""
     collector = Collector(work, plain)
     start = time.monotonic()
     finished([ship(work, data, "all", plain)])
@@ -88,8 +89,8 @@ def shipped(work, data, plain):
 
 
 def piped(data, receive):
-    """Seconds of the pipe, its receiving end being `receive`."""
-    # A port just used cannot be listened on for a while.
+    """Seconds of the pipe, with `receive` at its receiving end."""
+    # A port that was just used cannot be listened on for a while.
     port = next(OTHER_PORTS)
     receiver = subprocess.Popen(f"nc -l 127.0.0.1 {port} {receive}", shell=True)
     while not listens(port):
@@ -134,7 +135,9 @@ def throughput(work, messages, runs):
 
 
 def crowd(work, shippers, each):
-    """Peak memory in MB and seconds of a collector to which so many send at once, and the bytes sent."""
+    """Peak memory in MB and seconds of a collector with that many concurrent shippers, and the
+    bytes sent.
+    """
     data = os.path.join(work, "crowd")
     shutil.rmtree(data, ignore_errors=True)
     hosts = [f"s{number}" for number in range(shippers)]
@@ -143,7 +146,7 @@ def crowd(work, shippers, each):
         directory = os.path.join(data, "hosts", host)
         os.makedirs(directory)
         for number in range(each):
-            # Each its own: the process id in the header tells them apart.
+            # Each is distinct: the process id in the header distinguishes them.
             path = os.path.join(directory, f"{number}-1.sclog")
             shutil.copy(log, path)
             with open(path, "r+b") as file:

@@ -1,10 +1,12 @@
-"""Trace-context profiling on a run like the paper's (Rohr et al. 2008): how long it takes, in which memory, and what
-Figures 8 to 10 plot.
+"""Trace-context profiling on a run like the paper's (Rohr et al. 2008): time, memory, and the data
+of Figures 8 to 10.
 
-Called by scripts/bench, which builds the programs and installs matplotlib. `sockcap synth operations` makes the run: as
-many operations, traces, executions and contexts as Table 1 has. `sockcap contexts` profiles it, alone and with random
-partial instrumentations. How times depend on context is chosen in crates/synth/configs/operations.toml so that what comes out is
-near the paper's figures; the call graph and the classes of traces are ours.
+Called by scripts/bench, which builds the programs and installs matplotlib.
+`sockcap synth operations` makes the run, with the numbers of operations, traces, executions and
+contexts of Table 1. `sockcap contexts` profiles it, alone and with random partial
+instrumentations. The dependence of times on context is chosen in
+crates/synth/configs/operations.toml so that the results are near the paper's figures; the call
+graph and the classes of traces are ours.
 """
 
 import argparse
@@ -20,12 +22,12 @@ import time
 from program import REPOSITORY, SOCKCAP, TARGET, measured
 
 LEVELS = ("caller", "stack", "trace")
-# Of Table 1, with all operations monitored.
+# Table 1, with all operations monitored.
 PAPER = {
     "operations": 199, "traces": 36_036, "executions": 2_032_573,
     "caller-contexts": 290, "stack-contexts": 368, "trace-contexts": 7_021,
 }
-# Monitoring points of a box of Figure 9, and contexts of a window of Figure 10 and of its steps.
+# Monitoring points per box of Figure 9, and contexts per window of Figure 10 and per step.
 BOX, WINDOW, STEP = 20, 10, 2
 
 
@@ -56,7 +58,7 @@ class Instrumentation:
 
 
 def time_and_memory(data, found, arguments):
-    """The run, and what profiling it takes; leaves the instrumentations in the file `found`."""
+    """Time and memory of profiling the run; leaves the instrumentations in the file `found`."""
     made = measured("synth", arguments.config, "-d", data)
     first = measured("contexts", "-d", data)
     runs = [measured("contexts", "-d", data) for _ in range(arguments.runs)]
@@ -93,7 +95,7 @@ def boxes(random):
 
 
 def windows(random, level):
-    """Middle of each window of Figure 10, with the quartiles of what the contexts take away."""
+    """Midpoint of each window of Figure 10, with the quartiles of the explained deviation."""
     points = sorted((one.contexts[level], one.decrease[level]) for one in random)
     low, high = 0, 0
     for begin in range(points[0][0], points[-1][0] + 1, STEP):
@@ -111,7 +113,7 @@ def share(of, holds):
 
 
 def beside_the_paper(full, random):
-    """What the paper says of its figures, and what is so here."""
+    """The paper's statements about its figures, and the results here."""
     def most(level):
         return f"{max(one.contexts[level] for one in [full, *random]):,}"
 
@@ -179,7 +181,7 @@ def draw(directory, full, random):
 
     matplotlib.use("agg")
     from matplotlib import pyplot
-    # What matplotlib itself writes PNG with.
+    # The library with which matplotlib writes PNG.
     from PIL import Image
 
     colours = dict(zip(LEVELS, ("#c2571a", "#2a6fb0", "#3c8d40")))
@@ -195,7 +197,7 @@ def draw(directory, full, random):
         with Image.open(path) as image:
             image.convert("RGB").quantize(32).save(path, optimize=True)
 
-    # As many points as the paper's Figure 8 has.
+    # As many points as in the paper's Figure 8.
     some = random[:1500]
     points = [one.points for one in some]
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")

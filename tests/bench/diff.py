@@ -1,14 +1,17 @@
-"""How well `sockcap diff` finds what changed, how often it finds a change where none is, and how fast it is.
+"""Quality and speed of `sockcap diff`: how well it finds changes, how often it reports a change
+where there is none, and how fast it is.
 
-Called by scripts/bench, which builds the programs. Four kinds of sets (docs/diff-figures.md says how each is made):
+Called by scripts/bench, which builds the programs. Four kinds of sets (docs/diff-figures.md
+describes how each is made):
 
-the two experiments of Spectroscope's sections 5.3.1 and 5.3.2, on made periods of a storage system: of the ranked list of
-mutations, nDCG and the share that is relevant to the fault;
+the two experiments of Spectroscope's sections 5.3.1 and 5.3.2, on synthetic periods of a storage
+system: nDCG of the ranked list of mutations, and the share that is relevant to the fault;
 
-faults that were injected into a real system: whether the service that they were injected into is the first suspect, or
+faults that were injected into a real system: whether the faulty service is the first suspect, or
 among the first three;
 
-periods without a change: made ones that differ by their seeds, and recordings that are cut in two;
+periods without a change: synthetic ones that differ by their seeds, and recordings that are cut in
+two;
 
 the experiments once more for time and memory, also with ten times as many requests.
 
@@ -27,7 +30,7 @@ import time
 import program
 from diffs import ranking, sets
 
-# What can be left out of a comparison, and what that is called.
+# Parts of a comparison that can be left out, with their names.
 ABLATIONS = {
     "all of it": [],
     "without control of the rate": ["--ablate", "control"],
@@ -36,7 +39,7 @@ ABLATIONS = {
     "without the suspects' reasoning": ["--ablate", "blame"],
     "the paper's rules": ["--paper"],
 }
-# nDCG and share of relevant mutations: the paper's, and what is to be reached.
+# nDCG and share of relevant mutations: the paper's, and the target.
 PAPER = {"spin": ("0.93, 72%", "0.97, 90%"), "cache": ("0.83, 53%", "0.95, 80%")}
 NAMES = {"spin": "1 ms spin before a storage node's reply", "cache": "cache reduced from 384 to 20 MB"}
 
@@ -52,7 +55,7 @@ def table(head, rows):
     print(flush=True)
 
 
-# Figures of an experiment: key, name, and how they are shown.
+# Figures of an experiment: key, name, and format.
 COLUMNS = (
     ("ndcg", "nDCG", "{:.3f}".format),
     ("relevant", "relevant", percent),
@@ -67,14 +70,14 @@ def mean(values):
 
 
 def span(values, show):
-    """Mean, and the least and the greatest where they differ."""
+    """Mean, and the least and the greatest if they differ."""
     values = list(values)
     shown = sorted(set(map(show, (min(values), max(values)))), key=lambda text: show(max(values)) == text)
     return show(mean(values)) + (f" ({' to '.join(shown)})" if len(shown) > 1 else "")
 
 
 def found(experiments, fault, options):
-    """The judgement of each experiment."""
+    """The score of each experiment."""
     return [ranking.judged(program.diff(of["before"], of[fault], *options), fault) for of in experiments]
 
 
@@ -101,7 +104,7 @@ def of_left_out(experiments):
 
 
 def ranks(normal, faults, options):
-    """The rank of each fault's service among the suspects; `None` where it is not there."""
+    """The rank of each fault's service among the suspects; `None` if it is missing."""
     for fault, directory in faults:
         suspects = [suspect["node"] for suspect in program.diff(normal, directory, *options)["suspects"]]
         yield fault, suspects, suspects.index(fault["service"]) + 1 if fault["service"] in suspects else None
@@ -125,7 +128,7 @@ def of_faults(normal, faults):
 
 
 def changed(comparisons, options=()):
-    """How many comparisons say that something changed."""
+    """How many comparisons report a change."""
     return sum(program.diff(*comparison, *options)["changed"] for comparison in comparisons)
 
 
@@ -147,7 +150,7 @@ def of_scale(work, arguments, experiments):
         sizes.append((10, sets.experiment(work, 1, 10, faults=("spin",))))
     rows = []
     for times, of in sizes:
-        # The first comparison also makes tables of what was imported.
+        # The first comparison also makes tables of the imported data.
         first_time, *_ = program.measured("diff", of["before"], of["spin"], "--json")
         runs = [program.measured("diff", of["before"], of["spin"], "--json") for _ in range(arguments.runs)]
         clock, processors, _ = min(runs)

@@ -1,15 +1,16 @@
-"""Figures 17 and 19 to 22 of Project 5 on made traces: how accuracy depends on pruning, parallelism, variation of delays, message
-loss and clock skew.
+"""Figures 17 and 19 to 22 of Project 5 on synthetic traces: the dependence of accuracy on pruning,
+parallelism, variation of delays, message loss and clock skew.
 
-Called by scripts/bench, which builds the programs and installs matplotlib. The traces are those of `sockcap synth`: the
-multi-tier system and the four pathological cases. Each algorithm analyzes each, `sockcap score` compares it with the truth, and
-the figures are printed as tables and, with --plots, drawn. What is not as in the paper:
+Called by scripts/bench, which builds the programs and installs matplotlib. The traces are the ones
+of `sockcap synth`: the multi-tier system and the four pathological cases. Each algorithm analyzes
+each, `sockcap score` compares it with the truth, and the figures are printed as tables and, with
+--plots, drawn. Differences from the paper:
 
 - The cases are the same in kind; numbers of sequences, think times and deviations are ours.
-- Figure 22 has each message once, with its sender's time at both ends, as the paper's traces do; and as sockcap's own traces
-  are, with a time at each end.
-- Figure 21 tells of all real traces with more than one call the share that was not found whole and right, where the paper's
-  compares the numbers of instances.
+- Figure 22 has two variants: each message once, with its sender's time at both ends, as in the
+  paper's traces; and with a time at each end, as in sockcap's own traces.
+- Figure 21 shows the share of all real traces with more than one call that was not found complete
+  and correct, whereas the paper's compares the numbers of instances.
 """
 
 import argparse
@@ -38,7 +39,7 @@ def sockcap(*arguments):
 
 
 class Trace:
-    """A made trace in a directory of its own, and what may be done to it."""
+    """A synthetic trace in its own directory, and operations on it."""
 
     def __init__(self, work, case, *more):
         self.work = tempfile.mkdtemp(dir=work)
@@ -61,7 +62,7 @@ class Trace:
         return sockcap("export", "messages", "-d", self.data).count("\n") - 1
 
     def parallelism(self):
-        """How many paths there are at once, on average over the trace; the analysis does not matter."""
+        """The number of concurrent paths, averaged over the trace; the analysis does not matter."""
         with open(self.truth) as file:
             roots = {row["call_id"] for row in csv.DictReader(file) if not row["parent_call_id"]}
         calls = [
@@ -77,12 +78,16 @@ def rate(score, kind):
 
 
 def sized(size, k=1):
-    """So many instances of each sequence that a trace of k times as many sequences has about the same size."""
+    """The number of instances of each sequence with which a trace of k times as many sequences has
+    about the same size.
+    """
     return "--parallel", k, "--instances", max(size // k, 1)
 
 
 def figure_17(work, algorithm, size):
-    """Of the N most frequent patterns of the multi-tier system, how many are omitted; ten times the size of the others."""
+    """How many of the N most frequent patterns of the multi-tier system are omitted; ten times the
+    size of the others.
+    """
     score = Trace(work, "multi-tier", *sized(10 * size, 8)).score(algorithm)
     lines = {}
     for row in score["top_n_omission"]:
@@ -128,8 +133,8 @@ def figure_21(work, algorithm, size):
     return "Effect of message loss", "dropped messages, %", "traces not found, %", lines
 
 
-# What the nesting algorithm has against skew, with the paper's window; how wide its curve is the
-# paper does not say.
+# The nesting algorithm's countermeasures against skew, with the paper's window; the paper does not
+# state the width of its curve.
 COMPENSATED = {
     "skew window": ["--skew-window", "30ms"],
     "window and smoothing": ["--skew-window", "30ms", "--smoothing", "4"],
@@ -169,7 +174,7 @@ def draw(directory, number, algorithm, title, x, y, lines):
     import matplotlib
 
     matplotlib.use("svg")
-    # So that the same figures give the same file.
+    # The same figures then give the same file.
     matplotlib.rcParams["svg.hashsalt"] = "sockcap"
     from matplotlib import pyplot
 

@@ -1,9 +1,9 @@
-// What messages cost whose heads are kept (SOCKCAP_PROTOCOLS), in a process that is both ends.
+// Cost of messages whose heads are kept (SOCKCAP_PROTOCOLS), in a process that is both ends.
 //
 // usage: head_calls ROUNDS [PROCESSOR]
-// Prints a line for each kind of message as calls.c does, in ns a message that is sent or received.
-// A request and its answer go to and fro: of most protocols the beginning of a turn is what is
-// kept, and each of these is one.
+// Prints a line for each kind of message as calls.c does, in ns per sent or received message. A
+// request and its response alternate: of most protocols the beginning of a turn is kept, and each
+// of these messages is one.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void exchanges(const char *name, struct exchange of) {
     must(close(of.ends[1]));
 }
 
-// Bytes of a literal, without the zero at its end, and of another one.
+// Bytes of two literals, without their terminating zeros.
 #define TWO(request, answer) {request, answer}, {sizeof request - 1, sizeof answer - 1}
 
 static struct exchange connected(struct exchange of) {
@@ -51,10 +51,10 @@ static struct exchange connected(struct exchange of) {
 #define EXCHANGES(name, request, answer) \
     exchanges(name, connected((struct exchange){{0, 0}, TWO(request, answer)}))
 
-// The frame that each end of a connection of HTTP/2 begins with: no settings.
+// The first frame of each end of an HTTP/2 connection: no settings.
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
 
-// Exchanges on a connection of HTTP/2. How it begins is seen by the library, and not measured.
+// Exchanges on an HTTP/2 connection. Its beginning is seen by the library, and not measured.
 static void of_http2(const char *name, struct exchange of) {
     of = connected(of);
     struct exchange begin = {{of.ends[0], of.ends[1]},
@@ -92,8 +92,9 @@ int main(int count, char **arguments) {
               "2bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
               "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
               "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
-    // A call of gRPC by a connection that has had some: names and values that were sent before are
-    // numbers of the table (62 and above). HEADERS and DATA; HEADERS, DATA, and HEADERS that end it.
+    // A gRPC call on a connection after earlier calls: names and values that were sent before are
+    // indices of the table (62 and above). HEADERS and DATA; HEADERS, DATA, and HEADERS that end
+    // it.
     of_http2("HTTP/2, a call of gRPC",
              (struct exchange){{0, 0},
                                TWO("\0\0\10\1\4\0\0\0\1" "\x83\x86\xc4\xc3\xc2\xc1\xc0\xbf"
@@ -101,13 +102,13 @@ int main(int count, char **arguments) {
                                    "\0\0\2\1\4\0\0\0\1" "\x88\xbe"
                                    "\0\0\x14\0\0\0\0\0\1" "\0\0\0\0\x0f" "\n\rcart-12345678"
                                    "\0\0\2\1\5\0\0\0\1" "\xbf\xbe")});
-    // A request as browsers and curl send it, with a path that the table does not have.
+    // A request as browsers and curl send it, with a path that is not in the table.
     of_http2("HTTP/2, a request and its page",
              (struct exchange){{0, 0},
                                TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",
                                    "\0\0\4\1\4\0\0\0\1" "\x88\xc0\xbf\xbe"
                                    "\0\0\2\0\1\0\0\0\1" "ok")});
-    // The same where each answer has fields whose values are left out, as nginx sends them.
+    // The same with fields in each response whose values are not indexed, as nginx sends them.
     of_http2("HTTP/2, with values left out",
              (struct exchange){{0, 0},
                                TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",

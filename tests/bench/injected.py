@@ -1,6 +1,6 @@
-"""What the library adds to system calls of a program that it is injected into
+"""Overhead of the library on system calls of a program that it is injected into
 (tests/programs/injected.c, scenario `cost`): with and without hooks in alternate slices of one
-process, so only the ratio is told from run to run.
+process, so only the ratio is comparable between runs.
 
 Called by scripts/bench, which builds the library.
 """
@@ -13,7 +13,7 @@ import tempfile
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCE = os.path.join(REPOSITORY, "tests", "programs", "injected.c")
-# What docs/injection.md asks for, in ns.
+# The targets of docs/injection.md, in ns.
 TARGETS = {
     "socket message": 60,
     "the same of Go": 60,

@@ -1,9 +1,9 @@
-"""A server of Go's net/http under load, with and without the library injected (record --inject):
-throughput, the 99th percentile, and the time of processors that a request takes.
+"""A server with Go's net/http under load, with and without the library injected (record --inject):
+throughput, the 99th percentile, and the processor time of a request.
 
-Two servers run side by side, one of them recorded, and are asked in turn; the other one waits
-meanwhile. What is told is the median of the pairs' ratios, in an interval of 95% by resampling.
-Called by scripts/bench, which builds sockcap and installs what this needs.
+Two servers run in parallel, one of them recorded, and are loaded in turn; the other one waits
+meanwhile. The result is the median of the pairs' ratios, with a 95% interval by resampling. Called
+by scripts/bench, which builds sockcap and installs what this needs.
 """
 
 import argparse
@@ -18,15 +18,15 @@ import time
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCE = os.path.join(REPOSITORY, "tests", "programs", "hello.go")
 # Between two runs, in seconds: with `chrt -r 1`, which keeps other work of the machine away, the
-# kernel stops what has run for 0.95 s of a second.
+# kernel throttles processes that ran for 0.95 s of a second.
 PAUSE = 0.5
-# What prints the percentiles of `PERCENTILES`, in us.
+# Prints the percentiles of `PERCENTILES`, in us.
 SCRIPT = """done = function(_, latency)
   for _, share in ipairs({%s}) do print("percentile", share, latency:percentile(share)) end
 end
 """
 PERCENTILES = [99, 99.9, 50]
-# Name, and the ratio that is asked for.
+# Name, and the target ratio.
 ROWS = {
     "requests a second": 0.98,
     "99th percentile": 1.02,
@@ -37,7 +37,7 @@ ROWS = {
 
 
 class Server:
-    """A server, plain or recorded, with how it is begun."""
+    """A server, plain or recorded, with its command."""
 
     def __init__(self, command, script):
         pipe = subprocess.PIPE
@@ -50,7 +50,7 @@ class Server:
             self.number = int((file.read().split() or [self.process.pid])[0])
 
     def spent(self):
-        """Time of processors that all threads took so far, in ns."""
+        """Processor time of all threads so far, in ns."""
         total = 0
         for thread in os.listdir(f"/proc/{self.number}/task"):
             with open(f"/proc/{self.number}/task/{thread}/schedstat") as file:
@@ -58,10 +58,12 @@ class Server:
         return total
 
     def asked(self, seconds, connections, by):
-        """Asks for some time, by wrk, which `by` starts; figures as in `ROWS`, times in us."""
+        """Sends requests for some time with wrk, which `by` starts; figures as in `ROWS`, times in
+        us.
+        """
         time.sleep(PAUSE)
         before = self.spent()
-        # Ended by Ctrl-C, as its own times are whole seconds.
+        # Ended by Ctrl-C, as its own durations are whole seconds.
         command = [*by, "timeout", "-s", "INT", str(seconds)]
         command += ["wrk", "-s", self.script, "-t1", f"-c{connections}", f"-d{2 + int(seconds)}s"]
         printed = subprocess.run(
@@ -83,7 +85,7 @@ class Server:
 
 
 def interval(ratios):
-    """Interval of 95% of the median, by resampling."""
+    """95% interval of the median, by resampling."""
     chance = random.Random(1)
     medians = sorted(
         statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(2000)
@@ -121,7 +123,7 @@ def main():
         pairs = []
         for turn in range(-2, options.pairs):
             pair = [None, None]
-            # Which of both begins alternates.
+            # The first of the two alternates.
             for which in (turn & 1, 1 - (turn & 1)):
                 pair[which] = servers[which].asked(options.seconds, options.connections, on[1])
             if turn >= 0:

@@ -1,5 +1,7 @@
-"""How long the HTML page takes until it can be used, with 10 to 10,000 patterns: made calls, each way of them another pattern,
-reported by sockcap and opened in Debian's Chromium by web/bench.mjs. Prints a table; asserts nothing."""
+"""Time until the HTML page can be used, with 10 to 10,000 patterns: synthetic calls, each path of
+them another pattern, reported by sockcap and opened in Debian's Chromium by web/bench.mjs. Prints
+a table; asserts nothing.
+"""
 
 import argparse
 import json
@@ -14,7 +16,9 @@ COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv"
 
 
 def calls(ways):
-    """A request each, of a client of its own that is not traced, for so many ways through three rows of services."""
+    """One request, from an untraced client of its own, for each of `ways` paths through three rows
+    of services.
+    """
     yield COLUMNS
     for way in range(ways):
         begin, work = way * 20_000, 1000 + way * 7919 % 3000

@@ -1,4 +1,4 @@
-"""The program: what it says, how long it takes, and in which memory."""
+"""The program: its output, duration, and memory."""
 
 import json
 import os
@@ -13,7 +13,7 @@ STORAGE = os.path.join(TARGET, "release", "examples", "storage")
 
 
 def run(*command):
-    """What a program prints."""
+    """The output of a program."""
     process = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if process.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: {process.stderr.strip()}")
@@ -21,12 +21,12 @@ def run(*command):
 
 
 def diff(*arguments):
-    """The answer of a comparison."""
+    """The report of a comparison."""
     return json.loads(run(SOCKCAP, "diff", "--json", *arguments))
 
 
 def measured(*arguments):
-    """Runs sockcap; seconds on the clock, of the processors, and the peak of memory in bytes."""
+    """Runs sockcap; returns wall-clock seconds, processor seconds, and peak memory in bytes."""
     begin = time.monotonic()
     command = [SOCKCAP, *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

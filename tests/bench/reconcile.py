@@ -1,8 +1,9 @@
-"""How fast reconciliation is, beside a plain sort of the same records.
+"""Speed of reconciliation, compared with a plain sort of the same records.
 
-Called by scripts/bench, which builds the programs and installs polars. The logs are of 115 hosts with a process each:
-connections of twenty messages, every call seen at both ends. The sort reads the same records from Parquet, sorts
-them by time and writes them to Parquet again; each is run alone, in alternation.
+Called by scripts/bench, which builds the programs and installs polars. The logs are of 115 hosts
+with a process each: connections of twenty messages, every call seen at both ends. The sort reads
+the same records from Parquet, sorts them by time and writes them to Parquet again; each is run
+alone, in alternation.
 """
 
 import argparse
@@ -72,7 +73,7 @@ def write_records(path, messages):
 def measure(work, messages, runs):
     data, records, sorted_records = (os.path.join(work, name) for name in ("data", "records", "sorted"))
     measured([SCALE, "make", data, str(messages)])
-    # In a process of its own, as it would count for the peak memory of those that come after.
+    # In a separate process, as it would count for the peak memory of later ones.
     measured([sys.executable, __file__, "--records", records, str(messages)])
     found = {"reconcile": [], "sort": []}
     for _ in range(runs):
@@ -91,7 +92,7 @@ def measure(work, messages, runs):
 
 
 def measure_alone(work, what, make):
-    """One run over logs of another kind, which `make` says how to write."""
+    """One run over logs of another kind, which `make` writes."""
     data = os.path.join(work, "data")
     measured([SCALE, make[0], data, *make[1:]])
     elapsed, used, peak = measured([SOCKCAP, "reconcile", "-d", data])
@@ -109,7 +110,7 @@ def main():
     parser.add_argument("--connections", type=float, nargs="*", default=[2], help=connections)
     parser.add_argument("--equal", type=float, nargs="*", default=[8], help="millions of equal datagrams")
     arguments = parser.parse_args()
-    # Peak memory is of children, so nothing of this process may be larger.
+    # Peak memory is the children's, so this process must not have more.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 100_000
     commit = subprocess.run(
         ["git", "-C", REPOSITORY, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-// What the calls cost that libsockcap_resources.so records, in a process that has a log.
+// Cost of the calls that libsockcap_resources.so records, in a process that has a log.
 //
 // usage: resource_calls ROUNDS [PROCESSOR]
 // Prints a line for each call: name, p10 bare, p10 hooked, mean bare, mean hooked, in ns a call.
@@ -35,7 +35,7 @@ struct functions {
 int main(int count, char **arguments) {
     void *libc = begin_with(count, arguments);
     if (!libc) return 2;
-    // The program's names are bound by their versions, which condition variables have two of.
+    // The program's names are bound by their versions; condition variables have two.
 #undef FIND
 #define FIND(name)                                                                                                   \
     if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \

@@ -1,18 +1,18 @@
 // Slices of a call, bare and hooked in alternation, and their report.
 //
 // Under LD_PRELOAD the program's own names lead to the library, and libc's handle to libc itself.
-// Slices of the two alternate, on the same descriptors and the same processor, so that whatever
-// drifts touches both alike. Without a library both are the same, and the bare column is the cost
-// of the call under whatever watches from outside.
+// Slices of the two alternate, on the same descriptors and the same processor, so that drift
+// affects both equally. Without a library both are the same, and the bare column is the cost of the
+// call under an external tracer.
 //
-// Included behind `struct functions`.
+// Included after `struct functions`.
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-static struct functions ways[2]; // 0: libc's own; 1: what the program's names lead to.
+static struct functions ways[2]; // 0: libc's own; 1: the targets of the program's names.
 
 enum { SLICE = 64, MOST = 20000 };
 static char buffer[65536];
@@ -57,8 +57,8 @@ static void report(const char *name, int size) {
     fflush(stdout);
 }
 
-// Begins by the arguments, `[ROUNDS [PROCESSOR]]`. Returns libc, by its own name; null where the
-// arguments or libc are not as they must be.
+// Starts with the arguments `[ROUNDS [PROCESSOR]]`. Returns libc, by its own name; null if the
+// arguments or libc are not as expected.
 static void *begin_with(int count, char **arguments) {
     rounds = count > 1 ? atol(arguments[1]) : 1000;
     if (rounds < 10 || rounds > MOST) return NULL;
@@ -66,12 +66,13 @@ static void *begin_with(int count, char **arguments) {
     return dlopen("libc.so.6", RTLD_NOW);
 }
 
-// Finds both ways of a function, by its name, where `libc` is at hand in `main`.
+// Finds both variants of a function, by its name, with `libc` defined in `main`.
 #define FIND(name)                                                                                                   \
     if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
     *(void **)&ways[1].name = dlsym(RTLD_DEFAULT, #name)
 
-// Runs `prepare` and then CALLS times `call` (timed), and `clean` behind, in alternating ways.
+// Runs `prepare` and then CALLS times `call` (timed), followed by `clean`, with alternating
+// variants.
 #define MEASURE(name, size, calls, prepare, call, clean)                                                              \
     do {                                                                                                             \
         for (long round = -20; round < rounds; round++)                                                              \

@@ -1,8 +1,8 @@
-"""How fast spans are imported, in which memory.
+"""Speed and memory of importing spans.
 
-Called by scripts/bench, which builds the programs. Files of OTLP are made, JSON lines of spans with a dozen
-attributes as instrumentations write them, and imported: bytes of uncompressed JSON a second on the clock, and for a
-second of all processors' time together, which others on the machine do not change.
+Called by scripts/bench, which builds the programs. OTLP files are generated, JSON lines of spans
+with a dozen attributes as instrumentations write them, and imported: bytes of uncompressed JSON
+per second on the clock, and per second of processor time, which other load does not affect.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def make(path, count):
 
 
 def measured(*command):
-    """What a command prints, with the time of the processors and the peak of memory."""
+    """The output of a command, with its processor time and peak memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     wrapped = ["/usr/bin/env", "python3", "-c", CHILD, *command]
     done = subprocess.run(wrapped, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -115,7 +115,7 @@ def measured(*command):
     return {**json.loads(figures), "processor": processor, "memory": int(peak) * 1024}
 
 
-# The peak of one command alone: that of all children so far would be the largest one's.
+# The peak of one command alone: the peak of all children so far would be the largest one's.
 CHILD = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)

@@ -1,18 +1,21 @@
-"""What a request costs: how fast events are joined, how much processor time is charged to the right request, and what
-clusters make of a mixture.
+"""Costs of requests: how fast events are joined, how much processor time is charged to the right
+request, and the clusters of a mixture.
 
-Called by scripts/bench, which builds the programs. The figures are those of the Magpie paper (sections 3.4, 6 and 7):
+Called by scripts/bench, which builds the programs. The figures are the ones of the Magpie paper
+(sections 3.4, 6 and 7):
 
-a made stream of events, for time and memory of the join;
+a synthetic stream of events, for time and memory of the join;
 
-the mixtures of Tables 2 to 5 on a web server whose requests cost what is known (tests/programs/kinds.cpp), recorded by
-`sockcap record --resources` and by tracepoints of perf in the same run. The server writes its own account of each request;
+the mixtures of Tables 2 to 5 on a web server with requests of known costs
+(tests/programs/kinds.cpp), recorded by `sockcap record --resources` and by perf tracepoints in the
+same run. The server writes its own account of each request;
 
 the "driver" of section 6.3, which waits busily for 100 ms in one of 250 requests;
 
-what recording costs that server;
+the cost of recording that server;
 
-a web server with PostgreSQL, as in Tables 6 and 7 (gunicorn, and a database with the transactions of TPC-C).
+a web server with PostgreSQL, as in Tables 6 and 7 (gunicorn, and a database with the transactions
+of TPC-C).
 """
 
 import argparse
@@ -38,7 +41,7 @@ def median_and_span(values):
 
 
 class Recorder:
-    """One of the ways in which requests of a run are found."""
+    """A way in which requests of a run are found."""
 
     def __init__(self, name, find):
         self.name, self.find = name, find
@@ -78,7 +81,7 @@ HEAD = ("no", "mixture", "clients", "recorded by", "paper: charged", "charged", 
 
 
 def between(first, second):
-    """How the two recorders differ on the same requests: processor time of one by that of the other."""
+    """Difference of the two recorders on the same requests: the ratio of their processor times."""
     other = {of.number: request for of, request in second}
     both = [request.processor_ns / other[of.number].processor_ns - 1 for of, request in first
             if of.number in other and other[of.number].processor_ns > 0]
@@ -180,7 +183,7 @@ def main():
           flush=True)
     work = arguments.keep or tempfile.mkdtemp(prefix="bench-workload-", dir=program.TARGET)
     os.makedirs(work, exist_ok=True)
-    # The database runs as a user of its own.
+    # The database runs as a separate user.
     os.chmod(work, 0o755)
     parts = {"join": of_join, "tables": of_tables, "driver": of_driver, "cost": of_cost, "tiers": of_tiers}
     try:

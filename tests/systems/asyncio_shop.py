@@ -1,6 +1,7 @@
-"""Varnish before an application of asyncio: FastAPI in uvicorn, with Postgres, Redis and a service.
+"""Varnish in front of an asyncio application: FastAPI in uvicorn, with Postgres, Redis and a
+service.
 
-All that waits does so in one thread, and a request asks two at once.
+Everything waits in one thread, and a request makes two concurrent calls.
 """
 
 import harness
@@ -8,7 +9,7 @@ import shared_servers
 
 
 class AsyncioShop(harness.System):
-    """uvicorn with one process; asyncpg's, Redis's and httpx's pools; the service is aiohttp's."""
+    """uvicorn with one process; the pools of asyncpg, Redis and httpx; the service uses aiohttp."""
 
     name = "asyncio"
     packages = ("varnish", "postgresql", "redis-server")

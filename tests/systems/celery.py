@@ -1,9 +1,9 @@
 """A web application that leaves jobs for workers at a broker: Flask, Celery, and Redis or RabbitMQ.
 
-The web application answers as soon as the job is at the broker. What the worker then asks of the
-database and the cache belongs to the request that produced the job: producer, broker and worker are
-one path.
-The pool's processes get their jobs from the worker's main process through pipes.
+The web application responds as soon as the job is at the broker. The worker's calls to the
+database and the cache then belong to the request that produced the job: producer, broker and
+worker are one path. The pool's processes get their jobs from the worker's main process through
+pipes.
 """
 
 import time
@@ -14,7 +14,7 @@ import shared_servers
 
 
 class CeleryRedis(harness.System):
-    """Redis as the broker, as the keeper of results, and as the cache of both sides."""
+    """Redis as the broker, as the result store, and as the cache of both sides."""
 
     name = "celery-redis"
     packages = ("postgresql", "redis-server")
@@ -46,7 +46,7 @@ class CeleryRedis(harness.System):
 
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/order/{id}"])
-        # The jobs go on behind the answers, and are a part of what is measured.
+        # The jobs continue after the responses, and are a part of the measurement.
         log = run.log / "worker.log"
 
         def done():
@@ -56,7 +56,7 @@ class CeleryRedis(harness.System):
         time.sleep(0.2)
 
     def said(self, log):
-        # Not of Redis: jobs are so long that most of a pipeline is behind what is kept of it.
+        # Not Redis: jobs are so long that most of a pipeline is beyond the kept bytes.
         return {
             "entry": server_logs.access(log / "web.log"),
             "database": server_logs.postgres(log / "postgres.log"),
@@ -64,11 +64,11 @@ class CeleryRedis(harness.System):
 
 
 class CeleryRabbitmq(CeleryRedis):
-    """RabbitMQ as the broker; Redis is the cache only, and no results are kept."""
+    """RabbitMQ as the broker; Redis is only the cache, and no results are kept."""
 
     name = "celery-rabbitmq"
     packages = ("postgresql", "redis-server", "rabbitmq-server")
-    # Jobs are published without an answer, so each is an exchange of its own.
+    # Jobs are published without a response, so each is a separate exchange.
     multiplexed = ("broker",)
     deliveries = ()
 

@@ -1,15 +1,15 @@
-"""A chain of five services, in Node and in Python's asyncio, each of which asks the next one."""
+"""A chain of five services, in Node and in Python's asyncio, each of which calls the next one."""
 
 import harness
 import shared_servers
 
 SERVICES = ("entry", "second", "third", "fourth", "last")
-# Milliseconds that a service works before and after it asks the next, on average.
+# Milliseconds of work of a service before and after it calls the next, on average.
 WORK = 2
 
 
 class Chain(harness.System):
-    """All requests are worked on at once, so that later ones overtake."""
+    """All requests are processed concurrently, so that later ones overtake."""
 
     name = "chain"
     packages = ()
@@ -35,7 +35,7 @@ class Chain(harness.System):
 
 
 class ChainInTurn(Chain):
-    """Each service works on one request at a time, and the others wait in turn."""
+    """Each service processes one request at a time, and the others queue."""
 
     name = "chain-in-turn"
     places = 1

@@ -1,6 +1,6 @@
-"""Django behind gunicorn, with Postgres and Redis.
+"""Django in gunicorn, with Postgres and Redis.
 
-It is a control: each of its processes does one thing at a time, so what belongs together is plain.
+It is a control: each of its processes does one thing at a time, so the correct paths are obvious.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ import shared_servers
 
 
 class Django(harness.System):
-    """Four processes, each with a connection to the database that it keeps, and Django's cache."""
+    """Four processes, each with a persistent connection to the database, and Django's cache."""
 
     name = "django"
     packages = ("postgresql", "redis-server")

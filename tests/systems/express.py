@@ -1,6 +1,7 @@
 """Node's Express behind haproxy and Caddy, which is written in Go and cannot be recorded.
 
-Express asks MariaDB by a pool, and a service, also Node's, by connections that undici keeps.
+Express calls MariaDB through a pool, and a service, also in Node, over persistent connections of
+undici.
 """
 
 import harness
@@ -10,7 +11,7 @@ import shared_servers
 
 
 class Express(harness.System):
-    """haproxy -> Caddy -> Express -> MariaDB and a service, which asks MariaDB too."""
+    """haproxy -> Caddy -> Express -> MariaDB and a service, which calls MariaDB too."""
 
     name = "express"
     packages = (*mariadb.PACKAGES, "haproxy", "caddy")

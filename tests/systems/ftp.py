@@ -1,20 +1,20 @@
-"""FTP: a web service that stores and reads files at vsftpd.
+"""FTP: a web service that stores and reads files on vsftpd.
 
-The server greets first, and forks for each connection. Files go over connections of their own: what
-is stored is sent by the service, and what is read by the server, which nothing on that connection
-asks for.
+The server greets first, and forks for each connection. Files are transferred over separate
+connections: stored ones are sent by the service, read ones by the server, without a request on
+that connection.
 """
 
 import harness
 
-# How many ports the server has for files.
+# Number of the server's ports for files.
 DATA_PORTS = 100
 
 
 class Ftp(harness.System):
-    """vsftpd behind a web service in Python.
+    """vsftpd as the backend of a web service in Python.
 
-    As it comes, vsftpd puts the process of each connection into a network namespace of its own.
+    By default, vsftpd puts the process of each connection into a separate network namespace.
     """
 
     isolate = "YES"
@@ -22,7 +22,7 @@ class Ftp(harness.System):
     name = "ftp"
     packages = ("vsftpd",)
     per_request = ("ftp",) + tuple(f"data{number}" for number in range(DATA_PORTS))
-    # Each connection is two processes, and their logs take room.
+    # Each connection is two processes, and their logs need space.
     requests = 60
 
     def start(self, run):
@@ -60,7 +60,7 @@ isolate_network={self.isolate}
 
     @staticmethod
     def block_of_ports(run):
-        """The first of the ports for files, one after the other, all of them free."""
+        """The first of the consecutive free ports for files."""
         for _ in range(20):
             first = run.port("data0")
             block = {f"data{number}": first + number for number in range(DATA_PORTS)}

@@ -1,7 +1,7 @@
-"""A front by HTTP, prices and stock by gRPC, all in Go: calls of HTTP/2 at two hops.
+"""A front over HTTP, prices and stock over gRPC, all in Go: HTTP/2 calls at two hops.
 
-Each connection of gRPC carries all requests, one goroutine reads from it and another one writes to
-it, on both sides. The connections to Redis, behind the stock, are taken from a pool.
+Each gRPC connection carries all requests; one goroutine reads from it and another one writes to
+it, on both sides. The stock's connections to Redis are taken from a pool.
 """
 
 import os
@@ -19,7 +19,7 @@ class GoGrpc(harness.System):
     name = "go-grpc"
     packages = ("redis-server", "golang-google-grpc-dev")
     multiplexed = ("prices", "stock")
-    # Without what messages do, what HTTP/2 says of a connection is taken for calls.
+    # Without operations, HTTP/2's control messages would be treated as calls.
     record_options = ("--inject", "--protocols")
     requests = 400
 
@@ -28,7 +28,7 @@ class GoGrpc(harness.System):
         install = harness.REPOSITORY / "scripts" / "install-go"
         installed = subprocess.run([install, GO], check=True, capture_output=True, text=True)
         go = installed.stdout.strip()
-        # Debian's packages of Go are a folder of sources, without modules.
+        # Debian's Go packages are a folder of sources, without modules.
         env = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GO111MODULE": "off"}
         env |= {"GOCACHE": str(cache / "go"), "GOPATH": "/usr/share/gocode"}
         source = shared_servers.APPS / "go_grpc" / "main.go"

@@ -1,7 +1,7 @@
-"""A front and a stock in Go, which load no library: each request is a goroutine's.
+"""A front and a stock in Go, which do not load libraries: each request belongs to a goroutine.
 
-The front asks the stock by HTTP over connections that other goroutines serve, and gives jobs for
-Redis to workers through a channel. The threads say nothing, as each runs whichever goroutine can.
+The front calls the stock over HTTP on connections that other goroutines serve, and gives jobs for
+Redis to workers through a channel. Threads carry no information, as each runs any goroutine.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""A front by HTTP that asks a back by gRPC over one shared connection, both in Node.
+"""A front over HTTP that calls a back over gRPC on one shared connection, both in Node.
 
-One thread serves all requests on each side, HTTP/2 is Node's own, and the connection to Redis
-behind is shared too: its questions are sent without waiting, and answered in the same order.
+One thread serves all requests on each side, HTTP/2 is Node's own, and the back's connection to
+Redis is shared too: its requests are pipelined, and answered in the same order.
 """
 
 import harness
@@ -15,9 +15,9 @@ class GrpcNode(harness.System):
     name = "grpc-node"
     packages = ("redis-server",)
     npm = ("@grpc/grpc-js", "@grpc/proto-loader", "redis")
-    # Which call of many at once an answer is for is known by their heads.
+    # Heads identify which of many concurrent calls a response belongs to.
     record_options = ("--protocols",)
-    # On the connection to Redis, too, questions do not wait for the answers of others.
+    # On the connection to Redis, too, requests do not wait for earlier responses.
     multiplexed = ("back", "redis")
     requests = 400
 
@@ -39,6 +39,6 @@ class GrpcNode(harness.System):
         return {
             "entry": server_logs.access(log / "front.log"),
             "back": server_logs.calls(log / "back.log"),
-            # Many commands go in one packet.
+            # Many commands share one packet.
             "redis": server_logs.redis(log / "redis-redis.counts", least=0.9),
         }

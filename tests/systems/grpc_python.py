@@ -1,7 +1,7 @@
-"""A front by HTTP that asks a back by gRPC over one shared connection, both in Python.
+"""A front over HTTP that calls a back over gRPC on one shared connection, both in Python.
 
 The front has eight threads and one channel, so the calls of all requests are mixed on one HTTP/2
-connection, whose frames the C core of gRPC sends and receives by threads of its own.
+connection, whose frames the C core of gRPC sends and receives in its own threads.
 """
 
 import subprocess

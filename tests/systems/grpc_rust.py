@@ -1,7 +1,7 @@
-"""A front by HTTP that asks a back by gRPC over one shared connection, both in Rust.
+"""A front over HTTP that calls a back over gRPC on one shared connection, both in Rust.
 
-Tokio moves tasks between two threads on each side, so a request's messages are sent and received by
-either; hyper sends HTTP/2, and the connection to Redis behind is shared by all requests too.
+Tokio moves tasks between two threads on each side, so a request's messages are sent and received
+by either; hyper sends HTTP/2, and the back's connection to Redis is shared by all requests too.
 """
 
 import shutil
@@ -17,9 +17,9 @@ class GrpcRust(harness.System):
 
     name = "grpc-rust"
     packages = ("redis-server", "protobuf-compiler")
-    # Tasks of Tokio are followed, and calls are paired by what their heads say.
+    # Tasks of Tokio are followed, and calls are paired by their heads.
     record_options = ("--resources", "--protocols")
-    # On the connection to Redis, too, questions do not wait for the answers of others.
+    # On the connection to Redis, too, requests do not wait for earlier responses.
     multiplexed = ("back", "redis")
     requests = 400
 
@@ -50,6 +50,6 @@ class GrpcRust(harness.System):
         return {
             "entry": server_logs.access(log / "front.log"),
             "back": server_logs.calls(log / "back.log"),
-            # Many commands go in one packet.
+            # Many commands share one packet.
             "redis": server_logs.redis(log / "redis-redis.counts", least=0.9),
         }

@@ -1,12 +1,12 @@
-"""What a test system is, and one run of it, with all that it leaves below one folder.
+"""A test system, and one run of it, with all its files in one folder.
 
-A system is a class derived from `System`, in a module of its own beside this one. A run records
-its servers and its client with sockcap, has tcpdump write the packets of the load, and leaves:
+A system is a class derived from `System`, in a module of its own in this folder. A run records its
+servers and its client with sockcap, has tcpdump write the packets of the load, and leaves:
 
-    data/      what sockcap recorded
+    data/      sockcap's recording
     lo.pcap    the packets
-    run.json   what the truth needs to know of the system: its ports, and how they are used
-    log/       what the programs printed
+    run.json   facts of the system for the truth: its ports, and how they are used
+    log/       the programs' output
     state/     the servers' own files
 """
 
@@ -43,28 +43,28 @@ class System:
     """A real system of servers that is put under load. Each system is a subclass."""
 
     name = ""
-    # What has to be installed: Debian's packages; pip's, into an environment of its own; npm's.
+    # Packages to install: Debian's; pip's, into a separate environment; npm's.
     packages = ()
     pip = ()
     npm = ()
-    # Names of ports (see Run.port): those at which requests enter, ...
+    # Names of the ports (see Run.port) at which requests enter.
     entry = ("entry",)
-    # ... those whose connections each serve one request, so that all of one are of its id, ...
+    # Ports with one request per connection, so that everything on a connection belongs to its id.
     per_request = ()
-    # ... those whose connections carry several requests at once (HTTP/2), ...
+    # Ports whose connections carry several concurrent requests (HTTP/2).
     multiplexed = ()
-    # ... and those at which each request begins with an id, whatever it is answered meanwhile.
+    # Ports at which each request begins with an id, whatever responses are sent in between.
     marked = ()
-    # Those of brokers, where who asks does not know what for: an id that is only in the answer is a
-    # delivery's, and the call that asked for work was made for no request.
+    # Ports of brokers, whose clients ask for unknown work: an id that is only in the response
+    # belongs to a delivery, and the call that asked for work was made for no request.
     deliveries = ()
     # Further options of `sockcap record`.
     record_options = ()
-    # How many requests a run has unless told otherwise.
+    # Default number of requests of a run.
     requests = 300
 
     def prepare(self, cache):
-        """Installs what is missing. A system that needs more adds to it."""
+        """Installs what is missing. Systems with further needs override it."""
         install = REPOSITORY / "scripts" / "install-servers"
         subprocess.run([install, "tcpdump", *self.packages], check=True)
         if self.pip:
@@ -87,16 +87,19 @@ class System:
         raise NotImplementedError
 
     def load(self, run, requests, concurrency):
-        """Sends the requests from a recorded client, each with its own id, to the end."""
+        """Sends the requests from a recorded client, each with a distinct id, and returns at the
+        end.
+        """
         raise NotImplementedError
 
     def said(self, log):
-        """What the servers' own logs in this folder say, as `server_logs.Said` by the name of a port. It is
-        asked of runs with `names`, where servers log (`Run.names`)."""
+        """The contents of the servers' own logs in this folder, as `server_logs.Said` by the name
+        of a port. For runs with `names`, in which servers log (`Run.names`).
+        """
         return {}
 
     def stop(self, run):
-        """Ends what needs to be ended in order. All other processes are ended by the harness."""
+        """Ends processes that must be ended in order. All others are ended by the harness."""
 
 
 class Run:
@@ -107,22 +110,22 @@ class Run:
         self.folder = Path(folder)
         self.requests = requests
         self.concurrency = concurrency
-        # Whether heads of messages are recorded, and servers log what is asked of them.
+        # Whether heads of messages are recorded, and servers log their requests.
         self.names = names
         self.cache = CACHE / system.name
         self.data = self.folder / "data"
         self.state = self.folder / "state"
         self.log = self.folder / "log"
         self.ports = {}
-        # Where tcpdump listens. A system in network namespaces names another one.
+        # Interface of tcpdump. A system in network namespaces sets another one.
         self.interface = "lo"
         self.capture_prefix = []
         self.started = []
-        # What is called after the load, while the servers still run.
+        # Functions to be called after the load, while the servers still run.
         self.at_end = []
 
     def port(self, name):
-        """The port of that name: a free one, below those that clients are given."""
+        """The port of that name: a free one, below the range of clients."""
         while name not in self.ports:
             number = random.randrange(20000, 32000)
             with socket.socket() as probe:
@@ -154,7 +157,7 @@ class Run:
         return path
 
     def record(self, name, argv, env=None, user=None, host="host", cwd=None, prefix=()):
-        """Starts a program under sockcap; `name` is that of its log. Returns its process."""
+        """Starts a program under sockcap; `name` is the name of its log. Returns its process."""
         command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
         command += ["--host", host, *self.system.record_options]
         if self.names:
@@ -168,7 +171,7 @@ class Run:
         return self.run_beside(name, command + [str(word) for word in argv], env, cwd)
 
     def run_beside(self, name, argv, env=None, cwd=None):
-        """Starts a program that is not recorded, as the others in a group of its own."""
+        """Starts a program that is not recorded, in its own group like the others."""
         with open(self.log / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
                 argv,
@@ -183,19 +186,23 @@ class Run:
         return process
 
     def client(self, script, *arguments, timeout=240, host="client"):
-        """Runs a recorded client of `clients/` to its end; fails where it does."""
+        """Runs a recorded client of `clients/` to its end; fails if it does."""
         argv = [self.python(), HERE / "clients" / script, *arguments]
         process = self.record("client", argv, host=host)
         if process.wait(timeout) != 0:
             raise RuntimeError(f"client failed: {self.last_lines('client')}")
 
     def count(self, name, counts):
-        """Writes what `counts()` says after the load to the log of that name, in a run with names."""
+        """Writes the result of `counts()` after the load to the log of that name, in a run with
+        names.
+        """
         if self.names:
             self.at_end.append(lambda: (self.log / name).write_text(counts()))
 
     def http_load(self, requests, concurrency, paths, port="entry", close=False):
-        """Asks a web server for the paths in turn; `{id}` in them becomes the request's id."""
+        """Sends requests for the paths in turn to a web server; `{id}` in them becomes the
+        request's id.
+        """
         arguments = [self.port(port), "--requests", requests, "--concurrency", concurrency]
         self.client("http_load.py", *arguments, *(["--close"] if close else []), *paths)
 
@@ -204,7 +211,7 @@ class Run:
         self.wait_until(lambda: accepts(self.port(name)), f"nothing listens at {name}", seconds)
 
     def wait_until(self, ready, problem, seconds=30.0):
-        """Waits until `ready()` is true; fails with the problem when it is not in time."""
+        """Waits until `ready()` is true; fails with `problem` after a time-out."""
         until = time.monotonic() + seconds
         while not ready():
             if time.monotonic() > until:
@@ -212,7 +219,7 @@ class Run:
             time.sleep(0.05)
 
     def last_lines(self, name=None):
-        """The end of what the programs printed, for messages about failures."""
+        """The last output of the programs, for messages about failures."""
         names = [name] if name else [name for name, _ in self.started]
         texts = []
         for one in dict.fromkeys(names):
@@ -222,7 +229,7 @@ class Run:
         return "\n  ".join(texts)
 
     def execute(self):
-        """The whole run. Nothing that it started is left, whether it works or fails."""
+        """The whole run. No process that it started is left, whether it succeeds or fails."""
         for folder in (self.folder, self.state, self.log, self.data):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o755)
@@ -233,8 +240,8 @@ class Run:
             begun = time.monotonic()
             self.system.load(self, self.requests, self.concurrency)
             seconds = time.monotonic() - begun
-            # What requests have still to do behind their answers is part of them; and the kernel
-            # gives tcpdump the last packets up to a second late.
+            # Work of requests after their responses belongs to them; and the kernel gives tcpdump
+            # the last packets up to a second late.
             time.sleep(2.0)
             self.end_capture(capture)
             for each in self.at_end:
@@ -255,7 +262,7 @@ class Run:
         return capture
 
     def end_capture(self, capture):
-        """Ends tcpdump, and fails where it dropped packets."""
+        """Ends tcpdump, and fails if it dropped packets."""
         processes.end(capture)
         text = (self.log / "tcpdump.log").read_text()
         dropped = re.search(r"(\d+) packets? dropped by kernel", text)
@@ -263,7 +270,7 @@ class Run:
             raise RuntimeError(f"tcpdump did not see all packets: {text.strip()}")
 
     def note(self, seconds):
-        """Writes what the score needs to know of this run."""
+        """Writes the facts of this run for the score."""
         system = self.system
         ports = {name: self.ports[name] for name in self.ports}
         about = {
@@ -282,7 +289,7 @@ class Run:
 
 
 def accepts(port, address="127.0.0.1"):
-    """Whether something accepts connections at the port."""
+    """Whether the port accepts connections."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((address, port)) == 0

@@ -1,8 +1,9 @@
-"""Mail: Postfix takes it by SMTP, Dovecot puts it into mailboxes by LMTP and shows it by IMAP.
+"""Mail: Postfix receives it over SMTP, Dovecot puts it into mailboxes over LMTP and serves it over
+IMAP.
 
-All three servers greet first. What Postfix's own programs say to each other goes over unix sockets
-and files of the queue, so the packets do not show it. The truth is that what is delivered by LMTP
-with an id is made for the mail that the client sent with that id.
+All three servers greet first. Postfix's own programs communicate over unix sockets and files of
+the queue, so the packets do not show it. The truth is that a delivery over LMTP with an id is made
+for the mail that the client sent with that id.
 """
 
 import shutil
@@ -10,7 +11,7 @@ import shutil
 import harness
 import server_logs
 
-# Postfix's own programs: name, kind, user limits and program, as the file of its master has them.
+# Postfix's own programs: name, kind, user limits and program, in the format of its master file.
 SERVICES = """\
 127.0.0.1:{smtp} inet n - n - - smtpd
 pickup unix n - n 60 1 pickup
@@ -51,7 +52,7 @@ class Mail(harness.System):
 
     def start(self, run):
         dovecot = run.write("dovecot.conf", self.dovecot(run))
-        # A host of its own, as Postfix has a program of the same name as one of Dovecot: lmtp.
+        # A separate host, as Postfix has a program of the same name as one of Dovecot: lmtp.
         if run.names:
             (run.log / "imap").mkdir()
             shutil.chown(run.log / "imap", "mail")
@@ -89,7 +90,7 @@ recipient_delimiter = +
 
     @staticmethod
     def dovecot(run):
-        """The settings of Dovecot: every user may enter, and has a mailbox below one folder."""
+        """The settings of Dovecot: every user may log in, and has a mailbox below one folder."""
         home = run.directory("mailboxes", user="mail")
         return f"""base_dir = {run.directory('dovecot')}
 state_dir = {run.directory('dovecot-state')}
@@ -144,7 +145,7 @@ protocol lmtp {{
         }
 
     def stop(self, run):
-        # Dovecot's and Postfix's masters end their own programs when they are asked to.
+        # Dovecot's and Postfix's masters end their own programs on SIGTERM.
         for name, process in reversed(run.started):
             if name in ("postfix", "dovecot"):
                 process.terminate()

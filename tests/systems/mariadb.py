@@ -1,4 +1,4 @@
-"""A MariaDB server of a run's own, for systems that need one."""
+"""A MariaDB server that belongs to a run, for systems that need one."""
 
 import shutil
 import subprocess
@@ -9,7 +9,8 @@ PACKAGES = ("mariadb-server",)
 def start(run, database, password):
     """Starts the server with an empty database and a user of the same name, reached over TCP."""
     home = run.directory("mariadb", user="mysql")
-    # Only this server's own user may write into it, and other users must get through to its socket.
+    # Only this server's own user may write into it, and other users must be able to reach its
+    # socket.
     home.chmod(0o755)
     install = ["mariadb-install-db", "--no-defaults", "--user=mysql", f"--datadir={home}/data"]
     install += ["--auth-root-authentication-method=socket", "--skip-test-db"]

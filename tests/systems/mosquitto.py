@@ -1,7 +1,7 @@
-"""A web application that publishes events at Mosquitto, and a subscriber that writes them down.
+"""A web application that publishes events to Mosquitto, and a subscriber that stores them.
 
-The web application answers when the broker has taken the event. What the subscriber then asks of
-Postgres and Redis belongs to the request that published it.
+The web application responds when the broker has accepted the event. The subscriber's calls to
+Postgres and Redis then belong to the request that published it.
 """
 
 import time
@@ -11,12 +11,12 @@ import shared_servers
 
 
 class Mosquitto(harness.System):
-    """Events of MQTT that the broker acknowledges; one subscriber, which takes one at a time."""
+    """MQTT events that the broker acknowledges; one subscriber, which takes one at a time."""
 
     name = "mosquitto"
     packages = ("mosquitto", "postgresql", "redis-server")
     pip = ("flask", "gunicorn", "paho-mqtt", "psycopg2-binary", "redis")
-    # Events are published without waiting for others, so each is an exchange of its own.
+    # Events are published without waiting for others, so each is a separate exchange.
     multiplexed = ("broker",)
     requests = 300
 
@@ -40,7 +40,7 @@ user root
 
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/order/{id}"])
-        # Events are written behind the answers.
+        # Events are stored after the responses.
         log = run.log / "writer.log"
         run.wait_until(
             lambda: log.read_text().count("wrote") >= requests, "the writer does not get through"

@@ -1,7 +1,7 @@
-"""What sockcap says that messages do, against what the servers' own logs say they did.
+"""sockcap's operations of messages, compared with the servers' own logs.
 
-A run with `--names` records the heads of messages, and its servers log. `sockcap names` then puts
-names in place of the heads, and reconciliation gives them to messages. Requests and responses are
+A run with `--names` records the heads of messages, and its servers log. `sockcap names` then turns
+the heads into names, and reconciliation assigns them to messages. Requests and responses are
 paired here: by the ids of their calls, and without ids in the order of their connection.
 """
 
@@ -26,7 +26,7 @@ def table(data, name):
 
 
 def told(data):
-    """By port of the server, how often which name had which status."""
+    """By port of the server, how often each name had each status."""
     places = {}
     for row in table(data, "messages"):
         places[row["id"]] = (row["flow"], row["direction"], row["src_endpoint"], row["dst_endpoint"])
@@ -34,7 +34,7 @@ def told(data):
     responses = defaultdict(list)
     for row in table(data, "operations"):
         flow, _, source, target = places[row["message"]]
-        # It is answered by a single byte, which could begin anything and is not kept.
+        # Its response is a single byte, which could begin anything and is not kept.
         if row["name"] == "TLS":
             continue
         if row["role"] == "request":
@@ -51,14 +51,15 @@ def told(data):
 
 
 def secrets(data):
-    """The files below a folder in which an id of a request is found."""
+    """The files below a folder that contain an id of a request."""
     files = (path for path in Path(data).rglob("*") if path.is_file())
     return [str(path.relative_to(data)) for path in files if wire.ID.search(path.read_bytes())]
 
 
 def score(system, folder):
-    """A row for each port of which a log says something: how many requests, how many named right,
-    and what is wrong."""
+    """A row for each port with a log: how many requests, how many named correctly, and what is
+    wrong.
+    """
     data = Path(folder) / "data"
     command = [harness.program("sockcap"), "names", "--no-config", "-d", str(data)]
     subprocess.run(command, check=True, capture_output=True)

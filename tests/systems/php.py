@@ -16,11 +16,11 @@ FILES = harness.HERE / "apps" / "wordpress"
 
 
 class WordPress(harness.System):
-    """What both ways to run PHP have in common: the site, its database and its cache."""
+    """The common part of both ways to run PHP: the site, its database and its cache."""
 
     site_packages = ("wordpress", f"wordpress-theme-{THEME}", "php-cli", "php-mysql")
     site_packages += ("php-memcached", "memcached", *mariadb.PACKAGES)
-    # PHP opens a connection for each request, and ends it with the request.
+    # PHP opens a connection for each request, and closes it at the request's end.
     per_request = ("mariadb", "memcached", "fpm")
     requests = 200
 
@@ -34,7 +34,7 @@ class WordPress(harness.System):
         run.count("memcached.counts", lambda: server_logs.memcached_counts(run.port("memcached")))
 
         site = run.directory("site")
-        # Debian's package has links into folders of other packages; the copy has files only.
+        # Debian's package has links into folders of other packages; the copy contains files only.
         shutil.copytree(SOURCE, site, dirs_exist_ok=True, ignore_dangling_symlinks=True)
         themes = site / "wp-content" / "themes" / THEME
         if not themes.exists():
@@ -47,7 +47,7 @@ class WordPress(harness.System):
             text = (FILES / name).read_text()
             for key, value in values.items():
                 text = text.replace(f"@{key}@", str(value))
-            # What the package has at this place may be a link to a file of the machine.
+            # The package's entry at this place may be a link to a file of the machine.
             (site / folder / name).unlink(missing_ok=True)
             run.write(f"site/{folder}{name}", text)
         for folder, folders, files in os.walk(site):
@@ -96,7 +96,7 @@ class NginxFpm(WordPress):
         run.wait_port("entry")
 
     def said(self, log):
-        # WordPress answers all that nginx is asked for.
+        # WordPress responds to all requests to nginx.
         access = server_logs.access(log / "nginx-access.log")
         return {"entry": access, "fpm": access, **super().said(log)}
 
@@ -135,7 +135,7 @@ server {{
     location / {{ try_files $uri $uri/ /index.php?$args; }}
     location ~ \\.php$ {{
         include /etc/nginx/fastcgi_params;
-        # Debian's parameters leave the port out, and WordPress would redirect to where it is.
+        # Debian's parameters omit the port, and WordPress would redirect to the address without it.
         fastcgi_param HTTP_HOST 127.0.0.1:{run.port('entry')};
         fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
         fastcgi_pass 127.0.0.1:{run.port('fpm')};

@@ -1,10 +1,10 @@
-"""Web services with a thread that reads and a pool of workers, fed by a queue, in four languages.
+"""Web services with a reader thread and a pool of workers, fed by a queue, in four languages.
 
-A worker asks the stock of what was asked for, and of two requests in three also the price, on
-connections of its own. Then it answers, or leaves that to a thread that writes. The services behind
-answer after a random time. 16 workers do what 50 users ask for, so that at 50 at once a worker
-mostly finds the next request waiting; with fewer it waits itself. Hand-offs between threads are
-recorded, too; `--options '--without hand-offs'` looks at them no more.
+A worker calls the stock service, and for two requests in three also the price service, on its own
+connections. Then it responds, or leaves the response to a writer thread. The backends respond
+after a random time. 16 workers serve 50 users, so that at a concurrency of 50 a worker usually
+finds the next request waiting; with fewer it waits itself. Hand-offs between threads are recorded,
+too; `--options '--without hand-offs'` ignores them.
 """
 
 import subprocess
@@ -17,11 +17,11 @@ WORKERS = 16
 
 
 class Pool(harness.System):
-    """What all of them share: the services behind, and the load."""
+    """The common part of all of them: the backends, and the load."""
 
     requests = 1000
     record_options = ("--resources",)
-    # Who answers: `worker` or `writer`.
+    # The thread that responds: `worker` or `writer`.
     answers = "worker"
 
     def start(self, run):

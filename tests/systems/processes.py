@@ -1,4 +1,4 @@
-"""Processes that a run starts, and the end of all of them, also of those that became daemons."""
+"""Processes that a run starts, and ending all of them, including daemons."""
 
 import ctypes
 import os
@@ -8,7 +8,7 @@ import time
 
 
 def adopt_orphans():
-    """Lets daemons whose parents are gone become children of this process, so that none is lost."""
+    """Makes daemons with ended parents children of this process, so that none is lost."""
     set_child_subreaper = 36
     if ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "cannot adopt orphaned processes")
@@ -33,7 +33,7 @@ def descendants():
 
 
 def reap():
-    """Takes note of the children that have ended, so that they do not stay as zombies."""
+    """Reaps the children that have ended, so that they do not remain zombies."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -44,7 +44,7 @@ def reap():
 
 
 def tell(pids, number):
-    """Sends a signal to those of the processes that are still there."""
+    """Sends a signal to the processes that still exist."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -53,7 +53,8 @@ def tell(pids, number):
 
 
 def end_all(patience=5.0):
-    """Ends everything below this process: asks first, and kills what has not ended in time."""
+    """Ends everything below this process: with SIGTERM first, and kills what has not ended in time.
+    """
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 5.0)):
         tell(descendants(), number)
         until = time.monotonic() + wait

@@ -1,4 +1,4 @@
-"""Ruby: Sinatra in puma's threads, with MariaDB by a pool of connections, and memcached."""
+"""Ruby: Sinatra in puma's threads, with MariaDB through a pool of connections, and memcached."""
 
 import harness
 import mariadb

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How many calls sockcap leads back to where their request entered: one path from end to end.
+"""How many calls sockcap leads back to the entry of their request: one path from end to end.
 
 usage: reaches.py [--options OPTIONS] DIR...
 
-DIR is a kept run (run.py --keep). run.py asks whether the nearest call above is of the same request; here
-every call above must lead on, up to the call with the same id at the port where requests enter. That is
-what a job queue or a mail server needs: what a worker does belongs to the request that left the job.
+DIR is a kept run (run.py --keep). run.py tests whether the nearest call above belongs to the same
+request; here every call above must lead on, up to the call with the same id at the port where
+requests enter. This matters for a job queue or a mail server: a worker's calls belong to the
+request that left the job.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import table
 
 
 def entry_above(call, by_number, truth):
-    """The topmost call above, if it entered where requests enter; else None."""
+    """The topmost call above, if it is at an entry port; otherwise None."""
     for _ in range(1000):
         above = by_number.get(call["parent_call_id"])
         if above is None:
@@ -27,7 +28,9 @@ def entry_above(call, by_number, truth):
 
 
 def reached(folder, options):
-    """By caller and port: calls with a known id, and those that lead back to the entry of their id."""
+    """By caller and port: calls with a known id, and the ones that lead back to the entry of their
+    id.
+    """
     truth = score.Truth(folder)
     calls, _ = score.analyzed(folder, options)
     matched, _ = truth.match(calls)

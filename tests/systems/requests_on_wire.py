@@ -1,7 +1,7 @@
-"""The requests of a connection that carries several at once, read from its bytes on the wire.
+"""The requests of a connection that carries several concurrently, read from its bytes on the wire.
 
-Of HTTP/2 each stream is a request, of Redis each command: one packet may have many of them, and one
-of them may be in many packets. Other protocols are not divided here.
+In HTTP/2 each stream is a request, in Redis each command: one packet may contain many of them, and
+one of them may span many packets. Other protocols are not divided here.
 """
 
 import bisect
@@ -14,17 +14,18 @@ HEADERS = 1
 
 @dataclass
 class Bytes:
-    """All that one side of a connection sent, and when."""
+    """Everything that one side of a connection sent, with times."""
 
     parts: list = field(default_factory=list)
 
     def take(self, packet):
-        """Takes a segment, in any order."""
+        """Adds a segment, in any order."""
         if packet.payload:
             self.parts.append((packet.sequence, packet.time, packet.payload))
 
     def assembled(self):
-        """The bytes in their order, and a function that gives the time of the byte at a place."""
+        """The bytes in their order, and a function that returns the time of the byte at an offset.
+        """
         if not self.parts:
             return b"", None
         first = self.parts[0][0]
@@ -44,7 +45,7 @@ class Bytes:
 
 @dataclass
 class Request:
-    """A request: when its first and its last byte were sent, its bytes, and its stream."""
+    """A request: the times of its first and last byte, its bytes, and its stream."""
 
     start: int
     sent: int
@@ -54,7 +55,7 @@ class Request:
 
 
 def requests(side):
-    """The requests that one side of a connection sent, or `None` where it speaks another protocol."""
+    """The requests that one side of a connection sent, or `None` for another protocol."""
     whole, time = side.assembled()
     if whole.startswith(PREFACE):
         return list(streams(whole, time))
@@ -64,7 +65,7 @@ def requests(side):
 
 
 def streams(whole, time):
-    """Each stream of HTTP/2 that began with headers, in the order of these."""
+    """Each HTTP/2 stream that began with headers, in the order of these."""
     found = {}
     at = len(PREFACE)
     while at + FRAME_HEAD <= len(whole):
@@ -76,7 +77,7 @@ def streams(whole, time):
         if kind == HEADERS and stream not in found:
             found[stream] = Request(time(at), 0, b"", 0, stream)
         if (request := found.get(stream)) is not None and kind < 2:
-            # Only headers and data are parts of the request; others steer its stream.
+            # Only headers and data are parts of the request; other frames control its stream.
             request.text += whole[at + FRAME_HEAD : end]
             request.size += end - at
             request.sent = time(end - 1)
@@ -85,7 +86,7 @@ def streams(whole, time):
 
 
 def commands(whole, time):
-    """Each command of Redis: an array of strings, each with its length."""
+    """Each Redis command: an array of strings, each with its length."""
     at = 0
     while at < len(whole):
         begin = at

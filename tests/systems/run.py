@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs real systems under load, recorded by sockcap, and scores what sockcap says of them.
+"""Runs real systems under load, recorded by sockcap, and scores sockcap's results.
 
 usage: run.py [NAME...] [--at C...] [--requests N] [--keep DIR | --reuse DIR] [--json FILE] [--hops]
               [--names] [--check]
 
 NAME is a system, or a module with several. Without one all are run. The folder of sockcap's
-programs is SOCKCAP_BIN, or else the folder of target/ that SOCKCAP_PROFILE names: release, if it is
-not set, or debug. It takes root, for tcpdump and for servers that have users of their own.
+programs is SOCKCAP_BIN, or else the folder of target/ that SOCKCAP_PROFILE names: release by
+default, or debug. It needs root, for tcpdump and for servers with users of their own.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import names
 import score
 import table
 
-# The part of the calls that must be given to the right request, by how many requests are under way.
+# The share of the calls that must be attributed to the right request, by concurrency.
 LEAST = {
     "asyncio": {1: 0.99},
     "celery-rabbitmq": {1: 0.95, 8: 0.9},
@@ -84,7 +84,7 @@ def systems():
 
 
 def chosen(names, known):
-    """The systems of these names, all where there are none."""
+    """The systems of these names, or all."""
     result = []
     for name in names or known:
         of_name = [kind for own, (module, kind) in known.items() if name in (own, module)]
@@ -95,7 +95,7 @@ def chosen(names, known):
 
 
 def main():
-    """Runs, or scores again, and prints the table."""
+    """Runs or rescores the systems, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--at", nargs="+", type=int, default=[1, 8], help="requests at once")
@@ -115,7 +115,7 @@ def main():
         for concurrency in arguments.at:
             try:
                 one = recorded_whole(kind, concurrency, arguments)
-            except Exception as error:  # Other systems are still worth to be run.
+            except Exception as error:  # Other systems are still worth running.
                 print(f"{kind.name} at {concurrency}: {error}", file=sys.stderr)
                 failed = True
                 continue
@@ -141,7 +141,7 @@ def main():
 
 
 def too_few(scores):
-    """A line for each system of which fewer calls are given to the right request than must be."""
+    """A line for each system with fewer calls attributed to the right request than required."""
     for one in scores:
         least = LEAST.get(one["system"], {}).get(one["concurrency"])
         share = one["calls_right"] / one["calls_known"] if one["calls_known"] else 0
@@ -150,7 +150,7 @@ def too_few(scores):
 
 
 def wrongly_named(rows):
-    """Lines of the ports of which sockcap says anything else than the server's own log."""
+    """Lines for the ports at which sockcap and the server's own log differ."""
     for row in rows:
         of = f"{row['system']} at {row['concurrency']}, {row['port']}"
         if row["right"] < row["least"] * row["requests"]:
@@ -159,8 +159,9 @@ def wrongly_named(rows):
 
 
 def recorded_whole(kind, concurrency, arguments):
-    """The score of a system. A run that could not be recorded whole, as the machine was too busy for
-    tcpdump, is made once more; what is scored is never run again."""
+    """The score of a system. A run that could not be recorded completely, as the machine was too
+    busy for tcpdump, is repeated once; a scored run is never repeated.
+    """
     try:
         return measured(kind(), concurrency, arguments)
     except Exception as error:
@@ -169,7 +170,7 @@ def recorded_whole(kind, concurrency, arguments):
 
 
 def measured(system, concurrency, arguments):
-    """The score of a system at a concurrency; None where a recording of it is missing."""
+    """The score of a system at a concurrency; None if its recording is missing."""
     folder = f"{system.name}-{concurrency}"
     if arguments.reuse:
         kept = arguments.reuse / folder
@@ -205,7 +206,7 @@ def scored(system, folder, arguments):
 
 
 def keep(work, target):
-    """Moves a run to where it is to stay, without the servers' own files."""
+    """Moves a run to its final place, without the servers' own files."""
     shutil.rmtree(work / "state", ignore_errors=True)
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -215,6 +216,6 @@ def keep(work, target):
 if __name__ == "__main__":
     if os.geteuid() != 0 and "--reuse" not in sys.argv:
         sys.exit("run.py takes root, for tcpdump and for servers that have users of their own")
-    # Who ends this program from outside ends the servers too, as by the keyboard.
+    # A signal that ends this program from outside ends the servers too, as from the keyboard.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

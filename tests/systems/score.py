@@ -1,4 +1,4 @@
-"""Score of a kept run: what sockcap says of each call, against the ids that were on the wire."""
+"""Score of a kept run: sockcap's result for each call, compared with the ids on the wire."""
 
 import bisect
 import csv
@@ -13,13 +13,13 @@ from pathlib import Path
 import harness
 import wire
 
-# sockcap takes its time before the system call, and the packet has its own some microseconds later,
-# by the same clock, which two processors may read a little apart.
+# sockcap reads its time before the system call, and the packet has a time some microseconds later,
+# from the same clock, which may differ a little between two processors.
 SLACK_NS = 1_000
 
 
 def analyzed(folder, options=""):
-    """The calls and patterns that sockcap finds in a run's recording, analysed anew."""
+    """The calls and patterns that sockcap finds in a new analysis of a run's recording."""
     data = Path(folder) / "data"
     for made in data.iterdir():
         if made.is_file() and made.name not in ("aliases", "sockcap.toml"):
@@ -39,7 +39,7 @@ def analyzed(folder, options=""):
 
 
 class Truth:
-    """The exchanges on the wire whose id is known, and which call is which of them."""
+    """The exchanges on the wire with known ids, and the call of each."""
 
     def __init__(self, folder):
         self.about = json.loads((Path(folder) / "run.json").read_text())
@@ -69,14 +69,15 @@ class Truth:
                 ends = (connection.client, connection.server)
                 self.by_flow[ends].append(exchange)
                 if connection.turned:
-                    # What is sent answers the making of the connection, or is a message by itself.
+                    # What is sent responds to the connection setup, or is a message by itself.
                     self.by_flow[ends[::-1]].append(exchange)
         for exchanges in self.by_flow.values():
             exchanges.sort(key=lambda exchange: exchange.start)
         self.connections = seen
 
     def known(self):
-        """All exchanges with a known id: with it, whether a request enters there, and its port."""
+        """All exchanges with a known id, with the id, whether it is at an entry port, and its port.
+        """
         for connection in self.connections:
             for exchange in connection.exchanges:
                 if (found := self.id_of.get(id(exchange))) is not None:
@@ -84,7 +85,7 @@ class Truth:
                     yield exchange, found, server in self.entry, self.names[server]
 
     def match(self, calls):
-        """The exchange of each call by its number, and how many calls could not be told apart."""
+        """The exchange of each call by its number, and how many calls could not be matched."""
         matched = {}
         mixed = 0
         flows = defaultdict(list)
@@ -97,12 +98,12 @@ class Truth:
             starts = [exchange.start for exchange in exchanges]
             streams = {exchange.stream: exchange for exchange in exchanges}
             for call in of_flow:
-                # Whose sender was not recorded has the time of its receipt, shortly after.
+                # A call whose sender was not recorded has the time of its receipt, shortly after.
                 if not call["request_send"] and call.get("request_recv"):
                     begun = bisect.bisect_right(starts, int(call["request_recv"]) + SLACK_NS)
                     if begun > 0 and port_of(flow[1]) not in self.multiplexed:
                         matched[call["call_id"]] = exchanges[begun - 1]
-                # An id of HTTP/2 is the number of its connection, and that of the stream.
+                # An HTTP/2 id is the number of its connection, and that of the stream.
                 stream = call["call_id"].partition("/")[2]
                 if stream.isdigit() and int(stream) in streams:
                     matched[call["call_id"]] = streams[int(stream)]
@@ -130,24 +131,26 @@ class Truth:
                 mixed += len(group) - 1
                 several = len({self.id_of.get(id(one)) for one in between}) > 1
                 if several and str(between[0].size) != call["request_bytes"]:
-                    # One call of several requests: of none of them. Where it is as long as the
-                    # first of them, it is that one, and the calls of the others are missing.
+                    # A single call of several requests: it matches none of them. If it is as long
+                    # as the first of them, it matches that one, and the calls of the others are
+                    # missing.
                     mixed += 1
                 elif between:
                     matched[call["call_id"]] = between[0]
                 elif low > 0 and port_of(flow[1]) not in self.multiplexed:
-                    # A later part of the exchange that had begun before.
+                    # A later part of an exchange that began before.
                     if begin <= exchanges[low - 1].sent:
                         matched[call["call_id"]] = exchanges[low - 1]
         return matched, mixed
 
 
 def matched_by_place(calls, exchanges):
-    """The exchange of each call of a connection by its number, by where their bytes are.
+    """The exchange of each call of a connection by its number, matched by the position of their
+    bytes.
 
-    The kernel may put what was written at different times into one packet, so that times tell
-    nothing. Both are in their order. Calls may have begun before the packets were captured. Where
-    sizes differ anywhere behind that, some are not known, and nothing is matched.
+    The kernel may put data that was written at different times into one packet, so that times are
+    useless. Both are in order. Calls may have begun before the packets were captured. If sizes
+    differ anywhere after that, some are unknown, and nothing is matched.
     """
     last = calls[-len(exchanges) :] if exchanges else []
     sizes = [str(exchange.size) for exchange in exchanges]
@@ -157,7 +160,7 @@ def matched_by_place(calls, exchanges):
 
 
 def port_of(endpoint):
-    """The port of `address:port`, or None where it is no such endpoint."""
+    """The port of `address:port`, or None for any other endpoint."""
     number = endpoint.rpartition(":")[2]
     return int(number) if number.isdigit() else None
 
@@ -168,14 +171,15 @@ def score(folder, options=""):
 
 
 def judged(truth, calls, patterns):
-    """All figures of the calls and patterns that sockcap has found."""
+    """All figures of the calls and patterns that sockcap found."""
     matched, mixed = truth.match(calls)
     by_number = {call["call_id"]: call for call in calls}
     ids = {number: truth.id_of.get(id(exchange)) for number, exchange in matched.items()}
 
     def above(call):
-        """The id of the nearest call above whose id is known, or None, and how sure all links on
-        the way there are together."""
+        """The id of the nearest call above with a known id, or None, and the combined probability
+        of all links up to it.
+        """
         sure = 1.0
         for _ in range(1000):
             sure *= float(call["probability"] or 0)
@@ -199,10 +203,10 @@ def judged(truth, calls, patterns):
         had[id(matched[number])].append(parent == own)
         entering = port_of(call["dst_endpoint"]) in truth.entry
         if parent not in (None, own):
-            # A stranger spoils the request that it was given to.
+            # A foreign call spoils the request to which it was attributed.
             broken.add(parent)
         if entering:
-            # A request that enters is made for none, so it is right where it has no parent.
+            # An entering request has no parent call, so it is right if it has no parent.
             had[id(matched[number])][-1] = parent is None
         elif parent != own:
             kind = "no parent" if not call["parent_call_id"] else "another request's"
@@ -221,7 +225,7 @@ def judged(truth, calls, patterns):
             requests.add(own)
         if not right:
             broken.add(own)
-        # Ports that are numbered, such as FTP's for files, are one hop together.
+        # Numbered ports, such as FTP's for files, are one hop together.
         name = name.rstrip("0123456789")
         hops[name].update(known=1, had=int(bool(results)), right=int(right), entering=int(entering))
 

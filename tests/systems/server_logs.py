@@ -1,23 +1,23 @@
-"""What servers say of themselves: their own logs and counts, as counts of names and statuses.
+"""The servers' own logs and counts, as counts of names and statuses.
 
-A name is made of a log's literal text by a rule of this file, which knows nothing of sockcap's: a
-segment of a path with a digit in it is `{}`, and a statement is its first word with the tables that
-are behind words such as FROM. A status of None is one that the log does not tell.
+A name is made from a log's literal text by a rule of this file, which is independent of sockcap's:
+a segment of a path with a digit in it is `{}`, and a statement is its first word with the tables
+that follow words such as FROM. A status of None is missing in the log.
 """
 
 import re
 import socket
 from collections import Counter, defaultdict
 
-# What is kept of a turn of a protocol that is not HTTP, and what of that is a statement's in
-# PostgreSQL and in MySQL.
+# The kept bytes of a turn of a protocol other than HTTP, and the part of them that is a statement's
+# in PostgreSQL and in MySQL.
 TURN_BYTES = 256
 STATEMENT_BYTES = TURN_BYTES - 5
 
 KINDS_WITH_TABLES = ("SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "DESCRIBE")
 KINDS_WITH_TABLES += ("CREATE TABLE", "DROP TABLE")
 TWO_WORDS = ("CREATE", "DROP", "ALTER")
-# A name in front of a parenthesis is a function's where rows come from.
+# A name before a parenthesis is a function's if it stands for rows.
 TABLES = [
     re.compile(r"\b(?:FROM|JOIN)\s+([\"`\w.]+)(?![\"`\w.]|\s*\()", re.IGNORECASE),
     re.compile(r"\bFROM\s+[\"`\w.]+(?:\s+(?:AS\s+)?\w+)?\s*,\s*([\"`\w.]+)", re.IGNORECASE),
@@ -27,11 +27,11 @@ TABLES = [
 
 
 class Said:
-    """What a server says of one port: how often which name had which status.
+    """A server's log of one port: how often each name had each status.
 
-    `only`: the names that it counts, where it does not count others. `unlogged`: names that it does
-    not tell. `failed_apart`: what failed has no name. `least`: the share that must be told, where
-    clients send more at once than is kept of a turn.
+    `only`: the names that it counts, if it does not count others. `unlogged`: names that it does
+    not log. `failed_apart`: failed requests have no name. `least`: the share that must be found,
+    if clients send more at a time than is kept of a turn.
     """
 
     def __init__(self, pairs, only=None, unlogged=(), failed_apart=False, least=1.0):
@@ -42,7 +42,7 @@ class Said:
         self.least = least
 
     def known(self, told):
-        """Of what was told, what the server could know, as it says it."""
+        """The found names that the server could know, in its terms."""
         statuses = any(status is not None for _, status in self.pairs)
         result = Counter()
         for (name, status), count in told.items():
@@ -53,18 +53,18 @@ class Said:
 
 
 def route(method, target):
-    """`GET /page/{}` of a method and a target such as `/page/17?x=y`."""
+    """`GET /page/{}` for a method and a target such as `/page/17?x=y`."""
     path = target.partition("?")[0]
     segments = ["{}" if re.search(r"\d", segment) else segment for segment in path.split("/")]
     return f"{method} {'/'.join(segments)}"
 
 
 def statement(text):
-    """`SELECT books` of a statement, as far as its first bytes say it."""
+    """`SELECT books` for a statement, as far as its first bytes show it."""
     cut = len(text.encode()) > STATEMENT_BYTES
     text = text.encode()[:STATEMENT_BYTES].decode(errors="ignore")
     text = re.sub(r"/\*.*?(?:\*/|$)", " ", text, flags=re.DOTALL)
-    # What a literal says names no table; one that is cut off hides the rest.
+    # Words in a literal name no table; a truncated literal hides the rest.
     text = re.sub(r"'(?:[^']|'')*(?:'|$)", "?", text)
     if cut:
         text = re.sub(r"[\"`\w.]+$", "", text)
@@ -94,7 +94,7 @@ def access(path):
 
 
 def calls(path):
-    """Calls of gRPC in a log whose lines are `access SERVICE/METHOD STATUS`."""
+    """gRPC calls in a log whose lines are `access SERVICE/METHOD STATUS`."""
     # Threads may write two into one line.
     return Said(re.findall(r"access ([\w.]+/\w+) ([A-Z_]+)", path.read_text(errors="replace")))
 
@@ -134,7 +134,7 @@ COMMAND = re.compile(
 
 
 def mariadb(path):
-    """Commands of MariaDB's general log by clients that came by TCP. It does not tell errors."""
+    """Commands of MariaDB's general log by clients over TCP. It does not log errors."""
     entries = []
     for line in lines(path):
         if found := COMMAND.match(line):
@@ -151,7 +151,7 @@ def mariadb(path):
             "Prepare": f"PREPARE {statement(text)}",
             "Init DB": "INIT_DB",
             "Ping": "PING",
-            # Nothing answers these.
+            # These have no response.
             "Quit": None,
             "Close stmt": None,
         }
@@ -161,7 +161,7 @@ def mariadb(path):
 
 
 def asked(port, question, end):
-    """What a server of text answers to a question, up to this end."""
+    """The response of a text protocol server to a request, up to this end."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(question)
         answer = b""
@@ -179,14 +179,14 @@ def redis_counts(port):
 
 
 def redis(path, least=1.0):
-    """Commands that Redis has counted, but for the question for the counts."""
+    """Commands that Redis has counted, except for the request for the counts."""
     said = Counter()
     for line in lines(path):
         if found := re.match(r"cmdstat_(\w+)[^:]*:calls=(\d+).*,failed_calls=(\d+)", line):
             said[found[1].upper(), ""] += int(found[2]) - int(found[3])
         if found := re.match(r"errorstat_(\w+):count=(\d+)", line):
             said["", found[1]] += int(found[2])
-    # That is the question for the counts.
+    # The request for the counts.
     del said["INFO", ""]
     return Said(+said, unlogged=("INFO",), failed_apart=True, least=least)
 
@@ -197,36 +197,36 @@ def memcached_counts(port):
 
 
 def memcached(path):
-    """Commands that memcached counts by themselves."""
+    """Commands that memcached counts separately."""
     counts = dict(re.findall(r"STAT cmd_(get|set) (\d+)", path.read_text()))
     said = {(name, None): int(count) for name, count in counts.items()}
     return Said(said, only=("get", "set"))
 
 
 def smtp(path):
-    """Commands that Postfix says at the end of each connection that it took."""
+    """Commands that Postfix logs at the end of each connection that it accepted."""
     said = Counter()
     for line in lines(path):
         if "/smtpd[" in line and (found := re.search(r": disconnect from .*\] (.*)", line)):
             for verb, done in re.findall(r"(\w+)=(\d+)", found[1]):
                 said[verb.upper(), None] += int(done)
     del said["COMMANDS", None]
-    # A mail is a message of its own behind the question whether it may be sent.
+    # A mail is a separate message after the request whether it may be sent.
     said["message", None] = said["DATA", None]
     return Said(+said)
 
 
 def lmtp(path):
-    """Mails that Postfix gave to another server, and how that answered."""
+    """Mails that Postfix passed to another server, and its responses."""
     delivered = [line for line in lines(path) if "/lmtp[" in line and " status=" in line]
     codes = [re.search(r"\((?:host .* said: )?(\d{3}) ", line) for line in delivered]
     return Said((("message", code[1] if code else None) for code in codes), only=("message",))
 
 
 def imap(folder):
-    """Commands that Dovecot noted of each session behind its login, and how it answered them.
+    """Commands that Dovecot logged of each session after its login, and its responses.
 
-    An answer that is longer than what is kept of a turn says nothing of its end.
+    A response that is longer than the kept bytes of a turn does not show its end.
     """
     said = Counter()
     for path in folder.glob("*.in"):

@@ -1,6 +1,6 @@
-"""Servers that several systems have: Postgres, Redis, gunicorn, Node, nginx and haproxy, recorded.
+"""Servers that several systems use: Postgres, Redis, gunicorn, Node, nginx and haproxy, recorded.
 
-All listen on 127.0.0.1 at a port of the run, and keep what they have below the run's own folder.
+All listen on 127.0.0.1 at a port of the run, and keep their files below the run's own folder.
 """
 
 import shutil
@@ -11,7 +11,7 @@ import harness
 import server_logs
 
 APPS = harness.HERE / "apps"
-# What the applications here expect to be there.
+# The tables and rows that the applications here expect.
 TABLES = """
 CREATE TABLE orders (number int PRIMARY KEY, price int);
 INSERT INTO orders VALUES (7, 70);
@@ -20,7 +20,7 @@ CREATE TABLE payments (name text, price int);
 
 
 def copied(run, folder):
-    """The application of that folder, copied below the run: nothing is written beside it."""
+    """The application of that folder, copied below the run: nothing is written to the original."""
     target = run.state / "apps" / folder
     if not target.exists():
         shutil.copytree(APPS / folder, target)
@@ -30,7 +30,7 @@ def copied(run, folder):
 def postgres(run, port="database", host="host", statements=TABLES, more=()):
     """A new database cluster whose user `postgres` needs no password. It has the tables above.
 
-    `more` are pairs of settings, which are stronger than those here.
+    `more` are pairs of settings, which override the ones here.
     """
     versions = Path("/usr/lib/postgresql").glob("*/bin")
     programs = max(versions, key=lambda path: int(path.parent.name))
@@ -89,7 +89,7 @@ def node(run, name, script, env, host="host"):
 
 
 def nginx(run, servers, name="nginx", host="host", workers=1):
-    """An nginx with these `server` blocks, in the foreground, as the user who starts it."""
+    """An nginx with these `server` blocks, in the foreground, as the user that starts it."""
     folder = run.directory(name)
     paths = "\n".join(
         f"    {kind}_temp_path {folder}/{kind};"
@@ -114,7 +114,7 @@ http {{
 
 
 def haproxy(run, sections, name="haproxy", host="host"):
-    """A haproxy with these sections, behind the usual defaults."""
+    """A haproxy with these sections, after the usual defaults."""
     log = ""
     if run.names:
         log = 'log stdout format raw local0 info\n    log-format "access %HM %HU %ST"'

@@ -1,7 +1,7 @@
-"""OpenSSH: a tunnel that carries many connections, and commands that run behind a connection each.
+"""OpenSSH: a tunnel that carries many connections, and commands with one connection each.
 
-What ssh sends is encrypted, so the packets show ids only before and behind it. The truth is that
-what the far end asks a service with an id is done for the request that came in with that id.
+ssh's traffic is encrypted, so the packets show ids only before and after it. The truth is that the
+far end's call to a service with an id is made for the request that arrived with that id.
 """
 
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import harness
 
-# sshd wants this folder, which is made when a machine starts it as a service.
+# sshd needs this folder, which exists if the machine starts it as a service.
 PRIVILEGES = Path("/run/sshd")
 
 
 class Ssh(harness.System):
-    """What both ways to use ssh have in common: the server, its keys and a service behind it."""
+    """The common part of both ways to use ssh: the server, its keys and a backend."""
 
     packages = ("openssh-server", "openssh-client")
 
@@ -45,7 +45,7 @@ MaxStartups 100
         run.record("sshd", ["/usr/sbin/sshd", "-D", "-e", "-f", settings], host="far")
         run.wait_port("sshd")
         client = ["ssh", "-F", "/dev/null", "-i", keys / "client", "-p", run.port("sshd")]
-        # The server's key is a new one in each run.
+        # The server has a new key in each run.
         client += ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
         client += ["-o", "LogLevel=ERROR"]
         return [str(word) for word in client]
@@ -67,13 +67,13 @@ class Tunnel(Ssh):
 
 
 class Command(Ssh):
-    """A web service that runs a command by ssh for each request."""
+    """A web service that runs a command through ssh for each request."""
 
     name = "ssh-command"
     packages = (*Ssh.packages, "curl")
     # The command makes one connection.
     per_request = ("back",)
-    # A command by ssh starts some ten programs, and those of the shell of the user.
+    # A command through ssh starts about ten programs, and those of the user's shell.
     requests = 24
 
     def start(self, run):

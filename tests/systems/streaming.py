@@ -1,6 +1,6 @@
-"""Large bodies both ways through nginx and haproxy, among small requests.
+"""Large bodies in both directions through nginx and haproxy, among small requests.
 
-nginx hands on to haproxy, haproxy to a service in Python or in Node, which asks Redis before and
+nginx forwards to haproxy, haproxy to a service in Python or in Node, which calls Redis before and
 after a body. Bodies have 1 to 8 MB: some are sent, some are fetched, some come back.
 """
 
@@ -9,16 +9,17 @@ import shared_servers
 
 
 class Buffered(harness.System):
-    """nginx takes a whole request before it hands it on, and an answer as fast as it is made."""
+    """nginx reads a whole request before it forwards it, and a response as fast as it is produced.
+    """
 
     name = "streaming-buffered"
     packages = ("nginx-light", "haproxy", "redis-server")
     pip = ("flask", "gunicorn", "redis")
     npm = ("redis",)
-    # Node asks Redis without waiting for the answers of others.
+    # Node pipelines its requests to Redis.
     multiplexed = ("redis",)
     requests = 150
-    # Of nginx, for requests and for answers.
+    # nginx's buffering of requests and of responses.
     buffering = "on"
 
     def start(self, run):
@@ -69,14 +70,14 @@ backend node
 
 
 class Unbuffered(Buffered):
-    """nginx hands on every part of a body as it comes."""
+    """nginx forwards every part of a body as it arrives."""
 
     name = "streaming-unbuffered"
     buffering = "off"
 
 
 class Duplex(Buffered):
-    """haproxy alone in front: answers begin before their requests end, which nginx cuts short."""
+    """haproxy alone in front: responses begin before their requests end, which nginx cuts short."""
 
     name = "streaming-duplex"
     packages = ("haproxy", "redis-server")

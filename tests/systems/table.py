@@ -10,7 +10,7 @@ NAMES_HEAD = ("system", "at once", "port", "requests logged", "told as logged", 
 
 
 def names_rows(rows):
-    """A row for each port of which a server's log says something."""
+    """A row for each port with entries in a server's log."""
     for row in rows:
         right = share(row["right"], row["requests"])
         of = (row["system"], row["concurrency"], row["port"], row["requests"])
@@ -49,7 +49,7 @@ def hop_rows(scores):
 
 
 def wrong_lines(scores, limit=8):
-    """What is wrong, the most frequent first: a line each."""
+    """The errors, the most frequent first: one line each."""
     for one in scores:
         for what, count in list(one["wrong"].items())[:limit]:
             yield f"{one['system']} at {one['concurrency']}: {count} times {what}"

@@ -1,9 +1,9 @@
-"""A shop of ten hosts: nginx, haproxy, two application servers, two services, and what they ask.
+"""A shop of ten hosts: nginx, haproxy, two application servers, two services, and their backends.
 
-client -> nginx -> haproxy -> Python (two) -> Node (two) -> Postgres; both also ask Redis, and look
-names up at dnsmasq by datagrams. Each service has one thread and a pool of four connections to
-Postgres, each application server four threads, so 32 requests at once wait at haproxy and for
-connections. All run on one machine, each with a host's name of its own.
+client -> nginx -> haproxy -> Python (two) -> Node (two) -> Postgres; both also call Redis, and
+look names up at dnsmasq by datagrams. Each service has one thread and a pool of four connections
+to Postgres, each application server four threads, so 32 concurrent requests wait at haproxy and
+for connections. All run on one machine, each with a separate host name.
 """
 
 import harness
@@ -11,13 +11,13 @@ import shared_servers
 
 
 class TenHosts(harness.System):
-    """Meant for three loads: 1 (light), 8 (busy) and 32 at once (queues)."""
+    """For three loads: 1 (light), 8 (busy) and 32 concurrent requests (queues)."""
 
     name = "ten-hosts"
     packages = ("nginx-light", "haproxy", "redis-server", "postgresql", "dnsmasq-base")
     pip = ("flask", "gunicorn", "redis", "dnspython", "urllib3")
     npm = ("pg", "redis")
-    # Node asks Redis without waiting for the answers of others.
+    # Node pipelines its requests to Redis.
     multiplexed = ("redis",)
     requests = 300
 
@@ -47,7 +47,7 @@ class TenHosts(harness.System):
         self.start_front(run, applications)
 
     def start_names(self, run):
-        """dnsmasq, for which all names of the shop are on this machine."""
+        """dnsmasq, in which all names of the shop are on this machine."""
         argv = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--user=root"]
         argv += ["--port", run.port("names"), "--listen-address=127.0.0.1", "--bind-interfaces"]
         argv += ["--no-resolv", "--no-hosts", "--cache-size=0", "--pid-file="]
@@ -55,7 +55,7 @@ class TenHosts(harness.System):
         run.wait_port("names")
 
     def start_front(self, run, applications):
-        """haproxy with a queue before the application servers, and nginx before it."""
+        """haproxy with a queue in front of the application servers, and nginx in front of it."""
         servers = "\n".join(
             f"    server {name} 127.0.0.1:{run.port(name)} maxconn 4" for name in applications
         )

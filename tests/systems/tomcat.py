@@ -1,4 +1,6 @@
-"""Tomcat with a page in Java that asks Postgres, by a pool of connections, and another service."""
+"""Tomcat with a page in Java that calls Postgres, through a pool of connections, and another
+service.
+"""
 
 import shutil
 import urllib.request
@@ -16,7 +18,7 @@ CREATE TABLE visits (name text, price int);
 
 
 class Tomcat(harness.System):
-    """Tomcat 10 from Debian, its settings and its page in a folder of the run's own."""
+    """Tomcat 10 from Debian, with its settings and its page in a folder of the run."""
 
     name = "tomcat"
     packages = ("tomcat10", "postgresql", "libpostgresql-jdbc-java")
@@ -39,12 +41,13 @@ class Tomcat(harness.System):
             for port in ("entry", "database", "stock"):
                 text = text.replace(f"@{port.upper()}@", str(run.port(port)))
             run.write(f"{folder}/{name}", text)
-        # No JAVA_OPTS of the machine: a bound for the heap, and quick random numbers at the start.
+        # Instead of the machine's JAVA_OPTS: a limit of the heap, and fast random numbers at the
+        # start.
         options = "-Xmx256m -Djava.security.egd=file:/dev/urandom"
         env = {"CATALINA_BASE": base, "CATALINA_HOME": "/usr/share/tomcat10", "JAVA_OPTS": options}
         run.record("tomcat", ["/usr/share/tomcat10/bin/catalina.sh", "run"], env=env)
         run.wait_port("entry", 60)
-        # Tomcat compiles a page when it is first asked for.
+        # Tomcat compiles a page at its first request.
         for _ in range(20):
             address = f"http://127.0.0.1:{run.port('entry')}/order.jsp?id=first"
             with urllib.request.urlopen(address, timeout=60) as answer:

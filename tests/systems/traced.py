@@ -1,8 +1,8 @@
-"""Four Flask services that OpenTelemetry's own instrumentation traces, as its users have it.
+"""Four Flask services that OpenTelemetry's own instrumentation traces, as in usual deployments.
 
 `opentelemetry-instrument` sends `traceparent` with each call, and writes its spans to the log of
-the service. With `--names` these ids are recorded: `sockcap score --traces` takes them as the
-truth, and `traced_spans.py` holds the spans of `sockcap export otlp` against those in the logs.
+the service. With `--names` these ids are recorded: `sockcap score --traces` uses them as the
+truth, and `traced_spans.py` compares the spans of `sockcap export otlp` with the ones in the logs.
 """
 
 import harness
@@ -13,7 +13,7 @@ THREADS = 40
 
 
 class Traced(harness.System):
-    """A front end before a shop, which asks for prices and stocks; these ask Postgres."""
+    """A front end in front of a shop, which calls prices and stocks; these call Postgres."""
 
     name = "traced"
     packages = ("postgresql",)
@@ -37,7 +37,7 @@ class Traced(harness.System):
             "OTEL_TRACES_EXPORTER": "console",
             "OTEL_METRICS_EXPORTER": "none",
             "OTEL_LOGS_EXPORTER": "none",
-            # Before the servers are ended.
+            # Exported before the servers are ended.
             "OTEL_BSP_SCHEDULE_DELAY": 200,
         }
         programs = run.cache / "venv" / "bin"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds sockcap's spans of the system `traced` against those that OpenTelemetry wrote itself.
+"""Compares sockcap's spans of the system `traced` with the ones that OpenTelemetry wrote.
 
 usage: traced_spans.py FOLDER...
 
-FOLDER is a run that was kept (`run.py traced --names --keep DIR`). For each call that a traced
-service made, sockcap has a span of the callee. It must be of the trace of OpenTelemetry's span of
-that call, and have that span above it.
+FOLDER is a kept run (`run.py traced --names --keep DIR`). For each call of a traced service,
+sockcap has a span of the callee. It must belong to the trace of OpenTelemetry's span of that call,
+and have that span above it.
 """
 
 import json
@@ -67,7 +67,7 @@ def compared(theirs, ours):
 
 
 def main():
-    """Compares the spans of all runs that are named."""
+    """Compares the spans of all given runs."""
     if len(sys.argv) < 2:
         sys.exit(__doc__.splitlines()[2])
     failed = False

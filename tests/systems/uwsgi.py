@@ -1,6 +1,6 @@
-"""nginx before uWSGI, by uWSGI's own protocol, and PgBouncer between it and Postgres.
+"""nginx in front of uWSGI, over uWSGI's own protocol, and PgBouncer between it and Postgres.
 
-PgBouncer gives a connection to Postgres for a transaction only, and has fewer than it is asked for.
+PgBouncer assigns a connection to Postgres for a transaction only, and has fewer than its clients.
 """
 
 import harness
@@ -8,7 +8,7 @@ import shared_servers
 
 
 class Uwsgi(harness.System):
-    """Two processes of two threads, each with a connection to PgBouncer that it keeps."""
+    """Two processes of two threads, each with a persistent connection to PgBouncer."""
 
     name = "uwsgi"
     packages = (

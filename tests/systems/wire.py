@@ -1,9 +1,9 @@
 """Truth from the wire: which request's id was in which exchange of which connection.
 
-It is read from the packets that tcpdump has written, and from nothing that sockcap says. An
-exchange is what a client sends on a connection before the server answers, and the answer. Where a
-connection carries several requests at once, each stream of HTTP/2 and each command of Redis is its
-own exchange (requests_on_wire), and of other protocols each packet with an id.
+It is read from the packets that tcpdump wrote, independently of sockcap. An exchange is the data
+that a client sends on a connection before the server responds, and the response. If a connection
+carries several concurrent requests, each HTTP/2 stream and each Redis command is a separate
+exchange (requests_on_wire), and in other protocols each packet with an id.
 """
 
 import re
@@ -13,35 +13,37 @@ from dataclasses import dataclass, field
 import requests_on_wire
 
 ID = re.compile(rb"skid\d{7}x")
-# An id may be cut by the end of a packet: so much of the one before is looked at again.
+# An id may be cut by the end of a packet: this much of the previous one is searched again.
 ID_LENGTH = 12
 
 
 @dataclass
 class Exchange:
-    """What a client sends before the server answers, and the answer. Times are ns since 1970."""
+    """The data that a client sends before the server responds, and the response. Times are ns since
+    1970.
+    """
 
     start: int
-    # When the last part of the request was sent.
+    # Time of the last part of the request.
     sent: int = 0
     size: int = 0
     asked: set = field(default_factory=set)
     answered: set = field(default_factory=set)
     connection: "Connection" = None
-    # Of HTTP/2: which stream it is.
+    # For HTTP/2: the stream.
     stream: int = None
 
     def ids(self):
-        """The ids of the request, or where it has none those of the answer."""
+        """The ids of the request, or if it has none those of the response."""
         return self.asked or self.answered
 
 
 @dataclass
 class Connection:
-    """A TCP connection, from the one who opened it to the one who listened.
+    """A TCP connection, from the connecting end to the listening end.
 
-    Where only the listener sends, as FTP's servers send what was asked for elsewhere, `turned` is
-    set: it is then the listener whose message begins the exchange, or answers the connection.
+    If only the listener sends, as FTP's servers send data that was requested elsewhere, `turned`
+    is set: the listener's message then begins the exchange, or responds to the connection.
     """
 
     client: str
@@ -99,7 +101,7 @@ def segment(data, link, time):
         tcp = at + (data[at] & 15) * 4
         end = at + struct.unpack_from(">H", data, at + 2)[0]
         hosts = [".".join(map(str, data[at + n : at + n + 4])) for n in (12, 16)]
-        # A length of 0 is what large segments have that the kernel would still have cut.
+        # Large segments that the kernel had not cut yet have a length of 0.
         end = end if end > at else len(data)
     elif kind == 6 and data[at + 6] == 6:
         tcp, end = at + 40, len(data)
@@ -117,22 +119,22 @@ def segment(data, link, time):
 
 
 class Direction:
-    """One direction of a connection: what is new in a segment, and the ids in it."""
+    """One direction of a connection: new bytes of a segment, and the ids in it."""
 
     def __init__(self):
         self.expected = None
         self.tail = b""
-        # Where bytes are missing so far, and how many.
+        # Offsets of missing bytes so far, and their numbers.
         self.missing = {}
 
     def take(self, packet):
-        """The ids that this segment is the first to show whole, and how many bytes are new."""
+        """The ids that are complete with this segment, and how many bytes are new."""
         payload = packet.payload
         if self.expected is not None:
             # Distances of sequence numbers are modulo 2^32; a negative one was sent before.
             ahead = (packet.sequence - self.expected + 2**31) % 2**32 - 2**31
             if packet.sequence in self.missing and payload:
-                # Segments of two processors may be noted in another order than they were sent.
+                # Segments from two processors may be captured in another order than they were sent.
                 left = self.missing.pop(packet.sequence) - len(payload)
                 if left > 0:
                     self.missing[(packet.sequence + len(payload)) % 2**32] = left
@@ -153,10 +155,10 @@ class Direction:
 def connections(path, server_ports, multiplexed=(), marked=()):
     """The connections of a capture file that go to one of the ports, with their exchanges.
 
-    At the `marked` ports each request begins with an id, so what has none is more of the one before,
-    even if its answer has begun.
+    At the `marked` ports each request begins with an id, so data without one continues the
+    previous request, even if its response has begun.
 
-    Fails where packets are missing, as ids would be missing too.
+    Fails if packets are missing, as ids would be missing too.
     """
     open_ones = {}
     done = []
@@ -175,7 +177,7 @@ def connections(path, server_ports, multiplexed=(), marked=()):
             both += state[1].values()
         connection, directions, answering = open_ones[key]
         if packet.datagram:
-            # Each question is an exchange of its own; its answer would tell nothing more.
+            # Each request is a separate exchange; its response adds no information.
             if to_server:
                 asked = {found.decode() for found in ID.findall(packet.payload)}
                 exchange = Exchange(packet.time, packet.time, len(packet.payload), asked)
@@ -225,7 +227,7 @@ def connections(path, server_ports, multiplexed=(), marked=()):
 
 
 def exchange_of(request, connection):
-    """A request that was divided from others on its connection."""
+    """A request that was separated from others on its connection."""
     asked = {found.decode() for found in ID.findall(request.text)}
     exchange = Exchange(request.start, request.sent, request.size, asked)
     exchange.connection, exchange.stream = connection, request.stream

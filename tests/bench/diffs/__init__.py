@@ -1,1 +1,1 @@
-"""What scripts/bench diff measures with."""
+"""Modules of scripts/bench diff."""

@@ -1,4 +1,5 @@
-"""How good a ranked list is (Spectroscope, Figure 6), and which mutations are relevant to a fault."""
+"""Quality of a ranked list (Spectroscope, Figure 6), and which mutations are relevant to a fault.
+"""
 
 import math
 
@@ -9,18 +10,22 @@ def gain(relevances):
 
 
 def ndcg(relevances):
-    """The gain of a ranked list by that of its ideal order; 0 where nothing in it is relevant."""
+    """The gain of a ranked list relative to that of its ideal order; 0 if nothing in it is
+    relevant.
+    """
     ideal = gain(sorted(relevances, reverse=True))
     return gain(relevances) / ideal if ideal else 0.0
 
 
 def calls(tree, operation, node=""):
-    """How often a category has an operation at a node whose name begins so."""
+    """How often a category has an operation at a node with this name prefix."""
     return sum(place["operation"] == operation and place["node"].startswith(node) for place in tree["places"])
 
 
 def relevant_to_spin(mutation):
-    """Storage nodes wait before they answer a WRITE: requests with such a WRITE take longer (5.3.1)."""
+    """Storage nodes wait before they respond to a WRITE: requests with such a WRITE take longer
+    (5.3.1).
+    """
     return mutation["kind"] == "response_time" and calls(mutation["tree"], "WRITE", "storage") > 0
 
 
@@ -30,10 +35,11 @@ def relevant_to_cache(mutation):
 
 
 def left_out(answer, everything):
-    """How many categories are slower by the spin, how many of them a comparison tells, and the share of the time that these make.
+    """How many categories are slower by the spin, how many of them a comparison reports, and their
+    share of the time.
 
-    `everything` is the same comparison with hardly any control of chance. A category is slower whose mean grew by half of the
-    spin or more.
+    `everything` is the same comparison with hardly any control of chance. A category is slower if
+    its mean grew by half of the spin or more.
     """
     def slower(mutation):
         before, after = mutation["tree"]["mean_ns"]
@@ -47,7 +53,8 @@ def left_out(answer, everything):
 
 
 def is_located(mutation):
-    """Whether a hop that a storage node ends with the answer to a WRITE is said to have changed."""
+    """Whether a hop that a storage node ends with its response to a WRITE is reported as changed.
+    """
     places = mutation["tree"]["places"]
 
     def answers(place):
@@ -63,8 +70,8 @@ def is_originated(mutation):
     return bool(originators) and calls(originators[0]["tree"], "data miss") < calls(mutation["tree"], "data miss")
 
 
-# Of each fault: what is relevant to it, whether a relevant mutation says where or what it was, and
-# the nodes that it is in.
+# For each fault: the relevant mutations, whether a relevant mutation reports its place or kind, and
+# its nodes.
 FAULTS = {
     "spin": (relevant_to_spin, is_located, ("storage1", "storage2", "storage3")),
     "cache": (relevant_to_cache, is_originated, ("nfs",)),
@@ -72,7 +79,7 @@ FAULTS = {
 
 
 def judged(answer, fault):
-    """What is relevant of a comparison's mutations, in their order, and the figures of that."""
+    """The relevance of a comparison's mutations, in their order, and its figures."""
     is_relevant, is_told, nodes = FAULTS[fault]
     relevances = [int(is_relevant(mutation)) for mutation in answer["mutations"]]
     relevant = [mutation for mutation, relevance in zip(answer["mutations"], relevances) if relevance]

@@ -1,6 +1,6 @@
-"""The sets that comparisons are measured on: made periods, labelled faults, and periods without a change.
+"""The sets for comparisons: synthetic periods, labelled faults, and periods without a change.
 
-Each maker returns directories; docs/diff-figures.md says how they are made.
+Each maker returns directories; docs/diff-figures.md describes how they are made.
 """
 
 import json
@@ -8,17 +8,17 @@ import os
 
 import program
 
-# Requests of a period without and with a problem, and how long they are (Spectroscope, 5.3): with a
-# spin, the run takes 51 minutes in place of 44.
+# Requests of a period without and with a problem, and their lengths (Spectroscope, 5.3): with a
+# spin, the run takes 51 minutes instead of 44.
 BEFORE, AFTER = 565_295, 567_657
 LENGTH, SPIN_LENGTH = 44 * 60, 51 * 60
 # 1 ms; and 20 MB in blocks of 16 KiB.
 SPIN_NS, SMALL_CACHE = 1_000_000, 20 << 6
 # A small period, for pairs without a change.
 SMALL, SMALL_LENGTH = 40_000, 310
-# Requests of a made run of operations.
+# Requests of a synthetic run of operations.
 OPERATIONS = 12_000
-# Where recordings are cut in two, as shares of their length.
+# Where recordings are cut in two, as fractions of their length.
 CUTS = (0.4, 0.45, 0.5, 0.55, 0.6)
 # Faults were injected while this set was recorded.
 CHANGED_SETS = ("nezha_ob_0822_small",)
@@ -31,7 +31,7 @@ def made(directory, **changes):
 
 
 def experiment(work, number, times=1, faults=("spin", "cache")):
-    """The period without a problem, and those with a fault, `times` as large as in the paper."""
+    """The period without a problem, and the ones with a fault, `times` as large as in the paper."""
     def one(name, offset, requests, seconds, **changes):
         directory = os.path.join(work, f"{name}-{number}-{times}")
         return made(directory, seed=10 * number + offset, requests=times * requests, length=times * seconds * 10**9, **changes)
@@ -55,7 +55,9 @@ def unchanged_pairs(work, count):
 
 
 def faults(work, data):
-    """The labelled faults, as what faults.json says of each with its directory, and that without a fault."""
+    """The labelled faults, as their entries of faults.json with their directories, and the period
+    without a fault.
+    """
     folder = os.path.join(data, "faults")
 
     def imported(name):
@@ -70,7 +72,7 @@ def faults(work, data):
 
 
 def halves(directory, cuts=CUTS):
-    """The arguments of comparisons of one recording's first part with its second."""
+    """The arguments for comparing one recording's first part with its second."""
     whole = program.diff("-d", directory, "--at", "0.001")["periods"]
     known = [period[end] for period in whole for end in ("first", "last") if period[end] is not None]
     length = (max(known) - min(known)) / 1e9
@@ -78,7 +80,7 @@ def halves(directory, cuts=CUTS):
 
 
 def unchanged_runs(work, count):
-    """Made runs of operations, cut in the middle."""
+    """Synthetic runs of operations, cut in the middle."""
     for seed in range(1, count + 1):
         directory = os.path.join(work, f"operations-{seed}")
         program.run(program.SOCKCAP, "synth", "operations", "--seed", seed, "--instances", OPERATIONS, "-d", directory)
@@ -86,7 +88,7 @@ def unchanged_runs(work, count):
 
 
 def unchanged_recordings(work, data, normal):
-    """Recordings without a known change, each with the arguments of comparisons of its halves."""
+    """Recordings without a known change, each with the arguments for comparing its halves."""
     yield "normal_ob_0823", halves(normal)
     folder = os.path.join(data, "calls")
     for name in sorted(os.listdir(folder)):

@@ -1,4 +1,4 @@
-"""Tests of what ranked lists are judged by, worked by hand."""
+"""Tests of the scores of ranked lists, by hand."""
 
 import math
 import sys
@@ -21,7 +21,7 @@ HIT = {"places": [place("nfs", "READ"), place("nfs", "data hit", 0)]}
 
 class Gain(unittest.TestCase):
     def test_by_hand(self):
-        # 1 + 0 + 1 / log2(3) + 1 / log2(4) against 1 + 1 / log2(2) + 1 / log2(3).
+        # 1 + 0 + 1 / log2(3) + 1 / log2(4) relative to 1 + 1 / log2(2) + 1 / log2(3).
         third = 1 / math.log2(3)
         self.assertAlmostEqual(ranking.gain([1, 0, 1, 1]), 1 + third + 0.5)
         self.assertAlmostEqual(ranking.ndcg([1, 0, 1, 1]), (1.5 + third) / (2 + third))
@@ -38,7 +38,9 @@ class Gain(unittest.TestCase):
         self.assertEqual(ranking.ndcg([]), 0.0)
 
     def test_lists_of_the_paper(self):
-        """Tables 4 and 6. The text says which of the first slots are empty, and not which of the later ones."""
+        """Tables 4 and 6. The text states which of the first slots are empty, but not which of the
+        later ones.
+        """
         def ranked(count, relevant, *empty):
             ranks = [rank for rank in range(1, count + 1) if rank not in empty][:relevant]
             return [int(rank in ranks) for rank in range(1, count + 1)]

@@ -1,4 +1,4 @@
-"""Tests of what found requests are judged by, worked by hand."""
+"""Tests of the scores of found requests, by hand."""
 
 import sys
 import unittest
@@ -20,7 +20,7 @@ def account(number, kind, begin_ms, used_ms, driver=False):
 
 
 def found(number, seed_ms, used_ms, cluster=0, seeds=1, thread=7):
-    """A request whose first seed is 5 us behind this moment."""
+    """A request whose first seed is 5 us after this moment."""
     return score.Found(number, int(seed_ms * MS) + 5_000, 1, thread, seeds, int(used_ms * MS), cluster)
 
 
@@ -45,7 +45,8 @@ class Matching(unittest.TestCase):
         self.assertEqual((len(result.missed), len(result.foreign)), (1, 1))
 
     def test_reads_one_after_the_other_are_told_apart_though_the_clock_differs(self):
-        # Reads of 10 us, most of them alone and three 12 us after each other; the recording's clock is 9 us ahead.
+        # Reads of 10 us, most of them alone and three in sequence, 12 us apart; the recording's
+        # clock is 9 us ahead.
         begins = [100, 200, 300, 300.012, 300.024, 400, 500]
         accounts = [account(number, "a", begin, 30) for number, begin in enumerate(begins)]
         requests = [found(number, begin + 0.009, 30) for number, begin in enumerate(begins)]
@@ -63,7 +64,8 @@ class Charging(unittest.TestCase):
 class Errors(unittest.TestCase):
     def test_the_model_is_the_requests_that_stand_for_clusters(self):
         requests = [found(0, 0, 10), found(1, 1, 14), found(2, 2, 30, cluster=1), found(3, 3, 31, cluster=1)]
-        # 14 + 14 + 30 + 30 by 85; of cluster 1 another server's request stands, so that its first one does.
+        # 14 + 14 + 30 + 30 by 85; another server's request represents cluster 1, so that its first
+        # one is used.
         self.assertEqual(score.model_error(requests, [1, 99])[0], 3 / 85)
         self.assertIsNone(score.model_error(requests, [1, 99])[1])
 

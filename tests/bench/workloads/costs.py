@@ -1,7 +1,7 @@
-"""What `record --resources` costs a busy server: its throughput with and without, in alternation.
+"""Cost of `record --resources` for a busy server: its throughput with and without, in alternation.
 
-Beside throughput there is the processor time of a request, by server and recorder together. It is steadier where other
-programs use the machine meanwhile.
+In addition to throughput, the processor time per request of server and recorder together. It is
+more stable if other programs use the machine.
 """
 
 import os
@@ -17,14 +17,18 @@ from workloads import runs
 
 
 def throughput_of_spins(work, name, options, requests):
-    """Requests a second of type B at 5 clients, which keep all processors busy, and the processor time of one."""
+    """Requests per second of type B with 5 clients, which keep all processors busy, and the
+    processor time of one.
+    """
     of = runs.run(work, name, "b", 5, requests, sockcap=options)
     shutil.rmtree(os.path.join(work, name))
     return requests / of.seconds, of.used / requests
 
 
 def throughput_of_files(work, name, options, seconds):
-    """Requests a second of type D (a file of 5 KB) under wrk at 16 connections, and the processor time of one."""
+    """Requests per second of type D (a file of 5 KB) under wrk with 16 connections, and the
+    processor time of one.
+    """
     folder = os.path.join(work, name)
     os.makedirs(folder)
     command = [runs.server(work), os.path.join(folder, "files"), os.path.join(folder, "account.csv")]
@@ -43,7 +47,9 @@ def throughput_of_files(work, name, options, seconds):
 
 
 def ratios(work, measure, pairs, size, options):
-    """Throughput and processor time without, and for each pair of runs those with recording by those without."""
+    """Throughput and processor time without recording, and for each pair of runs the ratios of
+    recording to not recording.
+    """
     plain, kept, used = [], [], []
     for pair in range(pairs):
         found = {}

@@ -1,4 +1,4 @@
-"""The join of a made stream of events: time and memory."""
+"""The join of a synthetic stream of events: time and memory."""
 
 import os
 import re

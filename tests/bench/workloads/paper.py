@@ -1,16 +1,16 @@
-"""What the paper (Magpie, section 6) says of its experiments: Tables 2 to 5."""
+"""Results of the paper (Magpie, section 6): Tables 2 to 5."""
 
 from dataclasses import dataclass
 
 
 @dataclass
 class Experiment:
-    """An experiment of Tables 2 to 5: what was asked, and what the paper found."""
+    """An experiment of Tables 2 to 5: the requests, and the paper's results."""
 
     number: str
     mix: str
     clients: int
-    # Share of processor time that was charged to requests, in percent; `None` where it cannot be read.
+    # Share of processor time that was charged to requests, in percent; `None` if it is illegible.
     charged: float | None
     # Sizes of the clusters, each with its kind.
     clusters: str
@@ -43,9 +43,10 @@ EXPERIMENTS = [Experiment(*row) for row in (
     ("4.4", "af", 5, 96.6, "236F, 262A, 1F, 1F", 0.4),
     ("4.5", "aef", 1, 96.8, "192F, 169A, 139E", 0.2),
     ("4.6", "aef", 5, 96.6, "195F, 144E, 155A, 3F", 0.9),
-    # Of these two rows our copy of the paper shows only parts; its text speaks of two outliers.
+    # Our copy of the paper shows only parts of these two rows; its text mentions two outliers.
     ("4.7", "abef", 1, None, "4 clusters", None),
     ("4.8", "abef", 5, None, "4 clusters and 2 outliers", None),
 )]
-# The share that is to be reached, in percent, and errors of the model: of processor time and of network, in percent.
+# The target share, in percent, and target errors of the model: of processor time and of network, in
+# percent.
 CHARGED, ERRORS = 97.0, (2.0, 5.0)

@@ -1,4 +1,6 @@
-"""Runs of the server of known kinds (tests/programs/kinds.cpp), recorded by sockcap and by perf at once."""
+"""Runs of the server of known kinds (tests/programs/kinds.cpp), recorded by sockcap and by perf
+together.
+"""
 
 import contextlib
 import csv
@@ -13,7 +15,7 @@ from dataclasses import dataclass, field
 import program
 
 PROGRAMS = os.path.join(program.REPOSITORY, "tests", "programs")
-# Tracepoints that the shipped schema of Linux asks for.
+# Tracepoints of the shipped Linux schema.
 CALLS = ("accept", "accept4", "connect", "close", "read", "write", "readv", "writev", "recvfrom", "sendto", "recvmsg",
          "sendmsg", "sendfile64", "pread64", "pwrite64", "preadv", "pwritev", "fsync", "fdatasync", "futex", "epoll_wait",
          "epoll_pwait", "epoll_pwait2", "select", "pselect6", "poll", "ppoll", "nanosleep", "clock_nanosleep")
@@ -26,7 +28,7 @@ TRACING = "/sys/kernel/tracing"
 
 @dataclass
 class Account:
-    """What a request cost, as the server saw it. Times in nanoseconds."""
+    """The cost of a request, as the server measured it. Times in nanoseconds."""
 
     number: int
     kind: str
@@ -48,11 +50,11 @@ class Account:
 
 @dataclass
 class Run:
-    """A run of the server: what was asked, what the server says of it, and where the recordings are."""
+    """A run of the server: the requests, the server's accounts, and the recordings' directories."""
 
     mix: str
     clients: int
-    # Root of what sockcap and perf recorded; empty where they did not.
+    # Directories of sockcap's and perf's recordings; empty without one.
     data: str
     perf: str
     # Processor time of the server from its first request on, in nanoseconds.
@@ -76,7 +78,7 @@ def server(work):
 
 
 def can_trace():
-    """Whether perf can trace here; mounts the kernel's folder for it where that is missing."""
+    """Whether perf can trace here; mounts the kernel's tracing folder if it is missing."""
     if os.geteuid() != 0:
         return False
     if not os.path.exists(os.path.join(TRACING, "events")):
@@ -85,7 +87,7 @@ def can_trace():
 
 
 def known_tracepoints():
-    """Those of [`TRACEPOINTS`] that this kernel has."""
+    """The ones of [`TRACEPOINTS`] that this kernel has."""
     return [of for of in TRACEPOINTS if os.path.isdir(os.path.join(TRACING, "events", *of.split(":")))]
 
 
@@ -93,17 +95,17 @@ def known_tracepoints():
 def traced(path):
     """Records the whole machine with perf while it runs."""
     command = ["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-r", "1", "-o", path]
-    # Without the last one it records that it writes what it recorded, and so on.
+    # Without the last option it would record its own writes of the recording, and so on.
     command += ["-e", ",".join(known_tracepoints()), "--exclude-perf"]
-    # It records nothing until it is told to, and says when it does: what comes before is no part of a trace, and a
-    # connection that is accepted then is unknown.
+    # It starts disabled, and reports when it is enabled: earlier events are not part of a trace,
+    # and a connection that is accepted then is unknown.
     orders, answers = path + ".orders", path + ".answers"
     for pipe in (orders, answers):
         os.mkfifo(pipe)
     command += ["-D", "-1", "--control", f"fifo:{orders},{answers}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
-        # Opened for both directions, so that a perf that ends at once is not waited for.
+        # Opened in both directions, so that a perf that ends immediately is not waited for.
         with open(orders, "r+b", buffering=0) as order, open(answers, "r+b", buffering=0) as answer:
             order.write(b"enable\n")
             if not select.select([answer], [], [], 60)[0]:
@@ -128,8 +130,9 @@ def accounts_of(path):
 
 
 def run(work, name, mix, clients, requests=500, seed=1, sockcap=(), perf=False, options=()):
-    """Runs the server under the client, recorded as asked. `sockcap` has the arguments of `sockcap record`; without any it
-    does not record."""
+    """Runs the server under the client, recorded as requested. `sockcap` has the arguments of
+    `sockcap record`; without any it does not record.
+    """
     folder = os.path.join(work, name)
     os.makedirs(folder)
     account, truth = os.path.join(folder, "account.csv"), os.path.join(folder, "truth.csv")
@@ -156,7 +159,9 @@ def run(work, name, mix, clients, requests=500, seed=1, sockcap=(), perf=False, 
 
 
 def end(process):
-    """Ends the server, also where it runs below `sockcap record`. Returns the processor time of both in seconds."""
+    """Ends the server, even if it runs below `sockcap record`. Returns the processor time of both
+    in seconds.
+    """
     children = subprocess.run(["pgrep", "-P", str(process.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
     for pid in map(int, children or [process.pid]):
         os.kill(pid, signal.SIGTERM)
@@ -170,7 +175,9 @@ def end(process):
 
 
 def check(accounts, truth):
-    """Holds the server's account against the client's: the same requests, of the same kinds, within the same times."""
+    """Compares the server's account with the client's: the same requests, of the same kinds, within
+    the same times.
+    """
     with open(truth) as file:
         asked = {int(row["number"]): row for row in csv.DictReader(file)}
     if {of.number for of in accounts} != set(asked) or len(accounts) != len(asked):

@@ -1,20 +1,21 @@
-"""Requests as a tool found them, held against the server's own account."""
+"""Requests that a tool found, compared with the server's own account."""
 
 import bisect
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-# How far a seed may be from the read that it is, in nanoseconds, once the difference of the clocks is taken off.
+# Maximum distance of a seed from its read, in nanoseconds, after subtracting the difference of the
+# clocks.
 SLACK = 50_000
-# A request whose processor time is this far from the median of its kind, by the server's own account, was disturbed: in
-# parts of the median, and in nanoseconds where that is more.
+# Distance of a request's processor time from the median of its kind, by the server's own account,
+# from which on it counts as disturbed: relative to the median, and in nanoseconds if that is more.
 DISTURBED, DISTURBED_NS = 0.1, 50_000
 
 
 @dataclass
 class Found:
-    """A request as the tool found it. Times in nanoseconds since the Unix epoch."""
+    """A request that the tool found. Times in nanoseconds since the Unix epoch."""
 
     number: int
     # Its first seed event: when and where the request was read.
@@ -34,23 +35,25 @@ class Found:
 
 @dataclass
 class Matched:
-    """What belongs together: each account with the request that was found for it."""
+    """Matches: each account with the request that was found for it."""
 
     # Account and request.
     pairs: list = field(default_factory=list)
-    # Accounts for which nothing was found.
+    # Accounts without a found request.
     missed: list = field(default_factory=list)
-    # Requests in which several of the client's were merged, with the first of them.
+    # Requests that merge several of the client's, with the first of them.
     merged: list = field(default_factory=list)
-    # Accounts for which several requests were found.
+    # Accounts with several found requests.
     split: list = field(default_factory=list)
     # Requests that the client never made.
     foreign: list = field(default_factory=list)
 
 
 def nearest(accounts, ends, time):
-    """The account whose read is nearest to a time, and how far that is: 0 inside. A thread reads one after the other, so
-    that `accounts`, those of one thread, and `ends`, of their reads, are in the same order, and none overlap."""
+    """The account whose read is nearest to a time, and its distance: 0 inside. A thread reads
+    sequentially, so `accounts`, of one thread, and `ends`, of their reads, are in the same order,
+    and none overlap.
+    """
     place = bisect.bisect_left(ends, time)
     near = accounts[max(place - 1, 0):place + 1]
     far = [max(of.read_begin - time, time - of.read_end, 0) for of in near]
@@ -58,8 +61,9 @@ def nearest(accounts, ends, time):
 
 
 def matched(accounts, found, shift=None):
-    """Gives each account the request whose first event is the read of it: that of the same thread in its turn. `shift` is
-    how far the clocks differ, where that is known."""
+    """Matches each account with the request whose first event is its read: on the same thread, in
+    order. `shift` is the difference of the clocks, if it is known.
+    """
     readers = {of.reader for of in accounts}
     own = {reader: sorted((of for of in accounts if of.reader == reader), key=lambda of: of.read_end) for reader in readers}
     ends = {reader: [of.read_end for of in own[reader]] for reader in readers}
@@ -69,7 +73,8 @@ def matched(accounts, found, shift=None):
         return nearest(own[request.thread], ends[request.thread], request.seed_time - shift)
 
     if shift is None and read:
-        # The call is over just before the server looks at its clock, so that the median difference is that of the clocks.
+        # The call ends just before the server reads its clock, so that the median difference is
+        # that of the clocks.
         shift = statistics.median(request.seed_time - turn(request, 0)[0].read_end for request in read)
     result, requests_of = Matched(), defaultdict(list)
     result.foreign = [request for request in found if request.thread not in readers]
@@ -91,23 +96,27 @@ def matched(accounts, found, shift=None):
 
 
 def charged(run, found):
-    """Share of the server's processor time that is charged to the requests that were found, of 1."""
+    """Share of the server's processor time that is charged to the found requests, from 0 to 1."""
     return sum(of.processor_ns for of in found) / run.process_ns
 
 
 def own_charged(run):
-    """The same by the server's own account: what a recorder that sees all calls of the server's code could find."""
+    """The same by the server's own account: what a recorder of all calls of the server's code could
+    find.
+    """
     return sum(of.processor_ns for of in run.accounts) / run.process_ns
 
 
 def differences(pairs):
-    """By how much the found processor time of each request differs from the server's account, in parts of the account."""
+    """Relative difference of the found processor time of each request from the server's account."""
     return [request.processor_ns / of.processor_ns - 1 for of, request in pairs if of.processor_ns > 0]
 
 
 def model_error(found, representatives):
-    """How far as many requests as there are, each like the one that stands for its cluster, are from what was found, in
-    parts of that: processor time and network (6.1.1). Where that one is another server's, the first of the cluster stands."""
+    """Relative error of the model: that many requests, each with its cluster representative's
+    demands, compared with the found demands, for processor time and network (6.1.1). If the
+    representative belongs to another server, the first request of the cluster is used.
+    """
     by_number, first = {request.number: request for request in found}, {}
     for request in found:
         first.setdefault(request.cluster, request)
@@ -122,8 +131,10 @@ def model_error(found, representatives):
 
 
 def stolen(first, second):
-    """Numbers of the requests whose processor time both recorders agree on, and which is a tenth more than the server's
-    account: the machine was a guest, and its host took the processor while a thread had it."""
+    """Numbers of the requests on whose processor time both recorders agree, and which is a tenth
+    more than the server's account: the machine was a guest, and its host took the processor while
+    a thread had it.
+    """
     other = {of.number: request.processor_ns for of, request in second}
     return {of.number for of, request in first
             if request.processor_ns > (1 + DISTURBED) * of.processor_ns + DISTURBED_NS
@@ -131,13 +142,13 @@ def stolen(first, second):
 
 
 def quantile(values, share):
-    """The value below which that share of the values is."""
+    """The quantile of the values at this share."""
     values = sorted(values)
     return values[min(int(share * len(values)), len(values) - 1)] if values else float("nan")
 
 
 def disturbed(accounts):
-    """Numbers of the requests that truly cost other than their kind does."""
+    """Numbers of the requests with costs that truly differ from their kind's."""
     medians = {kind: statistics.median(of.processor_ns for of in accounts if of.kind == kind)
                for kind in {of.kind for of in accounts}}
     return {of.number for of in accounts
@@ -150,11 +161,11 @@ class Clusters:
 
     # For each cluster the number of requests by kind, the largest cluster first.
     sizes: list
-    # Requests in a cluster of which most are of another kind.
+    # Requests in a cluster with mostly requests of another kind.
     wrong: list
-    # Requests in a cluster of their kind that is not the largest of it.
+    # Requests in a cluster of their kind that is not its largest.
     extra: list
-    # Those of `wrong` and `extra` that truly were disturbed.
+    # The ones of `wrong` and `extra` that truly were disturbed.
     excused: set
 
     def shown(self, lower=False):
@@ -166,12 +177,14 @@ class Clusters:
 
     @property
     def faults(self):
-        """Numbers of requests that are in a wrong or extra cluster without having been disturbed."""
+        """Numbers of the requests in a wrong or extra cluster that were not disturbed."""
         return sorted(set(self.wrong + self.extra) - self.excused)
 
 
 def clusters(pairs, accounts):
-    """What clusters say of the kinds. `pairs` are of [`matched`]; disturbed is judged from all accounts."""
+    """Agreement of clusters with kinds. `pairs` are the ones of [`matched`]; disturbance is
+    determined from all accounts.
+    """
     members = defaultdict(list)
     for of, request in pairs:
         members[request.cluster].append(of)
@@ -190,6 +203,6 @@ def clusters(pairs, accounts):
 
 
 def purity(clusters_found):
-    """Share of requests that are of the most frequent kind of their cluster, of 1."""
+    """Share of requests of the most frequent kind of their cluster, from 0 to 1."""
     total = sum(of.total() for of in clusters_found)
     return sum(of.most_common(1)[0][1] for of in clusters_found) / total if total else float("nan")

@@ -1,4 +1,4 @@
-"""Tables as Markdown, and how figures are written in them."""
+"""Tables as Markdown, and the format of their figures."""
 
 
 def table(head, rows):

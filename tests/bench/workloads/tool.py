@@ -1,4 +1,4 @@
-"""Requests as `sockcap requests` finds them, in a recording of its own and in a trace of perf."""
+"""Requests that `sockcap requests` finds, in its own recording and in a trace of perf."""
 
 import csv
 import io
@@ -13,33 +13,35 @@ from workloads import score
 
 @dataclass
 class Answer:
-    """What sockcap says of a run."""
+    """sockcap's results of a run."""
 
     found: list
-    # Number of a request, and what is unusual about it.
+    # Number of a request, and the description of what is unusual about it.
     unusual: dict = field(default_factory=dict)
-    # For each cluster, by its number, the number of the request that stands for it.
+    # For each cluster, by its number, the number of its representative request.
     representatives: list = field(default_factory=list)
-    # Share of the processor time of all processes that serve requests which was charged, as it says itself, of 1.
+    # Share of the processor time of all processes with requests that was charged, according to
+    # sockcap, from 0 to 1.
     charged: float | None = None
     # Intervals that would have joined two requests.
     conflicts: int = 0
-    # For each cluster, by its number, the mean distance of its members from the centre, and that of the nearest other centre.
+    # For each cluster, by its number, the mean distance of its members from the centre, and the
+    # distance of the nearest other centre.
     shapes: list = field(default_factory=list)
 
 
 def of_recording(run):
-    """What it finds in the events that `record --resources` wrote."""
+    """Results for the events that `record --resources` wrote."""
     return answer(run.data, run.pid, "--schema", "sockcap")
 
 
 def of_paths(run):
-    """What it finds in the paths of the same recording, as `sockcap report` shows them."""
+    """Results for the paths of the same recording, as `sockcap report` shows them."""
     return answer(run.data, run.pid)
 
 
 def of_trace(run):
-    """What it finds in the same run's trace of perf."""
+    """Results for the same run's trace of perf."""
     data = os.path.join(os.path.dirname(run.perf), "from-perf")
     if not os.path.exists(data):
         program.run(program.SOCKCAP, "import", "perf", run.perf, "--no-config", "-d", data)
@@ -47,7 +49,7 @@ def of_trace(run):
 
 
 def answer(data, process=None, *options):
-    """What it finds in a folder. Of its requests, those that this process began to serve are kept."""
+    """Results for a folder. Only requests that this process began to serve are kept."""
     command = [program.SOCKCAP, "requests", "--no-config", "-d", data, *options]
     said = json.loads(program.run(*command, "--json"))
     rows = csv.DictReader(io.StringIO(program.run(*command, "--format", "csv")))
@@ -59,7 +61,7 @@ def answer(data, process=None, *options):
 
 
 def found_of(row):
-    """A row of its table."""
+    """A row of sockcap's table."""
     number = {name: int(value or 0) for name, value in row.items() if name not in ("name", "cluster", "distance", "whole")}
     return score.Found(number["request"], number["seed_time"], number["process"], number["thread"], number["seeds"],
                        number["processor_ns"], int(row["cluster"] or -1), number["sent_bytes"], number["received_bytes"],

@@ -1,4 +1,4 @@
-"""A web service that answers everything, after a pause as of some work.
+"""A web service that responds to everything, after a pause that simulates work.
 
 usage: answer.py PORT
 """
@@ -11,14 +11,14 @@ PAUSE = 0.002
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with what was asked for."""
+    """Responds with the requested path."""
 
     protocol_version = "HTTP/1.1"
-    # Head and body of an answer in one packet.
+    # Head and body of a response in one packet.
     wbufsize = -1
 
     def do_GET(self):
-        """Answers with the path."""
+        """Responds with the path."""
         time.sleep(PAUSE)
         body = self.path.encode()
         self.send_response(200)
@@ -27,7 +27,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        """Says nothing of each request."""
+        """Logs nothing for each request."""
 
 
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -1,4 +1,4 @@
-"""A web service that keeps files at an FTP server, by a connection for each request.
+"""A web service that keeps files on an FTP server, with one connection per request.
 
 usage: ftp_gateway.py PORT FTP-PORT
 """
@@ -12,7 +12,7 @@ FTP_PORT = int(sys.argv[2])
 
 
 def keep_and_read(identity):
-    """Stores a file, reads it back and removes it. Returns what was read."""
+    """Stores a file, reads it back and removes it. Returns the content that was read."""
     name = f"letter-{identity}.txt"
     text = f"letter {identity}\n".encode() * 50
     read = io.BytesIO()
@@ -30,10 +30,10 @@ def keep_and_read(identity):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers /ID with the file of that name."""
+    """Responds to /ID with the file of that name."""
 
     protocol_version = "HTTP/1.1"
-    # Head and body of an answer in one packet.
+    # Head and body of a response in one packet.
     wbufsize = -1
 
     def do_GET(self):
@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        """Says nothing of each request."""
+        """Logs nothing for each request."""
 
 
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -1,4 +1,4 @@
-"""A web service that has each request done by a command on another machine, by ssh.
+"""A web service that has each request processed by a command on another machine, through ssh.
 
 usage: ssh_gateway.py PORT BACK-PORT SSH-COMMAND...
 """
@@ -12,14 +12,14 @@ SSH = sys.argv[3:]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers /ID with what the command printed."""
+    """Responds to /ID with the command's output."""
 
     protocol_version = "HTTP/1.1"
-    # Head and body of an answer in one packet.
+    # Head and body of a response in one packet.
     wbufsize = -1
 
     def do_GET(self):
-        """Runs the command on the other machine, which asks a service there."""
+        """Runs the command on the other machine, which calls a service there."""
         identity = self.path.strip("/")
         address = f"http://127.0.0.1:{BACK}/{identity}"
         command = [*SSH, "curl", "--silent", "--show-error", "--noproxy", "'*'", address]
@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        """Says nothing of each request."""
+        """Logs nothing for each request."""
 
 
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

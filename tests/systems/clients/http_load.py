@@ -1,9 +1,9 @@
-"""Client of a web server: asks for pages, each request with an id of its own.
+"""Client of a web server: requests pages, each with a distinct id.
 
 usage: http_load.py PORT --requests N [--first N] [--concurrency C] [--close] PATH...
 
-A PATH has `{id}` where the id is to be. The paths are taken in turn. The exit status is 1 where an
-answer was no success (2xx), and the last line says how many were.
+A PATH has `{id}` in the id's place. The paths are used in turn. The exit status is 1 if a response
+was not successful (2xx), and the last line prints how many were.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import threading
 
 
 def main():
-    """Sends all requests and says how many were answered well."""
+    """Sends all requests and prints how many were successful."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("paths", nargs="+")

@@ -1,10 +1,10 @@
-"""Client of a mail system: sends mails by SMTP and reads each by IMAP once it has arrived.
+"""Client of a mail system: sends mails over SMTP and reads each over IMAP once it has arrived.
 
 usage: mail_load.py SMTP-PORT IMAP-PORT --requests N [--concurrency C]
 
-Each mail has an id of its own, as a part of the sender's and receiver's addresses, in the subject
-and in the message's own id. Each user sends to a mailbox of their own, over a connection for each
-mail, and reads over one that stays open. The exit status is 1 where a mail did not arrive.
+Each mail has a distinct id, as a part of the sender's and receiver's addresses, in the subject and
+in the message's own id. Each user sends to a separate mailbox, over one connection per mail, and
+reads over one that stays open. The exit status is 1 if a mail did not arrive.
 """
 
 import argparse
@@ -16,13 +16,13 @@ import threading
 import time
 from email.message import EmailMessage
 
-# So long a mail may take, which is looked for so often.
+# Maximum delivery time of a mail, and the interval of looking for it.
 PATIENCE = 30.0
 PAUSE = 0.05
 
 
 def send(port, user, identity):
-    """Sends one mail, over a connection of its own."""
+    """Sends one mail, over a separate connection."""
     mail = EmailMessage()
     mail["Subject"] = f"Letter {identity}"
     mail["Message-ID"] = f"<{identity}@example.test>"
@@ -34,7 +34,7 @@ def send(port, user, identity):
 
 
 def receive(connection, identity):
-    """Waits for the mail, reads it and removes it. Says whether it came."""
+    """Waits for the mail, reads it and removes it. Returns whether it arrived."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         connection.noop()
@@ -50,7 +50,7 @@ def receive(connection, identity):
 
 
 def main():
-    """Sends and reads all mails and says how many arrived."""
+    """Sends and reads all mails and prints how many arrived."""
     parser = argparse.ArgumentParser()
     parser.add_argument("smtp", type=int)
     parser.add_argument("imap", type=int)

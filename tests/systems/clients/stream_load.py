@@ -1,11 +1,12 @@
-"""Client of a service of large bodies: sends, fetches and does both at once, among small requests.
+"""Client of a service of large bodies: sends, fetches and does both concurrently, among small
+requests.
 
 usage: stream_load.py PORT --requests N [--concurrency C] [--prefix P]... [--both KIND]
 
-Of ten requests seven are small, one sends a body, one fetches one, and one does both: of KIND
-`turn` the body comes back when all of it is there, of KIND `echo` while it is still sent. Bodies
-have 1 to 8 MB; the sizes follow from the ids, so every run has the same. The exit status is 1 where
-an answer was no success or not as long as it should be.
+Of ten requests seven are small, one sends a body, one fetches one, and one does both: with KIND
+`turn` the body comes back when all of it has arrived, with KIND `echo` while it is still being
+sent. Bodies have 1 to 8 MB; the sizes follow from the ids, so every run has the same. The exit
+status is 1 if a response was not successful or had the wrong length.
 """
 
 import argparse
@@ -15,28 +16,28 @@ import sys
 import threading
 import time
 
-# What each request of ten is, in turn.
+# The kinds of ten requests, in order.
 KINDS = ("small", "up", "small", "small", "down", "small", "small", "small", "both", "small")
 MEGABYTE = 1_000_000
-# A user's line takes and gives so much at once, and rests in between: about 8 MB a second.
+# A user's line transfers this much at a time, and rests in between: about 8 MB per second.
 PART = 65536
 REST = 0.008
 
 
 def send(connection, body):
-    """Sends a body in parts; a thread of its own where the answer begins before its end."""
+    """Sends a body in parts; in a separate thread if the response begins before its end."""
     view = memoryview(body)
     try:
         for start in range(0, len(view), PART):
             connection.sock.sendall(view[start : start + PART])
             time.sleep(REST)
     except OSError:
-        # The reader of the answer finds the connection broken and says so.
+        # The reader of the response finds the connection broken and reports it.
         return
 
 
 def ask(connection, prefix, kind, identity, size):
-    """One request; what is wrong with its answer, or None."""
+    """Sends one request; returns what is wrong with its response, or None."""
     path = f"{prefix}/{kind}/{identity}" + (f"/{size}" if kind == "down" else "")
     sends = kind in ("up", "turn", "echo")
     connection.putrequest("POST" if sends else "GET", path)
@@ -63,7 +64,7 @@ def ask(connection, prefix, kind, identity, size):
 
 
 def main():
-    """Sends all requests and says how many were answered well."""
+    """Sends all requests and prints how many were successful."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("--requests", type=int, required=True)

@@ -1,10 +1,11 @@
-"""Client of a web server with users who think: each asks, waits for the answer, and pauses.
+"""Client of a web server with thinking users: each sends a request, waits for the response, and
+pauses.
 
 usage: thinking_load.py PORT --requests N --users C [--think MILLISECONDS] PATH...
 
-Users who never pause keep in step with a server of one thread, which then does the work of all of
-them in one go and sends it in one packet. With pauses of random length (up to twice the mean)
-requests still overlap, but most have packets of their own. The pauses follow from the ids, so every
+Users without pauses synchronize with a single-threaded server, which then does the work of all of
+them together and sends it in one packet. With pauses of random length (up to twice the mean)
+requests still overlap, but most have separate packets. The pauses follow from the ids, so every
 run has the same.
 """
 
@@ -36,7 +37,7 @@ def user(number, arguments, failures):
 
 
 def main():
-    """Lets all users ask and says how many requests were answered well."""
+    """Runs all users and prints how many requests were successful."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("paths", nargs="+")

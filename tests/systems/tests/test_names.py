@@ -1,4 +1,4 @@
-"""Tests of what is read from servers' logs, and of how it is held against what sockcap says."""
+"""Tests of reading servers' logs, and of comparing them with sockcap's results."""
 
 import sys
 import tempfile
@@ -11,10 +11,10 @@ import server_logs  # noqa: E402
 
 
 class Logs(unittest.TestCase):
-    """What is read from a log."""
+    """Reading logs."""
 
     def read(self, reader, text):
-        """What the reader says of a log with this text."""
+        """The reader's result for a log with this text."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "log"
             path.write_text(text)
@@ -96,7 +96,7 @@ class Logs(unittest.TestCase):
 
 
 class Known(unittest.TestCase):
-    """What a server could know of what was told."""
+    """The found names that a server could know."""
 
     def test_of_what_was_told(self):
         told = {("GET", ""): 2, ("GET", "ERR"): 1, ("INFO", ""): 1}

@@ -1,4 +1,4 @@
-"""Tests of what is said of sockcap's spans beside OpenTelemetry's."""
+"""Tests of comparing sockcap's spans with OpenTelemetry's."""
 
 import sys
 import tempfile
@@ -27,7 +27,7 @@ done
 
 
 class Spans(unittest.TestCase):
-    """Spans of a log, and what refers to them."""
+    """Spans of a log, and references to them."""
 
     def setUp(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ PORTS = {"entry": SERVER, "back": BACK}
 
 
 class Capture:
-    """A file of packets as tcpdump writes them."""
+    """A file of packets in tcpdump's format."""
 
     def __init__(self, path):
         self.file = open(path, "wb")
@@ -52,7 +52,7 @@ def named(number):
 
 
 class Folder(unittest.TestCase):
-    """A folder with a capture, and what a run notes beside it."""
+    """A folder with a capture, and the notes of a run."""
 
     def setUp(self):
         kept = tempfile.TemporaryDirectory()
@@ -77,7 +77,7 @@ class Folder(unittest.TestCase):
 
 
 class Wire(Folder):
-    """What is read from packets."""
+    """Reading packets."""
 
     def test_an_id_that_two_packets_share_is_found(self):
         self.capture.send(10, 5000, SERVER, b"GET /skid00")
@@ -156,7 +156,7 @@ class Turned(Folder):
 
 
 class Deliveries(Folder):
-    """A broker that answers who asks for work."""
+    """A broker that responds to clients which ask for work."""
 
     def test_who_asks_a_broker_for_work_does_not_know_for_whom(self):
         self.capture.send(10, 6000, BACK, b"pop")
@@ -167,7 +167,7 @@ class Deliveries(Folder):
 
 
 class Score(Folder):
-    """What is said of the calls that sockcap has found."""
+    """The score of sockcap's calls."""
 
     def two_requests(self):
         """The packets of two requests with a call each; the calls as sockcap should find them."""
@@ -205,7 +205,7 @@ class Score(Folder):
     def test_a_call_whose_caller_was_not_recorded_is_told_by_its_receipt(self):
         calls = self.two_requests()
         for one in calls[1::2]:
-            # The packet comes 2 us after the call was made.
+            # The packet arrives 2 us after the call was made.
             received = int(one["request_send"]) + 3_000
             one |= {"request_send": "", "request_recv": str(received)}
         figures = self.judged(calls)
@@ -239,7 +239,7 @@ def frame(kind, stream, payload, flags=0):
 
 
 class Shared(Folder):
-    """Connections that carry several requests at once."""
+    """Connections that carry several concurrent requests."""
 
     def test_each_stream_of_http2_is_a_request_whatever_its_packets(self):
         ask = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, b"")
@@ -282,7 +282,7 @@ class Shared(Folder):
         truth = self.truth(multiplexed=["back"])
         ends = {"src_endpoint": "127.0.0.1:5000", "dst_endpoint": "127.0.0.1:81"}
         size = str(len(command(1)))
-        # One before the first packet that was captured, and then three, each by itself.
+        # One before the first captured packet, and then three, each by itself.
         calls = [
             {**ends, "call_id": f"#{at}", "request_send": str(at), "request_bytes": size}
             for at in (100, 30_000, 31_000, 60_000)
@@ -291,7 +291,7 @@ class Shared(Folder):
         found = {number: truth.id_of[id(one)] for number, one in matched.items()}
         self.assertEqual(found, {"#30000": named(1), "#31000": named(2), "#60000": named(3)})
         self.assertEqual(mixed, 0)
-        # One of another size: it is not known which is which, so times tell what they can.
+        # One of another size: the match is unknown, so only times can be used.
         calls[2]["request_bytes"] = "1"
         self.assertNotEqual(truth.match(calls)[0].keys(), matched.keys())
 

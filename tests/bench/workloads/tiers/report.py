@@ -1,4 +1,5 @@
-"""Tables 6 and 7: clusters of a web server with PostgreSQL, end to end, by the type of transaction."""
+"""Tables 6 and 7: clusters of a web server with PostgreSQL, end to end, by the type of transaction.
+"""
 
 import os
 import shutil
@@ -12,7 +13,7 @@ from workloads.tiers import run as tiers
 
 @dataclass
 class Experiment:
-    """What is asked, by how many clients, and what the paper found, end to end."""
+    """The requests, the number of clients, and the paper's results, end to end."""
 
     number: str
     name: str
@@ -33,7 +34,9 @@ EXPERIMENTS = (
 
 
 def shape(shapes):
-    """The paper's figures of how wide clusters are, and how far from each other: the widest, and the nearest two."""
+    """The paper's figures of the widths of clusters and their distances: the widest, and the
+    nearest two.
+    """
     apart = [separation for _, separation in shapes if separation is not None]
     return f"{max(wide for wide, _ in shapes):.1f}", f"{min(apart):.1f}" if apart else ""
 
@@ -46,7 +49,7 @@ def show(work, arguments):
         name = f"tiers-{experiment.number.replace(' ', '-')}"
         of = tiers.run(work, name, experiment.mix, experiment.clients, experiment.requests)
         answer = tool.answer(of.data)
-        # Some requests are those of the servers' start.
+        # Some requests belong to the servers' start.
         servers = {account.reader for account in of.accounts}
         result = score.matched(of.accounts, [request for request in answer.found if request.process in servers], shift=0)
         found = score.clusters(result.pairs, of.accounts)

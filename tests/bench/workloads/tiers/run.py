@@ -1,4 +1,6 @@
-"""A real system of two tiers, a web server (gunicorn) and PostgreSQL, under a mixture of transactions, recorded."""
+"""A real system of two tiers, a web server (gunicorn) and PostgreSQL, under a mixture of
+transactions, recorded.
+"""
 
 import collections
 import os
@@ -18,7 +20,7 @@ import shared_servers  # noqa: E402
 
 from workloads.runs import Account  # noqa: E402
 
-# What is asked of the shop in Table 6, and in Table 7, which has 751 + 392 + 302 + 30 + 21 requests.
+# The requests to the shop in Table 6, and in Table 7, which has 751 + 392 + 302 + 30 + 21 requests.
 ORDERS = "n" * 42 + "p" * 41 + "o" * 4 + "d" * 4 + "s" * 3 + "v" * 6
 NAMES = {"k": "book", "g": "categories", "l": "log on", "n": "new order", "p": "payment", "o": "order status",
          "d": "delivery", "s": "stock level", "v": "version"}
@@ -38,7 +40,9 @@ class Shop(harness.System):
 
 
 class Recorded(harness.Run):
-    """A run whose servers are recorded with these arguments more, or not at all where there are `None`."""
+    """A run whose servers are recorded with these additional arguments, or not at all if they are
+    `None`.
+    """
 
     def __init__(self, folder, options):
         super().__init__(Shop(), folder, 0, 0)
@@ -53,7 +57,9 @@ class Recorded(harness.Run):
 
 
 def run(work, name, mix, clients, requests, seed=1, options=("--resources",)):
-    """Runs the shop under a mixture; what was recorded, and what was asked: rows of the client's table."""
+    """Runs the shop under a mixture; returns the recording and the requests: rows of the client's
+    table.
+    """
     folder = Path(work, name)
     os.environ.setdefault("SOCKCAP_BIN", os.path.dirname(program.SOCKCAP))
     of = Recorded(folder, options)
@@ -87,8 +93,9 @@ def run(work, name, mix, clients, requests, seed=1, options=("--resources",)):
 
 
 def accounts_of(folder):
-    """What the processes of the web server say that they were asked. Each reads a request between what it did before and
-    what it does for it."""
+    """The web server processes' own records of their requests. Each reads a request between its
+    previous work and the work for it.
+    """
     accounts = []
     for path in Path(folder).glob("*.csv"):
         process, before = int(path.stem), 0

@@ -1,9 +1,11 @@
-"""A shop as a web application (WSGI) in front of PostgreSQL: `/K/NUMBER`, with K the type of the transaction.
+"""A shop as a web application (WSGI) in front of PostgreSQL: `/K/NUMBER`, with K the type of the
+transaction.
 
-SHOP_ACCOUNTS is a folder where each process notes what it was asked, and when.
+SHOP_ACCOUNTS is a folder in which each process notes its requests and their times.
 
-Types of Table 6 of the Magpie paper: k, a book: a query, and a file; g, categories: three queries; l, log on: no query. Of
-Table 7: n, new order; p, payment; o, order status; d, delivery; s, stock level; v, version.
+Types of Table 6 of the Magpie paper: k, a book: a query, and a file; g, categories: three queries;
+l, log on: no query. Of Table 7: n, new order; p, payment; o, order status; d, delivery; s, stock
+level; v, version.
 """
 
 import hashlib
@@ -18,7 +20,7 @@ connection = accounts = None
 
 
 def ask(statement, *values):
-    """The first row of the answer, through the connection that this process keeps."""
+    """The first row of the result, through the persistent connection of this process."""
     global connection
     if connection is None:
         connection = psycopg2.connect(os.environ["SHOP_DATABASE"])

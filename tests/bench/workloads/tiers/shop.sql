@@ -1,5 +1,5 @@
 -- Tables and transactions of a shop, after TPC-W (books, categories) and TPC-C (the others): each
--- transaction of TPC-C is a function, so that the web server asks once for it.
+-- transaction of TPC-C is a function, so that the web server calls it once.
 CREATE TABLE item (id int PRIMARY KEY, category int, title text, author text, price int);
 INSERT INTO item SELECT n, n % 24, md5(n::text), md5((n % 500)::text), n % 97
     FROM generate_series(1, 20000) n;

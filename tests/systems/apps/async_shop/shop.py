@@ -1,4 +1,4 @@
-"""Orders: the cache; then Postgres and the service for stocks at once; then a transaction."""
+"""Orders: the cache; then Postgres and the stock service concurrently; then a transaction."""
 import asyncio
 import contextlib
 import os

@@ -1,15 +1,15 @@
-// A service of a chain: it works, asks the next service, works again and answers.
+// A service of a chain: it works, calls the next service, works again and responds.
 'use strict';
 const http = require('http');
 
 const env = process.env;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-// Requests that are worked on; the others wait in the order of their arrival.
+// Requests in progress; the others wait in the order of their arrival.
 const places = Number(env.PLACES);
 const waiting = [];
 let busy = 0;
 
-// Takes from half the usual time to half as long again.
+// Takes between half the usual time and one and a half times as long.
 function work(then) {
   setTimeout(then, (0.5 + Math.random()) * Number(env.WORK));
 }

@@ -1,4 +1,5 @@
-"""A service of a chain in asyncio: it works, asks the next service if there is one, and answers."""
+"""A service of a chain in asyncio: it works, calls the next service if there is one, and responds.
+"""
 
 import asyncio
 import os
@@ -10,12 +11,12 @@ NEXT = os.environ.get("NEXT")
 
 
 async def work():
-    """Waits as for something that takes from half the usual time to half as long again."""
+    """Simulates work that takes between half the usual time and one and a half times as long."""
     await asyncio.sleep(random.uniform(0.5, 1.5) * float(os.environ["WORK"]) / 1000)
 
 
 async def answer(request):
-    """Works, asks the next service with the same path, works again and answers."""
+    """Works, calls the next service with the same path, works again and responds."""
     async with request.app["places"]:
         await work()
         if NEXT:
@@ -29,7 +30,7 @@ async def answer(request):
 
 
 async def application():
-    """The service; a semaphore lets those who wait in by the order of their arrival."""
+    """The service; a semaphore admits waiting requests in the order of their arrival."""
     app = web.Application()
     app["places"] = asyncio.Semaphore(int(os.environ["PLACES"]))
     app["session"] = ClientSession(connector=TCPConnector(limit=64))

@@ -1,7 +1,8 @@
-"""A shop in one file of Django: pages by its ORM from Postgres, its cache in Redis.
+"""A shop in one file of Django: pages through its ORM from Postgres, its cache in Redis.
 
-Every query and key carries the name in the address, as an SQL parameter that psycopg2 writes into
-the statement, or as a part of the key."""
+Every query and key contains the name in the address, as an SQL parameter that psycopg2 writes into
+the statement, or as a part of the key.
+"""
 import os
 
 import django
@@ -44,7 +45,7 @@ class Order(models.Model):
 
 
 def page(_, name):
-    """Four queries and two questions to the cache, one after the other."""
+    """Four queries and two cache requests, in sequence."""
     if (seen := cache.get(f"seen:{name}")) is not None:
         return JsonResponse({"seen": seen})
     before = Order.objects.filter(name=name).count()

@@ -1,4 +1,4 @@
-"""The publisher: a look at the cache, then an event that the broker acknowledges."""
+"""The publisher: a cache access, then an event that the broker acknowledges."""
 import os
 import threading
 

@@ -1,4 +1,4 @@
-// Orders: from MariaDB by a pool, the stock of a service meanwhile, then a note.
+// Orders: from MariaDB through a pool, concurrently the stock from a service, then a note.
 'use strict';
 const express = require('express');
 const mysql = require('mysql2/promise');

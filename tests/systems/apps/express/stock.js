@@ -1,4 +1,4 @@
-// Stocks, from MariaDB by a pool.
+// Stocks, from MariaDB through a pool.
 'use strict';
 const http = require('http');
 const mysql = require('mysql2/promise');

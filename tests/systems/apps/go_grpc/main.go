@@ -1,8 +1,9 @@
-// A shop of three programs: a front by HTTP, prices and stock by gRPC, each over one connection.
+// A shop of three programs: a front over HTTP, prices and stock over gRPC, each over one
+// connection.
 //
-// In a server of HTTP/2 one goroutine reads what comes on a connection, another one writes to it,
-// and each call is handled by a goroutine of its own that does neither. The stock asks Redis over
-// connections that it takes from a pool.
+// In an HTTP/2 server one goroutine reads from a connection, another one writes to it, and each
+// call is handled by a separate goroutine that does neither. The stock calls Redis over connections
+// from a pool.
 //
 // usage: go_grpc front|prices|stock; PORT, PRICES_PORT, STOCK_PORT and REDIS_PORT are in the
 // environment
@@ -27,13 +28,13 @@ import (
 
 const pooled = 3
 
-// What is asked and answered is a text each time, so no code need be generated.
+// Requests and responses are single texts, so no code need be generated.
 type text = wrappers.StringValue
 
-// A function that answers a call.
+// A function that handles a call.
 type answers func(context.Context, string) (string, error)
 
-// Serves these methods of a service by gRPC.
+// Serves these methods of a service over gRPC.
 func serve(service string, methods map[string]answers) {
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
 	if err != nil {
@@ -61,7 +62,7 @@ func serve(service string, methods map[string]answers) {
 }
 
 // A function that calls a method of the service at the port of that name, over one connection,
-// which is made when it is first used.
+// which is made at its first use.
 func caller(port string) func(context.Context, string, string) (string, error) {
 	connection := sync.OnceValue(func() *grpc.ClientConn {
 		to, err := grpc.Dial("127.0.0.1:"+os.Getenv(port), grpc.WithInsecure())
@@ -122,7 +123,7 @@ func dial() *redis {
 	return &redis{conn, bufio.NewReader(conn)}
 }
 
-// Sends a command, and returns the first line of the answer.
+// Sends a command, and returns the first line of the response.
 func (to *redis) do(words ...string) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "*%d\r\n", len(words))

@@ -1,8 +1,8 @@
-// A shop of two programs by Go's standard library alone.
+// A shop of two programs with Go's standard library only.
 //
-// The front asks the stock by HTTP, over connections that its client keeps, and then has one of a
-// few workers, to whom it gives a job through a channel, note the order in Redis. The stock asks
-// Redis itself, over a connection that it takes from a pool.
+// The front calls the stock over HTTP, on persistent connections of its client, and then passes a
+// job through a channel to one of a few workers, which notes the order in Redis. The stock itself
+// calls Redis, over a connection from a pool.
 //
 // usage: go_shop front|stock; PORT, STOCK_PORT and REDIS_PORT are in the environment
 package main
@@ -35,7 +35,7 @@ func dial() *redis {
 	return &redis{conn, bufio.NewReader(conn)}
 }
 
-// Sends a command, and returns the first line of the answer.
+// Sends a command, and returns the first line of the response.
 func (to *redis) do(words ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "*%d\r\n", len(words))

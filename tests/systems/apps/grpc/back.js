@@ -1,4 +1,5 @@
-// The back in Node: a gRPC server that keeps its stock in Redis, over one connection for all.
+// The back in Node: a gRPC server that keeps its stock in Redis, over one connection for all
+// requests.
 'use strict';
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');

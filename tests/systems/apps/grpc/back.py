@@ -13,7 +13,7 @@ store = redis.Redis(host="127.0.0.1", port=int(os.environ["REDIS_PORT"]))
 
 
 def note(name):
-    """A line in the log of what was asked, in a run that holds names against it."""
+    """Logs the request, in a run that compares names with the log."""
     if os.environ.get("ACCESS_LOG"):
         print(f"access shop.Stock/{name} OK", flush=True)
 

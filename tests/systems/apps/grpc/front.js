@@ -1,4 +1,4 @@
-// The front in Node: a request by HTTP becomes two calls by gRPC, over the channel of the process.
+// The front in Node: an HTTP request becomes two gRPC calls, over the channel of the process.
 'use strict';
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');

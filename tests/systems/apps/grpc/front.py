@@ -1,4 +1,4 @@
-"""The front in Python: a request by HTTP becomes two calls by gRPC, over the process's channel."""
+"""The front in Python: an HTTP request becomes two gRPC calls, over the process's channel."""
 import os
 
 import grpc

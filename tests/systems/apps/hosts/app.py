@@ -1,6 +1,7 @@
-"""The application server: the cache, a look-up of a name by datagrams, then one of the services.
+"""The application server: the cache, a name look-up by datagrams, then one of the services.
 
-Connections to the services are kept by a pool that all threads of the process share."""
+Connections to the services are kept in a pool that all threads of the process share.
+"""
 import os
 import zlib
 

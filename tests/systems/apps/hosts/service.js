@@ -1,5 +1,5 @@
-// The service: prices from Postgres by a pool of connections, a note in Redis, and a look-up by
-// datagrams.
+// The service: prices from Postgres through a pool of connections, a note in Redis, and a look-up
+// by datagrams.
 'use strict';
 const dns = require('dns');
 const http = require('http');

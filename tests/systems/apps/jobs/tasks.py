@@ -1,7 +1,8 @@
-"""What the worker does for a job: it reads an order, writes a payment, and notes it in the cache.
+"""The worker's processing of a job: it reads an order, writes a payment, and notes it in the cache.
 
-The id is the job's id and argument, so it is in what the producer sends, in what the broker hands
-out, and in what is kept as the result."""
+The id is the job's id and argument, so it is in the producer's message, in the broker's delivery,
+and in the stored result.
+"""
 import os
 import time
 

@@ -1,4 +1,4 @@
-"""The front of a job queue: a request asks the cache and leaves a job at the broker."""
+"""The front of a job queue: a request reads the cache and leaves a job at the broker."""
 import os
 
 import redis

@@ -1,4 +1,5 @@
-"""Orders from Postgres: a query of its own, then a transaction of two. Each thread has a connection."""
+"""Orders from Postgres: a separate query, then a transaction of two. Each thread has a connection.
+"""
 import os
 import threading
 

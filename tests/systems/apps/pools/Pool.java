@@ -13,16 +13,16 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A web service with a reader, a pool of workers, and on demand a writer, each a thread of its own.
+ * A web service with a reader, a pool of workers, and optionally a writer, each a separate thread.
  *
  * The reader takes requests from all connections and gives them to a ThreadPoolExecutor. A worker
- * asks the stock of what was asked for, of some also the price, and answers, or leaves that to the
- * writer.
+ * calls the stock service, for some requests also the price service, and responds, or leaves the
+ * response to the writer.
  *
  * usage: java Pool.java PORT STOCK PRICE WORKERS worker|writer
  */
 public class Pool {
-    /** An answer that the writer is to send. */
+    /** An answer for the writer to send. */
     record Answer(SocketChannel connection, String text) {}
 
     /** A connection to a service; each worker has its own. */

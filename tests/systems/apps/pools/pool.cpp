@@ -1,7 +1,8 @@
-// A web service with a reader, a pool of workers, and on demand a writer, each a thread of its own.
+// A web service with a reader, a pool of workers, and optionally a writer, each a separate thread.
 //
-// The reader takes requests from all connections and puts them into a queue. A worker asks the
-// stock of what was asked for, of some also the price, and answers, or leaves that to the writer.
+// The reader takes requests from all connections and puts them into a queue. A worker calls the
+// stock service, for some requests also the price service, and responds, or leaves the response to
+// the writer.
 //
 // usage: pool PORT STOCK PRICE WORKERS worker|writer
 #include <arpa/inet.h>
@@ -21,13 +22,13 @@
 
 namespace {
 
-// What is handed on: the connection, and a path or an answer.
+// A queued item: the connection, and a path or a response.
 struct Item {
     int connection;
     std::string text;
 };
 
-// A bounded queue: who puts waits for room, who takes waits for an item.
+// A bounded queue: producers wait for room, consumers for an item.
 class Queue {
 public:
     void put(Item item) {
@@ -96,7 +97,7 @@ std::string answer_of(const std::string &body) {
     return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-// The name in `/order/NAME`, and whether its price is asked for.
+// The name in `/order/NAME`, and whether its price is requested.
 void work(Queue &requests, Queue *answers, int stock_port, int price_port) {
     Service stock(stock_port), price(price_port);
     for (;;) {
@@ -113,7 +114,7 @@ void work(Queue &requests, Queue *answers, int stock_port, int price_port) {
     }
 }
 
-// Reads requests from all connections, for ever.
+// Reads requests from all connections, forever.
 void read_all(int listener, Queue &requests) {
     int poll = epoll_create1(0);
     auto watch = [poll](int descriptor) {

@@ -1,8 +1,8 @@
-"""A web service with a reader, a pool of workers, and on demand a writer, each a thread of its own.
+"""A web service with a reader, a pool of workers, and optionally a writer, each a separate thread.
 
 The reader takes requests from all connections and puts them into a queue, or gives them to an
-executor. A worker asks the stock of what was asked for, of some also the price, and answers, or
-leaves that to the writer.
+executor. A worker calls the stock service, for some requests also the price service, and responds,
+or leaves the response to the writer.
 
 usage: pool.py PORT STOCK PRICE WORKERS worker|writer queue|executor
 """
@@ -22,7 +22,7 @@ own = threading.local()
 
 
 def ask(port, path):
-    """What a service answers; each worker has a connection of its own to each."""
+    """The response of a service; each worker has its own connection to each."""
     connections = own.__dict__.setdefault("connections", {})
     if port not in connections:
         connections[port] = socket.create_connection(("127.0.0.1", port))
@@ -32,7 +32,7 @@ def ask(port, path):
 
 
 def work(connection, path):
-    """Does a request."""
+    """Processes a request."""
     name = path.rpartition("/")[2]
     body = ask(STOCK, f"/stock/{name}")
     if int(name[4:11]) % 3 != 0:

@@ -1,4 +1,4 @@
-"""A web service that answers everything after a random time, in one thread.
+"""A web service that responds to everything after a random time, in one thread.
 
 usage: slow.py PORT LEAST MOST      milliseconds
 """
@@ -12,7 +12,7 @@ LEAST, MOST = (float(word) / 1000 for word in sys.argv[2:4])
 
 
 class Connection(asyncio.Protocol):
-    """A connection, on which one question is asked at a time."""
+    """A connection with one request at a time."""
 
     def connection_made(self, transport):
         self.transport = transport
@@ -25,7 +25,7 @@ class Connection(asyncio.Protocol):
 
 
 async def main():
-    """Serves for ever."""
+    """Serves forever."""
     server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", PORT, backlog=200)
     await server.serve_forever()
 

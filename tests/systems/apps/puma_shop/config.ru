@@ -1,4 +1,4 @@
-# Orders: memcached first, then MariaDB by a pool that the threads share.
+# Orders: memcached first, then MariaDB through a pool that the threads share.
 require 'dalli'
 require 'mysql2'
 require 'sinatra/base'
@@ -18,7 +18,7 @@ CACHE = Dalli::Client.new("127.0.0.1:#{ENV['CACHE']}", threadsafe: true)
 # The application.
 class Shop < Sinatra::Base
   set :logging, false
-  # A log of what was asked, in a run that holds names against it.
+  # A log of the requests, in a run that compares names with it.
   after { puts "access #{request.request_method} #{request.path} #{response.status}" if ENV['ACCESS_LOG'] }
   get '/order/:name' do
     name = params['name']

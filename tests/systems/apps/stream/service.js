@@ -1,5 +1,6 @@
-// A service of large bodies in Node: it takes them, makes them, or sends them back.
-// It asks Redis for a quota before a body and notes its size after it, over one connection for all.
+// A service of large bodies in Node: it receives them, generates them, or sends them back. It
+// requests a quota from Redis before a body and notes its size after it, over one connection for
+// all requests.
 'use strict';
 const http = require('http');
 const { Readable } = require('stream');
@@ -34,7 +35,7 @@ async function serve(request, response) {
     response.writeHead(200, { 'Content-Length': length, 'X-Name': name });
     response.end(Buffer.concat(body));
   } else if (what === 'echo') {
-    // The body comes back while it is still sent.
+    // The body is sent back while it still arrives.
     response.writeHead(200, { 'Content-Length': length, 'X-Name': name });
     request.pipe(response);
   } else {

@@ -1,7 +1,8 @@
-"""A service of large bodies in Python: it takes them, makes them, or sends them back.
+"""A service of large bodies in Python: it receives them, generates them, or sends them back.
 
-Its threads share nothing but the connections to Redis, where it asks for a quota before a body and
-notes its size after it."""
+Its threads share only the connections to Redis, where it requests a quota before a body and notes
+its size after it.
+"""
 import os
 
 import redis
@@ -45,7 +46,7 @@ def down(name, size):
 
 @app.post("/turn/<name>")
 def turn(name):
-    """The body comes back when all of it is there."""
+    """The body is sent back when all of it has arrived."""
     store.get(f"quota:{name}")
     body = request.get_data(cache=False)
     store.set(f"size:{name}", len(body), ex=600)
@@ -54,7 +55,7 @@ def turn(name):
 
 @app.post("/echo/<name>")
 def echo(name):
-    """The body comes back while it is still sent."""
+    """The body is sent back while it still arrives."""
     store.get(f"quota:{name}")
     length = request.headers["Content-Length"]
     return Response(parts(request.stream), headers={"Content-Length": length, "X-Name": name})

@@ -9,7 +9,7 @@ pool = ThreadedConnectionPool(
 
 
 def run(statement):
-    """Runs a statement; the first value of its first row, if it has any."""
+    """Runs a statement; returns the first value of its first row, if it has any."""
     connection = pool.getconn()
     try:
         connection.autocommit = True

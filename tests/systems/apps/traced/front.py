@@ -1,4 +1,4 @@
-"""The front end: hands each request on to the shop."""
+"""The front end: forwards each request to the shop."""
 import os
 
 import requests

@@ -1,6 +1,6 @@
-"""The shop: an order asks for a price, then for the stock, then takes it.
+"""The shop: an order requests a price, then the stock, then takes it.
 
-A cart asks for the stock first, then for the price.
+A cart requests the stock first, then the price.
 """
 import os
 
@@ -14,7 +14,7 @@ session.mount("http://", HTTPAdapter(pool_connections=4, pool_maxsize=64))
 
 
 def asked(service, route, name):
-    """What a service answers."""
+    """The response of a service."""
     answer = session.get(f"http://127.0.0.1:{os.environ[service]}/{route}/{name}", timeout=30)
     answer.raise_for_status()
     return answer.json()

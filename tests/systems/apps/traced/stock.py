@@ -1,4 +1,4 @@
-"""Stocks, from Postgres: asking for one counts payments, and taking one adds to them."""
+"""Stocks, from Postgres: a request counts payments, and taking one adds to them."""
 import database
 from flask import Flask
 

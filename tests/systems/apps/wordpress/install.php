@@ -1,5 +1,5 @@
 <?php
-// Installs WordPress and writes some posts with comments. Run by PHP's command line.
+// Installs WordPress and writes some posts with comments. Run with PHP's command line.
 $_SERVER['HTTP_HOST'] = '127.0.0.1';
 define('WP_INSTALLING', true);
 require __DIR__ . '/wp-load.php';

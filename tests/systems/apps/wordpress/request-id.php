@@ -21,14 +21,14 @@ function page_cache() {
     return $cache;
 }
 
-// What a visitor was shown before decides the greeting; the key has the id so that it can be seen.
+// The visitor's earlier pages decide the greeting; the key contains the id to make it visible.
 add_action('wp', function () {
     if (request_id() !== '') {
         page_cache()->get('visitor:' . request_id());
     }
 });
 
-// Each post of a page is looked up, and kept where it was not there.
+// Each post of a page is looked up in the cache, and stored if it is missing.
 add_filter('the_content', function ($content) {
     if (request_id() === '') {
         return $content;

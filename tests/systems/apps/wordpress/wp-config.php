@@ -9,7 +9,7 @@ define('DB_COLLATE', '');
 define('WP_HOME', 'http://127.0.0.1:@ENTRY@');
 define('WP_SITEURL', 'http://127.0.0.1:@ENTRY@');
 define('MEMCACHED_PORT', @MEMCACHED@);
-// All traffic stays on this machine, and nothing runs that no request asked for.
+// All traffic stays on this machine, and nothing runs without a request.
 define('WP_HTTP_BLOCK_EXTERNAL', true);
 define('DISABLE_WP_CRON', true);
 define('AUTOMATIC_UPDATER_DISABLED', true);
