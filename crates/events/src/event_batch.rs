@@ -1,4 +1,4 @@
-//! Piece: events of a stream that are in memory together, as columns.
+//! Event batch: events of a stream that are in memory together, as columns.
 
 use std::ops::Range;
 
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::value::AttributeValue;
 
-/// Events of a stream that are in memory together. Names are numbers of one
-/// `NameInterner` for the whole stream.
+/// Events of a stream that are in memory together. Names are numbers of one `NameInterner` for the
+/// whole stream.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventBatch {
     events: Vec<Event>,
-    /// Where the attributes of each event end.
+    /// End of the attributes of each event, as an index into `attributes`.
     ends: Vec<u32>,
     /// Name and value of each attribute.
     attributes: Vec<(NameId, StoredValue)>,
-    /// Values that are texts, one behind the other.
+    /// Text values, concatenated.
     texts: String,
 }
 
-/// A value as it is stored.
+/// Value in its stored form.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum StoredValue {
     /// A whole number.
     Int(i64),
     /// Any other number.
     Real(f64),
-    /// Where the text begins and ends.
+    /// Begin and end of the text in `texts`.
     Text(u32, u32),
 }
 
@@ -55,13 +55,13 @@ impl EventBatch {
         self.push_stored(name, stored);
     }
 
-    /// Adds an event, with the attributes since the one before.
+    /// Adds an event with the attributes that were pushed since the previous event.
     pub fn end_event(&mut self, event: Event) {
         self.ends.push(self.attributes.len() as u32);
         self.events.push(event);
     }
 
-    /// Takes the attributes since the last event away: there will be no event of them.
+    /// Discards the attributes that were pushed since the last event, which will not be added.
     pub fn discard_attributes(&mut self) {
         let end = self.ends.last().map_or(0, |end| *end as usize);
         self.attributes.truncate(end);
@@ -72,22 +72,22 @@ impl EventBatch {
         self.events.len()
     }
 
-    /// Whether it has no event.
+    /// Whether the batch has no event.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// All events, in the order in which they came.
+    /// All events, in the order in which they were added.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The event at that place; an empty one where there is none.
+    /// Returns the event at `place`, or a default event if there is none.
     pub fn event_at(&self, place: usize) -> Event {
         self.events.get(place).copied().unwrap_or_default()
     }
 
-    /// Attributes of the event at that place.
+    /// Attributes of the event at `place`.
     pub fn attributes_of_event(
         &self,
         place: usize,
@@ -97,12 +97,12 @@ impl EventBatch {
         of.iter().map(|(name, stored)| (*name, self.read_stored(*stored)))
     }
 
-    /// The value of an attribute of the event at that place.
+    /// Value of an attribute of the event at `place`.
     pub fn attribute_value(&self, place: usize, name: NameId) -> Option<AttributeValue<'_>> {
         self.attributes_of_event(place).find(|(of, _)| *of == name).map(|(_, value)| value)
     }
 
-    /// Takes all events away but the room for them.
+    /// Removes all events and keeps the capacity.
     pub fn clear(&mut self) {
         self.events.clear();
         self.ends.clear();
@@ -110,7 +110,7 @@ impl EventBatch {
         self.texts.clear();
     }
 
-    /// Appends the events of `other` that are in `range`, as far as there are such.
+    /// Appends the events of `other` in `range`, as far as they exist.
     pub fn append_range(&mut self, other: &EventBatch, range: Range<usize>) {
         let end = range.end.min(other.len());
         let Some(events) = other.events.get(range.start..end) else { return };
@@ -129,7 +129,7 @@ impl EventBatch {
         self.events.extend_from_slice(events);
     }
 
-    /// Size of its events in memory, in bytes.
+    /// Size of the events in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.events.as_slice())
             + size_of_val(self.ends.as_slice())
@@ -137,26 +137,26 @@ impl EventBatch {
             + self.texts.len()
     }
 
-    /// Makes room for that number of further events and attributes.
+    /// Reserves room for this number of further events and attributes.
     pub(crate) fn reserve(&mut self, events: usize, attributes: usize) {
         self.events.reserve(events);
         self.ends.reserve(events);
         self.attributes.reserve(attributes);
     }
 
-    /// Adds a text that an attribute, or several, may have as their value.
+    /// Adds a text that one or several attributes may have as their value.
     pub(crate) fn store_text(&mut self, text: &str) -> StoredValue {
         let begin = self.texts.len() as u32;
         self.texts.push_str(text);
         StoredValue::Text(begin, self.texts.len() as u32)
     }
 
-    /// Adds an attribute whose value is stored.
+    /// Adds an attribute with a value that is already stored.
     pub(crate) fn push_stored(&mut self, name: NameId, value: StoredValue) {
         self.attributes.push((name, value));
     }
 
-    /// Where the attributes of the event at that place end.
+    /// End of the attributes of the event at `place`.
     fn attributes_end(&self, place: usize) -> usize {
         self.ends.get(place).map_or(0, |end| *end as usize)
     }

@@ -1,5 +1,5 @@
-//! Events in formats of other tools: CSV and JSON with the attributes as an object, or one table of
-//! all.
+//! Export of events to other tools: CSV and JSON with the attributes as an object, or one Parquet
+//! or Arrow table.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,8 +21,8 @@ use crate::reader::EventReader;
 use crate::table;
 use crate::value::AttributeValue;
 
-/// Writes the events of the tables at `paths` to `output`, which `name` stands for in errors, in
-/// the order of time. In CSV and JSON, `attributes` is an object.
+/// Writes the events of the tables at `paths` to `output` in the order of time; `name` names the
+/// output in errors. In CSV and JSON, `attributes` is an object.
 ///
 /// # Errors
 /// When a table cannot be read or the output not written.
@@ -59,7 +59,7 @@ pub fn export_events<P: Clone + Into<DataPath>>(
     export_batches(columns.clone(), batches, format, output, name)
 }
 
-/// The columns of CSV.
+/// Columns of the CSV format.
 fn csv_columns() -> SchemaRef {
     build_schema([
         required_field("time", DataType::Int64),

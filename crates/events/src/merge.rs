@@ -10,14 +10,14 @@ use out_of_core::NameInterner;
 use crate::event_batch::EventBatch;
 use crate::tuning::BATCH_EVENTS;
 
-/// Which of two events of one time comes first: stretches of a piece, each with its end and its
-/// number. The less comes first.
+/// Ranks that order events of equal time: ranges of a batch, each with its end and its rank. The
+/// lower rank comes first.
 pub(crate) type EventRanks = Vec<(usize, u64)>;
 
 /// A stream of events in the order of their times and, within one time, of their ranks.
 pub(crate) trait EventStream {
-    /// Puts the next events into `piece` and their ranks into `ranks`, instead of what is in them;
-    /// `false` at the end.
+    /// Replaces the contents of `piece` with the next events and of `ranks` with their ranks;
+    /// returns `false` at the end of the stream.
     ///
     /// # Errors
     /// When the events cannot be read.
@@ -32,24 +32,24 @@ pub(crate) trait EventStream {
 /// Time and rank of an event, and the number of its stream.
 type MergeKey = (i64, u64, usize);
 
-/// Position in a stream.
+/// Position in a stream, with the batch that is being merged.
 struct StreamCursor<S> {
     source: S,
     batch: EventBatch,
     ranks: EventRanks,
-    /// The next event of the piece, and the stretch that it is in.
+    /// Next event of the batch, and the range of `ranks` that it is in.
     next: usize,
     rank_range: usize,
 }
 
 impl<S: EventStream> StreamCursor<S> {
-    /// Time and rank of the next event of the piece.
+    /// Time and rank of the next event of the batch.
     fn key(&self) -> Option<(i64, u64)> {
         let event = self.batch.events().get(self.next)?;
         Some((event.time, self.ranks.get(self.rank_range).map_or(u64::MAX, |(_, rank)| *rank)))
     }
 
-    /// Goes to the next event of the piece.
+    /// Advances to the next event of the batch.
     fn advance(&mut self) {
         self.next += 1;
         while self.ranks.get(self.rank_range).is_some_and(|(end, _)| *end <= self.next) {
@@ -57,7 +57,8 @@ impl<S: EventStream> StreamCursor<S> {
         }
     }
 
-    /// Has the stream go on; `None` at its end.
+    /// Reads the next batch if the current one is used up; returns the key of the next event, or
+    /// `None` at the end of the stream.
     fn refill(&mut self, names: &mut NameInterner) -> Result<Option<(i64, u64)>, PathError> {
         loop {
             if let Some(key) = self.key() {
@@ -74,14 +75,14 @@ impl<S: EventStream> StreamCursor<S> {
 /// Streams that are merged into one.
 pub(crate) struct StreamMerger<S> {
     cursors: Vec<StreamCursor<S>>,
-    /// The streams with events left, by their next events.
+    /// Streams that have events left, ordered by their next events.
     heap: BinaryHeap<Reverse<MergeKey>>,
-    /// Whether the heap was made.
+    /// Whether the heap has been filled.
     has_begun: bool,
 }
 
 impl<S: EventStream> StreamMerger<S> {
-    /// The merge of `sources`.
+    /// Creates the merge of `sources`.
     pub(crate) fn new(sources: Vec<S>) -> StreamMerger<S> {
         let cursor = |source| StreamCursor {
             source,
@@ -104,7 +105,8 @@ impl<S: EventStream> StreamMerger<S> {
         Ok(())
     }
 
-    /// Appends events of the stream that has the next ones, and their rank.
+    /// Appends the next events, all from one stream and of one rank, and their rank; returns the
+    /// number of the stream.
     fn take_next_events(&mut self, into: &mut EventBatch, ranks: &mut EventRanks) -> Option<usize> {
         let Reverse((.., number)) = self.heap.pop()?;
         let limit = self.heap.peek().map(|Reverse(key)| *key);

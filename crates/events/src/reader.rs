@@ -1,4 +1,4 @@
-//! Reading tables of events: several files as one stream, in the order of time.
+//! Reader of event tables: several files as one stream, in the order of time.
 
 use message_trace::{DataPath, PathError};
 use out_of_core::NameInterner;
@@ -7,7 +7,7 @@ use crate::event_batch::EventBatch;
 use crate::merge::{EventRanks, EventStream, StreamMerger};
 use crate::table::TableReader;
 
-/// Tables of events that are being read as one stream.
+/// Event tables that are read as one stream.
 ///
 /// ```
 /// use events::{Event, EventReader, EventWriter, EventBatch, AttributeValue};
@@ -39,10 +39,10 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// Opens the tables at `paths`. Of events of one time, those of the first table come first.
+    /// Opens the tables at `paths`. Events of equal time come in the order of their tables.
     ///
     /// # Errors
-    /// When one cannot be read, or is no table of events.
+    /// When a table cannot be read, or is not a table of events.
     pub fn open<P: Clone + Into<DataPath>>(paths: &[P]) -> Result<EventReader, PathError> {
         let mut tables = Vec::with_capacity(paths.len());
         let mut events = 0;
@@ -59,8 +59,9 @@ impl EventReader {
         self.events
     }
 
-    /// Puts the next events, some thousands at most, into `piece`, instead of what it has; `false`
-    /// at the end. Names get their numbers from `names`, which is the same at each call.
+    /// Replaces the contents of `piece` with the next events, some thousands at most; returns
+    /// `false` at the end. Names get their numbers from `names`, which is the same interner in each
+    /// call.
     ///
     /// # Errors
     /// When a table cannot be read or is damaged.
@@ -73,7 +74,7 @@ impl EventReader {
     }
 }
 
-/// A table, and the rank of all its events.
+/// A table with the rank of all its events.
 struct OneTable {
     table: TableReader,
     rank: u64,
@@ -93,7 +94,7 @@ impl EventStream for OneTable {
     }
 }
 
-/// All tables of events in `directory`, sorted by name. None where there is no such directory.
+/// All event tables in `directory`, sorted by name; empty if the directory does not exist.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -1,4 +1,4 @@
-//! Sorted runs of events, in one temporary file without a name.
+//! Sorted runs of events, in one unnamed temporary file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,7 +9,7 @@ use out_of_core::NameInterner;
 use crate::event_batch::EventBatch;
 use crate::merge::{EventRanks, EventStream};
 
-/// Blocks of events, one behind the other in a file.
+/// File of consecutive event blocks.
 pub(crate) struct BlockFile {
     directory: DataPath,
     file: File,
@@ -17,7 +17,7 @@ pub(crate) struct BlockFile {
     bytes: Vec<u8>,
 }
 
-/// A run: which blocks it has, and the time of its last event.
+/// Sorted run: its blocks and the time of its last event.
 #[derive(Debug)]
 pub(crate) struct SortedRun {
     pub(crate) last: i64,
@@ -25,7 +25,7 @@ pub(crate) struct SortedRun {
     blocks: Vec<RunBlock>,
 }
 
-/// Where a block is, and the ranks of its events.
+/// Place of a block in the file, and the ranks of its events.
 #[derive(Debug)]
 struct RunBlock {
     begin: u64,
@@ -34,7 +34,7 @@ struct RunBlock {
 }
 
 impl BlockFile {
-    /// Makes the file, in `directory`.
+    /// Creates the file in `directory`.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -67,7 +67,7 @@ impl BlockFile {
         Ok(())
     }
 
-    /// The events of a run, from the first.
+    /// Returns the events of a run, from the first.
     ///
     /// # Errors
     /// When the file cannot be opened a second time.
@@ -79,12 +79,12 @@ impl BlockFile {
 }
 
 impl SortedRun {
-    /// A run without events.
+    /// Creates a run without events.
     pub(crate) fn new() -> SortedRun {
         SortedRun { last: i64::MIN, events: 0, blocks: Vec::new() }
     }
 
-    /// Number of its events.
+    /// Number of events of the run.
     pub(crate) fn event_count(&self) -> u64 {
         self.events
     }

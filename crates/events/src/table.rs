@@ -1,13 +1,13 @@
-//! The table of events on disk: one Parquet file, in the order of time.
+//! Event table on disk: one Parquet file, in the order of time.
 //!
 //! ```text
 //!  Piece --encode--> batch --TableWriter--> file --TableReader--> batch --decode--> Piece
 //! ```
 //!
-//! The attributes of an event are three lists by their types, each without nulls, and for each list
-//! the names of its values in one text. Events of one kind have the same names, so these texts
-//! are few and are stored once. A list of structures, with null in two of three fields, takes four
-//! columns of as many values as there are attributes, and longer to read.
+//! The attributes of an event are three lists by type, each without nulls, and for each list one
+//! text with the names of its values. Events of one kind have the same names, so there are few such
+//! texts, and each is stored once. A list of structures with null in two of three fields would take
+//! four columns of as many values as there are attributes, and would take longer to read.
 
 mod attribute_names;
 mod decode;
@@ -28,7 +28,7 @@ pub(crate) use file_reader::TableReader;
 pub(crate) use file_writer::TableWriter;
 pub(crate) use schema::event_columns;
 
-/// All events of a piece as the columns of the table.
+/// Encodes all events of a batch as the columns of the table.
 ///
 /// # Errors
 /// Never, unless the columns do not fit `columns`.

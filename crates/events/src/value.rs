@@ -12,7 +12,7 @@ pub enum AttributeValue<'piece> {
 }
 
 impl AttributeValue<'_> {
-    /// The whole number, where it is one.
+    /// Returns the number if the value is a whole number.
     pub fn int_value(self) -> Option<i64> {
         if let AttributeValue::Int(number) = self { Some(number) } else { None }
     }

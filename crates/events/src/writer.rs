@@ -1,4 +1,4 @@
-//! Writing a table of events that come in any order.
+//! Writer of an event table from events in any order.
 //!
 //! ```text
 //!  push -> waiting events --sort--> the earlier half, not before the end of the table --> table
@@ -6,8 +6,8 @@
 //!  finish: where there are runs, they and the table are merged into a new table
 //! ```
 //!
-//! So events that come in order, or nearly, are written once; and events that come in no order are
-//! written three times, in bounded memory.
+//! Events in order, or nearly, are thus written once; events in no order are written three times,
+//! in bounded memory.
 
 use message_trace::{DataPath, PathError};
 use out_of_core::NameInterner;
@@ -20,25 +20,25 @@ use crate::table::{TableReader, TableWriter};
 use crate::tuning::{BATCH_EVENTS, BLOCK_EVENTS, MAX_RUNS, WAITING_BYTES};
 use crate::value::AttributeValue;
 
-/// Writer of a table of events. Events may come in any order; those of one time stay in the order
-/// in which they came.
+/// Writer of an event table. Events may come in any order; events of equal time keep the order in
+/// which they came.
 pub struct EventWriter {
     path: DataPath,
     table: TableWriter,
     /// Time of the last event of the table, and the ranks of its events.
     table_end: (i64, EventRanks),
     waiting: EventBatch,
-    /// Size of the waiting events beyond which some are written, in bytes.
+    /// Size of the waiting events at which some are written, in bytes.
     limit: usize,
     late: Option<BlockFile>,
     runs: Vec<SortedRun>,
-    /// Rank of what is written next.
+    /// Rank of the events that are written next.
     rank: u64,
 }
 
 impl EventWriter {
-    /// Begins the table at `path`. It has its name when it is finished; until then, a former table
-    /// of that name stays.
+    /// Begins the table at `path`. The table gets its name when it is finished; until then, a
+    /// previous table of that name stays.
     ///
     /// # Errors
     /// When the file cannot be made.
@@ -56,7 +56,8 @@ impl EventWriter {
         })
     }
 
-    /// Adds an event with its attributes. Its names are in `names`, which is the same at each call.
+    /// Adds an event with its attributes. Its names are in `names`, which is the same interner in
+    /// each call.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -70,7 +71,7 @@ impl EventWriter {
         self.flush_if_full(names)
     }
 
-    /// Adds all events of a piece, as [`EventWriter::push_event`] does.
+    /// Adds all events of a batch, as [`EventWriter::push_event`] does.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -88,7 +89,7 @@ impl EventWriter {
         self.table.event_count() + self.late_events() + self.waiting.len() as u64
     }
 
-    /// Ends the table, gives it its name, and returns the number of its events.
+    /// Finishes the table, gives it its name, and returns the number of its events.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -132,7 +133,7 @@ impl EventWriter {
         Ok(())
     }
 
-    /// The places of the waiting events, in the order of time.
+    /// Places of the waiting events, in the order of time.
     fn sorted_order(&self) -> Vec<usize> {
         let events = self.waiting.events();
         let mut order = initial_order(events.len());
@@ -142,7 +143,7 @@ impl EventWriter {
         order
     }
 
-    /// Writes the waiting events at these places, which are in the order of time.
+    /// Writes the waiting events at `order`, which are in the order of time.
     fn write_events(&mut self, order: &[usize], names: &NameInterner) -> Result<(), PathError> {
         let time = |place: &usize| self.waiting.event_at(*place).time;
         let late = order.partition_point(|place| time(place) < self.table_end.0);
@@ -159,7 +160,7 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Puts late events into the run that ends last before them, or into a new one.
+    /// Appends late events to the run with the latest end before them, or to a new run.
     fn keep_late_events(&mut self, late: &[usize]) -> Result<(), PathError> {
         let Some(first) = late.first() else { return Ok(()) };
         let mut file = match self.late.take() {
@@ -184,7 +185,7 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Makes one run of all.
+    /// Merges all runs into one.
     fn merge_runs(&mut self, file: &mut BlockFile) -> Result<(), PathError> {
         let runs: Result<Vec<_>, _> = self.runs.drain(..).map(|run| file.read_run(run)).collect();
         let mut merge = StreamMerger::new(runs?);
@@ -212,7 +213,7 @@ fn initial_order(events: usize) -> Vec<usize> {
     (0..events).collect()
 }
 
-/// What is merged at the end.
+/// Inputs of the final merge.
 enum MergeInput {
     Table { table: Box<TableReader>, ranks: EventRanks, at: usize },
     Run(RunReader),

@@ -1,25 +1,25 @@
-//! Names of the values of a list as one text, and back.
+//! Names of the values of a list, encoded as one text and decoded again.
 
 use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
-/// What stands between two names. A name that has it gets [`INSTEAD`] in its place.
+/// Separator between two names. In a name it is replaced by [`INSTEAD`].
 const BETWEEN: char = ',';
 
-/// What a name has where it had [`BETWEEN`].
+/// Replacement for [`BETWEEN`] in a name.
 const INSTEAD: &str = ";";
 
-/// Different lists of names, each with the text that stands for it.
+/// Distinct lists of names, each with its text.
 #[derive(Debug, Default)]
 pub(super) struct NameLists {
     places: FxHashMap<Box<[NameId]>, i32>,
     texts: Vec<String>,
-    /// The list that was asked for last, and its place: neighbours are mostly alike.
+    /// Most recently requested list and its place: neighbouring events mostly have the same one.
     last: (Vec<NameId>, Option<i32>),
 }
 
 impl NameLists {
-    /// The place of the text of that list among [`NameLists::texts`]; `None` of an empty list.
+    /// Returns the place of the list's text in [`NameLists::texts`]; `None` for an empty list.
     pub(super) fn intern_list(&mut self, list: &[NameId], names: &NameInterner) -> Option<i32> {
         if self.last.0 == list {
             return self.last.1;
@@ -39,7 +39,7 @@ impl NameLists {
         place
     }
 
-    /// The texts of all lists, by their places.
+    /// Texts of all lists, by place.
     pub(super) fn texts(&self) -> &[String] {
         &self.texts
     }
@@ -56,7 +56,7 @@ fn join_names(list: &[NameId], names: &NameInterner) -> String {
     text
 }
 
-/// The names that stand in `text`.
+/// Splits `text` into its names.
 pub(super) fn split_names(text: &str, names: &mut NameInterner) -> Vec<NameId> {
     text.split(BETWEEN).map(|name| names.intern(name)).collect()
 }

@@ -1,4 +1,4 @@
-//! Columns to pieces of events. What is told by texts that stand once is looked up once.
+//! Decoder from columns to event batches. Texts that a dictionary stores once are looked up once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::schema;
 use crate::event::Event;
 use crate::event_batch::{EventBatch, StoredValue};
 
-/// What was made of the texts of a dictionary, for as long as batches share it.
+/// Values derived from the texts of a dictionary, for as long as batches share it.
 #[derive(Debug)]
 struct DictionaryCache<T> {
     of: Option<ArrayRef>,
@@ -28,7 +28,7 @@ impl<T> Default for DictionaryCache<T> {
 }
 
 impl<T> DictionaryCache<T> {
-    /// Makes anew what is known where the texts are others.
+    /// Rebuilds the values if the dictionary is another one.
     fn refresh_texts(&mut self, texts: &ArrayRef, mut make: impl FnMut(&str) -> T) -> Option<()> {
         if self.of.as_ref().is_none_or(|of| !Arc::ptr_eq(of, texts)) {
             self.all.clear();
@@ -40,7 +40,7 @@ impl<T> DictionaryCache<T> {
     }
 }
 
-/// Reads batches of one table after the other.
+/// Decoder of consecutive batches of one table.
 #[derive(Debug, Default)]
 pub(super) struct BatchDecoder {
     hosts: DictionaryCache<NameId>,
@@ -49,20 +49,20 @@ pub(super) struct BatchDecoder {
     real_names: DictionaryCache<Vec<NameId>>,
     text_names: DictionaryCache<Vec<NameId>>,
     texts: DictionaryCache<()>,
-    /// Where each text of the dictionary is in the piece, and in which piece that was.
+    /// Place of each text of the dictionary in the batch, and the number of that batch.
     places: Vec<(StoredValue, u64)>,
     batches: u64,
     numbers: [Vec<i32>; 3],
 }
 
-/// One list of each event: its values' names, and where they begin and end.
+/// One list of each event: the names of its values, and where they begin and end.
 struct AttributeLists<'batch> {
     keys: &'batch [i32],
     ends: &'batch [i32],
 }
 
 impl AttributeLists<'_> {
-    /// The names and the places of the values of an event.
+    /// Names and places of the values of an event.
     fn list_of_event<'known>(
         &self,
         event: usize,
@@ -78,10 +78,10 @@ impl AttributeLists<'_> {
 }
 
 impl BatchDecoder {
-    /// Adds the events of `batch`, which was read from `path`, to `piece`, which has none.
+    /// Adds the events of `batch`, which was read from `path`, to `piece`, which must be empty.
     ///
     /// # Errors
-    /// When the columns are not those of a table of events, or do not fit each other.
+    /// When the columns are not those of an event table, or do not fit each other.
     pub(super) fn decode_batch(
         &mut self,
         batch: &RecordBatch,

@@ -1,4 +1,4 @@
-//! Pieces of events to columns.
+//! Encoder from event batches to columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::event_batch::EventBatch;
 use crate::value::AttributeValue;
 
-/// Places of different texts, each once.
+/// Places of distinct texts.
 #[derive(Debug, Default)]
 struct TextPlaces<'piece> {
     places: FxHashMap<&'piece str, i32>,
@@ -35,7 +35,7 @@ impl<'piece> TextPlaces<'piece> {
     }
 }
 
-/// Names of values of one type, their places by event, and where each event's values end.
+/// Names of values of one type, their places by event, and the end of each event's values.
 #[derive(Debug, Default)]
 struct TypedColumn {
     lists: NameLists,
@@ -57,13 +57,13 @@ impl TypedColumn {
         self.of_event.clear();
     }
 
-    /// The column of names.
+    /// Builds the column of names.
     fn name_column(&mut self) -> ArrayRef {
         let keys = Int32Array::from(std::mem::take(&mut self.keys));
         keyed_array(keys, StringArray::from_iter_values(self.lists.texts()))
     }
 
-    /// The column of lists of `values`.
+    /// Builds the column of lists of `values`.
     fn list_column(
         self,
         kind: DataType,
@@ -76,10 +76,10 @@ impl TypedColumn {
     }
 }
 
-/// The columns of the events of a piece at `places`, whose names are in `names`.
+/// Encodes the events of a batch at `places`, with names from `names`, as columns.
 ///
 /// # Errors
-/// Never, unless the columns do not fit `columns`: a mistake of this file.
+/// Never, unless the columns do not fit `columns`, which would be a mistake in this file.
 pub(super) fn encode_columns(
     piece: &EventBatch,
     places: &[usize],
@@ -138,7 +138,7 @@ fn null_if_unknown(value: i32, unknown: i32) -> Option<i32> {
     (value != unknown).then_some(value)
 }
 
-/// A dictionary column of names; the unknown one is null.
+/// Dictionary column of names, with null for the unknown name.
 fn nullable_names(numbers: impl Iterator<Item = NameId>, names: &NameInterner) -> ArrayRef {
     dictionary_column(
         numbers.map(|number| (number != NameInterner::UNKNOWN).then_some(number)),
@@ -146,7 +146,7 @@ fn nullable_names(numbers: impl Iterator<Item = NameId>, names: &NameInterner) -
     )
 }
 
-/// A dictionary column of names; the unknown one is an empty text.
+/// Dictionary column of names, with an empty text for the unknown name.
 fn required_names(numbers: impl Iterator<Item = NameId>, names: &NameInterner) -> ArrayRef {
     dictionary_column(numbers.map(Some), names)
 }

@@ -1,4 +1,4 @@
-//! Reading one table, piece by piece.
+//! Reader of one table, batch by batch.
 
 use std::fs::File;
 
@@ -13,8 +13,8 @@ use super::schema;
 use crate::event_batch::EventBatch;
 use crate::tuning::BATCH_EVENTS;
 
-/// A table that is being read. A dictionary is shared by the batches of a row group only, so each
-/// group is read by itself.
+/// A table that is being read. Only the batches of one row group share a dictionary, so each group
+/// is read by itself.
 pub(crate) struct TableReader {
     path: DataPath,
     file: File,
@@ -28,17 +28,17 @@ impl TableReader {
     /// Opens the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no table of events.
+    /// When it cannot be read, or is not an event table.
     pub(crate) fn open(path: impl Into<DataPath>) -> Result<TableReader, PathError> {
         let path = &path.into();
         let file = path.open().map_err(|error| PathError::io(path, error))?;
         TableReader::from_file(path, file)
     }
 
-    /// The table in an open file, which is or will be called `path`.
+    /// Reads the table in an open file, which is or will be called `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no table of events.
+    /// When it cannot be read, or is not an event table.
     pub(crate) fn from_file(path: &DataPath, file: File) -> Result<TableReader, PathError> {
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
             .map_err(|error| PathError::malformed(path, error))?;
@@ -61,12 +61,12 @@ impl TableReader {
         })
     }
 
-    /// Number of its events.
+    /// Number of events of the table.
     pub(crate) fn event_count(&self) -> u64 {
         self.metadata.metadata().file_metadata().num_rows().max(0) as u64
     }
 
-    /// Puts the next events into `piece`, instead of what it has; `false` at the end.
+    /// Replaces the contents of `piece` with the next events; returns `false` at the end.
     ///
     /// # Errors
     /// When the file cannot be read or is damaged.

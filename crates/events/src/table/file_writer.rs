@@ -1,4 +1,4 @@
-//! Writing the table: pieces that come in the order of time.
+//! Writer of one table, from batches that come in the order of time.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,14 +17,14 @@ use super::schema;
 use crate::event_batch::EventBatch;
 use crate::tuning::{DICTIONARY_BYTES, GROUP_EVENTS, PAGE_BYTES, PAGE_EVENTS};
 
-/// A table in the making. It has its name from [`TableWriter::finish`] on; one that is given up
-/// leaves nothing behind.
+/// Unfinished table. It gets its name in [`TableWriter::finish`]; a writer that is dropped before
+/// leaves no file.
 pub(crate) struct TableWriter {
     path: DataPath,
     columns: SchemaRef,
-    /// `None` once the table is ended.
+    /// `None` once the table has been ended.
     writer: Option<ArrowWriter<NewFile>>,
-    /// The file of a table that is ended and has not its name yet.
+    /// File of a table that has been ended and is not named yet.
     ended: Option<NewFile>,
     events: u64,
 }
@@ -44,8 +44,8 @@ impl TableWriter {
         Ok(TableWriter { path, columns, writer: Some(writer), ended: None, events: 0 })
     }
 
-    /// Appends the events of a piece at `places`, whose names are in `names`. They are in the order
-    /// of time.
+    /// Appends the events of a batch at `places`, which are in the order of time, with names from
+    /// `names`.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -66,8 +66,8 @@ impl TableWriter {
         self.events
     }
 
-    /// Ends the table, which has not its name yet: the table can be read now from the file that is
-    /// returned, and [`TableWriter::finish`] gives it its name.
+    /// Ends the table without naming it: it can be read from the returned file until
+    /// [`TableWriter::finish`] gives it its name.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -94,8 +94,9 @@ impl TableWriter {
     }
 }
 
-/// Times as differences, everything else each value once: tracing repeats itself. The bounds of
-/// times are kept for each group, those of other columns are of no use.
+/// Parquet settings: times as differences, all other columns with dictionaries, since tracing
+/// repeats values. Bounds are kept for the times of each group; for other columns they are of no
+/// use.
 fn writer_properties() -> WriterProperties {
     let time = ColumnPath::from("time");
     WriterProperties::builder()

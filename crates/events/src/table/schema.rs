@@ -1,4 +1,4 @@
-//! The columns of the table. `docs/events.md` says what each means.
+//! Columns of the table. `docs/events.md` describes each.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use message_trace::table::columns::{
     build_schema, dictionary_type, nullable_field, required_field,
 };
 
-/// Columns of the table, by their places.
+/// Columns of the table, by position.
 pub(super) const TIME: usize = 0;
 pub(super) const HOST: usize = 1;
 pub(super) const PROCESSOR: usize = 2;

@@ -9,7 +9,7 @@ use crate::EventReader;
 /// An event of a test: time, host, numbers that may be unknown, kind, and attributes.
 type WrittenRow = (i64, u8, [i32; 3], u8, Vec<(u8, OwnValue)>);
 
-/// A value that is nobody's.
+/// Attribute value that owns its text.
 #[derive(Clone, Debug, PartialEq)]
 enum OwnValue {
     Int(i64),
@@ -43,7 +43,7 @@ fn name(kind: &str, number: u8) -> String {
     if number == 0 && kind == "host" { String::new() } else { format!("{kind}/{number}") }
 }
 
-/// Writes rows as the table of that name, with that many bytes of memory.
+/// Writes rows as a table at `at`, with a memory limit of `limit` bytes.
 fn write(rows: &[WrittenRow], limit: usize, at: &Path) -> (EventWriter, NameInterner) {
     let mut writer = EventWriter::create(at).unwrap();
     writer.limit = limit;
@@ -70,7 +70,7 @@ fn finish((writer, names): (EventWriter, NameInterner)) -> u64 {
     writer.finish(&names).unwrap()
 }
 
-/// All rows of the tables, in their order, with the attributes of each by their types.
+/// Reads all rows of the tables in order, with the attributes of each sorted by type.
 fn read(paths: &[PathBuf]) -> Vec<WrittenRow> {
     let mut reader = EventReader::open(paths).unwrap();
     let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
@@ -102,7 +102,7 @@ fn read(paths: &[PathBuf]) -> Vec<WrittenRow> {
     rows
 }
 
-/// Rows as they should be read: in the order of time, attributes in that of their types.
+/// Expected rows: in the order of time, attributes in the order of their types.
 fn expected(rows: &[WrittenRow]) -> Vec<WrittenRow> {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| row.0);
@@ -178,7 +178,7 @@ fn events_in_order_make_no_runs_and_late_ones_do() {
     finish(writer);
     assert_eq!(read(std::slice::from_ref(&table)), expected(&nearly));
 
-    // Eight streams one behind the other: each but the first is a run, or two at its begin.
+    // Eight streams, one after the other: each except the first is a run, or two at its beginning.
     let streams: Vec<WrittenRow> =
         (0..8).flat_map(|_| ordered.iter().take(1000).cloned()).collect();
     let writer = write(&streams, 4000, &table);
