@@ -1,9 +1,9 @@
-//! Bytes of a turn that are read and blanked in place.
+//! View of a turn's bytes, read and blanked in place.
 
-/// Byte in the place of one that is not kept.
+/// Replacement for a byte that is not kept.
 pub const BLANK: u8 = b'*';
 
-/// Bytes that are looked at from a place on. What lies outside of them is no byte.
+/// Bytes of a turn, read and blanked by position. Positions outside of the turn have no byte.
 pub(crate) struct TurnBytes<'turn> {
     all: &'turn mut [u8],
 }
@@ -13,7 +13,7 @@ impl<'turn> TurnBytes<'turn> {
         TurnBytes { all }
     }
 
-    /// Number of bytes that are there.
+    /// Number of bytes present.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
@@ -23,7 +23,7 @@ impl<'turn> TurnBytes<'turn> {
         self.all.get(at).copied()
     }
 
-    /// Bytes from `from` to `to`, as far as they are there.
+    /// Bytes from `from` to `to`, as far as they are present.
     pub(crate) fn range(&self, from: usize, to: usize) -> &[u8] {
         let to = to.min(self.all.len());
         self.all.get(from..to).unwrap_or(&[])
@@ -34,7 +34,7 @@ impl<'turn> TurnBytes<'turn> {
         self.all.get(from..).unwrap_or(&[])
     }
 
-    /// Bytes from `from` to `to`, to be changed, as far as they are there.
+    /// Mutable bytes from `from` to `to`, as far as they are present.
     pub(crate) fn range_mut(&mut self, from: usize, to: usize) -> &mut [u8] {
         let to = to.min(self.all.len());
         self.all.get_mut(from..to).unwrap_or_default()
@@ -45,8 +45,8 @@ impl<'turn> TurnBytes<'turn> {
         self.range_mut(from, to).fill(BLANK);
     }
 
-    /// Blanks what follows the messages that were understood, which end at `at`. Whether there are
-    /// any.
+    /// Blanks the rest of the turn from `at`, the end of the understood messages. Returns whether
+    /// there were any.
     pub(crate) fn blank_rest(&mut self, at: usize) -> bool {
         if at > 0 {
             self.blank_range(at, self.len());
@@ -54,20 +54,19 @@ impl<'turn> TurnBytes<'turn> {
         at > 0
     }
 
-    /// Number of `count` bytes at `at`, the most significant first; `None` where they are not all
-    /// there.
+    /// Reads `count` bytes at `at` as a big-endian number; `None` if not all are present.
     pub(crate) fn big_endian(&self, at: usize, count: usize) -> Option<usize> {
         let bytes = self.all.get(at..at.checked_add(count)?)?;
         Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
-    /// The same, the least significant first.
+    /// Reads `count` bytes at `at` as a little-endian number.
     pub(crate) fn little_endian(&self, at: usize, count: usize) -> Option<usize> {
         let bytes = self.all.get(at..at.checked_add(count)?)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
-    /// Index of the first `byte` from `from` on, before `to`.
+    /// Index of the first `byte` between `from` and `to`.
     pub(crate) fn find_byte(&self, byte: u8, from: usize, to: usize) -> Option<usize> {
         self.range(from, to).iter().position(|of| *of == byte).map(|index| from + index)
     }

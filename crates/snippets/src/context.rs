@@ -1,6 +1,6 @@
-//! What is known of a conversation from one turn to the next, in a word.
+//! State of a conversation that is carried from one turn to the next, in one word.
 
-/// What a turn lets expect of the other end's next one.
+/// Expectation that a turn creates for the next turn of the other end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum TurnExpectation {
@@ -9,29 +9,29 @@ pub(crate) enum TurnExpectation {
     Nothing = 0,
     /// A mail.
     WantsMail,
-    /// A name or a password.
+    /// A user name or a password.
     WantsLogin,
-    /// A letter that says whether TLS follows.
+    /// One letter that tells whether TLS follows.
     WantsTls,
 }
 
-/// What is known of a conversation. It fits a word, so that it can be kept in an atomic one.
+/// State of a conversation. It fits in one word, so that it can be stored in an atomic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnContext {
-    /// State that each direction has said.
+    /// Expectation that each direction created last.
     said: [TurnExpectation; 2],
-    /// Whether there was a request of Kafka.
+    /// Whether a Kafka request was seen.
     pub(crate) is_kafka: bool,
 }
 
 impl TurnContext {
-    /// The context as a number.
+    /// Encodes the context as a number.
     pub fn to_word(self) -> u8 {
         let [sent, received] = self.said.map(|state| state as u8);
         sent | received << 2 | u8::from(self.is_kafka) << 4
     }
 
-    /// The context of a number.
+    /// Decodes the context from a number.
     pub fn from_word(word: u8) -> TurnContext {
         let state = |bits: u8| match bits & 3 {
             1 => TurnExpectation::WantsMail,
@@ -42,20 +42,20 @@ impl TurnContext {
         TurnContext { said: [state(word), state(word >> 2)], is_kafka: word & 16 != 0 }
     }
 
-    /// Whether no turn lets expect anything of the next one.
+    /// Whether no turn created an expectation for the next one.
     #[inline(always)]
     pub(crate) fn expects_nothing(self) -> bool {
         self.said == [TurnExpectation::Nothing; 2]
     }
 
-    /// Notes what a direction lets expect.
+    /// Records the expectation that a direction creates.
     pub(crate) fn note_expectation(&mut self, direction: u8, state: TurnExpectation) {
         if let Some(of) = self.said.get_mut(usize::from(direction & 1)) {
             *of = state;
         }
     }
 
-    /// What the direction that is not `direction` lets expect.
+    /// Expectation that the direction opposite to `direction` created.
     pub(crate) fn expectation_of_peer(&self, direction: u8) -> TurnExpectation {
         self.said.get(usize::from(direction & 1 ^ 1)).copied().unwrap_or_default()
     }

@@ -1,5 +1,6 @@
-//! Protocols of frames that tell their lengths, a file each. Each function says whether the turn is
-//! of its protocol for sure, and has blanked it then but for what names its messages.
+//! Binary protocols whose frames carry their length, one file each. Each function returns whether
+//! the turn is certainly of its protocol, and if so has blanked it except for what names its
+//! messages.
 
 mod amqp;
 mod dns;
@@ -23,8 +24,8 @@ pub(crate) use websocket::blank_websocket;
 
 use crate::bytes::TurnBytes;
 
-/// Whether a turn is the head of a message that came alone, as receivers read it who ask for the
-/// rest then: its length, which is less than 2^24, and a type and a channel before it.
+/// Whether a turn is only the header of a message, as receivers read it that fetch the body
+/// separately: a type and a channel, and a length below 2^24 after them.
 pub(crate) fn is_header_only(turn: &TurnBytes<'_>) -> bool {
     matches!(turn.rest_from(0), [0, _, _, _] | [0 | 1, _] | [1..=3, 0..=7, _, 0, _, _, _])
 }

@@ -15,15 +15,15 @@ use context::TurnExpectation;
 pub use sql::{executable_comment_mark, skip_leading_comments};
 pub use target::RequestTarget;
 
-/// Blanks the beginning of what one end says until the other one does, but for what names its
-/// messages. What is of no known protocol is blanked as a whole.
+/// Blanks the beginning of a turn, which is what one end sends until the other end does, except for
+/// what names its messages. A turn of an unknown protocol is blanked as a whole.
 ///
-/// `turn` has all bytes from the first one on, as far as they came. `direction` (0 or 1) says whose
-/// they are, and `context` is what is known of the conversation.
+/// `turn` has all bytes from the first, as far as they have arrived. `direction` (0 or 1) is the
+/// sending end, and `context` is the state of the conversation.
 pub fn blank_turn(turn: &mut [u8], context: &mut TurnContext, direction: u8) {
     let length = turn.len();
     let turn = &mut TurnBytes::new(turn);
-    // A text has no zeros; lengths of binary protocols have.
+    // Text has no zero bytes; the lengths of binary protocols do.
     let is_text = turn.byte_at(0).is_some_and(|byte| byte.is_ascii_graphic())
         && turn.byte_at(1).is_none_or(|byte| byte >= b' ' || matches!(byte, b'\r' | b'\n'))
         && !turn.range(0, 16).contains(&0);
@@ -37,7 +37,8 @@ pub fn blank_turn(turn: &mut [u8], context: &mut TurnContext, direction: u8) {
         true
     } else {
         context.note_expectation(direction, TurnExpectation::Nothing);
-        // The length of a packet may be a letter, and the length behind a letter a command.
+        // The length of a packet may look like a letter, and the length after a letter like a
+        // command.
         let is_packet = turn.little_endian(0, 3).is_some_and(|packet| packet + 4 == length);
         let is_mysql =
             is_packet || frames::is_mysql_statement(turn) || frames::is_mysql_response(turn);
@@ -53,8 +54,8 @@ pub fn blank_turn(turn: &mut [u8], context: &mut TurnContext, direction: u8) {
     }
 }
 
-/// Whether a turn that begins with `turn` is of no known protocol for certain, and so is blanked as
-/// a whole: a text whose first word is too long. Most texts that are none of ours are.
+/// Whether a turn that begins with `turn` certainly has no known protocol, and so is blanked as a
+/// whole: a text whose first word is too long. This covers most texts of unknown protocols.
 #[inline(always)]
 pub fn has_no_protocol(turn: &[u8], context: TurnContext) -> bool {
     const LOW: u64 = 0x2121_2121_2121_2121;
@@ -68,17 +69,17 @@ pub fn has_no_protocol(turn: &[u8], context: TurnContext) -> bool {
     context.expects_nothing() && is_word(first) && is_word(second) && is_word(third)
 }
 
-/// Part of a datagram that is kept, or whose bytes are blanked.
+/// Span of a datagram that is kept or blanked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramSpan<'datagram> {
-    /// These bytes are kept.
+    /// Bytes that are kept.
     Bytes(&'datagram [u8]),
-    /// As many bytes are blanked.
+    /// Number of bytes that are blanked.
     Blank(usize),
 }
 
 impl DatagramSpan<'_> {
-    /// Number of its bytes.
+    /// Number of bytes of the span.
     pub fn byte_count(&self) -> usize {
         match self {
             DatagramSpan::Bytes(bytes) => bytes.len(),
@@ -87,7 +88,7 @@ impl DatagramSpan<'_> {
     }
 }
 
-/// Question of a datagram of DNS.
+/// Question of a DNS datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramQuestion<'datagram> {
     datagram: &'datagram [u8],
@@ -95,15 +96,16 @@ pub struct DatagramQuestion<'datagram> {
 }
 
 impl<'datagram> DatagramQuestion<'datagram> {
-    /// Question of a datagram; `None` where there is none that makes sense. Then all is blanked.
+    /// Finds the question of a datagram; `None` if there is no valid one, in which case everything
+    /// is blanked.
     pub fn parse(datagram: &'datagram [u8]) -> Option<DatagramQuestion<'datagram>> {
         frames::question_end(datagram).map(|end| DatagramQuestion { datagram, end })
     }
 
-    /// What is kept of the datagram, in order; all behind the last part is blanked.
+    /// Spans of the datagram in order; everything after the last one is blanked.
     pub fn spans(self) -> impl Iterator<Item = DatagramSpan<'datagram>> {
         let DatagramQuestion { datagram, end } = self;
-        // The head, then labels, then the type and the class that are asked for.
+        // The header, then labels, then the requested type and class.
         let mut at = 0;
         let mut is_label = false;
         core::iter::from_fn(move || {
@@ -124,7 +126,7 @@ impl<'datagram> DatagramQuestion<'datagram> {
     }
 }
 
-/// Blanks a datagram, but for what names it.
+/// Blanks a datagram, except for what names it.
 pub fn blank_datagram(datagram: &mut [u8]) {
     let length = datagram.len();
     let datagram = &mut TurnBytes::new(datagram);
@@ -133,7 +135,7 @@ pub fn blank_datagram(datagram: &mut [u8]) {
     }
 }
 
-/// Blanks frames of a protocol; false where it is not known.
+/// Blanks frames of a binary protocol; returns false if the protocol is not recognised.
 fn blank_frames(turn: &mut TurnBytes<'_>, context: &mut TurnContext, direction: u8) -> bool {
     frames::blank_postgresql_startup(turn, context, direction)
         || frames::blank_memcached_binary(turn)

@@ -1,11 +1,11 @@
-//! Protocols of lines of text: SMTP, IMAP and memcached. Of a line are kept the words by which it
-//! is known, and numbers that tell where it ends; all else is blanked, also whole lines
-//! that are not known.
+//! Protocols of text lines: SMTP, IMAP and memcached. The words by which a line is recognised are
+//! kept, and so are numbers that determine where it ends; everything else is blanked, including
+//! lines that are not recognised.
 
 use crate::bytes::{BLANK, TurnBytes};
 use crate::context::{TurnContext, TurnExpectation};
 
-/// Commands of SMTP.
+/// SMTP commands.
 const SMTP: &[&[u8]] = &[
     b"EHLO",
     b"HELO",
@@ -27,7 +27,7 @@ const SMTP: &[&[u8]] = &[
     b"XFORWARD",
 ];
 
-/// Commands of IMAP.
+/// IMAP commands.
 const IMAP: &[&[u8]] = &[
     b"CAPABILITY",
     b"NOOP",
@@ -67,18 +67,18 @@ const IMAP: &[&[u8]] = &[
     b"UID",
 ];
 
-/// Statuses of IMAP.
+/// IMAP statuses.
 const STATUSES: &[&[u8]] = &[b"OK", b"NO", b"BAD", b"BYE", b"PREAUTH"];
 
-/// Longest tag of IMAP that is kept, in bytes.
+/// Longest IMAP tag that is kept, in bytes.
 const LONGEST_TAG: usize = 16;
 
-/// Form of what is behind a command of memcached.
+/// Form of the arguments of a memcached command.
 #[derive(Clone, Copy)]
 enum CommandForm {
-    /// As many numbers, then keys.
+    /// This number of numeric words, then keys.
     Keys(usize),
-    /// A key and numbers, the fourth word the length of a value.
+    /// A key and numbers; the fourth word is the length of a value.
     Stores,
     /// A key and numbers.
     Key,
@@ -90,7 +90,7 @@ enum CommandForm {
     Words,
 }
 
-/// Commands of memcached.
+/// memcached commands.
 const MEMCACHED: &[(&[u8], CommandForm)] = &[
     (b"get", CommandForm::Keys(0)),
     (b"gets", CommandForm::Keys(0)),
@@ -119,7 +119,7 @@ const MEMCACHED: &[(&[u8], CommandForm)] = &[
     (b"verbosity", CommandForm::Words),
 ];
 
-/// Answers of memcached.
+/// memcached responses.
 const ANSWERS: &[&[u8]] = &[
     b"STORED",
     b"NOT_STORED",
@@ -144,8 +144,8 @@ const ANSWERS: &[&[u8]] = &[
     b"STAT",
 ];
 
-/// Blanks lines of text. `context` is what is known of the conversation, and `direction` whose turn
-/// it is.
+/// Blanks lines of text. `context` is the state of the conversation, and `direction` the sending
+/// end.
 pub(crate) fn blank_lines(turn: &mut TurnBytes<'_>, context: &mut TurnContext, direction: u8) {
     let mut state = context.expectation_of_peer(direction);
     context.note_expectation(direction, TurnExpectation::Nothing);
@@ -156,7 +156,7 @@ pub(crate) fn blank_lines(turn: &mut TurnBytes<'_>, context: &mut TurnContext, d
         let text_end = if end > at && turn.byte_at(end - 1) == Some(b'\r') { end - 1 } else { end };
         let mut value = 0;
         match state {
-            // A mail, or an answer to a question about a password.
+            // A mail, or the reply to a request for a password.
             TurnExpectation::WantsMail | TurnExpectation::WantsLogin => {
                 if state == TurnExpectation::WantsMail
                     && is_whole
@@ -177,7 +177,7 @@ pub(crate) fn blank_lines(turn: &mut TurnBytes<'_>, context: &mut TurnContext, d
     }
 }
 
-/// Blanks a line but for what is kept of it. Returns the length of the value behind it.
+/// Blanks a line, except for its kept parts. Returns the length of the value that follows it.
 fn blank_line(
     turn: &mut TurnBytes<'_>,
     from: usize,
@@ -190,12 +190,12 @@ fn blank_line(
     let text = turn.range(from, to);
     let word_at = |end: usize| text.get(..end - from).unwrap_or(&[]);
     let one = word_at(first);
-    // A word that is not whole says nothing.
+    // An incomplete word identifies nothing.
     if first == to && !is_whole {
         turn.blank_range(from, to);
         return 0;
     }
-    // Replies of SMTP.
+    // SMTP replies.
     if let [a @ b'2'..=b'5', b, c, rest @ ..] = text
         && [a, b, c].into_iter().all(u8::is_ascii_digit)
         && matches!(rest.first(), None | Some(b' ' | b'-'))
@@ -242,8 +242,8 @@ fn blank_line(
     blank_imap_line(turn, from, first, to)
 }
 
-/// Blanks a line but for what is kept of it of IMAP, and the length of a literal at its end, which
-/// it returns.
+/// Blanks an IMAP line, except for its kept parts and the length of a literal at its end, which is
+/// returned.
 fn blank_imap_line(turn: &mut TurnBytes<'_>, from: usize, first: usize, to: usize) -> usize {
     let literal = imap_literal(turn.range(from, to));
     let tail = to - literal.map_or(0, |(_, length)| length);
@@ -266,14 +266,14 @@ fn blank_imap_line(turn: &mut TurnBytes<'_>, from: usize, first: usize, to: usiz
         _ if is_tag && is_in(IMAP, verb) => second,
         _ => from,
     };
-    // The space behind it says that the word is whole.
+    // The space after the word shows that the word is complete.
     let kept = if kept > from { (kept + 1).min(to) } else { kept };
     turn.blank_range(kept.min(tail), tail);
     literal.map_or(0, |(value, _)| value)
 }
 
-/// Literal of IMAP that a line tells at its end, `{12}` or `{12+}`: its length, and that of the
-/// text.
+/// Parses the IMAP literal at the end of a line, `{12}` or `{12+}`: the length of the literal, and
+/// the length of its text.
 fn imap_literal(line: &[u8]) -> Option<(usize, usize)> {
     let inner = line.strip_suffix(b"}")?;
     let digits = inner.strip_suffix(b"+").unwrap_or(inner);
@@ -283,8 +283,8 @@ fn imap_literal(line: &[u8]) -> Option<(usize, usize)> {
     Some((parse_number(of)?, line.len() - begin)).filter(|_| is_it)
 }
 
-/// Blanks what is behind a command of memcached, but for what tells its form. Returns the length of
-/// the value behind the line.
+/// Blanks the arguments of a memcached command, except for what determines its form. Returns the
+/// length of the value that follows the line.
 fn blank_memcached_command(
     turn: &mut TurnBytes<'_>,
     from: usize,
@@ -323,7 +323,7 @@ fn blank_memcached_command(
                 let length = parse_number(word).filter(|_| index == 1);
                 match (index, form, length) {
                     (1, CommandForm::MetaStores, Some(length)) => value = length + 2,
-                    // A flag, and not what it says.
+                    // The flag is kept, its value is not.
                     (1.., ..) if word.first().is_some_and(u8::is_ascii_alphabetic) => {
                         word.get_mut(1..).unwrap_or_default().fill(BLANK);
                     }
@@ -340,8 +340,8 @@ fn blank_memcached_command(
     }
 }
 
-/// Blanks the first `keys` words from `from` on, and others that are no numbers. Returns the length
-/// of a value, which the word `length` tells, with the end of its line.
+/// Blanks the first `keys` words from `from`, and other words that are not numbers. Returns the
+/// length of the value, from the word at index `length`, with the end of its line.
 fn blank_numbers(
     turn: &mut TurnBytes<'_>,
     from: usize,
@@ -373,7 +373,7 @@ fn word_end(turn: &TurnBytes<'_>, from: usize, to: usize) -> usize {
     turn.find_byte(b' ', from, to).unwrap_or(to)
 }
 
-/// Number that all of these digits tell.
+/// Parses a number that consists of digits only.
 fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 9 {
         return None;

@@ -1,8 +1,8 @@
-//! Statements of SQL: literals, comments and names in front of a dot are blanked, and so is all of
-//! a statement whose words are no tables.
+//! SQL statements: literals, comments and qualifiers before a dot are blanked, and so is everything
+//! in a statement whose words are not tables.
 //!
-//! What is blanked keeps its length and its form, so that a reader finds the same tables: a text in
-//! quotes stays one, and a number a number.
+//! Blanked text keeps its length and its form, so that a reader finds the same tables: a quoted
+//! text stays quoted, and a number stays a number.
 
 mod leading_comments;
 mod words;
@@ -11,12 +11,12 @@ pub use self::leading_comments::{executable_comment_mark, skip_leading_comments}
 use self::words::{KEYWORDS, OBJECTS, OF_OBJECTS, OF_ROWS, OTHERS};
 use crate::bytes::BLANK;
 
-/// Byte in the place of a word's.
+/// Replacement for a byte of a word.
 const LETTER: u8 = b'x';
 
-/// Whether a text begins as a statement does: with a word that begins one, and something behind it,
-/// or nothing where the text is `whole`. Comments and the like may stand before that; one that does
-/// not end is all that is there of a statement.
+/// Whether a text begins like a statement: with a first word of a statement and a separator after
+/// it, or no separator if the text is `whole`. Leading comments are skipped; an unterminated
+/// comment counts as the beginning of a statement.
 pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
     let Some(text) = skip_leading_comments(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
@@ -40,10 +40,10 @@ fn is_in(list: &[&[u8]], word: &[u8]) -> bool {
     list.iter().any(|of| of.eq_ignore_ascii_case(word))
 }
 
-/// Token of a statement that may stand in front of an alias.
+/// Token of a statement that may precede an alias.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PrecedingToken {
-    /// A keyword, a sign, or the beginning.
+    /// A keyword, a sign, or the beginning of the statement.
     Other,
     /// The word AS.
     As,
@@ -51,7 +51,7 @@ enum PrecedingToken {
     Value,
 }
 
-/// Server whose SQL a statement is.
+/// SQL dialect of a statement, by its server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SqlDialect {
     PostgreSql,
@@ -63,14 +63,14 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
     let mut at = 0;
     let mut before = PrecedingToken::Other;
     let mut has_begun = false;
-    // How many words of a statement about an object were looked at; 0 for others.
+    // Number of words examined in a statement about an object; 0 for other statements.
     let mut of_object = 0;
     while let Some(&byte) = text.get(at) {
         let behind = text.get(at + 1).copied();
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
             b'\\' | 0 => return fill_range(text, at + 1, usize::MAX, BLANK),
-            // MySQL knows a comment by the space behind its dashes.
+            // MySQL recognises a comment by the space after its dashes.
             b'-' if behind == Some(b'-') => match (dialect, text.get(at + 2)) {
                 (SqlDialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
                     at = line_comment(text, at + 2 + usize::from(*next != b'\n'));
@@ -96,7 +96,7 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                 let Some(end) = blank_quoted(text, at, b'"', BLANK) else { return };
                 (at, before) = (end, PrecedingToken::Value);
             }
-            // A name, which is kept where a table may stand.
+            // A quoted name, which is kept in the position of a table.
             b'"' | b'`' => {
                 let end = find_byte(text, at + 1, byte);
                 let is_name = end < text.len() && end - at <= 64 && before == PrecedingToken::Other;
@@ -114,7 +114,7 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                 let tag = tag.iter().take_while(|of| of.is_ascii_alphanumeric() || **of == b'_');
                 let end = at + 1 + tag.count();
                 if text.get(end) == Some(&b'$') && !behind.is_some_and(|of| of.is_ascii_digit()) {
-                    // What the tag is decides where the text ends, so all behind it is blanked.
+                    // The tag determines where the text ends, so everything after it is blanked.
                     return fill_range(text, end + 1, usize::MAX, BLANK);
                 }
                 (at, before) = (end, PrecedingToken::Value);
@@ -132,8 +132,8 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                     if is_in(OF_OBJECTS, word) {
                         of_object = 1;
                     } else if !is_in(OF_ROWS, word) {
-                        // A reader that lost its place knows a statement by what separates its
-                        // first word from the rest.
+                        // A reader that lost its position recognises a statement by the separator
+                        // after its first word.
                         let is_apart = text.get(end).is_some_and(|of| is_separator(*of));
                         return fill_range(text, end + usize::from(is_apart), usize::MAX, BLANK);
                     }
@@ -183,7 +183,7 @@ fn fill_range(text: &mut [u8], from: usize, to: usize, byte: u8) {
     text.get_mut(from..to).unwrap_or_default().fill(byte);
 }
 
-/// Index of the next `byte` from `from` on; the end where there is none.
+/// Index of the next `byte` from `from`, or the end of the text.
 fn find_byte(text: &[u8], from: usize, byte: u8) -> usize {
     let rest = text.get(from..).unwrap_or(&[]);
     from + rest.iter().position(|of| *of == byte).unwrap_or(rest.len())
@@ -194,13 +194,13 @@ fn word_end(text: &[u8], from: usize) -> usize {
     from + text.get(from..).unwrap_or(&[]).iter().take_while(is_of_word).count()
 }
 
-/// Blanks what stands in quotes from `from` on. `None` where it does not end for sure.
+/// Blanks the quoted text at `from`. Returns `None` if its end is not certain.
 fn blank_quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usize> {
     let mut at = from + 1;
     loop {
         match text.get(at).copied() {
             None | Some(0) => return None,
-            // Where the text ends depends on the server's settings.
+            // Whether the backslash escapes depends on the server's settings.
             Some(b'\\') => {
                 fill_range(text, at + 1, usize::MAX, BLANK);
                 return None;
@@ -226,7 +226,7 @@ fn line_comment(text: &mut [u8], from: usize) -> usize {
     end
 }
 
-/// Blanks a comment within stars.
+/// Blanks a block comment.
 fn blank_block_comment(text: &mut [u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or(&[]);
     let end = rest.windows(2).position(|pair| pair == b"*/");
@@ -237,7 +237,7 @@ fn blank_block_comment(text: &mut [u8], from: usize) -> usize {
             fill_range(text, from, end, b' ');
             end + 2
         }
-        // Comments within comments end elsewhere at each server.
+        // The end of nested comments differs between servers.
         None => {
             fill_range(text, from, usize::MAX, b' ');
             text.len()
@@ -245,7 +245,7 @@ fn blank_block_comment(text: &mut [u8], from: usize) -> usize {
     }
 }
 
-/// Puts a number of as many digits in the place of what begins with a digit.
+/// Replaces a token that begins with a digit by a number of as many digits.
 fn mask_digits(text: &mut [u8], from: usize, to: usize) {
     fill_range(text, from, to, b'0');
 }

@@ -1,51 +1,51 @@
-//! Target of a request of HTTP/1: its query is left out, and so are parameters of a path, and the
-//! authority in front of one, which may have a user's name and password.
+//! Target of an HTTP/1 request: its query is left out, and so are the parameters of a path and the
+//! authority before one, which may contain a user name and password.
 
-/// Place in a first line.
+/// Parser state in a request line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RequestTarget {
-    /// In front of the target.
+    /// Before the target.
     #[default]
     Method = 0,
-    /// The same where the line is not whole, and may be something else.
+    /// Before the target, in a line that is incomplete and may be something else.
     MaybeMethod,
-    /// In what may be the method CONNECT: the number of its bytes so far.
+    /// In a prefix of the method CONNECT: the number of its bytes so far.
     Connect(u8),
-    /// In front of a path, or of what is none.
+    /// Before a path, or before something else.
     MaybePath,
-    /// In what may be the scheme of HTTP: the number of its bytes so far.
+    /// In a prefix of the scheme of HTTP: the number of its bytes so far.
     MaybeScheme(u8),
-    /// Where the target begins.
+    /// At the beginning of the target.
     Begin,
-    /// Where a scheme may be.
+    /// At a position where a scheme may begin.
     Scheme,
-    /// Behind a scheme's colon.
+    /// After the colon of a scheme.
     Colon,
-    /// In the slashes behind that.
+    /// In the slashes after the colon.
     Slashes,
-    /// In what is behind those, up to the path.
+    /// In the authority, up to the path.
     Authority,
-    /// In a host's name, which is the whole target of CONNECT.
+    /// In a host name, which is the whole target of CONNECT.
     Host,
-    /// In the port behind it: the number of its digits so far.
+    /// In the port after the host: the number of its digits so far.
     Port(u8),
-    /// In what is neither a path nor in front of one.
+    /// In a target that is neither a path nor precedes one.
     Opaque,
     /// In a path.
     Path,
-    /// In parameters of a path's segment.
+    /// In the parameters of a path segment.
     Parameters,
     /// In a query.
     Query,
-    /// Behind a query, in what may be the version: the number of its bytes so far.
+    /// After a query, in a prefix of the version: the number of its bytes so far.
     Behind(u8),
-    /// Behind the target.
+    /// After the target.
     Version,
 }
 
 impl RequestTarget {
-    /// Goes on with a byte of the line. Whether it is kept.
+    /// Advances by one byte of the line. Returns whether the byte is kept.
     #[inline]
     pub fn accept_byte(&mut self, byte: u8) -> bool {
         use RequestTarget::{
@@ -65,7 +65,7 @@ impl RequestTarget {
             }
             (Behind(7), b'0'..=b'9') => (Behind(8), true),
             (Behind(8), b'\r') => (Behind(8), true),
-            // A query with a space, by mistake.
+            // A query that contains a space, by mistake.
             (Query | Behind(_), b' ') => (Behind(0), true),
             (Query | Behind(_), _) => (Query, false),
             (Connect(7), b' ') => (Host, true),
@@ -85,13 +85,13 @@ impl RequestTarget {
                 (MaybeScheme(count + 1), true)
             }
             (MaybeScheme(_), _) => (Query, false),
-            // One space more, by mistake.
+            // One space too many, by mistake.
             (Begin, b' ') => (Begin, true),
             (_, b' ' | b'\r') => (RequestTarget::Version, true),
-            // A user's name may have anything, as in SIP.
+            // A user name may contain anything, as in SIP.
             (Opaque, _) => (Opaque, false),
             (_, b'?') => (Query, true),
-            // What is in no path.
+            // Characters that occur in no path.
             (Path, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}') => (Query, false),
             (Path, b';') => (Parameters, true),
             (Path, _) => (Path, true),
@@ -104,7 +104,7 @@ impl RequestTarget {
             (Scheme, b':') => (Colon, true),
             (Host, b':') => (Port(0), true),
             (Host, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.') => (Host, true),
-            // What has more digits, or others, is a password.
+            // More digits, or other characters, belong to a password.
             (Port(count @ 0..LONGEST_PORT), b'0'..=b'9') => (Port(count + 1), true),
             (Colon | Port(0) | Slashes, b'/') => (Slashes, true),
             (Slashes, _) => (Authority, false),

@@ -1,8 +1,8 @@
-//! What is kept of turns.
+//! Tests of the kept parts of turns.
 
 use super::*;
 
-/// A turn as it is kept.
+/// Blanks a turn and returns it as text.
 fn kept(turn: &[u8]) -> String {
     let mut turn = turn.to_vec();
     blank_turn(&mut turn, &mut TurnContext::default(), 0);

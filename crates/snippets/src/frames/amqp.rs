@@ -1,8 +1,8 @@
-//! AMQP 0-9-1: frames of methods.
+//! AMQP 0-9-1: method frames.
 
 use crate::bytes::TurnBytes;
 
-/// Frames of AMQP 0-9-1.
+/// Blanks AMQP 0-9-1 frames.
 pub(crate) fn blank_amqp(turn: &mut TurnBytes<'_>) -> bool {
     if turn.range(0, 8) == b"AMQP\0\0\x09\x01" {
         turn.blank_range(8, turn.len());
@@ -35,7 +35,8 @@ pub(crate) fn blank_amqp(turn: &mut TurnBytes<'_>) -> bool {
     true
 }
 
-/// Index behind what is kept of a method: the names of exchanges, queues and routes, or a code.
+/// Index after the kept arguments of a method: names of exchanges, queues and routing keys, or a
+/// code.
 fn kept_arguments_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize {
     let behind = from + 4;
     let (class, method) = (turn.big_endian(from, 2), turn.big_endian(from + 2, 2));

@@ -1,8 +1,8 @@
-//! FastCGI: records, with parameters and headers in them.
+//! FastCGI: records that contain parameters and headers.
 
 use crate::bytes::TurnBytes;
 
-/// Records of FastCGI.
+/// Blanks FastCGI records.
 pub(crate) fn blank_fastcgi(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
@@ -30,7 +30,7 @@ pub(crate) fn blank_fastcgi(turn: &mut TurnBytes<'_>) -> bool {
     true
 }
 
-/// Blanks the values of parameters but for those that name a request.
+/// Blanks the values of parameters, except the ones that name a request.
 fn blank_parameters(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     const KEPT: &[&[u8]] = &[
         b"REQUEST_METHOD",
@@ -63,7 +63,7 @@ fn blank_parameters(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     turn.blank_range(at, to);
 }
 
-/// Blanks the lines of a header of CGI but for their names, and the status.
+/// Blanks the lines of a CGI header, except their names and the status.
 fn blank_cgi_header(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     let end = to.min(turn.len());
     let mut at = from;

@@ -1,9 +1,9 @@
-//! Kafka: requests by the key of their kind, and answers where there were requests.
+//! Kafka: requests, recognised by their API key, and responses after a request was seen.
 
 use crate::bytes::TurnBytes;
 use crate::context::TurnContext;
 
-/// Requests of Kafka, and answers where there were requests.
+/// Blanks Kafka requests, and responses after a request was seen.
 pub(crate) fn blank_kafka(turn: &mut TurnBytes<'_>, context: &mut TurnContext) -> bool {
     const APIS: usize = 100;
     const VERSION: usize = 25;
@@ -11,7 +11,7 @@ pub(crate) fn blank_kafka(turn: &mut TurnBytes<'_>, context: &mut TurnContext) -
     let mut is_it = false;
     while at < turn.len() {
         let Some(size) = turn.big_endian(at, 4).filter(|size| (4..1 << 28).contains(size)) else {
-            // A head that is not whole, or no message.
+            // An incomplete header, or no message.
             if turn.len() - at >= 4 {
                 turn.blank_range(at, turn.len());
             }
@@ -41,8 +41,8 @@ pub(crate) fn blank_kafka(turn: &mut TurnBytes<'_>, context: &mut TurnContext) -
     is_it
 }
 
-/// Index behind what is kept of a request's body, which begins at `from`: the name of its first
-/// topic, and what is in front of that.
+/// Index after the kept part of a request's body, which begins at `from`: the name of the first
+/// topic and the fields before it.
 fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
     let found = (|| {
         let (key, version) = (turn.big_endian(at + 4, 2)?, turn.big_endian(at + 6, 2)?);
@@ -63,7 +63,7 @@ fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
         }
         if key == 0 {
             if version >= 3 {
-                // The id of a transaction, which is blanked.
+                // The transactional id, which is blanked.
                 let (length, behind) = read_text(turn, here, flexible)?;
                 turn.blank_range(behind, behind + length);
                 here = behind + length;
@@ -80,13 +80,13 @@ fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
         (length <= 249 && behind + length <= turn.len()).then_some(behind + length)
     })();
     found.unwrap_or_else(|| match turn.big_endian(at + 4, 2) {
-        // Of a producer, how many servers are to acknowledge.
+        // Produce: how many servers are to acknowledge.
         Some(0) => from + 3,
         _ => from,
     })
 }
 
-/// Length of a text, and where its bytes begin.
+/// Length of a text, and the index of its bytes.
 fn read_text(turn: &TurnBytes<'_>, at: usize, flexible: bool) -> Option<(usize, usize)> {
     if flexible {
         let (length, behind) = read_varint(turn, at)?;

@@ -1,8 +1,8 @@
-//! memcached's binary protocol.
+//! memcached: binary protocol.
 
 use crate::bytes::TurnBytes;
 
-/// Messages of memcached's binary protocol.
+/// Blanks messages of memcached's binary protocol.
 pub(crate) fn blank_memcached_binary(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {

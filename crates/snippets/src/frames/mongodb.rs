@@ -1,15 +1,15 @@
-//! MongoDB: messages of documents.
+//! MongoDB: messages that contain documents.
 
 use crate::bytes::TurnBytes;
 
-/// Messages of MongoDB.
+/// Blanks MongoDB messages.
 pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
         let opcode = turn.little_endian(at + 12, 4);
         let length = turn.little_endian(at, 4).filter(|length| (20..48_000_000).contains(length));
         let is_known = |length: &usize| match opcode {
-            // So small a number could be anything else: a document ends where the message does.
+            // OP_REPLY is too small a number to be proof: the document has to end with the message.
             Some(1) => turn
                 .little_endian(at + 36, 4)
                 .map_or(turn.len() == 16, |document| document + 36 == *length),
@@ -49,8 +49,8 @@ pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
     true
 }
 
-/// Blanks the values of a document, but for the collection, which is the first, and what tells how
-/// a command ended.
+/// Blanks the values of a document, except the collection, which comes first, and the fields that
+/// tell how a command ended.
 fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) {
     let mut at = from + 4;
     let mut is_first = asks;
@@ -81,12 +81,12 @@ fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) 
             turn.blank_range(value, to);
             return;
         };
-        // What tells the length is kept.
+        // The length field is kept.
         let inner = if matches!(kind, 2..=5 | 13..=15) { value + 4 } else { value };
         match kind {
             2 if is_first && !names_someone => {}
             1 | 16 if tells_end => {}
-            // The zero that ends a text.
+            // The zero byte that ends a text stays.
             2 => turn.blank_range(inner, behind - 1),
             _ => turn.blank_range(inner, behind),
         }

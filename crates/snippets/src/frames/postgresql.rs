@@ -1,24 +1,24 @@
-//! PostgreSQL: messages by their types, and what a client begins with.
+//! PostgreSQL: typed messages and the startup messages of clients.
 
 use crate::bytes::TurnBytes;
 use crate::context::{TurnContext, TurnExpectation};
 use crate::sql::{self, SqlDialect};
 
-/// Messages of PostgreSQL, by their types; those that are not whole are blanked.
+/// Blanks PostgreSQL messages by their types; incomplete messages are blanked as a whole.
 pub(crate) fn blank_postgresql(turn: &mut TurnBytes<'_>) -> bool {
     const TYPES: &[u8] = b"QPBEDCHSFpdcfXRK1237tnTAINZsvGWV";
     let is_type = |turn: &TurnBytes<'_>, at: usize| {
         turn.byte_at(at).is_some_and(|kind| TYPES.contains(&kind))
             && turn.big_endian(at + 1, 4).is_none_or(|length| (4..1 << 24).contains(&length))
     };
-    // The highest byte of the first length is there, so that it is no text.
+    // The highest byte of the first length must be zero, which excludes text.
     if !is_type(turn, 0) || turn.byte_at(1) != Some(0) {
         return false;
     }
     let mut at = 0;
     while at < turn.len() {
         let Some(length) = turn.big_endian(at + 1, 4).filter(|_| is_type(turn, at)) else {
-            // A head that is not whole; or the end of what was understood.
+            // An incomplete header, or the end of the understood messages.
             if turn.len() - at > 5 || !is_type(turn, at) {
                 turn.blank_range(at, turn.len());
             }
@@ -51,7 +51,7 @@ pub(crate) fn blank_postgresql(turn: &mut TurnBytes<'_>) -> bool {
     true
 }
 
-/// Blanks the literals of the statement that begins at `from` and ends with a zero, and all behind.
+/// Blanks the literals of the zero-terminated statement at `from`, and everything after it.
 fn blank_statement(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     let end = turn.find_byte(0, from, to);
     let text_end = end.unwrap_or(to);
@@ -64,7 +64,7 @@ fn blank_statement(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     turn.blank_range(text_end + 1, to);
 }
 
-/// Index behind the name at `from`, which is blanked where it is none of a statement or a portal.
+/// Index after the name at `from`, which is blanked if it cannot name a statement or a portal.
 fn statement_name_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize {
     let end = turn.find_byte(0, from, to).unwrap_or(to.min(turn.len()));
     let is_plain = turn.range(from, end).iter().all(|byte| byte.is_ascii_graphic());
@@ -74,7 +74,7 @@ fn statement_name_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize
     end + 1
 }
 
-/// Blanks the fields of an error but for its severity and its code.
+/// Blanks the fields of an error, except its severity and its code.
 fn blank_error_fields(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     let mut at = from;
     while let Some(kind) = turn.byte_at(at).filter(|kind| *kind != 0 && at < to) {
@@ -86,8 +86,7 @@ fn blank_error_fields(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     }
 }
 
-/// What a client of PostgreSQL begins with. Its parameters are blanked, but for the name of the
-/// first.
+/// Blanks a client's startup message. Its parameters are blanked, except for the name of the first.
 pub(crate) fn blank_postgresql_startup(
     turn: &mut TurnBytes<'_>,
     context: &mut TurnContext,
@@ -101,7 +100,7 @@ pub(crate) fn blank_postgresql_startup(
             context.note_expectation(direction, TurnExpectation::WantsTls);
             turn.blank_range(8, turn.len());
         }
-        // A request to cancel has a secret key.
+        // A cancel request contains a secret key.
         (16..=512, 80_877_102) => turn.blank_range(8, turn.len()),
         (9..=10_000, 0x3_0000) => {
             let end = turn.find_byte(0, 8, turn.len()).unwrap_or(turn.len());

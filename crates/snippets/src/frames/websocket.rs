@@ -1,9 +1,9 @@
-//! WebSocket: frames with their heads.
+//! WebSocket: frames and their headers.
 
 use crate::bytes::TurnBytes;
 
-/// Frames of WebSocket: their heads are kept, with the keys that hide their payload, and the code
-/// of a closing one.
+/// Blanks WebSocket frames. Their headers are kept, with the masking keys, and so is the code of a
+/// close frame.
 pub(crate) fn blank_websocket(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
@@ -12,7 +12,7 @@ pub(crate) fn blank_websocket(turn: &mut TurnBytes<'_>) -> bool {
         };
         let opcode = first & 15;
         let is_frame = first & 0x70 == 0 && matches!(opcode, 0..=2 | 8..=10);
-        // One that goes on in another could be anything else.
+        // A first frame that another one continues could be of any protocol.
         if !is_frame || at == 0 && first < 0x80 {
             return turn.blank_rest(at);
         }

@@ -1,9 +1,9 @@
-//! Lead of a statement of SQL: what may stand before its first word. The library blanks behind it,
-//! and the parser of operations reads behind it, so both call these.
+//! Leading part of an SQL statement, before its first word. Both the library, which blanks after
+//! it, and the operation parser, which reads after it, call these functions.
 
-/// Text of a statement from its first word on: behind spaces, semicolons, opening parentheses and
-/// comments. What MySQL executes of a comment (`/*!`) is no comment. `None` where a comment does
-/// not end.
+/// Returns the statement from its first word: after spaces, semicolons, opening parentheses and
+/// comments. A comment that MySQL executes (`/*!`) is not skipped. `None` for an unterminated
+/// comment.
 pub fn skip_leading_comments(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     loop {
@@ -20,15 +20,15 @@ pub fn skip_leading_comments(text: &[u8]) -> Option<&[u8]> {
                 }
                 mark => behind.get(mark..)?,
             },
-            // The end of what is executed.
+            // The end of an executed comment.
             [b'*', b'/', rest @ ..] => rest,
             _ => return Some(rest),
         }
     }
 }
 
-/// Length of the mark behind `/*` that says that MySQL or MariaDB executes the comment: `!` or `M!`
-/// with the version from which on; 0 where there is none.
+/// Length of the mark after `/*` with which MySQL or MariaDB executes the comment: `!` or `M!` with
+/// a minimum version; 0 without a mark.
 pub fn executable_comment_mark(behind: &[u8]) -> usize {
     let mark = match behind {
         [b'!', ..] => 1,

@@ -1,6 +1,6 @@
-//! Words of SQL that are no names.
+//! SQL words that are not names.
 
-/// Statements whose tables are kept, too.
+/// Statements whose tables are kept, in addition to their first word.
 pub(super) const OF_ROWS: &[&[u8]] = &[
     b"SELECT",
     b"INSERT",
@@ -21,10 +21,10 @@ pub(super) const OF_ROWS: &[&[u8]] = &[
     b"DESC",
 ];
 
-/// Statements about an object, whose kind is one of the next words.
+/// Statements about an object; the kind of the object is one of the next words.
 pub(super) const OF_OBJECTS: &[&[u8]] = &[b"CREATE", b"ALTER", b"DROP"];
 
-/// Statements whose first word alone is kept.
+/// Statements of which only the first word is kept.
 pub(super) const OTHERS: &[&[u8]] = &[
     b"BEGIN",
     b"START",
@@ -80,7 +80,7 @@ pub(super) const OTHERS: &[&[u8]] = &[
     b"CACHE",
 ];
 
-/// Words that stand between CREATE and what it is about, and those that say what that is.
+/// Words between CREATE and the object's name: modifiers, and the kind of the object.
 pub(super) const OBJECTS: &[&[u8]] = &[
     b"OR",
     b"REPLACE",
@@ -111,7 +111,7 @@ pub(super) const OBJECTS: &[&[u8]] = &[
     b"SYSTEM",
 ];
 
-/// Words that are no names where one could stand.
+/// Words that are not names in the position of one.
 pub(super) const KEYWORDS: &[&[u8]] = &[
     b"ALL",
     b"AND",
