@@ -1,4 +1,4 @@
-//! The names of all protocols, a line each. `scripts/fuzz` asks for them.
+//! Prints the names of all protocols, one per line, for `scripts/fuzz`.
 
 fn main() {
     for protocol in protocols::PROTOCOLS {

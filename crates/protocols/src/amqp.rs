@@ -1,9 +1,9 @@
-//! AMQP 0-9-1: methods with exchange, routing key and queue, calls by channel and method.
+//! AMQP 0-9-1: methods with exchange, routing key and queue, paired by channel and method.
 //!
-//! A method that asks and the one that answers it have one call id: the channel, the class, and the
-//! number of the method that asks. Publishing and delivering are one-way. In a login the client
-//! asks and the server answers, without ids, though the server's methods are said to ask: the
-//! client waits for them.
+//! A method and its reply have one call id: the channel, the class, and the number of the
+//! requesting method. Publishing and delivering are one-way. During a login the client's methods
+//! are requests and the server's are responses, without ids: the specification calls the server's
+//! methods requests, but the client waits for them.
 
 mod methods;
 
@@ -20,7 +20,7 @@ use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 use methods::{AmqpMethod, MethodArguments};
 
-/// The entry of AMQP.
+/// Registry entry of AMQP.
 pub(crate) static AMQP: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "amqp",
@@ -46,17 +46,17 @@ const NAME: &str = "amqp";
 
 const HEADER: &[u8] = b"AMQP\0\0\x09\x01";
 
-/// The method by which a client agrees on limits.
+/// Method by which a client agrees on limits.
 const TUNED: &str = "connection.tune-ok";
 
 const METHOD: u8 = 1;
 const HEARTBEAT: u8 = 8;
 const END: u8 = 0xce;
 
-/// Greatest size of a frame that is believed.
+/// Largest plausible frame size; a larger one is not AMQP.
 const GREATEST: u32 = 1 << 24;
 
-/// Whether bytes begin with a whole frame of a known method.
+/// Whether the bytes begin with a complete frame of a known method.
 fn is_method(bytes: &[u8]) -> bool {
     let mut cursor = ByteCursor(bytes);
     let head = (cursor.u8(), cursor.be_u16(), cursor.be_u32());
@@ -69,8 +69,8 @@ fn is_method(bytes: &[u8]) -> bool {
 
 #[derive(Debug)]
 struct Amqp {
-    /// Where the client agreed on limits: it asks for a virtual host then, which is one request
-    /// with that.
+    /// Place of the client's `tune-ok`; the request for a virtual host that follows it is part of
+    /// the same request.
     tuned: Option<LogPosition>,
 }
 
@@ -103,7 +103,7 @@ impl MessageParser for Amqp {
             return ParseStep::Lost;
         }
         let length = 8 + u64::from(size);
-        // Content is not looked at, and need not be there.
+        // Content is not examined and may be missing.
         if kind != METHOD {
             return if heard.after_gap { ParseStep::Lost } else { ParseStep::Skip(length) };
         }
@@ -140,7 +140,7 @@ impl MessageParser for Amqp {
     }
 }
 
-/// What a method says; `None` where it is not known.
+/// Parses the operation of a method; `None` if the method is not known.
 fn parse_operation(
     channel: u16,
     mut body: ByteCursor<'_>,
@@ -160,7 +160,7 @@ fn parse_operation(
         MethodArguments::Texts { skip, count } => {
             let mut words = || {
                 if skip == usize::MAX {
-                    // The tag of the consumer, the number of the delivery, and a flag.
+                    // The consumer tag, the delivery tag, and a flag.
                     short_text(&mut body)?;
                     body.take_bytes(9)?;
                 } else {
@@ -175,7 +175,7 @@ fn parse_operation(
                 }
                 Some(())
             };
-            // A name that is not all there is not told.
+            // An incomplete name is left out.
             let _ = words();
         }
     }
@@ -186,7 +186,7 @@ fn parse_operation(
     Some(operation.with_name(told))
 }
 
-/// A text of at most 255 bytes.
+/// Reads a text of at most 255 bytes.
 fn short_text<'a>(body: &mut ByteCursor<'a>) -> Option<&'a str> {
     let length = body.u8()?;
     Some(std::str::from_utf8(body.take_bytes(length.into())?).unwrap_or("?"))

@@ -1,4 +1,5 @@
-//! Samples as the library keeps them, with secrets and values blanked: they are told as without.
+//! Tests on samples as the library keeps them, with secrets and values blanked: the operations are
+//! the same as without blanking.
 
 use snippets::{TurnContext, blank_datagram, blank_turn};
 
@@ -6,7 +7,7 @@ use crate::flow_snippet::{FlowSpeaker, SnippetRule};
 use crate::kinds::PROTOCOLS;
 use crate::test_conversation::{OwnedSnippet, TestConversation, operations_of_snippets};
 
-/// The pieces of a conversation as the library writes them.
+/// Snippets of a conversation as the library writes them.
 pub(crate) fn blank_snippets(talk: &TestConversation) -> Vec<OwnedSnippet> {
     let mut pieces = talk.snippets();
     let mut context = TurnContext::default();
@@ -35,7 +36,7 @@ pub(crate) fn blank_snippets(talk: &TestConversation) -> Vec<OwnedSnippet> {
 #[test]
 fn operations_are_those_of_what_was_said() {
     for protocol in PROTOCOLS {
-        // The library has a way of its own for messages of Redis.
+        // The library has separate code for Redis messages.
         for talk in (protocol.samples)().iter().filter(|_| protocol.about.name != "redis") {
             let pieces = blank_snippets(talk);
             let text: Vec<String> = pieces
@@ -47,7 +48,7 @@ fn operations_are_those_of_what_was_said() {
     }
 }
 
-/// Lengths of the heads that receivers ask for first, before the rest of a message.
+/// Lengths of the headers that receivers read first, before the rest of a message.
 const HEADS: [(&str, usize); 7] = [
     ("dns", 2),
     ("fastcgi", 8),
@@ -73,7 +74,7 @@ fn operations_are_those_of_what_was_said_where_heads_come_alone() {
     }
 }
 
-/// What follows a message that is longer than what is kept of it is known by itself alone.
+/// The message after one that is longer than its snippet is recognised by itself alone.
 #[test]
 fn a_statement_is_told_after_one_that_was_cut() {
     let long = format!("SELECT a FROM books WHERE b IN ({})", "1, ".repeat(200));
@@ -94,8 +95,8 @@ fn a_statement_is_told_after_one_that_was_cut() {
     }
 }
 
-/// What stands in front of a statement changes neither what is kept nor its name. A comment that is
-/// longer than what is kept leaves a request without a name, and so does what no list has.
+/// Text before a statement changes neither what is kept nor its name. A request has no name if the
+/// comment before it is longer than the snippet, or if its word is in no list.
 #[test]
 fn a_statement_is_told_behind_comments() {
     let packet = |number: u8, body: &[u8]| {
@@ -127,7 +128,7 @@ fn a_statement_is_told_behind_comments() {
         let talk =
             talk.client_says(packet(0, &[b"\x03", text.as_bytes()].concat())).server_says(&answer);
         let talk = talk.client_says(packet(0, b"\x03BEGIN")).server_says(&answer);
-        // MySQL wants a space behind the dashes, or it is an error.
+        // MySQL requires a space after the dashes; without it, the statement is an error.
         let told = if text.starts_with("--alice") { "" } else { name };
         let expected = ["> COMMIT", "<", &format!(">{told}"), "<", "> BEGIN", "<"];
         assert_eq!(
@@ -162,7 +163,7 @@ fn nothing_of_a_client_s_own_is_kept() {
                 blank_snippets(talk).iter().filter(|piece| piece.of.class == SnippetRule::Other)
             {
                 let text = String::from_utf8_lossy(&piece.bytes).to_lowercase();
-                // Topics and routes are names, from which what may be somebody's is left out later.
+                // Topics and routes are names; parts that may identify a person are left out later.
                 let text = text.replace("user.alice", "");
                 let own = ["alice", "secret"].into_iter().find(|own| text.contains(own));
                 assert_eq!(own, None, "{}: {text:?}", protocol.about.name);

@@ -1,8 +1,8 @@
-//! What was said before and is asked for later, bounded: the oldest is forgotten first.
+//! Bounded map from earlier messages to later ones: the oldest entry is evicted first.
 
 use std::collections::VecDeque;
 
-/// A few values by their keys.
+/// Small map that keeps the latest entries.
 #[derive(Debug)]
 pub(crate) struct BoundedMap<K, V> {
     entries: VecDeque<(K, V)>,
@@ -10,12 +10,12 @@ pub(crate) struct BoundedMap<K, V> {
 }
 
 impl<K: PartialEq, V> BoundedMap<K, V> {
-    /// Room for as many values as `room` says.
+    /// Creates a map for at most `room` values.
     pub(crate) fn new(room: usize) -> BoundedMap<K, V> {
         BoundedMap { entries: VecDeque::new(), capacity: room }
     }
 
-    /// Remembers a value, in place of one with an equal key.
+    /// Inserts a value, in place of one with an equal key.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         self.remove(&key);
         if self.entries.len() >= self.capacity {
@@ -37,17 +37,17 @@ impl<K: PartialEq, V> BoundedMap<K, V> {
         self.entries.remove(position).map(|entry| entry.1)
     }
 
-    /// The key of the only one; `None` where there are none or several.
+    /// Key of the only entry; `None` if there are none or several.
     pub(crate) fn only_key(&self) -> Option<&K> {
         self.entries.front().filter(|_| self.entries.len() == 1).map(|entry| &entry.0)
     }
 
-    /// The key of the latest one.
+    /// Key of the latest entry.
     pub(crate) fn latest_key(&self) -> Option<&K> {
         self.entries.back().map(|entry| &entry.0)
     }
 
-    /// All of them, the oldest first; none is remembered then.
+    /// Removes and returns all entries, the oldest first.
     pub(crate) fn drain_entries(&mut self) -> impl Iterator<Item = (K, V)> + '_ {
         self.entries.drain(..)
     }

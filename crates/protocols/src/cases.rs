@@ -1,4 +1,4 @@
-//! Random cases of tests.
+//! Random test cases.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

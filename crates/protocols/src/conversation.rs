@@ -1,5 +1,5 @@
-//! One flow: its protocol is recognised, its parser is given what is said, and where the flow goes
-//! on in another protocol, so does this.
+//! Conversation of one flow: recognises its protocol, passes its snippets to the parser, and
+//! changes to another protocol when the flow does.
 
 use crate::flow_snippet::{FlowSnippet, FlowSpeaker, SnippetRule};
 use crate::kinds::PROTOCOLS;
@@ -10,14 +10,14 @@ use crate::silent_turn::role_of_speaker;
 use crate::tuning::OPENING_TURNS;
 use crate::{http, http2};
 
-/// What is said on one flow. It holds some KiB at most.
+/// Conversation of one flow. It holds some KiB at most.
 pub struct Conversation(ConversationState);
 
 enum ConversationState {
     /// The protocol is not known yet.
     Unknown(FlowOpening),
     Speaking(Box<dyn ProtocolParser>, SnippetRule),
-    /// Nothing can be said of what follows.
+    /// The rest of the flow cannot be parsed.
     Silent,
 }
 
@@ -38,14 +38,14 @@ impl Default for Conversation {
 }
 
 impl Conversation {
-    /// A flow about which nothing is known.
+    /// Creates a conversation for a flow about which nothing is known.
     pub fn new() -> Conversation {
         Conversation(ConversationState::Unknown(FlowOpening::default()))
     }
 
-    /// Takes the next piece of either side, in the order of time, and adds to `out` the operations
-    /// that are certain by then. An operation may become certain only when its status is there, so
-    /// they are not in the order of their places.
+    /// Adds the next snippet of either side, in the order of time, and appends to `out` the
+    /// operations that have become certain. Some become certain only with a later status, so
+    /// operations are not in the order of their places.
     pub fn add_snippet(&mut self, piece: &FlowSnippet<'_>, out: &mut Vec<SpokenOperation>) {
         match (piece.class, &mut self.0) {
             (SnippetRule::Other, ConversationState::Unknown(opening)) => {
@@ -56,9 +56,9 @@ impl Conversation {
                 let next = parser.parse_snippet(piece, &mut OperationSink::new(out, piece.speaker));
                 self.continue_as(next);
             }
-            // Bodies between heads, and what cannot be read.
+            // Bodies between HTTP heads, and flows that cannot be parsed.
             (SnippetRule::Other, ConversationState::Speaking(..) | ConversationState::Silent) => {}
-            // Values of another protocol that look like a head; only HTTP/1 becomes HTTP/2.
+            // Values of another protocol that look like an HTTP head; only HTTP/1 becomes HTTP/2.
             (_, ConversationState::Speaking(_, SnippetRule::Other))
             | (SnippetRule::Http1, ConversationState::Speaking(..)) => {}
             (class, _) => {
@@ -74,8 +74,8 @@ impl Conversation {
         }
     }
 
-    /// Adds what is known of messages that never became whole. To be called when nothing more
-    /// comes; without it, the last message of a flow may be missing.
+    /// Appends what is known of incomplete messages. Must be called at the end of the flow;
+    /// otherwise its last message may be missing.
     pub fn finish_conversation(&mut self, out: &mut Vec<SpokenOperation>) {
         if let ConversationState::Speaking(parser, _) = &mut self.0 {
             parser.finish_parsing(&mut OperationSink::new(out, FlowSpeaker::Client));
@@ -91,7 +91,7 @@ impl Conversation {
         };
     }
 
-    /// Asks the protocols whose the opening is, and gives it to the first that says so.
+    /// Gives the opening to the first protocol that recognises it.
     fn recognise_protocol(&mut self, out: &mut Vec<SpokenOperation>) {
         let ConversationState::Unknown(opening) = &self.0 else { return };
         if opening.turn_count() > OPENING_TURNS {
@@ -123,7 +123,7 @@ impl Conversation {
     }
 }
 
-/// Whether the client begins a handshake of TLS.
+/// Whether the client begins a TLS handshake.
 fn is_encrypted(client: &[u8]) -> bool {
     matches!(client, [0x16, 3, 0..=4, _, _, 1, ..])
 }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::test_conversation::TestConversation;
 
-    /// A value that looks like a head of HTTP does not end another protocol.
+    /// A value that looks like an HTTP head does not end another protocol.
     #[test]
     fn a_value_that_looks_like_http() {
         let talk = TestConversation::other_protocol()

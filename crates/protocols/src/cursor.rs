@@ -1,11 +1,11 @@
-//! Numbers and texts at the front of bytes that may end anywhere.
+//! Cursor that reads numbers and texts from bytes which may end anywhere.
 
-/// The bytes that are left.
+/// The remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteCursor<'a>(pub(crate) &'a [u8]);
 
 impl<'a> ByteCursor<'a> {
-    /// The next bytes; `None` where there are fewer.
+    /// Takes the next bytes; `None` if there are fewer.
     pub(crate) fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -38,7 +38,7 @@ impl<'a> ByteCursor<'a> {
         self.take_array().map(u32::from_le_bytes)
     }
 
-    /// A text that a 0 ends, without it.
+    /// Reads a zero-terminated text, without its zero.
     pub(crate) fn zero_ended_text(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
         let text = self.take_bytes(end)?;
@@ -47,14 +47,14 @@ impl<'a> ByteCursor<'a> {
     }
 }
 
-/// The first line without its end, and its length with it; `None` where it does not end.
+/// The first line without its end, and its length with it; `None` if it has no end.
 pub(crate) fn first_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let line = bytes.get(..end)?;
     Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
 }
 
-/// A decimal number of at most 18 digits.
+/// Parses a decimal number of at most 18 digits.
 pub(crate) fn parse_decimal(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() || bytes.len() > 18 {
         return None;

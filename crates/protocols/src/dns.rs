@@ -1,7 +1,7 @@
-//! DNS (RFC 1035): the type of a question, the code of its answer, calls by the message's id.
+//! DNS (RFC 1035): the type of a question and the code of its answer, paired by the message's id.
 //!
-//! The name that is asked for is left out: it says what a user does. The type is what is left of a
-//! question.
+//! The requested name is left out, since it shows what a user does. Only the type of a question is
+//! kept.
 
 use registry::EntryHelp;
 
@@ -14,7 +14,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of DNS.
+/// Registry entry of DNS.
 pub(crate) static DNS: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "dns",
@@ -43,13 +43,13 @@ fn open_parser() -> Box<dyn ProtocolParser> {
     Box::new(MessageStreams::new(Dns))
 }
 
-/// Greatest number of records in one part of a message that is believed.
+/// Largest plausible number of records in one section of a message.
 const RECORDS: u16 = 500;
 
 #[derive(Debug)]
 struct Dns;
 
-/// What is looked at of a message.
+/// Fields of a message that are examined.
 struct DnsMessage {
     id: u16,
     is_response: bool,
@@ -58,14 +58,15 @@ struct DnsMessage {
     kind: u16,
 }
 
-/// A message with one question; `None` where it makes no sense.
+/// Reads a message with one question; `None` if it is not valid.
 fn read_message(bytes: &[u8]) -> Option<DnsMessage> {
     let mut cursor = ByteCursor(bytes);
     let (id, flags) = (cursor.be_u16()?, cursor.be_u16()?);
     let counts = [cursor.be_u16()?, cursor.be_u16()?, cursor.be_u16()?, cursor.be_u16()?];
     let is_response = flags & 0x8000 != 0;
     let (opcode, code) = ((flags >> 11 & 15) as u8, (flags & 15) as u8);
-    // A bit that must be 0, queries, notifications and updates, and one question.
+    // A reserved bit is 0, the opcode is a query, notification or update, and there is one
+    // question.
     if flags & 0x40 != 0 || !matches!(opcode, 0 | 4 | 5) || counts.first() != Some(&1) {
         return None;
     }
@@ -74,7 +75,7 @@ fn read_message(bytes: &[u8]) -> Option<DnsMessage> {
     if !few || counts.iter().any(|count| *count > RECORDS) || !is_response && code != 0 {
         return None;
     }
-    // Labels of the name (3.1), at most 255 bytes.
+    // Labels of the name (RFC 1035, 3.1), at most 255 bytes.
     let mut length = 0;
     loop {
         let label = usize::from(cursor.u8()?);
@@ -88,7 +89,7 @@ fn read_message(bytes: &[u8]) -> Option<DnsMessage> {
         cursor.take_bytes(label)?;
     }
     let (kind, class) = (cursor.be_u16()?, cursor.be_u16()?);
-    // Nothing follows the question where no record is counted.
+    // If no records are counted, nothing may follow the question.
     let ends = answers + authorities + additions > 0 || cursor.0.is_empty();
     // Internet, Chaos, any.
     let known = matches!(class & 0x7fff, 1 | 3 | 254 | 255) && kind != 0;
@@ -134,7 +135,7 @@ impl MessageParser for Dns {
     }
 }
 
-/// The name of a type.
+/// Name of a record type.
 fn type_name(number: u16) -> String {
     let name = match number {
         1 => "A",
@@ -160,7 +161,7 @@ fn type_name(number: u16) -> String {
     name.to_owned()
 }
 
-/// The name of a code, and whether the server failed.
+/// Name of a response code, and whether the server failed.
 fn code_name(code: u8) -> (&'static str, bool) {
     match code {
         0 => ("NOERROR", false),

@@ -1,5 +1,5 @@
-//! FastCGI: requests by method and route of their parameters, responses by the status of CGI, calls
-//! by the request's id.
+//! FastCGI: requests by method and route from their parameters, responses by CGI status, paired by
+//! the request's id.
 
 use registry::EntryHelp;
 
@@ -16,7 +16,7 @@ use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::trace_context;
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of FastCGI.
+/// Registry entry of FastCGI.
 pub(crate) static FASTCGI: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "fastcgi",
@@ -38,7 +38,7 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "fastcgi";
 
-/// Most requests of a connection at once. Servers use one.
+/// Maximum number of concurrent requests of a connection. Servers use one.
 const REQUESTS: usize = 8;
 
 const BEGIN_REQUEST: u8 = 1;
@@ -48,7 +48,7 @@ const PARAMS: u8 = 4;
 const STDIN: u8 = 5;
 const STDOUT: u8 = 6;
 
-/// Whether bytes are the record that begins a request.
+/// Whether the bytes are the record that begins a request.
 fn is_begin(client: &[u8]) -> bool {
     matches!(client, [1, BEGIN_REQUEST, high, low, 0, 8, _, _, 0, 1..=3, 0 | 1, 0, 0, 0, 0, 0, ..]
         if *high != 0 || *low != 0)
@@ -56,9 +56,9 @@ fn is_begin(client: &[u8]) -> bool {
 
 #[derive(Debug)]
 struct FastCgi {
-    /// Requests that are not told yet.
+    /// Requests that have not been emitted yet.
     requests: BoundedMap<u16, FastCgiRequest>,
-    /// Requests whose response was told.
+    /// Requests whose response has been emitted.
     answered: BoundedMap<u16, ()>,
 }
 
@@ -101,7 +101,7 @@ impl MessageParser for FastCgi {
         ParseStep::Skip(8 + u64::from(length) + u64::from(padding))
     }
 
-    /// The server answers what it was asked, so the parameters were whole.
+    /// The server responds, so the parameters of its requests are complete.
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         if speaker == FlowSpeaker::Server {
             self.emit_all_requests(out);
@@ -192,7 +192,7 @@ impl FastCgi {
         }
     }
 
-    /// Tells of a request; `whole`: its parameters are all there.
+    /// Emits a request; `whole` means that its parameters are complete.
     fn emit_request(&mut self, id: u16, whole: bool, out: &mut OperationSink<'_>) {
         let Some(asked) = self.requests.remove(&id) else { return };
         let mut trace = trace_context::TraceHeaders::default();
@@ -210,7 +210,7 @@ impl FastCgi {
                 _ => {}
             }
         }
-        // The script's name is another than the request's, which may still come.
+        // The script name differs from the request's URI, which may still follow.
         let path = uri.or(script.filter(|_| whole));
         let method = method.filter(|method| http::is_method(method));
         let name = method.map_or(String::new(), |method| names::request_route(method, path));
@@ -229,7 +229,7 @@ impl FastCgi {
     }
 }
 
-/// Names and values that are whole.
+/// Names and values that are complete.
 fn whole_params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut cursor = ByteCursor(bytes);
     std::iter::from_fn(move || {
@@ -238,7 +238,7 @@ fn whole_params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// A length of one byte or four.
+/// Reads a length of one byte or four bytes.
 fn param_length(cursor: &mut ByteCursor<'_>) -> Option<usize> {
     match cursor.0.first()? {
         0..=127 => cursor.u8().map(usize::from),
@@ -246,9 +246,9 @@ fn param_length(cursor: &mut ByteCursor<'_>) -> Option<usize> {
     }
 }
 
-/// The status of a response's headers, as CGI has it: 200 where none is given, 302 for a place to
-/// go to. Where the headers are not all there, the first one tells: programs that write a status
-/// write it first. `None` where that is not whole.
+/// Status of a response's CGI headers: 200 if there is none, 302 with a location. In incomplete
+/// headers only the first one counts, since programs that write a status write it first. `None` if
+/// that one is incomplete.
 fn cgi_status(body: &[u8]) -> Option<String> {
     let mut is_redirect = false;
     let mut rest = body;

@@ -1,16 +1,17 @@
-//! What the preloaded library kept of one message, as it is given to a conversation.
+//! Flow snippet: the part of a message that the preloaded library captured, as passed to a
+//! conversation.
 
-/// Who said something on a flow.
+/// Sender of a message on a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlowSpeaker {
-    /// The side that connected, or that sent the first datagram.
+    /// The side that connected or sent the first datagram.
     Client,
-    /// The other side.
+    /// The accepting side.
     Server,
 }
 
 impl FlowSpeaker {
-    /// The other side.
+    /// Returns the other side.
     pub fn opposite_side(self) -> FlowSpeaker {
         match self {
             FlowSpeaker::Client => FlowSpeaker::Server,
@@ -19,48 +20,49 @@ impl FlowSpeaker {
     }
 }
 
-/// Which rule the library followed when it chose what to keep.
+/// Rule by which the library chose the bytes to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SnippetRule {
-    /// Heads of HTTP/1: the first line, a few chosen headers, and the empty line.
+    /// HTTP/1 heads: the first line, a few chosen headers, and the empty line.
     Http1,
-    /// Frames of HTTP/2 without those of bodies. A DATA frame that ends a stream is there as its
-    /// head of 9 bytes.
+    /// HTTP/2 frames without bodies. A DATA frame that ends a stream is kept as its header of 9
+    /// bytes.
     Http2,
-    /// Anything else: at most the first 256 bytes of a turn, or of a datagram. Of Redis, the type
-    /// and the first text of each message, which is a piece that does not continue.
+    /// Other protocols: at most the first 256 bytes of a turn, or of a datagram. For Redis, the
+    /// type and the first text of each message, as a snippet that does not continue.
     Other,
 }
 
-/// Where bytes are in a log.
+/// Position of bytes in a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogPosition {
     /// Time of the call that moved the bytes, in the log's ticks.
     pub ticks: u64,
-    /// Number of bytes of that call in front of these.
+    /// Number of bytes of that call before these.
     pub at: u32,
 }
 
-/// Some bytes that one side said.
+/// Bytes that one side sent, as far as they were captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSnippet<'a> {
-    /// Who said them.
+    /// Sender of the bytes.
     pub speaker: FlowSpeaker,
-    /// By which rule they were kept.
+    /// Rule by which they were kept.
     pub class: SnippetRule,
-    /// The bytes.
+    /// The captured bytes.
     pub bytes: &'a [u8],
-    /// Whether they follow the piece before of the same speaker without a gap. Of HTTP, a piece
-    /// that does not continue begins a new head or frame, and what is left out by rule makes no
-    /// gap. Of other protocols, the first piece of a turn need not say that it continues: it does
-    /// where less than 256 bytes of the turn before were kept, and none of these was cut.
+    /// Whether the bytes follow the previous snippet of the same sender without a gap. In HTTP, a
+    /// snippet that does not continue begins a new head or frame, and bytes left out by the rule
+    /// are no gap. In other protocols, the first snippet of a turn need not be marked as
+    /// continuing: it continues if the previous turn was kept with less than 256 bytes and was not
+    /// cut.
     pub continues: bool,
-    /// Whether they are the first that this side says after the other did.
+    /// Whether these are the first bytes that this side sent after the other side did.
     pub begins_turn: bool,
-    /// Whether bytes behind these were left out that belong to the same head or turn.
+    /// Whether further bytes of the same head or turn were left out after these.
     pub cut: bool,
-    /// Whether they are a datagram of their own.
+    /// Whether the bytes are a whole datagram.
     pub datagram: bool,
-    /// Where the first of them is.
+    /// Log position of the first byte.
     pub place: LogPosition,
 }

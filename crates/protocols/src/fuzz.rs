@@ -1,4 +1,4 @@
-//! Protocols on any bytes, for fuzzing and property tests.
+//! Parsers on arbitrary bytes, for fuzzing and property tests.
 
 use crate::conversation::Conversation;
 use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
@@ -7,7 +7,7 @@ use crate::operation::{OperationSink, ProtocolOperation, SpokenOperation};
 use crate::protocol::ProtocolSpec;
 use crate::tuning::{DETAIL_BYTES, NAME_BYTES};
 
-/// Bits of the byte in front of each piece.
+/// Bits of the flag byte before each snippet.
 const SERVER: u8 = 1;
 const CONTINUES: u8 = 2;
 const BEGINS_TURN: u8 = 4;
@@ -16,14 +16,14 @@ const DATAGRAM: u8 = 16;
 const HTTP1: u8 = 32;
 const HTTP2: u8 = 64;
 
-/// Gives any bytes as pieces to the parser of a protocol, and to a conversation. Panics where these
-/// break their word: names are short and printable, and places are those of pieces.
+/// Passes arbitrary bytes as snippets to the parser of a protocol, and to a conversation. Panics if
+/// an invariant is violated: names are short and printable, and each place is that of a snippet.
 pub fn fuzz(protocol: &ProtocolSpec, bytes: &[u8]) {
     let (mut of_parser, mut of_conversation) = (Vec::new(), Vec::new());
     let (mut parser, mut conversation) = ((protocol.open)(), Conversation::new());
     let pieces = decode_snippets(bytes);
     for piece in &pieces {
-        // A parser that gave way is not asked again.
+        // A parser that has left the flow is not called again.
         if !matches!(
             parser.parse_snippet(piece, &mut OperationSink::new(&mut of_parser, piece.speaker)),
             crate::parser::FlowContinuation::Same
@@ -37,7 +37,8 @@ pub fn fuzz(protocol: &ProtocolSpec, bytes: &[u8]) {
     of_parser.iter().chain(&of_conversation).for_each(|said| check_operation(said, &pieces));
 }
 
-/// Gives any bytes as a text to what makes names. Panics where these are long or not printable.
+/// Passes arbitrary bytes as text to the functions that build names. Panics if the names are long
+/// or not printable.
 pub fn fuzz_names(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut names = vec![target_route(&text), reduce_label(&text)];
@@ -71,7 +72,8 @@ fn check_operation(
     assert!(pieces.iter().any(is_place), "{speaker:?}: {operation:?}");
 }
 
-/// A piece is a byte of flags, its length in two bytes (little-endian), and its bytes.
+/// Decodes snippets, each stored as a flag byte, a length of two bytes (little-endian), and the
+/// bytes.
 fn decode_snippets(mut bytes: &[u8]) -> Vec<FlowSnippet<'_>> {
     let mut pieces = Vec::new();
     while let [flags, low, high, rest @ ..] = bytes {
@@ -97,7 +99,7 @@ fn decode_snippets(mut bytes: &[u8]) -> Vec<FlowSnippet<'_>> {
     pieces
 }
 
-/// The bytes that stand for pieces, as `fuzz` reads them.
+/// Encodes snippets as bytes that `fuzz` decodes.
 #[cfg(test)]
 pub(crate) fn encode_snippets<'a>(pieces: impl IntoIterator<Item = FlowSnippet<'a>>) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! gRPC over HTTP/2: requests by service and method, responses by their status in the trailers.
-//! What makes it of HTTP/2 is in `http2/streams.rs`.
+//! gRPC over HTTP/2: requests by service and method, responses by the status in their trailers.
+//! `http2/streams.rs` derives it from HTTP/2.
 
 use registry::EntryHelp;
 
@@ -8,7 +8,7 @@ use crate::http2;
 use crate::opening::OpeningVerdict;
 use crate::protocol::ProtocolSpec;
 
-/// The entry of gRPC.
+/// Registry entry of gRPC.
 pub(crate) static GRPC: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "grpc",

@@ -14,7 +14,7 @@ use crate::trace_context;
 use crate::tuning::HTTP1_HEAD_BYTES;
 use crate::websocket;
 
-/// The entry of HTTP/1.
+/// Registry entry of HTTP/1.
 pub(crate) static HTTP: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "http",
@@ -31,12 +31,13 @@ pub(crate) static HTTP: ProtocolSpec = ProtocolSpec {
 
 const NAME: &str = "http";
 
-/// A parser of HTTP/1.
+/// Creates an HTTP/1 parser.
 pub(crate) fn open_parser() -> Box<dyn ProtocolParser> {
     Box::new(MessageStreams::new(Http::default()))
 }
 
-/// Methods of RFC 9110, RFC 5789 and of WebDAV. A first line with another is not taken for HTTP.
+/// Methods of RFC 9110, RFC 5789 and WebDAV. A first line with another method is not recognised as
+/// HTTP.
 const METHODS: &[&str] = &[
     "GET",
     "HEAD",
@@ -70,7 +71,7 @@ pub(crate) fn is_method(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-/// What the latest request asked for, where the answer can turn the flow into something else.
+/// Upgrade that the latest request asked for: its response can change the flow's protocol.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum UpgradeRequest {
     #[default]
@@ -129,10 +130,10 @@ impl Http {
     ) {
         let mut headers = [httparse::EMPTY_HEADER; 32];
         let mut request = httparse::Request::new(&mut headers);
-        // What is there of a head that is cut off or odd is told by the fields.
+        // The fields have what could be parsed of an incomplete or malformed head.
         let _ = request.parse(head);
         let Some(method) = request.method.filter(|method| is_method(method)) else {
-            // It asks, whatever for.
+            // It is certainly a request, whatever it asks for.
             if whole && request.version.is_some() {
                 self.upgrade = UpgradeRequest::Plain;
                 out.push(ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME));
@@ -162,12 +163,13 @@ impl Http {
             self.protocol_name(),
         );
         operation.trace = trace.find_context();
-        // The request that asks for HTTP/2 is its first stream (RFC 7540, 3.2).
+        // The request that asks for HTTP/2 is stream 1 (RFC 7540, 3.2).
         operation.call = (self.upgrade == UpgradeRequest::Http2).then_some(1);
         out.push(operation.with_name(names::request_route(method, path)));
     }
 
-    /// Of a response, what the flow is behind it; `None` where it is none.
+    /// Parses a response and returns how the flow continues after it; `None` if it is not a
+    /// response.
     fn parse_response(
         &mut self,
         head: &[u8],
@@ -182,12 +184,12 @@ impl Http {
             (101, UpgradeRequest::WebSocket) => {
                 FlowContinuation::Become(websocket::open_parser(), SnippetRule::Other)
             }
-            // The answer itself comes in HTTP/2.
+            // The response itself follows in HTTP/2.
             (101, UpgradeRequest::Http2) => {
                 return Some(FlowContinuation::Become(http2::open_parser(), SnippetRule::Http2));
             }
             (200..=299, UpgradeRequest::Tunnel) => FlowContinuation::Unknown,
-            // The answer is still to come.
+            // The final response is still to come.
             (100..=199, _) => return Some(FlowContinuation::Same),
             _ => FlowContinuation::Same,
         };
@@ -207,7 +209,7 @@ impl Http {
     }
 }
 
-/// Length of a head with the empty line behind it.
+/// Length of a head, including the empty line after it.
 fn header_end(bytes: &[u8]) -> Option<usize> {
     let mut line = 0;
     for (at, byte) in bytes.iter().enumerate() {

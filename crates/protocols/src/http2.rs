@@ -1,4 +1,4 @@
-//! HTTP/2 (RFC 9113): requests by method and route, responses by status code, calls by streams.
+//! HTTP/2 (RFC 9113): requests by method and route, responses by status code, paired by stream.
 
 mod frames;
 mod grpc_words;
@@ -13,7 +13,7 @@ use crate::parser::ProtocolParser;
 use crate::protocol::ProtocolSpec;
 use crate::streams::MessageStreams;
 
-/// The entry of HTTP/2.
+/// Registry entry of HTTP/2.
 pub(crate) static HTTP2: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "http2",
@@ -28,7 +28,7 @@ pub(crate) static HTTP2: ProtocolSpec = ProtocolSpec {
     samples: tests::sample_conversations,
 };
 
-/// A parser of HTTP/2, gRPC within it.
+/// Creates an HTTP/2 parser, which also covers gRPC.
 pub(crate) fn open_parser() -> Box<dyn ProtocolParser> {
     Box::new(MessageStreams::new(frames::Http2::default()))
 }

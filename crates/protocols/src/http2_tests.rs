@@ -1,4 +1,4 @@
-//! Conversations of HTTP/2 by hand.
+//! Handwritten HTTP/2 conversations.
 
 use crate::flow_snippet::SnippetRule;
 use crate::test_conversation::{OwnedSnippet, TestConversation, operations_of_snippets};
@@ -19,7 +19,7 @@ pub(crate) fn settings_frame() -> Vec<u8> {
     make_frame(4, 0, 0, &[])
 }
 
-/// The head of a DATA frame that ends a stream, of 100 bytes that are not there.
+/// Header of a DATA frame that ends a stream, with 100 bytes that are missing.
 pub(crate) fn data_end(stream: u32) -> Vec<u8> {
     [b"\0\0\x64\0\x01".as_slice(), &stream.to_be_bytes()].concat()
 }
@@ -28,7 +28,7 @@ fn literal_field(first: u8, text: &str) -> Vec<u8> {
     [&[first, text.len() as u8], text.as_bytes()].concat()
 }
 
-/// A block of literal fields: with indexing where `indexed`.
+/// Builds a block of literal fields, with indexing if `indexed`.
 fn make_block(fields: FieldList<'_>, indexed: bool) -> Vec<u8> {
     let field = |(name, value): &(&str, &str)| {
         let name = literal_field(if indexed { 0x40 } else { 0 }, name);
@@ -109,7 +109,8 @@ fn indexes_of_both_directions_are_apart() {
     assert_eq!(talk.operation_lines(), ["> GET /a #1", "> GET /a #3", "< 200 #1", "< 200 #3"]);
 }
 
-/// Behind a gap, indexes of the table say nothing; streams, literals and the static table do.
+/// After a gap, indexes into the table are unknown; streams, literals and the static table are
+/// certain.
 #[test]
 fn behind_a_gap_only_what_is_certain() {
     let indexed = make_frame(1, 5, 1, &make_block(&[(":method", "PUT"), (":path", "/a")], true));
@@ -160,8 +161,8 @@ fn resets_and_promises() {
     assert_eq!(talk.operation_lines(), expected);
 }
 
-/// A head of a frame in one piece and the rest in the next is one frame; without the rest, it is
-/// told as far as it goes.
+/// A frame header in one snippet and the rest in the next are one frame; without the rest, the
+/// frame is parsed as far as it goes.
 #[test]
 fn frames_over_several_pieces() {
     let whole = [settings_frame(), headers_frame(1, GET, true)].concat();

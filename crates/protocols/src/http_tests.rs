@@ -1,4 +1,4 @@
-//! Conversations of HTTP/1 by hand.
+//! Handwritten HTTP/1 conversations.
 
 use crate::flow_snippet::SnippetRule;
 use crate::test_conversation::{
@@ -109,7 +109,7 @@ fn a_tunnel_is_recognised_anew() {
     assert_eq!(talk.operation_lines(), ["> CONNECT", "< 200", "> GET /cart"]);
 }
 
-/// A head that is cut off is named as far as that is certain.
+/// A truncated head is named as far as the name is certain.
 #[test]
 fn a_head_that_is_cut_off() {
     let cut = |head: &str| {
@@ -117,7 +117,7 @@ fn a_head_that_is_cut_off() {
         talk.operation_lines()
     };
     assert_eq!(cut("GET /cart HTTP/1.1\r\nHost: sh"), ["> GET /cart", "> GET /next"]);
-    // The path may go on.
+    // The path may continue.
     assert_eq!(cut("GET /ca"), ["> GET", "> GET /next"]);
     assert_eq!(cut("GE"), ["> GET /next"]);
 }

@@ -1,4 +1,4 @@
-//! IMAP (RFC 9051): verbs without their arguments, statuses, calls by tags.
+//! IMAP (RFC 9051): verbs without their arguments and statuses, paired by tags.
 
 use registry::EntryHelp;
 
@@ -13,7 +13,7 @@ use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
 
-/// The entry of IMAP.
+/// Registry entry of IMAP.
 pub(crate) static IMAP: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "imap",
@@ -49,7 +49,7 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "imap";
 
-/// Commands of RFC 9051 and RFC 3501, and of common extensions.
+/// Commands of RFC 9051, RFC 3501 and common extensions.
 const VERBS: &[&str] = &[
     "CAPABILITY",
     "NOOP",
@@ -88,7 +88,7 @@ const VERBS: &[&str] = &[
     "COMPRESS",
 ];
 
-/// Words behind `UID`.
+/// Words that may follow `UID`.
 const OF_UID: [(&str, &str); 8] = [
     ("FETCH", "UID FETCH"),
     ("STORE", "UID STORE"),
@@ -100,7 +100,7 @@ const OF_UID: [(&str, &str); 8] = [
     ("THREAD", "UID THREAD"),
 ];
 
-/// Tag and verb of a client's line.
+/// Parses the tag and verb of a client's line.
 fn parse_command(line: &[u8]) -> Option<(&[u8], &'static str)> {
     let mut words = line.split(|byte| *byte == b' ');
     let tag = words.next().filter(|tag| is_tag(tag))?;
@@ -113,7 +113,7 @@ fn parse_command(line: &[u8]) -> Option<(&[u8], &'static str)> {
     VERBS.iter().find(|name| is(word, name)).map(|name| (tag, *name))
 }
 
-/// Whether a server's line greets.
+/// Whether a server's line is a greeting.
 fn is_greeting(line: &[u8]) -> bool {
     [b"* OK".as_slice(), b"* PREAUTH", b"* BYE"].iter().any(|of| line.starts_with(of))
 }
@@ -122,8 +122,8 @@ fn is_tag(tag: &[u8]) -> bool {
     (1..=24).contains(&tag.len()) && tag.iter().all(|of| of.is_ascii_alphanumeric() || *of == b'.')
 }
 
-/// Whether a line begins with a tag like that of the command `call`, but for its number: it is
-/// another command, whatever its verb.
+/// Whether a line begins with a tag that differs from that of the command `call` in its number
+/// only: then it is another command, even with an unknown verb.
 fn has_tag_after(line: &[u8], call: u64) -> bool {
     let tag = line.split(|byte| *byte == b' ').next().unwrap_or_default();
     let letters = |tag: &[u8]| {
@@ -136,12 +136,12 @@ fn has_tag_after(line: &[u8], call: u64) -> bool {
     is_tag(tag) && known.is_some() && letters(tag) == known
 }
 
-/// A number for a tag: its bytes, of a longer one folded together.
+/// Encodes a tag as a number: its bytes, with those of a longer tag folded together.
 fn tag_number(tag: &[u8]) -> u64 {
     tag.iter().fold(0, |number: u64, byte| number.rotate_left(8) ^ u64::from(*byte))
 }
 
-/// Length of the literal behind a line: `{12}` or `{12+}`.
+/// Length of the literal after a line: `{12}` or `{12+}`.
 fn literal_length(line: &[u8]) -> Option<u64> {
     let inner = line.strip_suffix(b"}")?;
     let begin = inner.iter().rposition(|byte| *byte == b'{')? + 1;
@@ -151,26 +151,27 @@ fn literal_length(line: &[u8]) -> Option<u64> {
 
 #[derive(Debug)]
 struct Imap {
-    /// Commands that are not answered, by their tags.
+    /// Unanswered commands, by tag.
     unanswered: BoundedMap<u64, &'static str>,
-    /// Where the server's answer began, and the command that it answers where only one waited.
+    /// Place where the server's response began, and the command that it answers if only one was
+    /// unanswered.
     answer: Option<(LogPosition, Option<u64>)>,
-    /// Something was said.
+    /// Whether anything was sent.
     has_begun: bool,
-    /// The client has said something that was not answered, whatever it was, or may have.
+    /// Whether the client has sent, or may have sent, something that is unanswered.
     is_asked: bool,
-    /// The client's next line belongs to its command before.
+    /// Whether the client's next line continues its previous command.
     continues: bool,
-    /// Length of a literal that the client sends when the server wants it.
+    /// Length of a literal that the client sends when the server requests it.
     literal: u64,
-    /// The command that the server wants to go on: what the client says next is another request of
-    /// that one.
+    /// Command that the server wants continued: what the client sends next is another request of
+    /// that command.
     asked_for: Option<u64>,
-    /// The same where what the server said could not be read: what the client says next is that,
+    /// The same after an unreadable response: what the client sends next continues this command,
     /// unless it is another command.
     may_be_asked_for: Option<u64>,
-    /// The command that what the client said was taken for more of. The server's answer tells
-    /// whether it was: that of another tag is the answer to it all the same.
+    /// Command that the client's latest bytes were assumed to continue. The server's response
+    /// decides: a response with another tag answers that other command.
     assumed: Option<u64>,
 }
 
@@ -196,7 +197,7 @@ impl MessageParser for Imap {
                     (self.continues, self.literal) = (false, 0);
                 } else {
                     (self.asked_for, self.assumed) = (asked_for, asked_for);
-                    // It waits again, whatever it was.
+                    // The command is unanswered again, whatever it was.
                     asked_for.into_iter().for_each(|call| self.unanswered.insert(call, ""));
                 }
             }
@@ -216,7 +217,8 @@ impl MessageParser for Imap {
                 return ParseStep::Lost;
             }
             self.continues = behind.is_some();
-            // The server is asked whether it wants a literal, unless that is said to be at once.
+            // The client waits for the server's consent before a literal, unless it is marked as
+            // non-synchronising.
             let is_at_once = line.ends_with(b"+}");
             self.literal = behind.filter(|_| !is_at_once).unwrap_or(0);
             return ParseStep::Skip(
@@ -234,7 +236,7 @@ impl MessageParser for Imap {
 
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         if speaker == FlowSpeaker::Client {
-            // Data that answer what could not be read.
+            // Data in response to something unreadable.
             let is_known = self.unanswered.latest_key().is_some();
             if let Some((place, None)) = self.answer.take_if(|_| !is_known) {
                 out.for_speaker(FlowSpeaker::Server).push(ProtocolOperation::new(
@@ -250,7 +252,7 @@ impl MessageParser for Imap {
     fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         self.on_gap(speaker, out);
         if speaker == FlowSpeaker::Server {
-            // What could not be read may have been the answer, or that more is wanted.
+            // The unreadable part may have been the response, or a request for more.
             self.may_be_asked_for = self.unanswered.latest_key().copied();
             self.unanswered.drain_entries().for_each(drop);
             self.asked_for = None;
@@ -271,7 +273,7 @@ impl MessageParser for Imap {
     }
 
     fn is_within(&self, speaker: FlowSpeaker) -> bool {
-        // Of an answer whose end is missing is told later.
+        // A response with a missing end is emitted later.
         speaker == FlowSpeaker::Server && matches!(self.answer, Some((_, Some(_))))
     }
 
@@ -286,7 +288,7 @@ impl MessageParser for Imap {
 }
 
 impl Imap {
-    /// A line that is not all there: its first two words say what it is, where they are whole.
+    /// Parses an incomplete line: its first two words identify it if they are complete.
     fn begin_partial_line(
         &mut self,
         heard: &UnparsedBytes<'_>,
@@ -305,7 +307,7 @@ impl Imap {
         heard.wait_or_give_up()
     }
 
-    /// What the client says where the server wants more of a command is a request of its own.
+    /// Emits the continuation of a command as a request of its own, since the server asked for it.
     fn continue_command(&mut self, place: LogPosition, out: &mut OperationSink<'_>) {
         let Some(call) = self.asked_for.take() else { return };
         self.continues = true;
@@ -318,7 +320,7 @@ impl Imap {
         );
     }
 
-    /// A line of the client; whether it is a command or goes on with one.
+    /// Parses a line of the client; returns whether it is a command or continues one.
     fn process_client_line(
         &mut self,
         line: &[u8],
@@ -339,7 +341,8 @@ impl Imap {
         true
     }
 
-    /// A line of the server, and what the flow is behind it; `None` where it is nothing known.
+    /// Parses a line of the server and returns how the flow continues after it; `None` if it is not
+    /// recognised.
     fn process_server_line(
         &mut self,
         line: &[u8],
@@ -368,7 +371,8 @@ impl Imap {
         }
         let status = ["OK", "NO", "BAD"].into_iter().find(|of| of.as_bytes() == word);
         let Some(status) = status.filter(|_| is_tag(tag)) else {
-            // Data of an answer, unless none is waited for but that of IDLE, which tells of news.
+            // Untagged data belongs to a response, unless only IDLE is unanswered, which reports
+            // news.
             if tag == b"*" && self.expects_news() {
                 out.push(
                     ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name("untagged"),
@@ -392,7 +396,7 @@ impl Imap {
         Some(if is_silent { FlowContinuation::Silent } else { FlowContinuation::Same })
     }
 
-    /// Whether the client waits for nothing but news.
+    /// Whether the client waits for news only.
     fn expects_news(&self) -> bool {
         match self.unanswered.latest_key() {
             Some(call) => {
@@ -402,7 +406,7 @@ impl Imap {
         }
     }
 
-    /// The end of an answer is missing.
+    /// Emits a response whose end is missing.
     fn cut_response(&mut self, out: &mut OperationSink<'_>) {
         if let Some((place, Some(call))) = self.answer.take()
             && self.unanswered.remove(&call).is_some()
@@ -465,7 +469,7 @@ mod tests {
         assert_eq!(sample_conversations()[0].operation_lines(), expected);
     }
 
-    /// A line that is longer than what is kept of a turn.
+    /// Lines that are longer than the captured part of a turn.
     #[test]
     fn lines_that_are_cut_off() {
         let long = "x".repeat(300);
@@ -490,7 +494,7 @@ mod tests {
         assert_eq!(talk.operation_lines(), expected);
     }
 
-    /// What the server says cannot be read: it may want more of the command, or have answered it.
+    /// An unreadable response: it may request more of the command, or may have answered it.
     #[test]
     fn a_turn_of_the_server_that_cannot_be_read() {
         let asked = || {
@@ -527,7 +531,7 @@ mod tests {
         assert_eq!(next.operation_lines(), [&begin[..], &rest].concat());
     }
 
-    /// What the server tells of its own accord.
+    /// Untagged responses that the server sends on its own.
     #[test]
     fn news_are_one_way() {
         let talk = TestConversation::other_protocol()

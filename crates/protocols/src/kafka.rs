@@ -1,7 +1,7 @@
-//! Kafka: requests by the API's name and the topic, calls by correlation ids.
+//! Kafka: requests by API name and topic, paired by correlation ids.
 //!
-//! A response says no more than which request it answers. Since any four bytes could be a
-//! correlation id, one that waits for no answer makes none.
+//! A response contains only the id of the request that it answers. Any four bytes could be a
+//! correlation id, so without a pending request nothing is a response.
 
 mod topic;
 
@@ -17,7 +17,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
 
-/// The entry of Kafka.
+/// Registry entry of Kafka.
 pub(crate) static KAFKA: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "kafka",
@@ -48,13 +48,13 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "kafka";
 
-/// Greatest size of a message that is believed.
+/// Largest plausible size of a message.
 const GREATEST: u32 = 1 << 28;
 
 const PRODUCE: u16 = 0;
 const VERSIONS: u16 = 18;
 
-/// Names of APIs, by their keys.
+/// Names of APIs, by API key.
 const APIS: [&str; 75] = [
     "Produce",
     "Fetch",
@@ -133,22 +133,22 @@ const APIS: [&str; 75] = [
     "ListClientMetricsResources",
 ];
 
-/// Greatest version of any API so far, with room.
+/// Highest version of any API so far, with a margin.
 const VERSION: u16 = 25;
 
-/// The head of a request.
+/// Header of a request.
 struct KafkaRequest<'a> {
     size: u32,
     key: u16,
     version: u16,
     correlation: u32,
-    /// The client's id; `None` where it has none, or it is not all there.
+    /// Client id; `None` if there is none or it is incomplete.
     client: Option<&'a [u8]>,
     body: ByteCursor<'a>,
 }
 
 impl KafkaRequest<'_> {
-    /// `None` where it makes no sense, or is not all there.
+    /// Reads the header of a request; `None` if it is invalid or incomplete.
     fn read_header(bytes: &[u8]) -> Option<KafkaRequest<'_>> {
         let mut cursor = ByteCursor(bytes);
         let size = cursor.be_u32().filter(|size| (10..GREATEST).contains(size))?;
@@ -168,10 +168,10 @@ impl KafkaRequest<'_> {
 
 #[derive(Debug)]
 struct Kafka {
-    /// Requests that were not answered, by their correlation ids; with the operation of those of
-    /// which only that tells whether they are answered.
+    /// Unanswered requests, by correlation id. A request of which it is unknown whether the server
+    /// answers has its operation here.
     unanswered: BoundedMap<u32, Option<ProtocolOperation>>,
-    /// A request could not be read: its response has an id that is not known.
+    /// Whether a request could not be read: its response has an unknown id.
     is_lost: bool,
 }
 
@@ -218,7 +218,7 @@ impl MessageParser for Kafka {
         let operation = ProtocolOperation::new(heard.position_at(0), role, NAME);
         let operation = operation.with_call(request.correlation.into()).with_name(name);
         if request.key == PRODUCE && told.acks.is_none() {
-            // Whether it is answered is not there.
+            // Whether it is answered cannot be read.
             self.unanswered.insert(request.correlation, Some(operation));
             return ParseStep::Skip(4 + u64::from(size));
         }
@@ -258,12 +258,12 @@ mod tests {
     }
 
     fn make_produce(acks: u8, topic: &str) -> Vec<u8> {
-        // Version 9: tags of the head, no transaction, acks, timeout, topics.
+        // Version 9: header tags, no transaction, acks, timeout, topics.
         [&[0, 0, 0, acks, 0, 0, 0, 9, 2], &make_compact(topic)[..], b"\x02alice"].concat()
     }
 
     pub(crate) fn sample_conversations() -> Vec<TestConversation> {
-        // Version 4: replica, wait, least, most, isolation, one topic.
+        // Version 4: replica, maximum wait, minimum and maximum bytes, isolation level, one topic.
         let fetch =
             [&[255; 4], &[0; 12][..], &[1], &[0, 0, 0, 1], &make_text("orders"), b"alice"].concat();
         let versions = [&[0], &make_compact("alice")[..], &make_compact("1"), &[0]].concat();

@@ -1,5 +1,5 @@
-//! The registry of protocols. To add one: write its file with its [`ProtocolSpec`] and its parser,
-//! and add its `mod` line and one line here. Recognition, help and fuzzing follow.
+//! Registry of protocols. To add one: write its file with its [`ProtocolSpec`] and its parser, and
+//! add its `mod` line and one line here. Recognition, help and fuzzing follow.
 
 use crate::protocol::ProtocolSpec;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     redis, smtp, websocket,
 };
 
-/// All protocols, in the order in which they are asked whose a flow is.
+/// All protocols, in the order in which they are tried on a flow.
 pub static PROTOCOLS: &[&ProtocolSpec] = &[
     &http::HTTP,
     &http2::HTTP2,
@@ -26,7 +26,7 @@ pub static PROTOCOLS: &[&ProtocolSpec] = &[
     &dns::DNS,
 ];
 
-/// The name in the registry that equals `name`; `None` where no protocol has it.
+/// Returns the name in the registry that equals `name`; `None` if no protocol has it.
 pub fn protocol_name(name: &str) -> Option<&'static str> {
     registry::find_entry(PROTOCOLS, name).map(|protocol| protocol.about.name)
 }

@@ -1,4 +1,4 @@
-//! Every protocol on its samples: damaged, divided and cut off.
+//! Every protocol on its samples: damaged, divided and truncated.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn entries_are_whole() {
     assert_eq!(protocol_name("gopher"), None);
 }
 
-/// Where `scripts/fuzz` wants them, the samples become seeds of their protocols.
+/// Writes the samples as fuzzing seeds of their protocols, if `scripts/fuzz` asks for them.
 #[test]
 fn seeds_for_fuzzing() {
     let mut numbers = std::collections::HashMap::new();
@@ -46,7 +46,7 @@ fn seeds_for_fuzzing() {
     for (protocol, talk) in all_samples() {
         let seed = encode_conversation(&talk);
         fuzz(protocol, &seed);
-        // What the library keeps is fuzzed by the same conversations.
+        // The blanking of snippets is fuzzed with the same conversations.
         seeds.extend([("heads", seed.clone()), (protocol.about.name, seed)]);
     }
     for text in TEXTS {
@@ -63,7 +63,7 @@ fn seeds_for_fuzzing() {
     }
 }
 
-/// Texts that names are made of.
+/// Texts from which names are built.
 const TEXTS: &[&str] = &[
     "/api/v1/products/OLJCESPC7Z.html;a=b?x=/y#z",
     "http://alice:secret@shop.test/how-to-cook/%61lice",
@@ -81,7 +81,7 @@ fn any_texts() {
     }
 }
 
-/// What happens to a conversation: some bytes are others, some are missing, some are there twice.
+/// Mutates a conversation: some bytes are changed, removed or duplicated.
 fn mutate_bytes(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let length = whole.len();
     let change = (0..length, 0..length, any::<u8>(), 0u8..5);
@@ -116,7 +116,7 @@ fn any_bytes() {
     }
 }
 
-/// Divides pieces at random; what is told stays.
+/// Divides snippets at random; the operations stay the same.
 #[test]
 fn however_pieces_are_divided() {
     for (protocol, talk) in all_samples() {
@@ -146,7 +146,7 @@ fn however_pieces_are_divided() {
     }
 }
 
-/// A part of a piece, as the library would have written it.
+/// Part of a snippet, as the library would have written it.
 fn part_of_snippet(piece: &OwnedSnippet, begin: usize, end: usize) -> OwnedSnippet {
     let mut of = piece.of;
     of.continues |= begin > 0;
@@ -161,8 +161,8 @@ fn sort_operations(mut said: Vec<SpokenOperation>) -> Vec<SpokenOperation> {
     said
 }
 
-/// Cuts conversations off at every byte: what is certain by then is what the whole one tells, and
-/// what is told of a message that is not whole is that, or less of it.
+/// Truncates conversations at every byte: the certain operations are those of the whole
+/// conversation, and an incomplete message yields the same operation or less of it.
 #[test]
 fn however_early_a_conversation_ends() {
     for (protocol, talk) in all_samples() {
@@ -195,7 +195,7 @@ fn however_early_a_conversation_ends() {
     }
 }
 
-/// Whether what a header told later to be `of` was `other` until then.
+/// Whether `other` is an incomplete form of the operation `of`.
 fn is_within(of: &str, other: &str) -> bool {
     of == other || matches!((of, other), ("websocket", "http") | ("grpc", "http2"))
 }

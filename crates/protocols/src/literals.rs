@@ -1,4 +1,4 @@
-//! Literals that a client sends, in all protocols and wherever they can be: none comes out.
+//! Literals that a client sends, in all protocols and positions: none may appear in the output.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::flow_snippet::SnippetRule;
 use crate::names::{StatementDialect, reduce_label, summarise_statement, target_route};
 use crate::test_conversation::{OwnedSnippet, TestConversation, operations_of_snippets};
 
-/// What each part of a literal begins with. No name of ours has it.
+/// Prefix of each part of a literal. None of our names contains it.
 const MARK: &str = "q7";
 
 /// Literals of letters and digits.
@@ -15,7 +15,7 @@ fn plain_literals() -> impl Strategy<Value = String> {
     "q7[a-z0-9]{3,12}"
 }
 
-/// Literals with what ends or begins something in SQL.
+/// Literals with characters that begin or end something in SQL.
 fn tricky_literals() -> impl Strategy<Value = String> {
     "q7[a-z0-9]{1,4}((['\"`$]|\\\\|--|/\\*|\\*/|;|\\$\\$|,| |\\(|\\)|#|\n)q7[a-z0-9]{1,4}){0,4}"
 }
@@ -50,7 +50,7 @@ const PATHS: &[&str] = &[
     "/LIT/LIT/LIT",
 ];
 
-/// Statements, in which `'LIT'` and the like are literals.
+/// Statements in which `'LIT'` and similar tokens are literals.
 const STATEMENTS: &[&str] = &[
     "SELECT * FROM books WHERE a = 'LIT' AND b IN ('LIT', 'LIT') LIMIT 10",
     "INSERT INTO books (a, b) VALUES ('LIT', 1), ('x', 'LIT')",
@@ -68,8 +68,8 @@ const STATEMENTS: &[&str] = &[
     "(/*M!100100 SELECT 'LIT' AS a */) UNION SELECT 'LIT'",
 ];
 
-/// Literals are written as a server of this kind reads them, in the settings where a backslash is
-/// one, and where it is not. However early the statement is cut off, none comes out.
+/// Literals are quoted as a server of this kind reads them, both with and without backslash
+/// escapes. None appears in the output, wherever the statement is truncated.
 #[test]
 fn statements() {
     let forms =
@@ -87,7 +87,7 @@ fn statements() {
             summarise_statement(bytes, whole, StatementDialect::PostgreSql),
             summarise_statement(bytes, whole, StatementDialect::MySql),
         ];
-        // Around literals of MySQL, the other quotes will do, too.
+        // MySQL accepts the other quotes around literals, too.
         let double = text.replace("''", "\u{1}").replace('"', "\"\"").replace('\'', "\"");
         let double = double.replace('\u{1}', "'");
         all.push(summarise_statement(double.as_bytes(), true, StatementDialect::MySql));
@@ -98,7 +98,7 @@ fn statements() {
     });
 }
 
-/// Conversations in all protocols, with a literal wherever a client can have one.
+/// Conversations in all protocols, with a literal wherever a client can send one.
 fn literal_conversations(literal: &str) -> Vec<TestConversation> {
     let fill = |text: &str| text.replace("LIT", literal);
     let mut talks = vec![
@@ -140,7 +140,7 @@ fn literal_conversations(literal: &str) -> Vec<TestConversation> {
             .client_says(commands.concat())
             .server_says(fill("+LIT\r\n-LIT LIT\r\n-ERR LIT\r\n").into_bytes()),
     );
-    // Samples of all protocols say "alice" where a client says something of its own.
+    // Samples of all protocols contain "alice" in place of a client's own values.
     for protocol in crate::PROTOCOLS {
         talks.extend((protocol.samples)());
     }
@@ -154,7 +154,7 @@ fn conversations() {
         for talk in literal_conversations(&literal) {
             let mut pieces: Vec<OwnedSnippet> = talk.snippets();
             check_snippets(&pieces);
-            // Pieces that end early, and say so.
+            // Truncated snippets that are marked as such.
             for (piece, cut) in pieces.iter_mut().zip(&cuts) {
                 let length = cut.index(piece.bytes.len() + 1);
                 piece.of.cut |= length < piece.bytes.len();

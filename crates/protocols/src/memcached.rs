@@ -14,7 +14,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of memcached.
+/// Registry entry of memcached.
 pub(crate) static MEMCACHED: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "memcached",

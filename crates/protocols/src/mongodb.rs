@@ -1,4 +1,4 @@
-//! MongoDB: commands with their collection, codes of errors, calls by the request's id.
+//! MongoDB: commands with their collection and error codes, paired by request id.
 
 use registry::EntryHelp;
 
@@ -12,7 +12,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of MongoDB.
+/// Registry entry of MongoDB.
 pub(crate) static MONGODB: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "mongodb",
@@ -44,13 +44,13 @@ const OP_QUERY: u32 = 2004;
 const OP_COMPRESSED: u32 = 2012;
 const OP_MSG: u32 = 2013;
 
-/// Length of a head.
+/// Length of a message header.
 const HEAD: usize = 16;
 
-/// Greatest length of a message: the server takes no more.
+/// Maximum length of a message that the server accepts.
 const GREATEST: u32 = 48_000_000;
 
-/// A flag of a message: no answer follows.
+/// Message flag: no response follows.
 const MORE_TO_COME: u32 = 2;
 
 struct MongoHeader {
@@ -69,7 +69,7 @@ fn read_header(bytes: &[u8]) -> Option<MongoHeader> {
     (known && (HEAD as u32 + 4..GREATEST).contains(&length)).then_some(head)
 }
 
-/// The command of a request and its collection. `None` where they are not there.
+/// Command of a request and its collection. `None` if they are not present.
 fn parse_command(bytes: &[u8]) -> Option<String> {
     let head = read_header(bytes)?;
     let mut cursor = ByteCursor(bytes.get(HEAD..)?);
@@ -101,14 +101,14 @@ fn parse_command(bytes: &[u8]) -> Option<String> {
             let collection = std::str::from_utf8(collection).unwrap_or("?");
             told = format!("{name} {}", names::reduce_label(collection));
         }
-        // Of a cursor's id the collection is another field, which may not be there.
+        // A cursor id has its collection in another field, which may be missing.
         1 | 8 | 16 | 18 | 3 => {}
         _ => return None,
     }
     Some(told)
 }
 
-/// The document of a message's body, behind sequences of documents that may come first.
+/// Document of a message's body, after any document sequences.
 fn body_document(mut cursor: ByteCursor<'_>) -> Option<ByteCursor<'_>> {
     while let Some(kind) = cursor.u8() {
         match kind {
@@ -151,7 +151,7 @@ impl MessageParser for MongoDb {
             let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
             out.push(response.with_call(head.response_to.into()).with_status(status, is_error));
         } else {
-            // Without its flags it is not known whether it is answered.
+            // Without the flags it is unknown whether a response follows.
             let Some(flags) = ByteCursor(bytes.get(HEAD..).unwrap_or_default()).le_u32() else {
                 return ParseStep::Lost;
             };
@@ -169,7 +169,7 @@ impl MessageParser for MongoDb {
     }
 }
 
-/// How a command ended: the code of its error. Fields that are not there say nothing.
+/// Outcome of a command: the code of its error. Missing fields mean nothing.
 fn command_status(bytes: &[u8], opcode: u32) -> (String, bool) {
     let behind = match opcode {
         OP_MSG => ByteCursor(bytes.get(HEAD + 4..).unwrap_or_default()),
@@ -198,8 +198,8 @@ fn command_status(bytes: &[u8], opcode: u32) -> (String, bool) {
     }
 }
 
-/// The next element of a document: name, type and value. A value that is not whole is left out,
-/// but for its name.
+/// Reads the next element of a document: name, type and value. An incomplete value is left out, and
+/// its name is kept.
 fn next_element<'a>(cursor: &mut ByteCursor<'a>) -> Option<(&'a [u8], u8, &'a [u8])> {
     let kind = cursor.u8().filter(|kind| *kind != 0)?;
     let name = cursor.zero_ended_text()?;

@@ -1,7 +1,7 @@
-//! MySQL's protocol: queries by kind and tables, errors by their number.
+//! MySQL: queries by kind and tables, errors by their number.
 //!
-//! One command is answered before the next is sent. Prepared statements are remembered by the id
-//! that the server gives them.
+//! A command is answered before the next one is sent. Prepared statements are remembered by the id
+//! that the server assigns.
 
 use registry::EntryHelp;
 
@@ -16,7 +16,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
 
-/// The entry of MySQL.
+/// Registry entry of MySQL.
 pub(crate) static MYSQL: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "mysql",
@@ -60,7 +60,7 @@ const COMPRESS: u32 = 0x20;
 const TLS: u32 = 0x800;
 const COMPRESS_ZSTD: u32 = 1 << 26;
 
-/// Commands by their numbers, and whether they are answered.
+/// Commands by their numbers, and whether the server answers them.
 const COMMANDS: [(u8, &str, bool); 24] = [
     (0x01, "QUIT", false),
     (0x02, "INIT_DB", true),
@@ -88,7 +88,7 @@ const COMMANDS: [(u8, &str, bool); 24] = [
     (0x1f, "RESET_CONNECTION", true),
 ];
 
-/// The head of a packet: length of its body, and its number in the command.
+/// Reads a packet header: the length of the body, and the sequence number within the command.
 fn read_header(cursor: &mut ByteCursor<'_>) -> Option<(u32, u8)> {
     let word = cursor.le_u32()?;
     Some((word & 0xff_ffff, (word >> 24) as u8))
@@ -112,7 +112,7 @@ fn is_query(client: &[u8]) -> bool {
     is_statement && begins_statement(statement_text(cursor.0), whole)
 }
 
-/// The text of a query, behind its attributes where a client says that it has none.
+/// Text of a query, after the query attributes if the client states that there are none.
 fn statement_text(body: &[u8]) -> &[u8] {
     body.strip_prefix(&[0, 1]).unwrap_or(body)
 }
@@ -121,17 +121,17 @@ fn statement_text(body: &[u8]) -> &[u8] {
 struct MySql {
     statements: BoundedMap<u32, StatementSummary>,
     unanswered: Option<UnansweredCommand>,
-    /// Number of the latest packet of either side.
+    /// Sequence number of the latest packet of either side.
     latest: Option<u8>,
     is_compressed: bool,
 }
 
-/// A command that the server has not answered.
+/// A command that the server has not answered yet.
 #[derive(Debug)]
 enum UnansweredCommand {
     Login,
     Command,
-    /// A statement that gets its id.
+    /// Preparation of a statement, whose id is still to come.
     Prepare(StatementSummary),
 }
 
@@ -164,7 +164,7 @@ impl MessageParser for MySql {
 }
 
 impl MySql {
-    /// A packet of the client; `None` where it has been dealt with.
+    /// Parses a packet of the client; `None` if it needs no further handling.
     fn parse_request(
         &mut self,
         number: u8,
@@ -189,8 +189,8 @@ impl MySql {
             return None;
         }
         if number != 0 {
-            // The rest of a login, or of a file that is sent. Its length is not to be believed
-            // where the number does not follow.
+            // The rest of a login, or of a file that is sent. Its length is not plausible if the
+            // sequence number does not follow.
             let follows = self.latest.is_some_and(|latest| number == latest.wrapping_add(1));
             return if follows { None } else { Some(ParseStep::Lost) };
         }
@@ -236,7 +236,7 @@ impl MySql {
         None
     }
 
-    /// A packet of the server; `None` where it has been dealt with.
+    /// Parses a packet of the server; `None` if it needs no further handling.
     fn parse_response(
         &mut self,
         number: u8,
@@ -255,7 +255,7 @@ impl MySql {
         }
         let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
         match self.unanswered.take() {
-            // More of an answer.
+            // The response continues.
             None => return None,
             Some(UnansweredCommand::Login) if matches!(kind, MORE_LOGIN | SWITCH_LOGIN) => {
                 self.unanswered = Some(UnansweredCommand::Login);

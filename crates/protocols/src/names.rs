@@ -1,7 +1,8 @@
-//! Names without literals: what is a word of a program, and what could be of a person.
+//! Names without literals: separates a program's own words from values that could identify a
+//! person.
 //!
-//! Everything here keeps what it can tell to be a word of the program, and puts `{}` (in statements
-//! `?`) for all else. docs/protocols.md has the rules in words, and what they cannot tell.
+//! Everything here keeps what is recognisably a word of the program and replaces all else by `{}`
+//! (in statements `?`). docs/protocols.md describes the rules and their limits.
 
 mod actions;
 mod followers;
@@ -18,10 +19,10 @@ pub(crate) use statement::begins_statement;
 
 pub(crate) use path::request_route;
 
-/// What stands for a literal.
+/// Placeholder for a literal.
 const HOLE: &str = "{}";
 
-/// Whether a text is a method or the like: capital letters and hyphens.
+/// Whether a text looks like a method: capital letters and hyphens.
 pub(crate) fn is_token(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_uppercase() || byte == b'-';
     (1..=20).contains(&text.len()) && text.bytes().all(plain)

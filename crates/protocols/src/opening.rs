@@ -1,29 +1,29 @@
-//! The turns by which a flow's protocol is recognised.
+//! Opening of a flow: the turns by which its protocol is recognised.
 
 use std::collections::VecDeque;
 
 use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
 use crate::tuning::OPENING_BYTES;
 
-/// What a protocol says of an opening.
+/// Verdict of a protocol on an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpeningVerdict {
-    /// It is another's.
+    /// The flow has another protocol.
     No,
-    /// It is this protocol's, beyond doubt.
+    /// The flow certainly has this protocol.
     Yes,
 }
 
-/// `Yes` where it is so.
+/// Returns `Yes` if `is`.
 pub(crate) fn yes_if(is: bool) -> OpeningVerdict {
     if is { OpeningVerdict::Yes } else { OpeningVerdict::No }
 }
 
-/// At most two turns that follow each other, whose protocol is not known yet.
+/// The latest turns, at most two, of a flow whose protocol is not known yet.
 #[derive(Debug, Default)]
 pub(crate) struct FlowOpening {
     turns: VecDeque<OpeningTurn>,
-    /// Who said the turns before these, and where they begin.
+    /// Sender and place of the turns before these.
     passed: Vec<(FlowSpeaker, LogPosition)>,
     /// Number of turns so far.
     count: u32,
@@ -37,7 +37,7 @@ struct OpeningTurn {
     pieces: Vec<KeptSnippet>,
 }
 
-/// A piece that is given to the parser later.
+/// A snippet that is passed to the parser later.
 #[derive(Debug)]
 struct KeptSnippet {
     range: std::ops::Range<usize>,
@@ -49,7 +49,7 @@ struct KeptSnippet {
 }
 
 impl FlowOpening {
-    /// Takes another piece.
+    /// Adds the next snippet.
     pub(crate) fn add_snippet(&mut self, piece: &FlowSnippet<'_>) {
         let goes_on = |turn: &OpeningTurn| turn.speaker == piece.speaker && piece.continues;
         if piece.datagram || !self.turns.back().is_some_and(goes_on) {
@@ -80,33 +80,33 @@ impl FlowOpening {
         });
     }
 
-    /// Who said the turns before the two latest ones, and where these begin.
+    /// Sender and place of the turns before the two latest ones.
     pub(crate) fn earlier_turns(&self) -> &[(FlowSpeaker, LogPosition)] {
         &self.passed
     }
 
-    /// Number of turns that were looked at.
+    /// Number of turns that were examined.
     pub(crate) fn turn_count(&self) -> u32 {
         self.count
     }
 
-    /// What one side said in these turns; empty where it said nothing.
+    /// Bytes that one side sent in these turns, or an empty slice.
     pub(crate) fn bytes_of(&self, speaker: FlowSpeaker) -> &[u8] {
         let turn = self.turns.iter().find(|turn| turn.speaker == speaker);
         turn.map_or(&[], |turn| &turn.bytes)
     }
 
-    /// What the client said.
+    /// Bytes that the client sent.
     pub(crate) fn client_bytes(&self) -> &[u8] {
         self.bytes_of(FlowSpeaker::Client)
     }
 
-    /// What the server said.
+    /// Bytes that the server sent.
     pub(crate) fn server_bytes(&self) -> &[u8] {
         self.bytes_of(FlowSpeaker::Server)
     }
 
-    /// Whether the server spoke first.
+    /// Whether the server sent first.
     pub(crate) fn server_leads(&self) -> bool {
         self.turns.front().is_some_and(|turn| turn.speaker == FlowSpeaker::Server)
     }
@@ -116,7 +116,7 @@ impl FlowOpening {
         self.turns.back().filter(|turn| turn.datagram).map(|turn| turn.bytes.as_slice())
     }
 
-    /// All pieces in their order.
+    /// All snippets in their order.
     pub(crate) fn snippets(&self) -> impl Iterator<Item = FlowSnippet<'_>> {
         self.turns.iter().flat_map(|turn| {
             turn.pieces.iter().map(|kept| FlowSnippet {

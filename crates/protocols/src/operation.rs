@@ -1,65 +1,65 @@
-//! What a message says it does.
+//! Operation: what a message does, as its protocol names it.
 
 use crate::flow_snippet::{FlowSpeaker, LogPosition};
 use crate::trace_context::TraceContext;
 
-/// What a message is in the exchange.
+/// Role of a message in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageRole {
-    /// It asks, and something will answer.
+    /// A request, which will be answered.
     Request,
-    /// It answers.
+    /// A response.
     Response,
-    /// It tells, and nothing answers.
+    /// A message without a response.
     OneWay,
 }
 
 /// One request, response or one-way message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolOperation {
-    /// Where it begins: the time of the piece in which its first byte is, and the number of bytes
-    /// in front of that byte in the same call. Within a piece of HTTP/1, where lines of heads are
-    /// left out, that number counts kept bytes only.
+    /// Place where the operation begins: the time of the snippet with its first byte, and the
+    /// number of bytes before that byte in the same call. In a snippet of HTTP/1, where header
+    /// lines are left out, only kept bytes count.
     pub place: LogPosition,
-    /// What it is in the exchange.
+    /// Role in the exchange.
     pub role: MessageRole,
-    /// Name of its protocol in the registry.
+    /// Name of the protocol in the registry.
     pub protocol: &'static str,
-    /// What it does, without literals: `GET /cart/{}`, `SELECT books`. Empty where it does not say:
-    /// a response is named by the request that it answers.
+    /// Name without literals: `GET /cart/{}`, `SELECT books`. Empty if the message does not contain
+    /// it: a response is named by the request that it answers.
     pub name: String,
-    /// The statement with `?` for each literal, of protocols that carry statements; else empty.
+    /// Statement with `?` for each literal, in protocols that carry statements; otherwise empty.
     pub detail: String,
-    /// How it ended, in the protocol's own word or number (`200`, `NOT_FOUND`, `23505`). Empty
-    /// where it does not say, or says only that all is well.
+    /// Outcome in the protocol's own word or number (`200`, `NOT_FOUND`, `23505`). Empty if there
+    /// is none, or if it only means success.
     pub status: String,
-    /// Whether the answering side failed, as OpenTelemetry's conventions have it for the server's
-    /// span: of HTTP 500 and above, of gRPC the codes that are the server's fault.
+    /// Whether the responding side failed, by OpenTelemetry's conventions for the server's span:
+    /// HTTP 500 and above, and the gRPC codes that are the server's fault.
     pub is_error: bool,
-    /// What pairs question and answer on this connection, where the protocol has it.
+    /// Id that pairs request and response on this connection, if the protocol has one.
     pub call: Option<u64>,
-    /// Span of a tracer that made the request.
+    /// Tracer span that made the request.
     pub trace: Option<TraceContext>,
 }
 
-/// An operation, and who said it: what is told of one side may become certain by what the other
-/// says.
+/// Operation and its sender: an operation of one side may become certain by what the other side
+/// sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpokenOperation {
-    /// Who said it.
+    /// Sender of the message.
     pub speaker: FlowSpeaker,
-    /// What was said.
+    /// Operation of the message.
     pub operation: ProtocolOperation,
 }
 
-/// Where parsers put operations.
+/// Sink in which parsers put operations.
 pub(crate) struct OperationSink<'a> {
     operations: &'a mut Vec<SpokenOperation>,
     speaker: FlowSpeaker,
 }
 
 impl<'a> OperationSink<'a> {
-    /// Operations that `speaker` says go to the end of `said`.
+    /// Creates a sink that appends operations of `speaker` to `said`.
     pub(crate) fn new(
         said: &'a mut Vec<SpokenOperation>,
         speaker: FlowSpeaker,
@@ -67,7 +67,7 @@ impl<'a> OperationSink<'a> {
         OperationSink { operations: said, speaker }
     }
 
-    /// The same for what `speaker` says.
+    /// Returns a sink for operations of `speaker`.
     pub(crate) fn for_speaker(&mut self, speaker: FlowSpeaker) -> OperationSink<'_> {
         OperationSink { operations: self.operations, speaker }
     }
@@ -81,7 +81,7 @@ impl<'a> OperationSink<'a> {
         self.operations.len()
     }
 
-    /// Who said what is behind the first `count` operations, and where it begins.
+    /// Sender and place of each operation after the first `count`.
     pub(crate) fn places_since(
         &self,
         count: usize,
@@ -96,7 +96,7 @@ impl<'a> OperationSink<'a> {
 }
 
 impl ProtocolOperation {
-    /// An operation that says nothing yet.
+    /// Creates an operation without a name or status.
     pub(crate) fn new(
         place: LogPosition,
         role: MessageRole,
@@ -115,13 +115,13 @@ impl ProtocolOperation {
         }
     }
 
-    /// Names it.
+    /// Sets the name.
     pub(crate) fn with_name(mut self, name: impl Into<String>) -> ProtocolOperation {
         self.name = name.into();
         self
     }
 
-    /// Says how it ended, and whether that is the server's failure.
+    /// Sets the outcome, and whether it is the server's failure.
     pub(crate) fn with_status(
         mut self,
         status: impl Into<String>,
@@ -131,7 +131,7 @@ impl ProtocolOperation {
         self
     }
 
-    /// Says what pairs it with its answer.
+    /// Sets the id that pairs it with its response.
     pub(crate) fn with_call(mut self, call: u64) -> ProtocolOperation {
         self.call = Some(call);
         self

@@ -1,29 +1,29 @@
-//! What a protocol's parser is to a conversation.
+//! Interface between a protocol's parser and a conversation.
 
 use crate::flow_snippet::{FlowSnippet, SnippetRule};
 use crate::operation::OperationSink;
 
-/// A parser of one protocol on one flow.
+/// Parser of one protocol on one flow.
 pub(crate) trait ProtocolParser: Send {
-    /// Takes what was said next, and adds to `out` what is certain by then.
+    /// Parses the next snippet and appends the operations that have become certain to `out`.
     fn parse_snippet(
         &mut self,
         piece: &FlowSnippet<'_>,
         out: &mut OperationSink<'_>,
     ) -> FlowContinuation;
 
-    /// Adds what is known of messages that never became whole.
+    /// Appends what is known of incomplete messages.
     fn finish_parsing(&mut self, out: &mut OperationSink<'_>);
 }
 
-/// What a flow is after a piece.
+/// How a flow continues after a snippet.
 pub(crate) enum FlowContinuation {
-    /// As before.
+    /// In the same protocol.
     Same,
-    /// It goes on in another protocol, whose bytes are kept by the rule of a class.
+    /// In another protocol, whose bytes are kept by another rule.
     Become(Box<dyn ProtocolParser>, SnippetRule),
-    /// It goes on in a protocol that has to be recognised.
+    /// In a protocol that has to be recognised.
     Unknown,
-    /// It goes on in what cannot be read.
+    /// In a form that cannot be read.
     Silent,
 }

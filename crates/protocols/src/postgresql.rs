@@ -1,8 +1,8 @@
-//! PostgreSQL's protocol 3: simple and extended queries by kind and tables, errors by SQLSTATE.
+//! PostgreSQL protocol 3: simple and extended queries by kind and tables, errors by SQLSTATE.
 //!
-//! An execution is one request, at the place of the first message that prepares it, and what the
-//! server says of it is one response, at the place of the first message of that. Prepared
-//! statements are remembered by name, and portals by theirs.
+//! An execution is one request, at the place of the first message that prepares it, and the
+//! server's messages about it are one response, at the place of the first of them. Prepared
+//! statements and portals are remembered by their names.
 
 use registry::EntryHelp;
 
@@ -18,7 +18,7 @@ use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
 
-/// The entry of PostgreSQL.
+/// Registry entry of PostgreSQL.
 pub(crate) static POSTGRESQL: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "postgresql",
@@ -53,10 +53,10 @@ const CANCEL: u32 = 80_877_102;
 const TLS: u32 = 80_877_103;
 const GSSAPI: u32 = 80_877_104;
 
-/// Greatest length of a message that is believed.
+/// Largest plausible length of a message.
 const GREATEST: usize = 1 << 30;
 
-/// Greatest length of a statement's or portal's name that is remembered.
+/// Maximum length of a statement's or portal's name that is remembered.
 const NAME_LENGTH: usize = 64;
 
 fn is_startup(client: &[u8]) -> bool {
@@ -73,7 +73,7 @@ fn is_startup(client: &[u8]) -> bool {
     }
 }
 
-/// Whether these bytes begin with a query, or with a statement to prepare.
+/// Whether the bytes begin with a query, or with a statement to prepare.
 fn is_query(client: &[u8]) -> bool {
     let mut cursor = ByteCursor(client);
     let (kind, length) = (cursor.u8(), cursor.be_u32());
@@ -96,21 +96,21 @@ struct PostgreSql {
     portals: BoundedMap<Vec<u8>, StatementSummary>,
     /// Messages since the last request.
     pending: Option<PreparedExecution>,
-    /// Where the server's answer began, and the latest message of it.
+    /// Place where the server's response began, and the type of its latest message.
     answer: Option<(LogPosition, u8)>,
-    /// The server is ready for a query, and none has come: what it says answers nothing.
+    /// The server is ready for a query and none was sent, so its messages answer nothing.
     is_idle: bool,
 }
 
 /// Messages that an execution may follow.
 #[derive(Debug)]
 struct PreparedExecution {
-    /// Where they begin.
+    /// Place where they begin.
     place: LogPosition,
-    /// What they are for where none follows.
+    /// Their statement if no execution follows.
     alone: StatementSummary,
-    /// What they are for where it is not known whether one does: a statement without a name is
-    /// executed at once.
+    /// Their statement if it is unknown whether an execution follows: an unnamed statement is
+    /// executed immediately.
     cut: StatementSummary,
 }
 
@@ -156,7 +156,7 @@ impl MessageParser for PostgreSql {
     }
 
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
-        // Rows go on behind what the client says meanwhile.
+        // Rows continue after messages that the client sends meanwhile.
         let goes_on = |latest| matches!(latest, b'D' | b'd' | b'G' | b'W');
         self.is_idle &= speaker != FlowSpeaker::Client;
         if speaker == FlowSpeaker::Client && !self.answer.is_some_and(|(_, latest)| goes_on(latest))
@@ -178,7 +178,7 @@ impl MessageParser for PostgreSql {
 
     fn is_within(&self, speaker: FlowSpeaker) -> bool {
         match speaker {
-            // What is copied belongs to the statement that asked for it.
+            // Copied data belongs to the statement that requested it.
             FlowSpeaker::Client => self.pending.is_some() || self.is_copying_in(),
             FlowSpeaker::Server => self.answer.is_some(),
         }
@@ -198,7 +198,7 @@ impl MessageParser for PostgreSql {
 }
 
 impl PostgreSql {
-    /// Whether the server waits for rows of a copy.
+    /// Whether the server waits for the rows of a copy.
     fn is_copying_in(&self) -> bool {
         self.answer.is_some_and(|(_, latest)| matches!(latest, b'G' | b'W'))
     }
@@ -227,7 +227,7 @@ impl PostgreSql {
         }
     }
 
-    /// A message of the client; `None` where it has been dealt with.
+    /// Parses a message of the client; `None` if it needs no further handling.
     fn parse_request(
         &mut self,
         kind: u8,
@@ -295,7 +295,7 @@ impl PostgreSql {
         None
     }
 
-    /// Messages that belong to a request begin, where none has yet.
+    /// Begins a request with its first message, unless one has begun.
     fn begin_request(&mut self, place: LogPosition, alone: StatementSummary) {
         self.pending.get_or_insert(PreparedExecution {
             place,
@@ -304,19 +304,20 @@ impl PostgreSql {
         });
     }
 
-    /// What was prepared is a request of its own: nothing of it is executed for now.
+    /// Emits the prepared messages as a request of their own: none of them is executed for now.
     fn emit_prepared(&mut self, out: &mut OperationSink<'_>) {
         let alone = self.pending.take().map(|of| build_request(of.place, of.alone));
         out.for_speaker(FlowSpeaker::Client).extend(alone);
     }
 
-    /// What was prepared is a request; what would say of what kind is missing.
+    /// Emits the prepared messages as a request of unknown kind: the messages that determine it are
+    /// missing.
     fn emit_cut_request(&mut self, out: &mut OperationSink<'_>) {
         let cut = self.pending.take().map(|of| build_request(of.place, of.cut));
         out.for_speaker(FlowSpeaker::Client).extend(cut);
     }
 
-    /// A message of the server; `None` where it has been dealt with.
+    /// Parses a message of the server; `None` if it needs no further handling.
     fn parse_response(
         &mut self,
         kind: u8,
@@ -333,7 +334,7 @@ impl PostgreSql {
                 out.push(told.with_status(find_sqlstate(body).unwrap_or_default(), true));
                 return None;
             }
-            // Parameters, notices, and what belongs to a login or a copy.
+            // Parameters, notices, and messages of a login or a copy.
             b'S' | b'N' | b'K' | b'v' | b'c' => return None,
             b'A' => {
                 let told = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME);
@@ -355,7 +356,7 @@ impl PostgreSql {
         None
     }
 
-    /// The server's answer is whole, or as whole as it will be.
+    /// Emits the server's response, which is complete or has no further part.
     fn emit_response(&mut self, status: &str, is_error: bool, out: &mut OperationSink<'_>) {
         if let Some((place, _)) = self.answer.take() {
             let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
@@ -376,7 +377,7 @@ fn build_request(place: LogPosition, summary: StatementSummary) -> ProtocolOpera
     }
 }
 
-/// The code of an error.
+/// Finds the SQLSTATE of an error.
 fn find_sqlstate(mut body: ByteCursor<'_>) -> Option<&str> {
     while let Some(field) = body.u8().filter(|field| *field != 0) {
         let value = body.zero_ended_text()?;
@@ -388,8 +389,8 @@ fn find_sqlstate(mut body: ByteCursor<'_>) -> Option<&str> {
     None
 }
 
-/// Whether that is an error of the connection, which a server says without being asked: it is shut
-/// down, or the client was idle for too long.
+/// Whether an error concerns the connection and is sent without a request: the server is shut down,
+/// or the client was idle for too long.
 fn ends_the_connection(code: &str) -> bool {
     code.starts_with("57P") || code == "25P03"
 }

@@ -1,4 +1,4 @@
-//! Conversations of PostgreSQL by hand.
+//! Handwritten PostgreSQL conversations.
 
 use crate::test_conversation::TestConversation;
 
@@ -148,7 +148,7 @@ fn a_pipeline_has_a_response_for_each_execution() {
     assert_eq!(talk.operation_lines(), ["> DELETE a", "> DELETE b", "<", "< 40001!"]);
 }
 
-/// A long statement is cut off, and so are its rows; the next ones are told all the same.
+/// A long statement and its rows are truncated; the following ones are recognised all the same.
 #[test]
 fn turns_that_are_cut_off() {
     let long = format!("SELECT a FROM books WHERE a IN ({})", "'alice', ".repeat(50));
@@ -203,7 +203,7 @@ fn an_error_that_answers_nothing() {
     let answered = || asked().server_says([done_message("SELECT 1"), ready_message()].concat());
     let expected = ["> SELECT", "<", "< = ERROR 57P01!"];
     assert_eq!(answered().server_says(error_message("57P01")).operation_lines(), expected);
-    // The first query of two was answered, and the second was not.
+    // The first of two queries was answered, and the second was not.
     let second =
         answered().client_says(query_message("COMMIT")).server_says(error_message("57P01"));
     assert_eq!(second.operation_lines(), ["> SELECT", "<", "> COMMIT", "< 57P01!"]);

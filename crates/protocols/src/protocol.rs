@@ -1,4 +1,4 @@
-//! What a protocol says of itself, beside its code: the entry of a registry.
+//! Protocol spec: the registry entry of a protocol.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use crate::parser::ProtocolParser;
 
 /// One protocol.
 pub struct ProtocolSpec {
-    /// The name and the help.
+    /// Name and help.
     pub about: EntryHelp,
-    /// By which rule its bytes are kept.
+    /// Rule by which its bytes are kept.
     pub class: SnippetRule,
-    /// By what it is recognised, as a sentence.
+    /// How it is recognised, as a sentence.
     pub recognised: &'static str,
-    /// Whether a flow's first turns are of it. What is within another protocol or is recognised by
-    /// its class says no to all.
+    /// Decides whether a flow's opening has this protocol. A protocol that occurs within another
+    /// one, or that is recognised by its snippet rule, always answers no.
     pub(crate) recognise: fn(&FlowOpening) -> OpeningVerdict,
-    /// Makes a parser.
+    /// Creates a parser.
     pub(crate) open: fn() -> Box<dyn ProtocolParser>,
-    /// Whole conversations: tests cut and damage them, and fuzzing begins with them.
+    /// Whole conversations: tests truncate and damage them, and fuzzing begins with them.
     #[cfg(test)]
     pub(crate) samples: fn() -> Vec<crate::test_conversation::TestConversation>,
 }

@@ -1,4 +1,4 @@
-//! Redis's protocol (RESP2 and RESP3): commands without their arguments, errors by their code.
+//! Redis (RESP2 and RESP3): commands without their arguments, errors by their code.
 
 use registry::EntryHelp;
 
@@ -11,7 +11,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of Redis.
+/// Registry entry of Redis.
 pub(crate) static REDIS: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "redis",
@@ -34,11 +34,11 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "redis";
 
-/// Greatest number of elements, and length of a text, that is believed.
+/// Largest plausible number of elements and length of a text.
 const GREATEST: u64 = 1 << 32;
 
-/// Commands. Others are told without their name: it could be anything, and renamed commands are
-/// meant to be secret.
+/// Known commands. Other commands are recorded without a name: it could be anything, and renamed
+/// commands are meant to be secret.
 const COMMANDS: &str = "\
     ACL APPEND ASKING AUTH BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE \
     BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN CLIENT CLUSTER COMMAND CONFIG COPY \
@@ -66,19 +66,19 @@ const COMMANDS: &str = "\
     FT.AGGREGATE FT.CREATE FT.INFO TS.ADD TS.MADD TS.RANGE TS.MRANGE TS.GET BF.ADD BF.EXISTS \
     CF.ADD CF.EXISTS TOPK.ADD CMS.INCRBY";
 
-/// Codes of errors. Others are a script's own, and are told as `ERR`.
+/// Known error codes. Others are a script's own, and are recorded as `ERR`.
 const ERRORS: &str = "\
     ERR WRONGTYPE NOAUTH WRONGPASS NOPERM NOSCRIPT BUSY LOADING READONLY MASTERDOWN OOM EXECABORT \
     MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN MISCONF NOREPLICAS NOPROTO BUSYKEY BUSYGROUP NOGROUP \
     UNKILLABLE NOTBUSY INPROG NOGOODSLAVE UNBLOCKED DENIED IOERR";
 
-/// The name of a command, in capital letters.
+/// Name of a known command, in capital letters.
 fn known_command(word: &[u8], among: &'static str) -> Option<&'static str> {
     among.split_ascii_whitespace().find(|name| name.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// The head of an array of texts with its first text: the command, where it is known, the number of
-/// texts behind it, and the length of all that. `None` where it is not there.
+/// Parses the beginning of an array of texts up to its first text: the command if it is known, the
+/// number of texts after it, and the length of this beginning. `None` if it is incomplete.
 fn parse_command(bytes: &[u8]) -> Option<(Option<&'static str>, u64, usize)> {
     let (count, head) = parse_number(bytes, b'*')?;
     let (length, text) = parse_number(bytes.get(head..)?, b'$')?;
@@ -89,14 +89,14 @@ fn parse_command(bytes: &[u8]) -> Option<(Option<&'static str>, u64, usize)> {
     Some((known, count.checked_sub(1)?, begin + length + 2))
 }
 
-/// A line of a type and a number, and its length.
+/// Parses a line of a type and a number, and returns its length, too.
 fn parse_number(bytes: &[u8], kind: u8) -> Option<(u64, usize)> {
     let (line, length) = first_line(bytes.get(..bytes.len().min(32))?)?;
     let number = parse_decimal(line.strip_prefix(&[kind])?)?;
     (number < GREATEST).then_some((number, length))
 }
 
-/// A response that is an error of this code.
+/// Sets the error code of a response.
 fn with_error(response: ProtocolOperation, code: &[u8]) -> ProtocolOperation {
     let code = known_command(code, ERRORS).unwrap_or("ERR");
     response.with_status(code, !matches!(code, "MOVED" | "ASK"))
@@ -106,7 +106,7 @@ fn with_error(response: ProtocolOperation, code: &[u8]) -> ProtocolOperation {
 struct Redis {
     /// Texts of the client's command that are still to come.
     arguments: u64,
-    /// Elements of the server's answer that are still to come.
+    /// Elements of the server's response that are still to come.
     elements: u64,
     /// Whether the client subscribed to anything.
     is_subscribed: bool,
@@ -171,7 +171,7 @@ impl Redis {
             return ParseStep::Skip(head as u64 + length + 2);
         }
         if heard.bytes.first() != Some(&b'*') {
-            // A command as people type it.
+            // A command in the inline format, as people type it.
             let Some((line, length)) = first_line(heard.bytes) else {
                 return heard.wait_or_give_up();
             };
@@ -193,7 +193,7 @@ impl Redis {
                 ask(name.unwrap_or_default());
                 ParseStep::Skip(length as u64)
             }
-            // A whole line that is none of an array's, or more than a command can have.
+            // A complete line that does not begin an array, or a longer one than commands have.
             None if heard.bytes.len() >= 128 => ParseStep::Lost,
             None => heard.wait_or_give_up(),
         }
@@ -209,7 +209,7 @@ impl Redis {
             return ParseStep::Lost;
         }
         let Some((head, length)) = first_line(heard.bytes) else {
-            // A value begins here for certain, and of an error the first word says which.
+            // A value certainly begins here, and the first word of an error is its code.
             if heard.ended && self.elements == 0 && !b">|".contains(kind) && !self.is_subscribed {
                 let response =
                     ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
@@ -237,7 +237,7 @@ impl Redis {
             };
             out.push(operation);
         }
-        // Attributes come in front of what they are about.
+        // Attributes precede the value that they are about.
         if !is_first && *kind != b'|' {
             self.elements -= 1;
         }
@@ -250,7 +250,7 @@ impl Redis {
         ParseStep::Skip(length as u64 + if is_text { count + 2 } else { 0 })
     }
 
-    /// What a value of the server is; `None` where more of it is needed to tell.
+    /// Parses a value of the server; `None` if more of it is needed.
     fn parse_value(
         &self,
         kind: u8,
@@ -276,7 +276,7 @@ impl Redis {
             }
             _ if !may_be_told => response,
             _ => match first {
-                // What is cut off may be the answer to a subscription, where there is one.
+                // A truncated value may be the response to a subscription, if there is one.
                 None if rest.len() < 64 && (!heard.ended || self.is_subscribed) => return None,
                 Some(b"message" | b"pmessage" | b"smessage") => one_way("message"),
                 Some(b"invalidate") => one_way("invalidate"),
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(pushed.operation_lines(), ["> PING", "<", "< = invalidate", "<"]);
     }
 
-    /// A value that is longer than what is kept of a turn.
+    /// A value that is longer than the captured part of a turn.
     #[test]
     fn a_value_that_is_cut_off_is_a_response() {
         let pings =
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// A push whose first text is behind what is kept of the turn is one, whatever it says.
+    /// A push whose first text is not in the captured part of the turn is still a push.
     #[test]
     fn a_push_that_is_cut_off_is_one_way() {
         let before = format!("+{}\r\n", "x".repeat(240));
@@ -383,7 +383,7 @@ mod tests {
                 .operation_lines()
         };
         assert_eq!(told(&pushed), ["> PING", "<", "< ="]);
-        // Of who subscribed it may be the answer to that.
+        // From a subscriber's server it may be the response to the subscription.
         let subscribed =
             TestConversation::other_protocol().client_says(make_array(&["SUBSCRIBE", "a"]));
         assert_eq!(subscribed.server_says(&pushed).operation_lines(), ["> SUBSCRIBE", "<"]);

@@ -1,22 +1,22 @@
-//! Silent turns: what cannot be read, and what a protocol has no name for.
+//! Silent turns: turns that cannot be read, or that have no name in their protocol.
 //!
-//! What follows an operation is taken for a part of its message until the next one begins, whatever
-//! the other side says meanwhile. So a turn that begins a message is never passed over in silence:
-//! one statement of an unknown form would take all calls behind it away. Such a turn is one request
-//! or response without a name, at its first byte. A turn that goes on with a message from before is
-//! a part of that.
+//! Bytes after an operation count as part of its message until the next operation begins, whatever
+//! the other side sends meanwhile. A turn that begins a message is therefore never skipped:
+//! otherwise one statement of an unknown form would hide all later calls. Such a turn is one
+//! request or response without a name, at its first byte. A turn that continues an earlier message
+//! is a part of that message.
 
 use crate::flow_snippet::{FlowSpeaker, LogPosition};
 use crate::operation::{MessageRole, ProtocolOperation};
 
-/// Byte in the place of one that is not kept.
+/// Replacement for a byte that is not kept.
 const BLANK: u8 = b'*';
 
-/// Number of blank bytes that no message begins with: what they stand for was not understood, and
-/// they must not be read as a length.
+/// Number of blank bytes with which no message begins: they replace bytes that were not understood,
+/// and must not be read as a length.
 const BLANKS: usize = 4;
 
-/// The latest turn of one side, as long as nothing is told about it.
+/// Latest turn of one side, as long as it has no operation.
 #[derive(Debug, Default)]
 pub(crate) struct SilentTurn {
     begin: Option<(LogPosition, MessageRole)>,
@@ -25,25 +25,26 @@ pub(crate) struct SilentTurn {
 }
 
 impl SilentTurn {
-    /// A turn begins at `place`, which is that where nothing is told of it.
+    /// Begins a turn at `place`, which becomes its operation's place if no other operation is
+    /// emitted.
     pub(crate) fn begin_turn(&mut self, place: LogPosition, role: MessageRole) {
         *self = SilentTurn { begin: Some((place, role)), is_lost: false };
     }
 
-    /// Something was told of the side, at `place`.
+    /// Notes that an operation of the side was emitted at `place`.
     pub(crate) fn note_operation(&mut self, place: LogPosition) {
         if self.begin.is_some_and(|(begin, _)| begin <= place) {
             self.begin = None;
         }
     }
 
-    /// The turn cannot be read from here on.
+    /// Marks the turn as unreadable from here on.
     pub(crate) fn lose_track(&mut self) {
         self.is_lost |= self.begin.is_some();
     }
 
-    /// Takes the operation that the turn is, unless something is told of it. A turn that was read
-    /// is one only where `quiet` ones are.
+    /// Takes the operation that stands for the turn, unless it has another one. A turn that was
+    /// read counts only with `quiet`.
     pub(crate) fn take_operation(
         &mut self,
         name: &'static str,
@@ -55,7 +56,7 @@ impl SilentTurn {
     }
 }
 
-/// What a side that is asked or answers says, where nothing else is known of it.
+/// Role of a side's turn if nothing else is known about it.
 pub(crate) fn role_of_speaker(speaker: FlowSpeaker) -> MessageRole {
     match speaker {
         FlowSpeaker::Client => MessageRole::Request,
@@ -63,12 +64,12 @@ pub(crate) fn role_of_speaker(speaker: FlowSpeaker) -> MessageRole {
     }
 }
 
-/// Whether bytes at the beginning of a message stand for what was not understood.
+/// Whether bytes at the beginning of a message replace bytes that were not understood.
 pub(crate) fn are_blank(bytes: &[u8]) -> bool {
     bytes.get(..BLANKS).is_some_and(all_blank)
 }
 
-/// Whether all bytes stand for others.
+/// Whether all bytes are blank.
 pub(crate) fn all_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == BLANK)
 }

@@ -1,4 +1,4 @@
-//! SMTP (RFC 5321): verbs without their arguments, reply codes. Mails are not looked at.
+//! SMTP (RFC 5321): verbs without their arguments, and reply codes. Mails are not examined.
 
 use registry::EntryHelp;
 
@@ -12,7 +12,7 @@ use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of SMTP.
+/// Registry entry of SMTP.
 pub(crate) static SMTP: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "smtp",
@@ -42,33 +42,33 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "smtp";
 
-/// Commands of RFC 5321 and of its extensions.
+/// Commands of RFC 5321 and its extensions.
 const VERBS: &[&str] = &[
     "EHLO", "HELO", "LHLO", "MAIL", "RCPT", "DATA", "BDAT", "RSET", "NOOP", "QUIT", "VRFY", "EXPN",
     "HELP", "AUTH", "STARTTLS", "ETRN", "XCLIENT", "XFORWARD",
 ];
 
-/// What the client says next.
+/// What the client is expected to send next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ClientExpectation {
     #[default]
     Command,
-    /// A mail, until a line with a dot only.
+    /// A mail, until a line that consists of a dot.
     Mail,
-    /// More of a mail.
+    /// The rest of a mail.
     MoreMail,
-    /// An answer to a question of AUTH.
+    /// A reply to a challenge of AUTH.
     Login,
 }
 
 #[derive(Debug, Default)]
 struct Smtp {
     next: ClientExpectation,
-    /// The client has said something.
+    /// Whether the client has sent anything.
     has_begun: bool,
-    /// The client asked for TLS.
+    /// Whether the client requested TLS.
     asked_for_tls: bool,
-    /// A reply goes on.
+    /// Whether a reply continues.
     in_reply: bool,
 }
 
@@ -90,7 +90,7 @@ impl MessageParser for Smtp {
 
     fn on_turn(&mut self, speaker: FlowSpeaker, _: &mut OperationSink<'_>) {
         self.has_begun |= speaker == FlowSpeaker::Client;
-        // What the server says behind a mail answers it, even where its end was not seen.
+        // The server's reply after a mail answers it, even if the end of the mail was not seen.
         if speaker == FlowSpeaker::Server && self.next == ClientExpectation::MoreMail {
             self.next = ClientExpectation::Command;
         }

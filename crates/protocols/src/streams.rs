@@ -1,5 +1,5 @@
-//! Bytes of both sides of a flow, cut into messages, however they came in pieces: what parsers of
-//! all protocols stand on.
+//! Message streams: cuts the bytes of both sides of a flow into messages, however they were
+//! divided. The parsers of all protocols are built on it.
 
 use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition};
 use crate::operation::{MessageRole, OperationSink};
@@ -7,36 +7,36 @@ use crate::parser::{FlowContinuation, ProtocolParser};
 use crate::silent_turn::{SilentTurn, all_blank, are_blank, role_of_speaker};
 use crate::tuning::KEPT_TURN_BYTES;
 
-/// A protocol as messages that follow each other.
+/// Parser of a protocol of consecutive messages.
 pub(crate) trait MessageParser: Send {
     /// Name of the protocol in the registry.
     const NAME: &'static str;
 
-    /// Most bytes of one message that are looked at together.
+    /// Maximum number of bytes of one message that are examined together.
     const BOUND: usize;
 
-    /// Whether each piece that does not continue begins a message, so that it makes a gap only
-    /// where a message is not whole.
+    /// Whether each snippet that does not continue begins a message, so that it is a gap only
+    /// within an incomplete message.
     const SNIPPETS_BEGIN_MESSAGES: bool = false;
 
-    /// Whether a turn is a message though it was read and nothing is told about it. Where calls
-    /// have ids, it is the connection's own.
+    /// Whether a turn is a message even if it was read and yielded no operation. If calls have ids,
+    /// such a turn belongs to the connection itself.
     const QUIET_TURNS: bool = false;
 
-    /// Looks at the message at the front of what was heard.
+    /// Parses the message at the front of the unparsed bytes.
     fn parse_message(
         &mut self,
         heard: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep;
 
-    /// `speaker` begins to speak: the other has said what it had to say for now. What is told of
-    /// the other goes to its part of `out`.
+    /// `speaker` begins to send: the other side has finished for now. Operations of the other side
+    /// are emitted through its part of `out`.
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
 
-    /// What `speaker` says cannot be read until its next turn.
+    /// The bytes of `speaker` cannot be read until its next turn.
     fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
@@ -46,59 +46,59 @@ pub(crate) trait MessageParser: Send {
         let _ = (speaker, out);
     }
 
-    /// Role of a turn of `speaker`, if nothing is told about it.
+    /// Role of a turn of `speaker` that yields no other operation.
     fn silent_role(&self, speaker: FlowSpeaker) -> MessageRole {
         role_of_speaker(speaker)
     }
 
-    /// Whether what `speaker` says next is of a message that was told, or that is told later at the
-    /// place where it began.
+    /// Whether the next bytes of `speaker` belong to a message that was emitted, or that is emitted
+    /// later at the place where it began.
     fn is_within(&self, speaker: FlowSpeaker) -> bool {
         let _ = speaker;
         false
     }
 
-    /// Whether what `speaker` says next may be blank all over, as values are.
+    /// Whether the next bytes of `speaker` may be all blank, as values are.
     fn may_be_blank(&self, speaker: FlowSpeaker) -> bool {
         let _ = speaker;
         false
     }
 
-    /// Nothing more is said. What is told goes to the part of `out` of whose it is.
+    /// The flow ends. Operations are emitted through their sender's part of `out`.
     fn finish_messages(&mut self, out: &mut OperationSink<'_>) {
         let _ = out;
     }
 }
 
-/// What a parser says of the message at the front.
+/// Result of parsing the message at the front.
 pub(crate) enum ParseStep {
     /// More bytes are needed.
     More,
-    /// It has been dealt with. It has this number of bytes; some may be still to come.
+    /// The message is complete and has this number of bytes; some may be still to come.
     Skip(u64),
-    /// It is nothing that the protocol knows: nothing is said until this side's next turn.
+    /// The bytes are not of the protocol: this side is ignored until its next turn.
     Lost,
-    /// The flow goes on in another way.
+    /// The flow continues differently.
     Leave(FlowContinuation),
 }
 
-/// What one side said, from the beginning of a message on.
+/// Unparsed bytes of one side, from the beginning of a message.
 pub(crate) struct UnparsedBytes<'a> {
-    /// Who said it.
+    /// Sender of the bytes.
     pub speaker: FlowSpeaker,
-    /// The bytes that are there.
+    /// Bytes that are present.
     pub bytes: &'a [u8],
-    /// Whether what follows these bytes is missing: then the message is taken as far as it goes.
+    /// Whether the following bytes are missing: then the message is parsed as far as it goes.
     pub ended: bool,
-    /// Whether bytes in front of these are missing, so that a message may not begin here.
+    /// Whether bytes before these are missing, so that a message may not begin here.
     pub after_gap: bool,
-    /// Whether this is a datagram of its own.
+    /// Whether the bytes are a whole datagram.
     pub datagram: bool,
     marks: &'a [PositionMark],
 }
 
 impl UnparsedBytes<'_> {
-    /// Where the byte at `offset` of the bytes is in the log.
+    /// Log position of the byte at `offset`.
     pub(crate) fn position_at(&self, offset: usize) -> LogPosition {
         let mark = self.marks.iter().rev().find(|mark| mark.offset <= offset);
         mark.map_or(LogPosition::default(), |mark| {
@@ -107,40 +107,40 @@ impl UnparsedBytes<'_> {
         })
     }
 
-    /// What to do about a message that is not whole: wait, or where nothing more comes, give up.
+    /// Step for an incomplete message: wait, or give up if nothing more comes.
     pub(crate) fn wait_or_give_up(&self) -> ParseStep {
         if self.ended { ParseStep::Lost } else { ParseStep::More }
     }
 }
 
-/// Where the bytes from an offset on are.
+/// Log position of the bytes from an offset.
 #[derive(Clone, Copy, Debug)]
 struct PositionMark {
     offset: usize,
     place: LogPosition,
 }
 
-/// Bytes of one side that are not dealt with.
+/// Unparsed bytes of one side.
 #[derive(Debug, Default)]
 struct SideStream {
     bytes: Vec<u8>,
     marks: Vec<PositionMark>,
-    /// Bytes to come that belong to a message that has been dealt with.
+    /// Number of bytes still to come that belong to a message which has been parsed.
     skip: u64,
-    /// Nothing is said until the next turn.
+    /// Whether this side is ignored until its next turn.
     lost: bool,
-    /// Bytes behind the latest piece are missing.
+    /// Whether bytes after the latest snippet are missing.
     cut: bool,
     after_gap: bool,
-    /// Bytes of the latest turn so far.
+    /// Number of bytes of the latest turn so far.
     of_turn: usize,
-    /// A piece has come.
+    /// Whether a snippet has been added.
     has_begun: bool,
     datagram: bool,
-    /// The latest turn, if nothing is told of it.
+    /// The latest turn, as long as it has no operation.
     silent: SilentTurn,
-    /// Where the latest turn begins among the bytes, behind what had only begun before it, and what
-    /// it is.
+    /// Offset in the bytes where the latest turn begins, after an incomplete message, with its
+    /// place and role.
     after_begun: Option<(usize, LogPosition, MessageRole)>,
 }
 
@@ -158,14 +158,14 @@ impl SideStream {
         self.bytes.extend_from_slice(rest);
     }
 
-    /// Removes `count` bytes from the front, those that are still to come, too.
+    /// Removes `count` bytes from the front, including bytes that are still to come.
     fn skip_bytes(&mut self, count: u64) {
         let there = count.min(self.bytes.len() as u64) as usize;
         self.skip += count - there as u64;
         self.after_begun = None;
         self.bytes.drain(..there);
         if self.bytes.is_empty() {
-            // Memory is for those who speak, not for all who ever did.
+            // Frees the memory, so that sides that are silent cost none.
             (self.bytes, self.marks) = (Vec::new(), Vec::new());
             return;
         }
@@ -184,7 +184,7 @@ impl SideStream {
     }
 }
 
-/// A parser of messages.
+/// Parser of both sides' messages.
 pub(crate) struct MessageStreams<M> {
     messages: M,
     client: SideStream,
@@ -205,7 +205,7 @@ impl<M: MessageParser> MessageStreams<M> {
         }
     }
 
-    /// Deals with all messages that are whole; where nothing more comes, with the last one, too.
+    /// Parses all complete messages, and the last one, too, if nothing more comes (`ended`).
     fn parse_available(
         &mut self,
         speaker: FlowSpeaker,
@@ -238,7 +238,7 @@ impl<M: MessageParser> MessageStreams<M> {
                 }
                 ParseStep::Leave(next) => return next,
             }
-            // What had begun before the turn was no message; the turn may be one.
+            // The bytes before the turn began no message; the turn may begin one.
             if stream.lost
                 && let Some((count, place, role)) = stream.after_begun.take()
             {
@@ -259,15 +259,15 @@ impl<M: MessageParser> MessageStreams<M> {
         FlowContinuation::Same
     }
 
-    /// Notes what was told of both sides since there were `before` operations.
+    /// Notes the operations of both sides from index `before`.
     fn note_operations(&mut self, before: usize, out: &OperationSink<'_>) {
         for (speaker, place) in out.places_since(before) {
             self.parser_and_stream(speaker).1.silent.note_operation(place);
         }
     }
 
-    /// Tells the latest turn of `speaker`, if nothing else is told of it. What has only begun may
-    /// still be.
+    /// Emits the latest turn of `speaker` if it has no other operation. A message that has only
+    /// begun may still yield one.
     fn end_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let (messages, stream) = self.parser_and_stream(speaker);
         let is_begun = !stream.bytes.is_empty() && !all_blank(&stream.bytes);
@@ -277,7 +277,7 @@ impl<M: MessageParser> MessageStreams<M> {
         }
     }
 
-    /// Begins a turn with a piece, unless the piece goes on with a message from before.
+    /// Begins a turn with a snippet, unless the snippet continues an earlier message.
     fn begin_turn(&mut self, piece: &FlowSnippet<'_>, out: &mut OperationSink<'_>) {
         let speaker = piece.speaker;
         self.end_turn(speaker, out);
@@ -288,7 +288,7 @@ impl<M: MessageParser> MessageStreams<M> {
         }
         let role = messages.silent_role(speaker);
         if !stream.bytes.is_empty() {
-            // It seems to go on with a message; if that cannot be read, the turn begins one.
+            // It seems to continue a message; if that cannot be read, the turn begins one.
             stream.after_begun = Some((stream.bytes.len(), piece.place, role));
         } else if stream.skip == 0 && !messages.is_within(speaker) {
             stream.silent.begin_turn(piece.place, role);
@@ -315,7 +315,7 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
         }
         let (_, stream) = self.parser_and_stream(speaker);
         let begins = M::SNIPPETS_BEGIN_MESSAGES && stream.bytes.is_empty() && stream.skip == 0;
-        // A turn of fewer bytes than are kept was kept as a whole, so the next follows it.
+        // A turn with fewer bytes than the limit was kept as a whole, so the next one follows it.
         let follows = turn && !M::SNIPPETS_BEGIN_MESSAGES && stream.of_turn < KEPT_TURN_BYTES;
         let goes_on = piece.continues || begins || follows || !stream.has_begun;
         let gap = piece.datagram || stream.cut || !goes_on;
@@ -355,7 +355,7 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
 
     fn finish_parsing(&mut self, out: &mut OperationSink<'_>) {
         let before = out.operation_count();
-        // What is not whole by now may have become anything.
+        // An incomplete message at this point could be anything.
         let sides = [FlowSpeaker::Client, FlowSpeaker::Server];
         let are_lost = sides.map(|speaker| self.parser_and_stream(speaker).1.lost);
         for speaker in sides {

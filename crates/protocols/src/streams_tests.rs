@@ -1,10 +1,10 @@
-//! Bytes in pieces, and the messages that are made of them.
+//! Divided bytes, and the messages that are assembled from them.
 
 use super::*;
 use crate::flow_snippet::SnippetRule;
 use crate::operation::{MessageRole, ProtocolOperation, SpokenOperation};
 
-/// Messages of a length in one byte and a text, `?` for one that is nothing known.
+/// Toy protocol: a length of one byte and a text, which is unknown if it is `?`.
 struct ToyMessages;
 
 impl MessageParser for ToyMessages {

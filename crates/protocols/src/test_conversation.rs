@@ -1,12 +1,12 @@
-//! Conversations made by hand, for tests: what is said, and the pieces of it that the library
-//! keeps.
+//! Handwritten conversations for tests: what is sent, and the snippets that the library keeps of
+//! it.
 
 use crate::conversation::Conversation;
 use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
 use crate::operation::{ProtocolOperation, SpokenOperation};
 use crate::tuning::KEPT_TURN_BYTES;
 
-/// A conversation. Bytes of one side that follow each other are one transfer each.
+/// A conversation. Consecutive bytes of one side are one transfer each.
 #[derive(Clone, Debug)]
 pub(crate) struct TestConversation {
     class: SnippetRule,
@@ -14,7 +14,7 @@ pub(crate) struct TestConversation {
     transfers: Vec<(SnippetRule, FlowSpeaker, Vec<u8>)>,
 }
 
-/// A piece with its own bytes.
+/// A snippet that owns its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedSnippet {
     pub(crate) bytes: Vec<u8>,
@@ -50,13 +50,13 @@ impl TestConversation {
         self
     }
 
-    /// What follows is kept by the rule of another class.
+    /// Changes the snippet rule for the following transfers.
     pub(crate) fn then_rule(mut self, class: SnippetRule) -> TestConversation {
         self.class = class;
         self
     }
 
-    /// The same conversation where each transfer comes in two parts, the first of `at` bytes.
+    /// The same conversation with each transfer in two parts, the first of `at` bytes.
     pub(crate) fn in_fragments(&self, at: usize) -> TestConversation {
         let parts = self.transfers.iter().flat_map(|(class, speaker, bytes)| {
             let (first, rest) = bytes.split_at(at.min(bytes.len()));
@@ -71,7 +71,7 @@ impl TestConversation {
         }
     }
 
-    /// The pieces that the library keeps: of other protocols the first bytes of each turn.
+    /// Snippets that the library keeps; in protocols other than HTTP, the first bytes of each turn.
     pub(crate) fn snippets(&self) -> Vec<OwnedSnippet> {
         let mut pieces: Vec<OwnedSnippet> = Vec::new();
         let (mut last, mut kept) = (None, 0);
@@ -108,13 +108,13 @@ impl TestConversation {
     }
 
     /// Operations, each as a line: `> GET /cart/{} #1`, `< 200`, `> =` for one-way messages, `!`
-    /// behind a status that is an error.
+    /// after a status that is an error.
     pub(crate) fn operation_lines(&self) -> Vec<String> {
         lines_of_snippets(&self.snippets())
     }
 }
 
-/// Operations of pieces, each as a line, as [`Talk::told`] has them.
+/// Operations of snippets, each as a line in the form of [`TestConversation::operation_lines`].
 pub(crate) fn lines_of_snippets(pieces: &[OwnedSnippet]) -> Vec<String> {
     let mut all = spoken_operations(pieces);
     all.sort_by_key(|said| said.operation.place);
@@ -138,19 +138,19 @@ pub(crate) fn lines_of_snippets(pieces: &[OwnedSnippet]) -> Vec<String> {
     all.iter().map(line).collect()
 }
 
-/// Operations that pieces tell, the unfinished, too.
+/// Operations of snippets, including unfinished ones.
 pub(crate) fn operations_of_snippets(pieces: &[OwnedSnippet]) -> Vec<ProtocolOperation> {
     spoken_operations(pieces).into_iter().map(|said| said.operation).collect()
 }
 
-/// The same with who said them.
+/// Operations of snippets with their senders.
 pub(crate) fn spoken_operations(pieces: &[OwnedSnippet]) -> Vec<SpokenOperation> {
     let (mut out, mut conversation) = run_conversation(pieces);
     conversation.finish_conversation(&mut out);
     out
 }
 
-/// Operations that are certain after pieces, and the conversation.
+/// Operations that are certain after the snippets, and the conversation.
 pub(crate) fn run_conversation(pieces: &[OwnedSnippet]) -> (Vec<SpokenOperation>, Conversation) {
     let (mut out, mut conversation) = (Vec::new(), Conversation::new());
     pieces.iter().for_each(|piece| conversation.add_snippet(&piece.as_snippet(), &mut out));

@@ -1,18 +1,18 @@
-//! Trace contexts that requests carry: `traceparent` as the W3C has it, and b3 in one header or in
-//! several as Zipkin has it.
+//! Trace contexts that requests carry: W3C `traceparent`, and Zipkin's b3 in one or several
+//! headers.
 
-/// Which span of a tracer a request belongs to.
+/// Tracer span that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     /// Id of the trace; never 0.
     pub trace_id: u128,
     /// Id of the span that made the request; never 0.
     pub parent_id: u64,
-    /// Whether the tracer was told to record it. False where the header leaves that to the server.
+    /// Whether the tracer records the trace. False if the header leaves that to the server.
     pub sampled: bool,
 }
 
-/// Headers of trace contexts, as they come.
+/// Headers of trace contexts, collected one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TraceHeaders {
     traceparent: Option<TraceContext>,
@@ -23,7 +23,7 @@ pub(crate) struct TraceHeaders {
 }
 
 impl TraceHeaders {
-    /// Takes a header; others than those of trace contexts are not looked at.
+    /// Takes a header; headers without a trace context are ignored.
     pub(crate) fn take_header(&mut self, name: &[u8], value: &[u8]) {
         let value = value.trim_ascii();
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
@@ -40,15 +40,15 @@ impl TraceHeaders {
         }
     }
 
-    /// The context, from the header that says most.
+    /// Returns the context from the header with the most information.
     pub(crate) fn find_context(&self) -> Option<TraceContext> {
         let several = || valid_context(self.trace_id?, self.span_id?, self.sampled);
         self.traceparent.or(self.b3).or_else(several)
     }
 }
 
-/// `00-TRACE-PARENT-FLAGS` (W3C Trace Context, 3.2). A later version may have more behind the
-/// flags.
+/// Parses `00-TRACE-PARENT-FLAGS` (W3C Trace Context, 3.2). A later version may have more fields
+/// after the flags.
 fn parse_traceparent(value: &[u8]) -> Option<TraceContext> {
     let mut parts = value.split(|byte| *byte == b'-');
     let mut part = |length| parse_hex_lower(parts.next()?, length);
@@ -59,8 +59,8 @@ fn parse_traceparent(value: &[u8]) -> Option<TraceContext> {
     valid_context(trace, parent as u64, flags & 1 == 1)
 }
 
-/// `TRACE-SPAN-SAMPLED-PARENT`, the last two by choice. `0` alone says only that nothing is
-/// recorded.
+/// Parses `TRACE-SPAN-SAMPLED-PARENT`; the last two are optional. `0` alone only means that nothing
+/// is recorded.
 fn parse_b3(value: &[u8]) -> Option<TraceContext> {
     let mut parts = value.split(|byte| *byte == b'-');
     let trace = parse_trace_id(parts.next()?)?;
@@ -83,7 +83,7 @@ fn parse_hex_lower(value: &[u8], length: usize) -> Option<u128> {
     if lower { parse_hex(value, length) } else { None }
 }
 
-/// Exactly `length` hexadecimal digits, at most 32.
+/// Parses exactly `length` hexadecimal digits, at most 32.
 fn parse_hex(value: &[u8], length: usize) -> Option<u128> {
     if value.len() != length || length > 32 {
         return None;

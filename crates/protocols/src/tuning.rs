@@ -1,60 +1,62 @@
-//! Bounds of this crate. All are chosen, not measured: they are what keeps the memory of a flow
-//! small, and each is several times what usual programs need.
+//! Bounds of this crate. All are chosen, not measured: they keep the memory of a flow small, and
+//! each is several times what usual programs need.
 
-/// Most bytes of one HTTP/1 head that are looked at together. Servers refuse longer first lines.
+/// Maximum number of bytes of one HTTP/1 head that are examined together. Servers refuse longer
+/// first lines.
 pub(crate) const HTTP1_HEAD_BYTES: usize = 8 << 10;
 
-/// Most bytes of one HTTP/2 frame that are looked at together: the greatest length that a peer may
-/// use unasked, and the frame's head.
+/// Maximum number of bytes of one HTTP/2 frame that are examined together: the greatest length that
+/// a peer may use by default, and the frame header.
 pub(crate) const HTTP2_FRAME_BYTES: usize = 9 + (16 << 10);
 
-/// Most bytes of a block of HTTP/2 headers over several frames.
+/// Maximum number of bytes of an HTTP/2 header block over several frames.
 pub(crate) const HTTP2_BLOCK_BYTES: usize = 16 << 10;
 
-/// Most bytes of one header's value that are kept; the rest of a longer one is not.
+/// Maximum number of bytes of a header value that are kept; the rest of a longer one is not.
 pub(crate) const HEADER_VALUE_BYTES: usize = 1 << 10;
 
-/// Most entries of an HPACK table that are kept. 4096 bytes, which is what peers may use unasked,
-/// are at most 128 entries.
+/// Maximum number of entries of an HPACK table that are kept. The default table size of 4096 bytes
+/// is at most 128 entries.
 pub(crate) const HPACK_ENTRIES: usize = 256;
 
-/// Most bytes of values that are kept in an HPACK table.
+/// Maximum size of the values that are kept in an HPACK table, in bytes.
 pub(crate) const HPACK_VALUE_BYTES: usize = 8 << 10;
 
-/// Most HTTP/2 streams of a flow that are open and remembered.
+/// Maximum number of open HTTP/2 streams of a flow that are remembered.
 pub(crate) const OPEN_STREAMS: usize = 256;
 
-/// Most bytes of a message of other protocols that are looked at together. A turn has at most 256
-/// bytes that were kept, and one that goes on in the next turn has a few of these.
+/// Maximum number of bytes of a message of other protocols that are examined together. A turn has
+/// at most 256 kept bytes, and a message that continues in the next turn has a few more.
 pub(crate) const OTHER_MESSAGE_BYTES: usize = 1 << 10;
 
-/// Number of bytes of a turn that the library keeps, of protocols other than HTTP.
+/// Number of bytes of a turn that the library keeps in protocols other than HTTP.
 pub(crate) const KEPT_TURN_BYTES: usize = 256;
 
-/// Most bytes of a turn that recognition looks at.
+/// Maximum number of bytes of a turn that recognition examines.
 pub(crate) const OPENING_BYTES: usize = 512;
 
-/// Most turns of a flow in which its protocol is looked for. What is not known by then is most
-/// likely of none of them, and each further turn could only be mistaken for one.
+/// Maximum number of turns of a flow in which its protocol is recognised. A flow that is not
+/// recognised by then most likely has no known protocol, and each further turn could only be
+/// mistaken for one.
 pub(crate) const OPENING_TURNS: u32 = 16;
 
-/// Most segments of a path that are named.
+/// Maximum number of segments of a path in a name.
 pub(crate) const PATH_SEGMENTS: usize = 10;
 
-/// Greatest length of a name, in bytes.
+/// Maximum length of a name, in bytes.
 pub(crate) const NAME_BYTES: usize = 200;
 
-/// Greatest length of a statement's detail, in bytes.
+/// Maximum length of a statement's detail, in bytes.
 pub(crate) const DETAIL_BYTES: usize = 400;
 
-/// Most bytes of a statement that are looked at.
+/// Maximum number of bytes of a statement that are examined.
 pub(crate) const STATEMENT_BYTES: usize = 4 << 10;
 
-/// Most tables of a statement that are named.
+/// Maximum number of tables of a statement in a name.
 pub(crate) const STATEMENT_TABLES: usize = 4;
 
-/// Most prepared statements of a flow that are remembered.
+/// Maximum number of prepared statements of a flow that are remembered.
 pub(crate) const PREPARED_STATEMENTS: usize = 32;
 
-/// Most questions of a flow that wait for an answer and are remembered.
+/// Maximum number of unanswered requests of a flow that are remembered.
 pub(crate) const WAITING: usize = 64;

@@ -1,4 +1,4 @@
-//! Turns that cannot be read, in conversations of all protocols.
+//! Unreadable turns, in conversations of all protocols.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use crate::flow_snippet::SnippetRule;
 use crate::kinds::PROTOCOLS;
 use crate::test_conversation::{OwnedSnippet, TestConversation, spoken_operations};
 
-/// Protocols that tell of each turn that begins a message, whatever it is.
+/// Protocols that emit an operation for each turn that begins a message, even an unreadable one.
 const OF_TURNS: [&str; 5] = ["memcached", "mysql", "postgresql", "redis", "smtp"];
 
-/// Number of the turn of each piece.
+/// Turn number of each snippet.
 fn turn_numbers(pieces: &[OwnedSnippet]) -> Vec<usize> {
     let mut turn = 0;
     let begins = pieces.iter().map(|piece| usize::from(piece.of.begins_turn));
@@ -22,7 +22,7 @@ fn turn_numbers(pieces: &[OwnedSnippet]) -> Vec<usize> {
         .collect()
 }
 
-/// The numbers of the turns in which something is told of whose turn it is.
+/// Numbers of the turns in which their sender has an operation.
 fn operation_turns(pieces: &[OwnedSnippet]) -> BTreeSet<usize> {
     let turns = turn_numbers(pieces);
     let turn = |said: crate::operation::SpokenOperation| {
@@ -43,7 +43,7 @@ fn blankable_conversations() -> impl Iterator<Item = (&'static str, Vec<OwnedSni
     })
 }
 
-/// The same with a turn of that length, whose bytes were not understood.
+/// The same conversation with a turn of `length` bytes that were not understood.
 fn blank_turn(pieces: &[OwnedSnippet], turn: usize, length: usize) -> Vec<OwnedSnippet> {
     let mut changed = Vec::new();
     for (piece, of) in pieces.iter().zip(turn_numbers(pieces)) {
@@ -57,7 +57,7 @@ fn blank_turn(pieces: &[OwnedSnippet], turn: usize, length: usize) -> Vec<OwnedS
     changed
 }
 
-/// A statement that is not known takes nothing away but its own name.
+/// An unknown statement loses only its own name.
 #[test]
 fn a_turn_that_cannot_be_read_takes_no_other_away() {
     for (name, pieces) in blankable_conversations() {
@@ -65,12 +65,12 @@ fn a_turn_that_cannot_be_read_takes_no_other_away() {
             continue;
         }
         let all = operation_turns(&pieces);
-        // What has only begun at the end may have become anything.
+        // An incomplete message at the end could be anything.
         for turn in 1..turn_numbers(&pieces).last().copied().unwrap_or(0) {
             for length in [1, 3, 4, 5, 100, 300] {
                 let left = operation_turns(&blank_turn(&pieces, turn, length));
                 if left.is_empty() {
-                    // It is not recognised: all is as without names.
+                    // The conversation is not recognised, so it has no names.
                     continue;
                 }
                 let missing: Vec<_> = all.difference(&left).collect();
@@ -104,7 +104,7 @@ fn a_turn_of_blanks_is_a_request_without_a_name() {
     assert_eq!(talk.operation_lines(), expected_line(&expected));
 }
 
-/// What is not known at the beginning of a turn, or comes before the protocol is recognised.
+/// Unknown bytes at the beginning of a turn, or before the protocol is recognised.
 #[test]
 fn turns_without_a_name_are_told() {
     let memcached =
@@ -123,7 +123,7 @@ fn turns_without_a_name_are_told() {
     assert_eq!(late.operation_lines(), expected_line(&[">", "<", ">", "<", "> get", "< END"]));
 }
 
-/// What seems to go on with a message from before, and is none with it, begins one.
+/// A turn that seems to continue an earlier message, but does not, begins a message.
 #[test]
 fn a_turn_behind_what_had_only_begun_is_read_by_itself() {
     let talk = TestConversation::other_protocol()

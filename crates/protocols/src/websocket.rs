@@ -1,4 +1,4 @@
-//! WebSocket (RFC 6455): frames by their opcodes, behind an upgrade of HTTP.
+//! WebSocket (RFC 6455): frames by their opcodes, after an HTTP upgrade.
 
 use registry::EntryHelp;
 
@@ -10,7 +10,7 @@ use crate::protocol::ProtocolSpec;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
-/// The entry of WebSocket.
+/// Registry entry of WebSocket.
 pub(crate) static WEBSOCKET: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "websocket",
@@ -25,7 +25,7 @@ pub(crate) static WEBSOCKET: ProtocolSpec = ProtocolSpec {
     samples: tests::sample_conversations,
 };
 
-/// A parser of frames.
+/// Creates a frame parser.
 pub(crate) fn open_parser() -> Box<dyn ProtocolParser> {
     Box::new(MessageStreams::new(WebSocket))
 }
@@ -45,8 +45,8 @@ impl MessageParser for WebSocket {
         let Some(frame) = WebSocketFrame::read_frame(heard.bytes) else {
             return heard.wait_or_give_up();
         };
-        // Behind a gap a frame begins only where the reserved bits are 0 and it is the client's
-        // that is masked.
+        // After a gap, a frame begins only where the reserved bits are 0 and exactly the client's
+        // frames are masked.
         let is_client = heard.speaker == crate::flow_snippet::FlowSpeaker::Client;
         let valid = frame.reserved == 0 && frame.mask.is_some() == is_client;
         let name = match frame.opcode {
@@ -75,7 +75,7 @@ impl MessageParser for WebSocket {
                 _ => {}
             }
         }
-        // What continues a message says nothing of itself.
+        // A continuation frame has no operation of its own.
         if frame.opcode != 0 {
             out.push(operation);
         }
@@ -87,7 +87,7 @@ impl MessageParser for WebSocket {
     }
 }
 
-/// The head of a frame (5.2).
+/// Header of a frame (5.2).
 struct WebSocketFrame {
     opcode: u8,
     reserved: u8,

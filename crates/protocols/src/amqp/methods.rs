@@ -1,38 +1,38 @@
-//! Methods of AMQP 0-9-1, and what is told of their arguments.
+//! Methods of AMQP 0-9-1, and which of their arguments are recorded.
 
 use crate::operation::MessageRole;
 
-/// A method.
+/// An AMQP method.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AmqpMethod {
     class: u16,
     number: u16,
     pub(super) name: &'static str,
     pub(super) role: MessageRole,
-    /// Number of the method that asks: its own, or that of the one it answers.
+    /// Number of the requesting method: this one, or the one that it answers.
     pub(super) asks: u16,
     pub(super) arguments: MethodArguments,
 }
 
-/// What is told of arguments.
+/// Arguments of a method that are recorded.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MethodArguments {
     None,
-    /// A code, and why.
+    /// A code and its reason.
     Code,
-    /// Some bytes, then texts. `skip` is `usize::MAX` for those of a delivery.
+    /// Some bytes, then texts. `skip` is `usize::MAX` for a delivery.
     Texts {
         skip: usize,
         count: usize,
     },
 }
 
-/// Whether a method is one of a login, which has no ids.
+/// Whether a method belongs to the login, which has no ids.
 pub(super) fn is_login(class: u16, number: u16) -> bool {
     class == 10 && number < 40
 }
 
-/// The method of a class and a number.
+/// Finds a method by its class and number.
 pub(super) fn find_method(class: u16, number: u16) -> Option<&'static AmqpMethod> {
     METHODS.iter().find(|method| (method.class, method.number) == (class, number))
 }
@@ -53,7 +53,7 @@ const fn one_way_method(class: u16, number: u16, name: &'static str) -> AmqpMeth
 }
 
 impl AmqpMethod {
-    /// With a number of texts behind the first two bytes.
+    /// Adds a number of texts after the first two bytes.
     const fn with_texts(self, count: usize) -> AmqpMethod {
         AmqpMethod { arguments: MethodArguments::Texts { skip: 2, count }, ..self }
     }

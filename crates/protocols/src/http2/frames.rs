@@ -1,7 +1,7 @@
-//! Frames of HTTP/2 (RFC 9113, 4 and 6): blocks of headers are put together, decoded, and given to
-//! the streams.
+//! HTTP/2 frames (RFC 9113, 4 and 6): header blocks are assembled, decoded, and passed to the
+//! streams.
 //!
-//! Of DATA frames that end a stream there is the head only; other DATA frames are not there.
+//! DATA frames that end a stream have only their header; other DATA frames are missing.
 
 use super::hpack::HpackDecoder;
 use super::streams::{HeaderFields, Http2Streams};
@@ -12,7 +12,7 @@ use crate::tuning::{HTTP2_BLOCK_BYTES, HTTP2_FRAME_BYTES};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Length of a frame's head.
+/// Length of a frame header.
 const HEAD: usize = 9;
 
 const DATA: u8 = 0;
@@ -29,7 +29,7 @@ const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 const PRIORITY: u8 = 0x20;
 
-/// One connection.
+/// Parser of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Http2 {
     client: HeaderDirection,
@@ -37,25 +37,25 @@ pub(super) struct Http2 {
     streams: Http2Streams,
 }
 
-/// What one side says.
+/// Header blocks of one direction.
 #[derive(Debug, Default)]
 struct HeaderDirection {
     decoder: HpackDecoder,
-    /// The first frame has come.
+    /// Whether the first frame has arrived.
     has_begun: bool,
     block: Option<HeaderBlock>,
 }
 
-/// A block of headers that is not whole.
+/// A header block that is not complete yet.
 #[derive(Debug)]
 struct HeaderBlock {
     stream: u32,
     place: LogPosition,
-    /// The stream that it promises, where it does.
+    /// The promised stream, in a push promise.
     promised: Option<u32>,
     end_stream: bool,
     bytes: Vec<u8>,
-    /// Bytes of it are missing.
+    /// Whether some of its bytes are missing.
     is_partial: bool,
 }
 
@@ -67,7 +67,7 @@ impl Http2 {
         }
     }
 
-    /// A block is whole, or as whole as it will be.
+    /// Decodes a block that is complete, or whose rest is missing.
     fn decode_block(
         &mut self,
         speaker: FlowSpeaker,
@@ -77,7 +77,7 @@ impl Http2 {
         let mut fields = HeaderFields::default();
         fields.is_partial = block.is_partial;
         let decoder = &mut self.direction_of(speaker).decoder;
-        // What is in front of a broken field was said.
+        // The fields before a broken one are valid.
         let _ = decoder.decode_block(&block.bytes, |field, value| fields.add_field(field, value));
         if block.is_partial {
             decoder.forget_table();
@@ -110,7 +110,7 @@ impl Http2 {
         }
     }
 
-    /// A HEADERS or PUSH_PROMISE frame; `None` where it breaks the rules.
+    /// Begins a block with a HEADERS or PUSH_PROMISE frame; `None` if the frame is invalid.
     fn begin_block(
         &mut self,
         frame: &Http2Frame<'_>,
@@ -130,7 +130,7 @@ impl Http2 {
         } else if frame.flags & PRIORITY != 0 {
             fragment = fragment.get(5..)?;
         }
-        // Of a frame that is cut off, the padding is what is missing first.
+        // In a truncated frame, the padding is the first part to be missing.
         let missing = frame.length - frame.payload.len();
         let padded = padding.saturating_sub(missing);
         fragment = fragment.get(..fragment.len().checked_sub(padded)?)?;
@@ -148,7 +148,7 @@ impl Http2 {
     }
 }
 
-/// A frame, whose end may be missing.
+/// A frame; its end may be missing.
 struct Http2Frame<'a> {
     length: usize,
     kind: u8,
@@ -212,18 +212,18 @@ impl MessageParser for Http2 {
             self.on_gap(speaker, out);
             return ParseStep::Lost;
         }
-        // Bodies are not there, whatever their length.
+        // Bodies are not captured, whatever their length.
         let length = if frame.kind == DATA { HEAD } else { HEAD + frame.length };
         if heard.bytes.len() < length && !heard.ended {
             return ParseStep::More;
         }
         let direction = self.direction_of(speaker);
         if !direction.has_begun && frame.kind != SETTINGS {
-            // SETTINGS come first (3.4), so what was before these is missing.
+            // SETTINGS come first (3.4), so a block before them was not seen.
             direction.decoder.forget_table();
         }
         direction.has_begun = true;
-        // Nothing may come between the frames of a block (6.10).
+        // No other frame may come between the frames of a block (6.10).
         if frame.kind != CONTINUATION && direction.block.is_some() {
             self.on_gap(speaker, out);
         }
@@ -268,7 +268,7 @@ impl MessageParser for Http2 {
         ParseStep::Skip(length as u64)
     }
 
-    /// The table is not known any more, and a block that is not whole is what it is.
+    /// Forgets the dynamic table and decodes an incomplete block as far as it was received.
     fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         if let Some(mut block) = self.direction_of(speaker).block.take() {
             block.is_partial = true;

@@ -1,4 +1,4 @@
-//! Words of gRPC: names of methods and of statuses.
+//! gRPC vocabulary: names of methods and statuses.
 
 use crate::names;
 
@@ -23,14 +23,14 @@ const STATUSES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-/// Whether a content type is gRPC's: `application/grpc`, `application/grpc+proto`.
+/// Whether a content type is that of gRPC: `application/grpc`, `application/grpc+proto`.
 pub(super) fn is_grpc(content_type: &[u8]) -> bool {
     let rest = content_type.strip_prefix(b"application/grpc");
     rest.is_some_and(|rest| !matches!(rest.first(), Some(byte) if !matches!(byte, b'+' | b';')))
 }
 
-/// `service/method` of a path. It comes from a schema, so it is kept as it is where it has a
-/// schema's form.
+/// Extracts `service/method` from a path. It comes from a schema, so it is kept unchanged if it has
+/// the form of a schema's names.
 pub(super) fn method_name(path: &str) -> String {
     let name = path.strip_prefix('/').unwrap_or(path);
     let is_name = |part: &str| {
@@ -48,7 +48,7 @@ pub(super) fn method_name(path: &str) -> String {
     }
 }
 
-/// Name of the status that `grpc-status` gives; a number that has none stays one.
+/// Name of a `grpc-status` value; an unknown number is kept.
 pub(super) fn status_name(value: &[u8]) -> String {
     let number: Option<usize> = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     match number {
@@ -60,8 +60,7 @@ pub(super) fn status_name(value: &[u8]) -> String {
     }
 }
 
-/// The status that a client makes of an answer that is none of gRPC's, by the rule that gRPC
-/// publishes for it.
+/// Status that a client derives from a response that is not gRPC, by gRPC's published mapping.
 pub(super) fn status_of_http(code: u16) -> &'static str {
     match code {
         400 => "INTERNAL",
@@ -73,7 +72,7 @@ pub(super) fn status_of_http(code: u16) -> &'static str {
     }
 }
 
-/// Whether the server failed, as OpenTelemetry's conventions for gRPC have it for the server's
+/// Whether a status is the server's failure, by OpenTelemetry's gRPC conventions for the server's
 /// span.
 pub(super) fn is_error(status: &str) -> bool {
     matches!(

@@ -1,9 +1,9 @@
 //! HPACK (RFC 7541): header fields of one direction of an HTTP/2 connection.
 //!
-//! Only what names a request is kept of values, so neither cookies nor credentials are ever in
-//! memory here. When bytes are missing, the dynamic table is forgotten: indexes count from the
-//! newest entry, so entries that come afterwards have certain indexes, and those before are not
-//! known. A field whose index is not known is left out, never guessed.
+//! Only values that name a request are kept, so neither cookies nor credentials are ever in memory
+//! here. After missing bytes the dynamic table is forgotten: indexes count from the newest entry,
+//! so later entries have certain indexes and earlier ones are unknown. A field with an unknown
+//! index is left out, never guessed.
 
 mod fields;
 mod huffman;
@@ -19,29 +19,29 @@ use crate::tuning::{HEADER_VALUE_BYTES, HPACK_ENTRIES, HPACK_VALUE_BYTES};
 use fields::STATIC;
 use value::BrokenBlock;
 
-/// Size of an entry besides its name and value (4.1).
+/// Size of an entry in addition to its name and value (4.1).
 const ENTRY_OVERHEAD: usize = 32;
 
-/// Size of the table that is in force until the encoder says otherwise.
+/// Table size until the encoder changes it.
 const FIRST_LIMIT: usize = 4096;
 
 /// Decoder of one direction.
 #[derive(Debug)]
 pub(super) struct HpackDecoder {
-    /// The newest first.
+    /// Entries, the newest first.
     table: VecDeque<HpackEntry>,
-    /// Size as RFC 7541 counts it.
+    /// Size as counted by RFC 7541.
     size: usize,
-    /// Bytes of values that are kept.
+    /// Size of the kept values, in bytes.
     kept_bytes: usize,
     limit: usize,
-    /// Whether there may be entries behind those of `table`.
+    /// Whether there may be older entries after those of `table`.
     incomplete: bool,
 }
 
 #[derive(Clone, Debug)]
 struct HpackEntry {
-    /// `None` where the name's index was not known.
+    /// `None` if the name's index was not known.
     field: Option<HeaderField>,
     name_length: usize,
     value: HeaderValue,
@@ -55,16 +55,16 @@ impl Default for HpackDecoder {
 }
 
 impl HpackDecoder {
-    /// Forgets the table: bytes are missing.
+    /// Forgets the table after missing bytes.
     pub(super) fn forget_table(&mut self) {
         (self.size, self.kept_bytes, self.incomplete) = (0, 0, true);
         self.table = VecDeque::new();
     }
 
-    /// Decodes a block and gives each field that is known to `each`.
+    /// Decodes a block and passes each known field to `each`.
     ///
     /// # Errors
-    /// When the block is broken: the fields in front of that were given, and the table is
+    /// When the block is broken: the fields before the error were passed, and the table is
     /// forgotten.
     pub(super) fn decode_block(
         &mut self,
@@ -99,12 +99,12 @@ impl HpackDecoder {
             return Ok(());
         }
         if first & 0xe0 == 0x20 {
-            // Size of the table (6.3).
+            // Table size update (6.3).
             self.limit = integers::read_integer(rest, 5)?;
             self.evict_entries();
             return Ok(());
         }
-        // Literal field: with indexing (6.2.1), without, never (6.2.2, 6.2.3).
+        // Literal field: with indexing (6.2.1), without (6.2.2), or never indexed (6.2.3).
         let indexing = first & 0x40 != 0;
         let (field, name_length) = match integers::read_integer(rest, if indexing { 6 } else { 4 })?
         {
@@ -126,7 +126,7 @@ impl HpackDecoder {
         Ok(())
     }
 
-    /// The entry of an index; `None` where it is not known.
+    /// Finds the entry of an index; `None` if it is not known.
     fn entry_at(&self, index: usize) -> Result<Option<HpackEntry>, BrokenBlock> {
         let position = index.checked_sub(1).ok_or(BrokenBlock)?;
         if let Some((name, value)) = STATIC.get(position) {
@@ -150,7 +150,7 @@ impl HpackDecoder {
         self.evict_entries();
     }
 
-    /// Removes the oldest entries that are too many: by the rules, or for us.
+    /// Evicts the oldest entries beyond the table size, or beyond our own bounds.
     fn evict_entries(&mut self) {
         loop {
             let ours = self.table.len() > HPACK_ENTRIES || self.kept_bytes > HPACK_VALUE_BYTES;
@@ -158,7 +158,7 @@ impl HpackDecoder {
                 return;
             }
             let Some(oldest) = self.table.pop_back() else { return };
-            // Values that the library blanked may have another length than they had.
+            // Values that the library blanked may have had another length.
             self.incomplete = true;
             self.size -= oldest.size();
             self.kept_bytes -= oldest.value.bytes.len();

@@ -1,4 +1,4 @@
-//! HPACK on the examples of RFC 7541, appendix C, and on what is broken.
+//! HPACK on the examples of RFC 7541, appendix C, and on broken blocks.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn parse_hex(hex: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(pair).collect()
 }
 
-/// Fields that are looked at, as lines.
+/// Decodes a block and returns the known fields as lines.
 fn decode_hex(decoder: &mut HpackDecoder, hex: &str) -> Result<Vec<String>, BrokenBlock> {
     let mut fields = Vec::new();
     decoder.decode_block(&parse_hex(hex), |field, value| {
@@ -18,7 +18,7 @@ fn decode_hex(decoder: &mut HpackDecoder, hex: &str) -> Result<Vec<String>, Brok
     Ok(fields)
 }
 
-/// Requests without and with Huffman code (C.3, C.4), and the sizes of the table behind each.
+/// Requests without and with Huffman coding (C.3, C.4), and the table size after each.
 #[test]
 fn requests_of_the_rfc() {
     let plain = [
@@ -76,7 +76,8 @@ fn responses_of_the_rfc() {
 }
 
 /// The library blanks values that name nothing: as many asterisks as the value had bytes, without
-/// Huffman code. The table's entries are shorter by that, and what is told stays.
+/// Huffman coding. The table's entries differ in length for that reason, and the decoded fields
+/// stay the same.
 #[test]
 fn values_that_were_blanked() {
     let blank = |length: usize| format!("{length:02x} {}", "2a".repeat(length));
@@ -91,7 +92,7 @@ fn values_that_were_blanked() {
     let mut status = |response: &String| decode_hex(&mut decoder, response).unwrap()[0].clone();
     let told: Vec<String> = responses[..3].iter().map(&mut status).collect();
     assert_eq!(told, ["Status 302 3", "Status 307 3", "Status 200 3"]);
-    // The status before is the fourth newest, as it is at both ends; 302 is no longer theirs.
+    // The earlier status is the fourth newest, as at both ends; 302 has been evicted at theirs.
     let last = decode_hex(&mut decoder, &responses[3]).unwrap();
     assert_eq!(last[3], "Status 307 3");
 }
@@ -126,7 +127,7 @@ fn behind_a_gap_new_entries_are_known_and_old_ones_are_left_out() {
     assert_eq!(decode_hex(&mut decoder, "be").unwrap(), ["Path /a 2"]);
     decoder.forget_table();
     assert_eq!(decode_hex(&mut decoder, "82be").unwrap(), ["Method GET 3"]);
-    // A literal whose name is not known, with indexing, then one that is.
+    // A literal with an unknown name, with indexing, then one with a known name.
     assert_eq!(decode_hex(&mut decoder, "7e01 62").unwrap(), [""; 0]);
     assert_eq!(decode_hex(&mut decoder, "4402 2f63 be bf c0").unwrap(), ["Path /c 2", "Path /c 2"]);
 }
@@ -134,7 +135,7 @@ fn behind_a_gap_new_entries_are_known_and_old_ones_are_left_out() {
 #[test]
 fn memory_is_bounded() {
     let mut decoder = HpackDecoder::default();
-    // The encoder allows itself a megabyte.
+    // The encoder sets the table size to a megabyte.
     decode_hex(&mut decoder, "3fe1ff3f").unwrap();
     let path = format!("447f 8101 {}", "61".repeat(256));
     for _ in 0..1000 {
@@ -142,6 +143,6 @@ fn memory_is_bounded() {
     }
     assert!(decoder.table.len() <= HPACK_ENTRIES && decoder.kept_bytes <= HPACK_VALUE_BYTES);
     assert!(decoder.incomplete);
-    // What is too old for us is unknown, not wrong.
+    // An index that exceeds our own bound is unknown, not invalid.
     assert_eq!(decode_hex(&mut decoder, "ffff01").unwrap(), [""; 0]);
 }

@@ -1,8 +1,8 @@
-//! Streams of an HTTP/2 connection: which headers are a request, a response or trailers, and when
-//! a response is told.
+//! Streams of an HTTP/2 connection: which headers are a request, a response or trailers, and when a
+//! response is emitted.
 //!
-//! A response is told once. That of HTTP has its status at its beginning; that of gRPC has it in
-//! the trailers, and is told then, with the place of its beginning.
+//! A response is emitted once. An HTTP response has its status at its beginning. A gRPC response
+//! has it in the trailers and is emitted then, with the place of its beginning.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::trace_context;
 use crate::tuning::OPEN_STREAMS;
 
-/// What a block of headers says.
+/// Content of a header block.
 #[derive(Debug, Default)]
 pub(super) struct HeaderFields {
-    /// Whether fields behind these may be missing.
+    /// Whether further fields may be missing.
     pub(super) is_partial: bool,
     method: Option<String>,
-    /// `None` inside where it is too long.
+    /// The inner value is `None` if it is too long.
     path: Option<Option<String>>,
     is_websocket: bool,
     status: Option<u16>,
@@ -30,7 +30,7 @@ pub(super) struct HeaderFields {
 }
 
 impl HeaderFields {
-    /// Takes one field.
+    /// Adds one field.
     pub(super) fn add_field(&mut self, field: HeaderField, value: &HeaderValue) {
         let text = || String::from_utf8_lossy(&value.bytes).into_owned();
         match field {
@@ -61,30 +61,31 @@ impl HeaderFields {
 #[derive(Debug, Default)]
 pub(super) struct Http2Streams {
     open: BTreeMap<u32, Http2Stream>,
-    /// The greatest number of a stream that the client opened.
+    /// Highest stream number that the client opened.
     latest: u32,
 }
 
 #[derive(Debug)]
 struct Http2Stream {
     protocol: &'static str,
-    /// What the server says on it: an answer, or of a stream that it opened, a message.
+    /// Role of the server's messages on the stream: responses, or one-way messages if the server
+    /// opened it.
     role: MessageRole,
     answer: ResponseState,
 }
 
 #[derive(Debug)]
 enum ResponseState {
-    /// It has not begun.
+    /// The response has not begun.
     Awaited,
-    /// It began here, and its status is to come.
+    /// The response began here, and its status is still to come.
     Begun(LogPosition),
-    /// It was told.
+    /// The response was emitted.
     Told,
 }
 
 impl Http2Streams {
-    /// A block of headers on a stream.
+    /// Processes a header block of a stream.
     pub(super) fn process_headers(
         &mut self,
         speaker: FlowSpeaker,
@@ -106,7 +107,7 @@ impl Http2Streams {
         fields: &HeaderFields,
         out: &mut OperationSink<'_>,
     ) {
-        // Numbers of new streams grow (RFC 9113, 5.1.1); others are trailers.
+        // Numbers of new streams increase (RFC 9113, 5.1.1); other blocks are trailers.
         if number <= self.latest || number.is_multiple_of(2) {
             return;
         }
@@ -126,7 +127,7 @@ impl Http2Streams {
         fields: &HeaderFields,
         out: &mut OperationSink<'_>,
     ) {
-        // The answer is still to come.
+        // The final response is still to come.
         if matches!(fields.status, Some(100..=199)) {
             return;
         }
@@ -161,7 +162,7 @@ impl Http2Streams {
             let is_error = grpc_words::is_error(status);
             out.push(response.with_status(status.clone(), is_error));
         } else if let (Some(false), Some(code)) = (fields.is_grpc, fields.status) {
-            // A proxy answered, not the service.
+            // The response came from a proxy, not from the service.
             let status = grpc_words::status_of_http(code);
             out.push(response.with_status(status, grpc_words::is_error(status)));
         } else {
@@ -171,7 +172,7 @@ impl Http2Streams {
         stream.answer = ResponseState::Told;
     }
 
-    /// One side has said all it had to say on a stream.
+    /// Ends one side's part of a stream.
     pub(super) fn end_stream(
         &mut self,
         speaker: FlowSpeaker,
@@ -185,7 +186,7 @@ impl Http2Streams {
         }
     }
 
-    /// The server promises a stream.
+    /// Records a stream that the server promises.
     pub(super) fn promise_stream(
         &mut self,
         number: u32,
@@ -199,7 +200,7 @@ impl Http2Streams {
         out.push(promise.with_name(request_name(fields, "http2")));
     }
 
-    /// A stream is given up.
+    /// Handles the reset of a stream.
     pub(super) fn reset_stream(
         &mut self,
         speaker: FlowSpeaker,
@@ -231,13 +232,13 @@ impl Http2Streams {
         }
     }
 
-    /// One side opens no more streams.
+    /// Handles a GOAWAY frame: the sender opens no more streams.
     pub(super) fn go_away(&self, place: LogPosition, code: u32, out: &mut OperationSink<'_>) {
         let goes = ProtocolOperation::new(place, MessageRole::OneWay, "http2").with_name("GOAWAY");
         out.push(goes.with_status(error_code(code), code != 0));
     }
 
-    /// Nothing more comes.
+    /// Emits the responses without a status at the end of the flow.
     pub(super) fn finish_streams(&mut self, out: &mut OperationSink<'_>) {
         for (number, stream) in std::mem::take(&mut self.open) {
             stream.emit_response(number, "", out);
@@ -261,7 +262,7 @@ impl Http2Streams {
 }
 
 impl Http2Stream {
-    /// Tells of an answer that began and has no status.
+    /// Emits a response that began and has no status.
     fn emit_response(self, number: u32, status: &str, out: &mut OperationSink<'_>) {
         if let ResponseState::Begun(place) = self.answer {
             let response = ProtocolOperation::new(place, self.role, self.protocol);
@@ -271,7 +272,7 @@ impl Http2Stream {
     }
 }
 
-/// Streams of even numbers are the server's own.
+/// Role of the messages of a stream; even numbers are the server's own streams.
 fn role_of_stream(number: u32) -> MessageRole {
     if number.is_multiple_of(2) { MessageRole::OneWay } else { MessageRole::Response }
 }
@@ -291,13 +292,13 @@ fn request_name(fields: &HeaderFields, protocol: &str) -> String {
     }
     let method = fields.method.as_deref().filter(|method| names::is_token(method));
     if fields.is_partial && fields.is_grpc.is_none() && method == Some("POST") {
-        // It may be a call of gRPC, which has another name.
+        // It may be a gRPC call, which is named differently.
         return String::new();
     }
     method.map_or(String::new(), |method| names::request_route(method, path))
 }
 
-/// Names of error codes (RFC 9113, 7).
+/// Name of an error code (RFC 9113, 7).
 fn error_code(code: u32) -> String {
     const NAMES: [&str; 14] = [
         "NO_ERROR",

@@ -1,19 +1,19 @@
-//! The first topic of a request, and which acknowledgement a producer wants, of the versions that
-//! have topics by name.
+//! First topic of a request, and the acknowledgement that a producer requests, in versions that
+//! name topics.
 
 use crate::cursor::ByteCursor;
 use crate::names;
 
-/// What a body says.
+/// Facts from the body of a request.
 #[derive(Debug, Default)]
 pub(super) struct KafkaBody {
-    /// Its first topic, without literals.
+    /// First topic, without literals.
     pub(super) topic: Option<String>,
-    /// How many servers are to acknowledge; with 0, none answers.
+    /// Number of servers that are to acknowledge; if it is 0, there is no response.
     pub(super) acks: Option<u16>,
 }
 
-/// What the body of a request says, as far as it is there.
+/// Parses the body of a request, as far as it is present.
 pub(super) fn parse_body(key: u16, version: u16, mut body: ByteCursor<'_>) -> KafkaBody {
     let mut told = KafkaBody::default();
     let topic = match key {
@@ -26,7 +26,7 @@ pub(super) fn parse_body(key: u16, version: u16, mut body: ByteCursor<'_>) -> Ka
     told
 }
 
-/// Versions until 12 have topics by names; those behind have ids.
+/// Topic of a Produce request. Versions up to 12 name topics; later ones have ids.
 fn produce_topic<'a>(
     version: u16,
     body: &mut ByteCursor<'a>,
@@ -37,7 +37,7 @@ fn produce_topic<'a>(
         skip_tags(body)?;
     }
     if version >= 3 {
-        // The transaction's id.
+        // The transactional id.
         nullable_text(body, is_flexible)?;
     }
     told.acks = Some(body.be_u16()?);
@@ -45,7 +45,7 @@ fn produce_topic<'a>(
     if version > 12 { None } else { first_topic(body, is_flexible) }
 }
 
-/// Versions until 12; those behind have topics by ids.
+/// Topic of a Fetch request. Versions up to 12 name topics; later ones have ids.
 fn fetch_topic<'a>(version: u16, body: &mut ByteCursor<'a>) -> Option<&'a [u8]> {
     let is_flexible = version >= 12;
     if version > 12 {
@@ -61,13 +61,13 @@ fn fetch_topic<'a>(version: u16, body: &mut ByteCursor<'a>) -> Option<&'a [u8]> 
     first_topic(body, is_flexible)
 }
 
-/// The name of the first topic of a list.
+/// Name of the first topic of a list.
 fn first_topic<'a>(body: &mut ByteCursor<'a>, is_flexible: bool) -> Option<&'a [u8]> {
     let count = if is_flexible { read_varint(body)?.checked_sub(1)? } else { body.be_u32()? };
     if (1..1 << 16).contains(&count) { nullable_text(body, is_flexible) } else { None }
 }
 
-/// A text that may be none; then it is empty.
+/// Reads a nullable text; null is empty.
 fn nullable_text<'a>(body: &mut ByteCursor<'a>, is_flexible: bool) -> Option<&'a [u8]> {
     let length = if is_flexible {
         read_varint(body)?.saturating_sub(1) as usize
@@ -80,7 +80,7 @@ fn nullable_text<'a>(body: &mut ByteCursor<'a>, is_flexible: bool) -> Option<&'a
     body.take_bytes(length)
 }
 
-/// Fields behind a flexible head: none is known, and clients send none.
+/// Skips the tagged fields after a flexible header: none is defined, and clients send none.
 fn skip_tags(body: &mut ByteCursor<'_>) -> Option<()> {
     (read_varint(body)? == 0).then_some(())
 }

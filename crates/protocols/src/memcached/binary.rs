@@ -1,4 +1,4 @@
-//! The binary protocol: requests and responses by their opaque.
+//! memcached's binary protocol: requests and responses, paired by their opaque value.
 
 use crate::cursor::ByteCursor;
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
@@ -8,13 +8,13 @@ use crate::streams::{ParseStep, UnparsedBytes};
 pub(super) const REQUEST: u8 = 0x80;
 pub(super) const RESPONSE: u8 = 0x81;
 
-/// Length of a head.
+/// Length of a header.
 const HEAD: u64 = 24;
 
-/// Greatest length of a body that is believed.
+/// Largest plausible length of a body.
 const GREATEST: u32 = 1 << 28;
 
-/// Commands by their numbers.
+/// Commands, by their numbers.
 const COMMANDS: [&str; 0x25] = [
     "get",
     "set",
@@ -78,7 +78,7 @@ pub(super) fn is_request(client: &[u8]) -> bool {
     client.first() == Some(&REQUEST) && read_header(client).is_some_and(|head| head.status == 0)
 }
 
-/// A request or response.
+/// Parses a request or response.
 pub(super) fn parse_binary(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
     if (heard.bytes.len() as u64) < HEAD {
         return heard.wait_or_give_up();
@@ -90,7 +90,7 @@ pub(super) fn parse_binary(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_
         _ => MessageRole::Request,
     };
     let mut operation = ProtocolOperation::new(heard.position_at(0), role, "memcached");
-    // Libraries that do not use it set it to 0.
+    // Libraries that do not use the opaque value set it to 0.
     operation.call = (head.opaque != 0).then_some(head.opaque.into());
     out.push(if role == MessageRole::Response {
         let (status, is_error) = status_name(head.status);
@@ -101,7 +101,7 @@ pub(super) fn parse_binary(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_
     ParseStep::Skip(HEAD + u64::from(head.body))
 }
 
-/// The name of a status, and whether the server failed.
+/// Name of a status, and whether the server failed.
 fn status_name(status: u16) -> (&'static str, bool) {
     match status {
         0 => ("", false),

@@ -1,4 +1,4 @@
-//! The text protocol and its meta commands.
+//! memcached's text protocol and its meta commands.
 
 use crate::cursor::{first_line, parse_decimal};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
@@ -6,10 +6,10 @@ use crate::streams::{ParseStep, UnparsedBytes};
 
 const NAME: &str = "memcached";
 
-/// Length of a key that the server takes, in bytes.
+/// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 250;
 
-/// Commands, each with the form of its line.
+/// Commands, each with its format.
 const COMMANDS: &[(&str, CommandFormat)] = &[
     ("get", CommandFormat::Keys(0)),
     ("gets", CommandFormat::Keys(0)),
@@ -38,12 +38,12 @@ const COMMANDS: &[(&str, CommandFormat)] = &[
     ("verbosity", CommandFormat::Words),
 ];
 
-/// What is behind a command's name.
+/// Format of the arguments of a command.
 #[derive(Clone, Copy, Debug)]
 enum CommandFormat {
     /// Numbers, then keys.
     Keys(usize),
-    /// A key and numbers, the fourth word a length, then a value of that length.
+    /// A key and numbers, of which the fourth word is the length of the value that follows.
     Stores(usize),
     /// A key and numbers.
     Key(usize),
@@ -55,16 +55,16 @@ enum CommandFormat {
     Words,
 }
 
-/// A command's line.
+/// A command line.
 #[derive(Debug)]
 struct MemcachedCommand {
     name: &'static str,
-    /// Length of the value behind the line, with its end.
+    /// Length of the value after the line, including its line end.
     value: u64,
     is_answered: bool,
 }
 
-/// Whether the client's bytes begin with a whole command.
+/// Whether the client's bytes begin with a complete command.
 pub(super) fn is_command(client: &[u8]) -> bool {
     let Some((line, length)) = first_line(client) else { return false };
     client.get(..length).is_some_and(|line| line.ends_with(b"\r\n"))
@@ -114,12 +114,12 @@ fn parse_command(line: &[u8]) -> Option<MemcachedCommand> {
     fits.then_some(MemcachedCommand { name, value, is_answered: is_answered && *name != "quit" })
 }
 
-/// A flag of a meta command: a letter, and for some a value behind it.
+/// Whether a word is a flag of a meta command: a letter, for some flags with a value.
 fn is_flag(word: &&[u8]) -> bool {
     word.first().is_some_and(u8::is_ascii_alphabetic) && word.len() <= 40
 }
 
-/// A command of the client.
+/// Parses a command of the client.
 pub(super) fn parse_request(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
     let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
     let Some(command) = parse_command(line) else { return ParseStep::Lost };
@@ -128,14 +128,14 @@ pub(super) fn parse_request(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'
     ParseStep::Skip(command.value.saturating_add(length as u64))
 }
 
-/// What the server is saying.
+/// State of the server's response.
 #[derive(Debug, Default)]
 pub(super) struct TextResponse {
-    /// An answer of several lines goes on until END.
+    /// Whether a response of several lines continues until END.
     goes_on: bool,
 }
 
-/// Words that are answers of their own.
+/// Words that are responses by themselves.
 const ANSWERS: &[&str] = &[
     "STORED",
     "NOT_STORED",
@@ -160,12 +160,12 @@ const ANSWERS: &[&str] = &[
 ];
 
 impl TextResponse {
-    /// Whether an answer of several lines goes on.
+    /// Whether a response of several lines continues.
     pub(super) fn continues_value(&self) -> bool {
         self.goes_on
     }
 
-    /// A line of the server.
+    /// Parses a line of the server.
     pub(super) fn parse_response_line(
         &mut self,
         heard: &UnparsedBytes<'_>,

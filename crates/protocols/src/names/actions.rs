@@ -1,6 +1,6 @@
-//! Words of programs that stand where a value could, as in `/users/search`.
+//! Program words in the position of a value, as in `/users/search`.
 
-/// Words of programs that stand where a value could.
+/// Program words that occur in the position of a value.
 const ACTIONS: &[&str] = &[
     "accept",
     "activate",
@@ -275,7 +275,7 @@ const ACTIONS: &[&str] = &[
     "write",
 ];
 
-/// Whether a segment is a program's word even where a value could stand.
+/// Whether a segment is a program's word even in the position of a value.
 pub(super) fn is_action(segment: &str) -> bool {
     ACTIONS.contains(&segment.to_ascii_lowercase().as_str())
 }

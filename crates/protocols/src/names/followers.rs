@@ -1,6 +1,6 @@
-//! Words that a value of a user follows: `/users/alice`, `/search/shoes`, `user.alice.created`.
+//! Words that precede a user's value: `/users/alice`, `/search/shoes`, `user.alice.created`.
 
-/// What follows these is a value, most often of a person.
+/// Words that a value follows, most often one that identifies a person.
 const VALUE_FOLLOWS: &[&str] = &[
     "user",
     "u",
@@ -109,7 +109,7 @@ const VALUE_FOLLOWS: &[&str] = &[
     "children",
 ];
 
-/// Words that end in s and that no value follows.
+/// Words that end in s and do not precede a value.
 const NO_COLLECTIONS: &[&str] = &[
     "news",
     "docs",
@@ -153,7 +153,7 @@ const NO_COLLECTIONS: &[&str] = &[
     "pos",
 ];
 
-/// Folders of files that people name: the rest of a path behind these is theirs.
+/// Folders of files that people name: the rest of a path after these is not kept.
 const TREES: &[&str] = &[
     "files",
     "file",
@@ -200,7 +200,7 @@ const TREES: &[&str] = &[
     "directory",
 ];
 
-/// Last word of a segment, in lower case: of `bookAuthors` and of `book-authors`, `authors`.
+/// Last word of a segment, in lower case: `authors` for both `bookAuthors` and `book-authors`.
 fn last_word(segment: &str) -> String {
     let begin = segment.rfind(|of: char| !of.is_ascii_lowercase()).unwrap_or(0);
     let tail = segment.get(begin..).unwrap_or(segment);
@@ -218,7 +218,7 @@ pub(super) fn is_value_prefix(segment: &str) -> bool {
     listed(VALUE_FOLLOWS) || plural && !listed(NO_COLLECTIONS)
 }
 
-/// Whether all that follows a segment is named by people.
+/// Whether everything after a segment is named by people.
 pub(super) fn is_tree_prefix(segment: &str) -> bool {
     TREES.contains(&segment.to_ascii_lowercase().as_str())
 }

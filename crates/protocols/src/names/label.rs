@@ -1,26 +1,26 @@
-//! Names of queues, topics, collections and the like: configuration, in which ids may be.
+//! Names of queues, topics, collections and similar objects: configured words that may contain ids.
 
 use super::HOLE;
 use super::actions::is_action;
 use super::followers::is_value_prefix;
 use super::words::{is_letters, is_word};
 
-/// Greatest length of a label.
+/// Maximum length of a label, in bytes.
 const LABEL_BYTES: usize = 80;
 
-/// Greatest number of parts of a label.
+/// Maximum number of parts of a label.
 const LABEL_SEGMENTS: usize = 8;
 
-/// A name from a configuration, without what could be a literal: parts that look like ids are
-/// `{}`, and so are digits behind a word (`orders2024`) and what follows the name of a person's
-/// kind (`user.alice`).
+/// Reduces a configured name to the parts that cannot be literals: parts that look like ids become
+/// `{}`, and so do digits after a word (`orders2024`) and parts after a word for persons
+/// (`user.alice`).
 pub fn reduce_label(name: &str) -> String {
     reduce_name(name, |part, before| {
         is_word(part) && (!before.is_some_and(is_value_prefix) || is_action(part))
     })
 }
 
-/// The name of a table or collection, which is a schema's: any letters are kept.
+/// Reduces the name of a table or collection. It comes from a schema, so any letters are kept.
 pub(super) fn table_name(name: &str) -> String {
     reduce_name(name, |part, _| is_letters(part) && part.len() <= 40)
 }
@@ -38,7 +38,7 @@ fn reduce_name(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String 
     for part in name.split_inclusive(is_between) {
         let end = part.trim_end_matches(is_between);
         let word = end.trim_end_matches(|of: char| of.is_ascii_digit());
-        // Patterns of bindings.
+        // Wildcards of bindings.
         if matches!(end, "" | "*" | "#") || keep(end, before) {
             label.push_str(part);
         } else if word.len() < end.len() && !is_hexadecimal(word) && keep(word, before) {
@@ -54,7 +54,7 @@ fn reduce_name(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String 
     label
 }
 
-/// Whether a word could be the beginning of a number in base 16.
+/// Whether a word could be the beginning of a hexadecimal number.
 fn is_hexadecimal(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -6,13 +6,13 @@ use super::followers::{is_tree_prefix, is_value_prefix};
 use super::words::is_word;
 use crate::tuning::{NAME_BYTES, PATH_SEGMENTS};
 
-/// Greatest length of a segment that is kept.
+/// Maximum length of a segment that is kept, in bytes.
 const SEGMENT_BYTES: usize = 40;
 
-/// Greatest number of words in a segment: titles of articles have more.
+/// Maximum number of words in a segment; titles of articles have more.
 const SEGMENT_WORDS: usize = 3;
 
-/// Endings of files, which are kept where the name in front of them is not.
+/// File extensions, which are kept even if the file name is not.
 const ENDINGS: &[&str] = &[
     "html", "htm", "xhtml", "php", "jsp", "asp", "aspx", "do", "action", "cgi", "js", "mjs", "css",
     "map", "json", "xml", "txt", "csv", "md", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp",
@@ -20,7 +20,7 @@ const ENDINGS: &[&str] = &[
     "tar", "wasm", "yaml", "yml", "rss", "atom",
 ];
 
-/// The name of a request: its method and the route of its target. Without a target, the method.
+/// Name of a request: its method and the route of its target, or the method alone without a target.
 pub(crate) fn request_route(method: &str, target: Option<&str>) -> String {
     match target.map(target_route) {
         Some(route) if !route.is_empty() => format!("{method} {route}"),
@@ -28,14 +28,14 @@ pub(crate) fn request_route(method: &str, target: Option<&str>) -> String {
     }
 }
 
-/// The route of a request's target, without what could be a literal: query, ids, names of persons
-/// where a route says that one stands there. Of a target that is no path, nothing.
+/// Route of a request's target, without possible literals: the query, ids, and names of persons in
+/// positions where the route has one. Empty for a target that is not a path.
 pub fn target_route(target: &str) -> String {
     if target == "*" {
         return "*".to_owned();
     }
     let path = match target.split_once("://") {
-        // What is in front of the path may name somebody.
+        // The authority may contain a person's name.
         Some((scheme, rest)) if !scheme.contains('/') => match rest.find(['/', '?', '#']) {
             Some(at) if rest.get(at..).is_some_and(|rest| rest.starts_with('/')) => {
                 rest.get(at..).unwrap_or_default()
@@ -64,9 +64,9 @@ pub fn target_route(target: &str) -> String {
     route
 }
 
-/// A segment as it is kept, behind one that was.
+/// Reduces a segment, given the kept segment before it.
 fn reduce_segment(segment: &str, before: Option<&str>) -> String {
-    // Parameters of a segment (RFC 3986, 3.3).
+    // Parameters of a segment (RFC 3986, 3.3) are dropped.
     let segment = segment.split(';').next().unwrap_or_default();
     if segment.is_empty() {
         return String::new();

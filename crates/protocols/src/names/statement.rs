@@ -1,10 +1,10 @@
 //! SQL statements by kind and tables: `SELECT books`, after OpenTelemetry's `db.query.summary`, and
 //! the statement with `?` for each literal.
 //!
-//! A statement may be cut off anywhere. Nothing is taken from what could lie within a literal: with
-//! a backslash it depends on settings of the server where a literal ends, so what is behind one is
-//! not read. Names of users, roles and settings are literals, too: of statements that have them,
-//! only the kind is told.
+//! A statement may be truncated anywhere. Nothing is taken from a possible literal: after a
+//! backslash the end of a literal depends on the server's settings, so the text after one is not
+//! read. Names of users, roles and settings are literals, too: statements that contain them are
+//! reduced to their kind.
 
 mod dialect;
 mod executed_comments;
@@ -16,16 +16,16 @@ use crate::tuning::{DETAIL_BYTES, NAME_BYTES, STATEMENT_BYTES};
 
 pub use dialect::StatementDialect;
 
-/// What a statement does.
+/// Summary of a statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatementSummary {
-    /// Kind and tables; empty where the statement is of no known kind.
+    /// Kind and tables; empty if the kind is not known.
     pub name: String,
-    /// The statement with `?` for literals; empty where the kind may have names of persons in it.
+    /// The statement with `?` for literals; empty if its kind may contain names of persons.
     pub detail: String,
 }
 
-/// What a statement does. `whole`: it is not cut off.
+/// Summarises a statement. `whole` means that it is not truncated.
 pub fn summarise_statement(
     text: &[u8],
     whole: bool,
@@ -51,9 +51,9 @@ pub fn summarise_statement(
     StatementSummary { name, detail }
 }
 
-/// Whether a text begins as a statement does: with a word that begins one, and something behind
-/// that, or nothing where it is `whole`. Comments and the like may stand in front of it; one that
-/// does not end is all that is there of a statement.
+/// Whether a text begins like a statement: with a first word of a statement and a separator after
+/// it, or no separator if the text is `whole`. Leading comments are skipped; an unterminated
+/// comment counts as the beginning of a statement.
 pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
     let Some(text) = snippets::skip_leading_comments(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);

@@ -1,4 +1,4 @@
-//! Statements by hand.
+//! Handwritten statements.
 
 use super::*;
 
@@ -60,7 +60,7 @@ fn details_have_no_literals() {
             "SELECT  b.id FROM books b\nWHERE name='alice' AND n IN (1,2,3) LIMIT 10",
             "SELECT id FROM books b WHERE name = ? AND n IN (?) LIMIT ?",
         ),
-        // Neither a schema nor an alias, which may be anything.
+        // Drops schemas and aliases, which may be anything.
         (
             "WITH w AS (SELECT 1) SELECT a AS alice, f(alice.b) FROM alice.books AS alice",
             "WITH w AS (SELECT ?) SELECT a, f (b) FROM books",
@@ -81,7 +81,7 @@ fn details_have_no_literals() {
     assert_eq!(of_mysql("INSERT INTO b VALUES (1) ON DUPLICATE KEY UPDATE n = 2").name, "INSERT b");
 }
 
-/// A statement that is cut off says what is certain of it.
+/// A truncated statement yields the certain beginning of its name.
 #[test]
 fn cut_anywhere_a_statement_has_the_beginning_of_its_name() {
     let text = "SELECT a FROM books JOIN authors ON x = 'it''s alice' WHERE n = 1 AND m = 'bob'";

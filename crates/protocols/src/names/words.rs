@@ -1,9 +1,9 @@
-//! Which tokens look like words of a program, and which like ids.
+//! Classification of tokens as words of a program or ids.
 
-/// Greatest length of a word. The names of services that are written in one are about as long.
+/// Maximum length of a word, in bytes. Service names written as one word are about as long.
 const LONGEST: usize = 24;
 
-/// Words with digits.
+/// Words that contain digits.
 const WITH_DIGITS: &[&str] = &[
     "oauth2", "oauth1", "saml2", "s3", "ec2", "i18n", "l10n", "k8s", "http2", "h2", "web3", "a11y",
     "base64", "md5", "sha1", "sha256", "utf8", "ipv4", "ipv6", "mp3", "mp4", "x509", "p2p", "b2b",
@@ -17,8 +17,8 @@ const WITHOUT_VOWELS: &[&str] = &[
     "src", "svg", "cgi", "nmcp", "hmac", "rsvp", "pdfs", "ftps", "ssml",
 ];
 
-/// Whether a token of a route looks like a word: letters as words have them, a version, or one of a
-/// few words with digits.
+/// Whether a token of a route looks like a word: letters in plausible sequences, a version, or one
+/// of a few words with digits.
 pub(super) fn is_word(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
     if WITH_DIGITS.contains(&lower.as_str()) || is_version(&lower) {
@@ -30,12 +30,12 @@ pub(super) fn is_word(token: &str) -> bool {
         && has_plausible_humps(token)
 }
 
-/// Whether a token has letters only, and at least one.
+/// Whether a token consists of letters only, and of at least one.
 pub(super) fn is_letters(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// `v1`, `v12`, `v1beta2`.
+/// Whether a token is a version: `v1`, `v12`, `v1beta2`.
 fn is_version(lower: &str) -> bool {
     let Some(rest) = lower.strip_prefix('v') else { return false };
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
@@ -49,19 +49,19 @@ fn is_version(lower: &str) -> bool {
         && (stage.is_some() || minor.is_empty())
 }
 
-/// Whether it could be a number in base 16 that has no digit below 10.
+/// Whether a token could be a hexadecimal number without a decimal digit.
 fn is_hexadecimal(lower: &str) -> bool {
     lower.len() >= 6 && lower.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether the parts of a word in camel case are few, not short, and pronounceable.
+/// Whether the parts of a camel-case word are few, not short, and pronounceable.
 fn has_plausible_humps(token: &str) -> bool {
     let bytes = token.as_bytes();
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut begin = 0;
     for at in 1..bytes.len() {
         let of = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_uppercase);
-        // `getCart` has a border at `C`, and `HTTPServer` at `S`.
+        // `getCart` has a boundary at `C`, and `HTTPServer` at `S`.
         let border = of(at) && (!of(at - 1) || at + 1 < bytes.len() && !of(at + 1));
         if border {
             parts.push(bytes.get(begin..at).unwrap_or_default());
@@ -102,7 +102,7 @@ fn is_vowel(byte: u8) -> bool {
     matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-/// Pairs of letters that words hardly have, and random letters often.
+/// Whether a pair of letters is rare in words and frequent in random letters.
 fn is_odd_pair(a: u8, b: u8) -> bool {
     match a {
         b'q' => !matches!(b, b'u' | b'l'),

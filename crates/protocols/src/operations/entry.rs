@@ -3,14 +3,14 @@
 use crate::ProtocolOperation;
 use socket_log::encode::Direction;
 
-/// Operation of a message, and the call in the log that moved its first byte.
+/// Operation of a message, with the flow and the call that moved its first byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationEntry {
     /// Number of the flow in the log.
     pub flow: u32,
     /// Direction of the message.
     pub direction: Direction,
-    /// What the message says it does. Its place has the time of the call, in the log's ticks, and
-    /// the number of bytes in that call before the message.
+    /// Operation of the message. Its place is the time of the call, in the log's ticks, and the
+    /// number of bytes in that call before the message.
     pub operation: ProtocolOperation,
 }

@@ -1,5 +1,5 @@
-//! Logs with heads and files of operations on any bytes, for fuzzing and property tests. Panics
-//! where the crate breaks its word.
+//! Logs with snippets and operation files of arbitrary bytes, for fuzzing and property tests.
+//! Panics if the crate violates an invariant.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::operations::entry::OperationEntry;
 use crate::operations::operation_file::for_each_entry;
 use crate::operations::{OperationFile, SnippetReplacement, operations_of_log, replace_snippets};
 
-/// Takes `bytes` as a log: its operations are put beside it, in `directory`, and nothing of a head
-/// is left. All other records stay, unless chunks of the log are not where they belong.
+/// Reads `bytes` as a log: its operations are written to a file next to it, in `directory`, and no
+/// snippet remains. All other records stay, unless chunks of the log are not in their places.
 pub fn log(bytes: &[u8], directory: &Path) {
     let path = directory.join("7-1.sclog");
     let _ = std::fs::remove_file(path.with_extension(crate::operations::EXTENSION));
@@ -34,8 +34,8 @@ pub fn log(bytes: &[u8], directory: &Path) {
     }
 }
 
-/// Makes the heads of a log of these bytes blank. Nothing is told by them then, and other records
-/// stay, if all chunks are where they belong.
+/// Blanks the snippets of a log of these bytes. Afterwards they yield no operation, and other
+/// records stay if all chunks are in their places.
 fn make_blank(whole: &SocketLog, bytes: &[u8]) {
     let mut blank = bytes.to_vec();
     blank.chunks_mut(CHUNK_BYTES).skip(HEADER_BYTES / CHUNK_BYTES).for_each(|chunk| {
@@ -49,7 +49,7 @@ fn make_blank(whole: &SocketLog, bytes: &[u8]) {
     assert!(!is_in_place || others == self::other_records(&blank).0, "other records stay");
 }
 
-/// Records of a log that are no heads, as text, and whether all chunks are where they belong.
+/// Records of a log other than snippets, as text, and whether all chunks are in their places.
 fn other_records(log: &SocketLog) -> (Vec<String>, bool) {
     let mut others = Vec::new();
     let damage = log.for_each(|entry| {
@@ -60,7 +60,7 @@ fn other_records(log: &SocketLog) -> (Vec<String>, bool) {
     (others, damage.iter().all(|damage| damage.fault != DamageKind::NotAChunk))
 }
 
-/// Takes `bytes` as what is behind the header of a file of operations.
+/// Reads `bytes` as the part of an operation file after its header.
 pub fn file(bytes: &[u8]) {
     let mut count = 0u64;
     let good = for_each_entry(&mut &bytes[..], &mut |_| count += 1);

@@ -7,7 +7,7 @@ use super::{file, log, make_blank};
 use crate::operations::operation_file::operations_path;
 use crate::operations::update_operations;
 
-/// Conversations, as both ends say them: the first byte of each message says who does.
+/// Conversations, as both ends send them: the first byte of each message is its sender.
 const SAID: [(u8, &[&[u8]]); 5] = [
     (
         snippet::HTTP1,
@@ -28,7 +28,7 @@ const SAID: [(u8, &[&[u8]]); 5] = [
     (snippet::OTHER, &[b">\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x01a\x02io\0\0\x01\0\x01"]),
 ];
 
-/// A log of all of these.
+/// Builds a log of all these conversations.
 fn seed_log() -> Vec<u8> {
     let mut log = LogWriter::new("host", 7, "/bin/x");
     log.set_snippets();
@@ -66,7 +66,8 @@ fn seed_log() -> Vec<u8> {
     log.to_bytes()
 }
 
-/// Where `scripts/fuzz` wants them, the log and its operations become seeds of their target.
+/// Writes the log and its operations as fuzzing seeds of their target, if `scripts/fuzz` asks for
+/// them.
 #[test]
 fn seeds_for_fuzzing() {
     let directory = tempfile::tempdir().unwrap();
@@ -85,8 +86,8 @@ fn seeds_for_fuzzing() {
     }
 }
 
-/// What is damaged in a log is no other record once heads are blank: a record of each kind whose
-/// fields make no sense.
+/// Damaged records do not become other records when snippets are blanked: one record of each kind
+/// with invalid fields.
 #[test]
 fn damaged_records_stay_damaged() {
     let first = HEADER_BYTES + size_of::<ChunkHeader>();

@@ -1,19 +1,19 @@
-//! Records of a log in the order of time, though its chunks are of one thread each.
+//! Records of a log in the order of time, although each chunk belongs to one thread.
 //!
 //! Chunks come in the order in which they were begun, so no record of a later chunk is older than
-//! the beginning of the present one. Records behind that moment wait, and only these are in memory:
-//! a chunk's worth for each thread. Heads that came in parts may be older, and come later then; of
-//! their direction of a flow nothing comes in between.
+//! the beginning of the present one. Records after that moment wait, and only these are in memory:
+//! about a chunk for each thread. A snippet that was captured in parts may be older than that and
+//! come late; no other record of the same flow and direction comes in between.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use socket_log::{LogEntry, SocketLog};
 
-/// Record that waits for those before it.
+/// Record that waits for earlier records.
 struct WaitingRecord {
-    /// Its ticks, and its place among all records: of one thread and of equal times, the order is
-    /// that of writing.
+    /// Ticks of the record and its index among all records: records of one thread and of equal
+    /// times keep the order of writing.
     key: (u64, u64),
     entry: LogEntry,
 }
@@ -38,7 +38,7 @@ impl Ord for WaitingRecord {
     }
 }
 
-/// Calls `each` with the records of `log` that are `wanted`, in the order of their times.
+/// Calls `each` with the `wanted` records of `log`, in the order of time.
 pub(crate) fn for_each_in_order(
     log: &SocketLog,
     wanted: impl Fn(&LogEntry) -> bool,

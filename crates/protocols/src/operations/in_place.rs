@@ -1,5 +1,5 @@
-//! Names in place of heads: a log's operations are written beside it, and then its heads are made
-//! blank.
+//! Replacement of snippets by names: a log's operations are written to a file next to it, then its
+//! snippets are blanked.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -12,20 +12,20 @@ use socket_log::{SocketLog, blank_snippets};
 use crate::operations::log_operations::{RecognisedOperations, operations_of_log};
 use crate::operations::operation_file::{self, OperationFileError};
 
-/// What became of a log.
+/// Outcome of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnippetReplacement {
-    /// It has no heads, or only blank ones.
+    /// The log has no snippets, or only blank ones.
     Nothing,
-    /// Its heads are blank now, and this many operations are beside it.
+    /// Its snippets are now blank, and the operation file has this many operations.
     Operations(usize),
-    /// Its process may still write to it, so its heads stay.
+    /// Its process may still write to it, so its snippets stay.
     Running,
 }
 
-/// Writes the operations of the log at `path` beside it and makes its heads blank. A log whose
-/// process may still run (`is_running`) stays as it is. Where this is interrupted, it can be done
-/// again: heads are made blank after their operations are on the disk.
+/// Writes the operations of the log at `path` to a file next to it and blanks its snippets. A log
+/// whose process may still run (`is_running`) stays unchanged. An interrupted replacement can be
+/// repeated: snippets are blanked after their operations are on the disk.
 ///
 /// # Errors
 /// When the log cannot be read, or a file not be written.
@@ -37,8 +37,7 @@ pub fn replace_snippets(
     replace_log_snippets(&log, || is_running(log.header()))
 }
 
-/// The same for a log that is open, which is changed even if another file lies at its path by now:
-/// then it is an error.
+/// Does the same for an open log. If another file is at its path by now, that is an error.
 ///
 /// # Errors
 /// As for [`replace_snippets`].
@@ -55,7 +54,8 @@ pub fn replace_log_snippets(
         return Ok(SnippetReplacement::Running);
     }
     let RecognisedOperations { entries, blank } = operations_of_log(log);
-    // Where some are blank already, this was interrupted before, and all of them are beside it.
+    // If some are blank already, an earlier replacement was interrupted after it wrote all
+    // operations.
     let is_there = blank > 0 && operation_file::operations_path(path).is_file();
     if !entries.is_empty() && !is_there {
         operation_file::write_operations(log, &entries)?;
@@ -68,8 +68,8 @@ pub fn replace_log_snippets(
     })
 }
 
-/// Writes the operations of the log at `path`, to which its process may still write, beside it. Its
-/// heads stay.
+/// Writes the operations of the log at `path`, to which its process may still write, to a file next
+/// to it. Its snippets stay.
 ///
 /// # Errors
 /// When the log cannot be read, or the file not be written.
@@ -83,9 +83,9 @@ pub fn update_operations(path: impl Into<DataPath>) -> Result<(), OperationFileE
     }
 }
 
-/// Makes the heads in the log blank. Returns how many there were.
+/// Blanks the snippets in the log. Returns their number.
 fn blank_log(log: &SocketLog) -> io::Result<usize> {
-    // The file that was looked at, and no other that was put in its place.
+    // Opens the file that was examined, and no other that has replaced it.
     let file = log.open_to_write()?;
     let length = file.metadata()?.len();
     let mut chunk = [0; CHUNK_BYTES];

@@ -1,4 +1,4 @@
-//! Operations of a log: the heads in it, given to the protocols flow by flow.
+//! Operations of a log: passes its snippets to the protocols, flow by flow.
 
 use crate::{Conversation, FlowSnippet, FlowSpeaker, LogPosition, SnippetRule, SpokenOperation};
 use rustc_hash::FxHashMap;
@@ -10,12 +10,12 @@ use crate::operations::entry::OperationEntry;
 use crate::operations::in_order;
 use crate::operations::tuning::MAX_CONVERSATIONS;
 
-/// Operations that a log's heads tell.
+/// Operations recognised from a log's snippets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecognisedOperations {
     /// Operations, in the order of their times.
     pub entries: Vec<OperationEntry>,
-    /// Number of heads that are blank: what they told is in a file beside the log.
+    /// Number of blank snippets, whose operations are in a file next to the log.
     pub blank: u64,
 }
 
@@ -28,7 +28,7 @@ pub fn operations_of_log(log: &SocketLog) -> RecognisedOperations {
     };
     in_order::for_each_in_order(log, wanted, |entry| flows.process_entry(&entry));
     flows.finish_flows();
-    // The one of a message may be known only when the next one comes.
+    // The operation of a message may become known only with the next message.
     flows.entries.sort_by_key(|entry| {
         let place = entry.operation.place;
         (place.ticks, entry.flow, place.at)
@@ -42,23 +42,23 @@ struct SnippetFlows {
     /// Which end of each flow the process is.
     roles: FxHashMap<u32, FlowRole>,
     talks: FxHashMap<u32, FlowTranscript>,
-    /// Number of heads so far, and of blank ones.
+    /// Number of snippets so far, and of blank ones.
     snippets: u64,
     blank: u64,
     entries: Vec<OperationEntry>,
     operations: Vec<SpokenOperation>,
 }
 
-/// What is said on one flow.
+/// Conversation of one flow.
 struct FlowTranscript {
     conversation: Conversation,
-    /// Whether it is plain text that is encrypted on the flow.
+    /// Whether the conversation is the plaintext of an encrypted flow.
     is_plain: bool,
-    /// Direction in which the client's messages go.
+    /// Direction of the client's messages.
     from_client: Direction,
-    /// Number of the latest head.
+    /// Number of the latest snippet.
     latest: u64,
-    /// Whether the latest head of each direction was not blank.
+    /// Whether the latest snippet of each direction was not blank.
     is_taken: [bool; 2],
 }
 
@@ -83,9 +83,8 @@ impl SnippetFlows {
         }
     }
 
-    /// Whether names were put in the place of a head: all its bytes are zeros. Bytes may be zeros
-    /// by themselves, where they go on with some that were taken: a length of nothing, in a buffer
-    /// of its own.
+    /// Whether a snippet was blanked: all its bytes are zeros. Zeros may also be data if they
+    /// continue bytes that were taken: a zero length that was sent from a buffer of its own.
     fn is_blank_snippet(&self, head: &socket_log::Snippet) -> bool {
         let goes_on = || {
             let talk = self.talks.get(&head.flow);
@@ -111,7 +110,7 @@ impl SnippetFlows {
         talk.latest = self.snippets;
         talk.is_taken[direction_index(head.direction)] = true;
         if head.plain && !talk.is_plain {
-            // What was said before led to encryption, and what follows begins anew.
+            // The earlier part led to encryption, and the plaintext is a new conversation.
             talk.is_plain = true;
             let mut before = std::mem::take(&mut talk.conversation);
             before.finish_conversation(&mut self.operations);
@@ -134,7 +133,7 @@ impl SnippetFlows {
         self.entries.extend(found.map(|said| talk.to_entry(head.flow, said)));
     }
 
-    /// Takes what is known of messages that never became whole.
+    /// Collects what is known of incomplete messages.
     fn finish_flows(&mut self) {
         let mut talks: Vec<(u32, FlowTranscript)> = self.talks.drain().collect();
         talks.sort_unstable_by_key(|(flow, _)| *flow);
@@ -145,7 +144,7 @@ impl SnippetFlows {
         }
     }
 
-    /// Forgets half of the conversations: those that were silent for longest.
+    /// Evicts half of the conversations: those that have been silent for the longest time.
     fn evict_least_recent(&mut self) {
         let mut latest: Vec<u64> = self.talks.values().map(|talk| talk.latest).collect();
         let middle = latest.len() / 2;
@@ -159,7 +158,7 @@ impl SnippetFlows {
 }
 
 impl FlowTranscript {
-    /// What was said on a flow, with the direction in which whoever said it sends.
+    /// Converts an operation of a flow to an entry, with the direction of its sender.
     fn to_entry(&self, flow: u32, said: SpokenOperation) -> OperationEntry {
         let direction = match said.speaker {
             FlowSpeaker::Client => self.from_client,
@@ -169,13 +168,13 @@ impl FlowTranscript {
     }
 }
 
-/// Place of a direction among both.
+/// Index of a direction.
 fn direction_index(direction: Direction) -> usize {
     usize::from(direction == Direction::Receive)
 }
 
-/// Direction in which the client's messages go on a flow: away from the side that connected. Where
-/// that is not known, whoever speaks first is taken for the client, unless it is an answer.
+/// Direction of the client's messages on a flow: away from the side that connected. If that side is
+/// not known, the first sender counts as the client, unless its message is a response.
 fn from_client(role: Option<&FlowRole>, first: &socket_log::Snippet) -> Direction {
     match role {
         Some(FlowRole::Connect) => Direction::Send,

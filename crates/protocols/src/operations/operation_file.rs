@@ -1,9 +1,10 @@
-//! File of operations: `PID-TIME.operations` beside the log `PID-TIME.sclog`.
+//! Operation file: `PID-TIME.operations` next to the log `PID-TIME.sclog`.
 //!
-//! It begins with the log's own header page, whose source says what it is, so that whatever gathers
-//! logs knows whose it is. Behind it are entries, one behind the other: their length in four bytes
-//! (little-endian), then a value as postcard writes it. Texts are written once and have a number
-//! from then on. An entry that is cut off, or that no writer of ours makes, ends what can be read.
+//! It begins with the log's own header page, with a source that marks the kind of file, so that
+//! tools which collect logs know its origin. The entries follow the header: each is its length in
+//! four bytes (little-endian) and a value encoded by postcard. A text is written once and referred
+//! to by its number afterwards. An entry that is truncated, or that our writer does not produce,
+//! ends the readable part.
 
 use std::io::{self, BufWriter, Read, Write};
 use std::mem::offset_of;
@@ -23,26 +24,26 @@ use crate::operations::tuning::{MAX_ENTRY_BYTES, NEW_FILE_MODE, READ_BYTES};
 /// Extension of the files.
 pub const EXTENSION: &str = "operations";
 
-/// Error of a file of operations.
+/// Error of an operation file.
 #[derive(Debug, thiserror::Error)]
 pub enum OperationFileError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Its header is no file's of operations.
+    /// The header is not that of an operation file.
     #[error(transparent)]
     Header(#[from] OpenError),
-    /// It is a log, or a file of another kind.
+    /// The file is a log, or of another kind.
     #[error("{path}: its header is not that of a file of operations", path = .0.display())]
     Kind(PathBuf),
 }
 
-/// What is in a file, entry by entry.
+/// Entry of a file.
 #[derive(Debug, Serialize, Deserialize)]
 enum StoredEntry {
     /// The next text; the first has number 0.
@@ -50,7 +51,7 @@ enum StoredEntry {
     Operation(StoredOperation),
 }
 
-/// An operation; texts by their numbers.
+/// Operation with the numbers of its texts.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredOperation {
     flow: u32,
@@ -67,15 +68,15 @@ struct StoredOperation {
     trace: Option<(u128, u64, bool)>,
 }
 
-/// Path of the file of operations that belongs to the log at `log`.
+/// Path of the operation file that belongs to the log at `log`.
 pub(crate) fn operations_path(log: impl Into<DataPath>) -> DataPath {
     log.into().with_extension(EXTENSION)
 }
 
-/// Writes the file of operations of the log, in place of one that is there.
+/// Writes the operation file of the log, replacing an existing one.
 ///
 /// # Errors
-/// When the log's header cannot be read or the file not be written; one that was there stays.
+/// When the log's header cannot be read or the file cannot be written; an existing file stays.
 pub fn write_operations(
     log: &SocketLog,
     entries: &[OperationEntry],
@@ -90,8 +91,8 @@ pub fn write_operations(
         let to = page.iter_mut().skip(at);
         to.zip(value.to_le_bytes()).for_each(|(to, byte)| *to = byte);
     }
-    // A reader finds the file as it was or as it is, never a part. Others may write it as well:
-    // each recording into a directory ends with the names of all its logs there.
+    // A reader finds the old or the new file, never a part. Several recordings may write it: each
+    // recording into a directory ends with naming the operations of all logs there.
     write_to(&path, &page, entries).map_err(io)
 }
 
@@ -145,7 +146,7 @@ impl EntryWriter {
         }))
     }
 
-    /// Number of a text, which is written where it is new.
+    /// Returns the number of a text and writes the text if it is new.
     fn intern_text(&mut self, text: &str) -> io::Result<u32> {
         if let Some(number) = self.texts.get(text) {
             return Ok(*number);
@@ -163,7 +164,7 @@ impl EntryWriter {
     }
 }
 
-/// An open file of operations.
+/// An open operation file.
 #[derive(Debug)]
 pub struct OperationFile {
     path: DataPath,
@@ -171,10 +172,10 @@ pub struct OperationFile {
 }
 
 impl OperationFile {
-    /// The file that belongs to the log at `log`; `None` where there is none.
+    /// Opens the file that belongs to the log at `log`; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, or is no file of operations.
+    /// When it cannot be read, or is not an operation file.
     pub fn open_for_log(
         log: impl Into<DataPath>,
     ) -> Result<Option<OperationFile>, OperationFileError> {
@@ -185,7 +186,7 @@ impl OperationFile {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no file of operations.
+    /// When it cannot be read, or is not an operation file.
     pub fn open(path: impl Into<DataPath>) -> Result<OperationFile, OperationFileError> {
         let path = path.into();
         let mut page = Vec::new();
@@ -208,7 +209,7 @@ impl OperationFile {
     /// could not be read.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the file cannot be read.
     pub fn for_each(
         &self,
         mut each: impl FnMut(OperationEntry),
@@ -223,8 +224,7 @@ impl OperationFile {
     }
 }
 
-/// Calls `each` with the operations in what is behind a file's header. Returns how many of its
-/// bytes could be read.
+/// Calls `each` with the operations after a file's header. Returns the number of readable bytes.
 pub(crate) fn for_each_entry(
     rest: &mut impl Read,
     each: &mut impl FnMut(OperationEntry),
@@ -258,7 +258,7 @@ pub(crate) fn for_each_entry(
     Ok(good)
 }
 
-/// Fills `bytes`; false where the file ends before.
+/// Fills `bytes`; returns false if the file ends before.
 fn fill_bytes(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(bytes) {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Operations go to a file beside the log, and heads are blank from then on.
+//! Replacement of snippets: operations are in a file next to the log, and its snippets are blank.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn names_take_the_place_of_heads() {
             [&b"hunter2"[..], b"1234567", b"shop"].map(|text| contains_bytes(&file, text));
         assert_eq!(is_there, [false; 3], "{}", file.display());
     }
-    // The log is the same but for its heads.
+    // The log is unchanged except for its snippets.
     let (mut others, mut heads) = (Vec::new(), 0);
     let log = SocketLog::open(&path).unwrap();
     assert!(
@@ -68,7 +68,7 @@ fn names_take_the_place_of_heads() {
     });
     assert_eq!((heads, others), (4, expected_others));
 
-    // Done again, it changes nothing.
+    // Repeating it changes nothing.
     assert_eq!(replace_snippets(&path, |_| false).unwrap(), SnippetReplacement::Nothing);
     update_operations(&path).unwrap();
     assert_eq!(read_operations(&path), (expected, 0));
@@ -80,7 +80,7 @@ fn what_was_interrupted_is_ended_without_a_loss() {
     let path = written_log(&directory);
     let expected = operations_of_log(&SocketLog::open(&path).unwrap()).entries;
     update_operations(&path).unwrap();
-    // One of its chunks was made blank, and then the program was killed.
+    // One of its chunks was blanked before the program was killed.
     let mut bytes = fs::read(&path).unwrap();
     let blanked = bytes.chunks_mut(4096).skip(1).map(blank_snippets).find(|count| *count > 0);
     assert_eq!(blanked, Some(2));
@@ -109,7 +109,7 @@ fn a_record_that_is_being_written_is_made_blank_too() {
     let mut bytes = server_log().to_bytes();
     let at = bytes.windows(7).position(|window| window == b"hunter2").unwrap();
     let chunk = at / 4096 * 4096;
-    // Its first word still says that it is reserved.
+    // Its first word still marks it as reserved.
     let tag = (chunk..at).rev().step_by(1).find(|at| at % 4 == 0 && bytes[*at] == 33).unwrap();
     bytes[tag] = 255;
     blank_snippets(&mut bytes[chunk..chunk + 4096]);
@@ -147,7 +147,7 @@ fn a_chunk_that_is_being_cleared_is_made_blank() {
 }
 
 proptest! {
-    /// A file that is cut off or damaged gives what is before the damage, and never fails.
+    /// A truncated or damaged file yields the entries before the damage, and never fails.
     #[test]
     fn any_damage_leaves_what_is_before_it(at in 4096_usize..4600, byte: u8, cut in 0_usize..600) {
         let directory = TempDir::new().unwrap();
@@ -169,7 +169,7 @@ proptest! {
         }
     }
 
-    /// Whatever a chunk holds, making its heads blank keeps its length and can be done again.
+    /// Blanking the snippets of an arbitrary chunk keeps its length and can be repeated.
     #[test]
     fn making_blank_is_done_once(words in prop::collection::vec(any::<u32>(), 0..1100)) {
         let magic = u32::from_le_bytes(*b"CHNK");
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// Recordings that end together name the same logs.
+/// Recordings that end at the same time replace the snippets of the same logs.
 #[test]
 fn several_at_once_leave_all_operations() {
     for _ in 0..40 {

@@ -1,4 +1,4 @@
-//! Operations of logs that are made by hand.
+//! Operations of handwritten logs.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

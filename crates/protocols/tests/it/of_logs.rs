@@ -1,4 +1,4 @@
-//! Heads of a log become operations, whichever threads wrote them.
+//! Snippets of a log become operations, whichever threads wrote them.
 
 use protocols::operations::{OperationEntry, operations_of_log};
 use socket_log::SocketLog;
@@ -42,7 +42,7 @@ fn requests_and_answers_come_in_the_order_of_time() {
 
 #[test]
 fn an_answer_that_comes_first_is_no_client_s() {
-    // Of a connection that was found in use nobody knows who connected.
+    // A connection that was found in use has an unknown client.
     let mut log = socket_log::write::LogWriter::new("web", 7, "/bin/server");
     log.flow(100, 1, socket_log::write::TCP, socket_log::encode::FlowOrigin::Found, 11);
     log.snippet(&http_snippet(Direction::Send, 1, 200), b"HTTP/1.1 404 Not Found\r\n\r\n");
@@ -53,8 +53,8 @@ fn an_answer_that_comes_first_is_no_client_s() {
     assert!(names.contains(&"GET /a"), "{entries:?}");
 }
 
-/// What one end said may be known only when the other says more, or nothing does: it stays that
-/// end's.
+/// An operation of one end may become known only when the other end sends more, or the flow ends;
+/// it still belongs to its sender.
 #[test]
 fn an_answer_without_an_end_is_the_servers() {
     let mut log = LogWriter::new("web", 7, "/bin/client");
@@ -83,21 +83,21 @@ fn an_answer_without_an_end_is_the_servers() {
     assert_eq!(entries[0].operation.name, "SELECT books");
 }
 
-/// What is said before a connection is encrypted is another conversation than what is said then,
-/// and what a TLS library gives in one call keeps its order.
+/// The bytes before a connection is encrypted are a separate conversation from the plaintext after
+/// it, and the plaintext of one call keeps its order.
 #[test]
 fn plain_text_begins_anew() {
     let mut log = LogWriter::new("web", 7, "/bin/client");
     log.flow(100, 1, TCP, FlowOrigin::Socket, 11);
     log.endpoints(100, 1, FlowRole::Connect, &[], &inet_address(([127, 0, 0, 1], 5432).into()), 0);
-    // A handshake. Parts of it may be kept.
+    // A handshake. Parts of it may be captured.
     let class = socket_log::layout::snippet::OTHER;
     let hello = b"\x16\x03\x01\x02\x00\x01\x00";
     log.send(200, 1, 90)
         .snippet(&SnippetHeader { class, ..http_snippet(Direction::Send, 1, 200) }, hello);
     log.receive(250, 1, 90)
         .snippet(&SnippetHeader { class, ..http_snippet(Direction::Receive, 1, 250) }, hello);
-    // The call was more than 2^32 ticks before the program took its text.
+    // The call was more than 2^32 ticks before the program read its text.
     let (early, late) = (300, 300 + (5 << 32));
     for (at, text) in [(0, b"get a\r\n"), (40, b"get b\r\n")] {
         let length = text.len() as u32;
@@ -118,8 +118,8 @@ fn plain_text_begins_anew() {
     assert_eq!(told, expected.map(|(ticks, at, name)| (ticks, at, name.to_owned())));
 }
 
-/// gRPC's library writes names and lengths of fields from buffers of their own, and the last of its
-/// trailers is the length of nothing: a piece that is one zero.
+/// gRPC's library writes names and lengths of fields from separate buffers, and the last of its
+/// trailers is a zero length: a snippet of one zero byte.
 #[test]
 fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
     let mut log = LogWriter::new("shop", 7, "/bin/server");
@@ -151,7 +151,7 @@ fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
             frame(4, stream, b"\x83\0\x05:path\x08/a.B/See\0\x0ccontent-type\x10application/grpc");
         said(Direction::Receive, time, &[&ask]);
         said(Direction::Send, time + 10, &[&frame(4, stream, b"\x88")]);
-        // The first has the name and the value, the others their number in the table.
+        // The first response has the name and the value, the others their index in the table.
         let status: &[u8] =
             if stream == 1 { b"\x40\x0bgrpc-status\x010\0\x0c" } else { b"\xbe\0\x0c" };
         let trailers = frame(5, stream, &[status, b"grpc-message\0"].concat());

@@ -1,10 +1,10 @@
-//! Logs with heads.
+//! Logs with snippets.
 
 use socket_log::encode::{Direction, FlowOrigin, FlowRole, SnippetHeader};
 use socket_log::layout::snippet;
 use socket_log::write::{LogWriter, TCP, inet_address};
 
-/// A head of HTTP/1 on flow `flow` at `ticks`.
+/// An HTTP/1 snippet on flow `flow` at `ticks`.
 pub(crate) fn http_snippet(direction: Direction, flow: u32, ticks: u64) -> SnippetHeader {
     SnippetHeader {
         direction,
@@ -38,7 +38,7 @@ pub(crate) fn server_log() -> LogWriter {
     };
     log.set_thread(8);
     ask(&mut log, 200, "/user/1234567/cart?token=hunter2");
-    // The other thread's chunk begins behind the first one's, and its records lie between.
+    // The other thread's chunk begins after the first one's, and their records overlap in time.
     log.set_thread(9);
     answer(&mut log, 250, "500 Internal Server Error");
     log.set_thread(8);

@@ -1,6 +1,7 @@
-//! Names of header fields: those that name a request, and the static table (RFC 7541, appendix A).
+//! Names of header fields: the ones that name a request, and the static table (RFC 7541, appendix
+//! A).
 
-/// A header field that is looked at.
+/// A header field that is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum HeaderField {
     Method,
@@ -11,19 +12,19 @@ pub(in super::super) enum HeaderField {
     GrpcStatus,
     /// A header of a trace context, by its position in [`TRACE`].
     Trace(u8),
-    /// One whose value is not kept.
+    /// Another field, whose value is not kept.
     Other,
 }
 
-/// Headers of trace contexts.
+/// Headers that carry trace contexts.
 pub(in super::super) const TRACE: [&str; 6] =
     ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"];
 
-/// Length of the longest name that is looked at.
+/// Length of the longest name in use.
 pub(super) const LONGEST: usize = 16;
 
 impl HeaderField {
-    /// The field of a name.
+    /// Finds the field of a name.
     pub(super) fn from_name(name: &[u8]) -> HeaderField {
         match name {
             b":method" => HeaderField::Method,
@@ -39,7 +40,7 @@ impl HeaderField {
         }
     }
 
-    /// The name of a trace context's header.
+    /// Name of a trace context's header.
     pub(in super::super) fn trace_name(self) -> Option<&'static str> {
         match self {
             HeaderField::Trace(position) => TRACE.get(usize::from(position)).copied(),
@@ -48,7 +49,7 @@ impl HeaderField {
     }
 }
 
-/// The static table; its first entry has index 1.
+/// Static table; its first entry has index 1.
 pub(super) const STATIC: [(&str, &str); 61] = [
     (":authority", ""),
     (":method", "GET"),

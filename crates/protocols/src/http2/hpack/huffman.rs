@@ -1,11 +1,11 @@
-//! The Huffman code of HPACK (RFC 7541, 5.2 and appendix B).
+//! Huffman code of HPACK (RFC 7541, 5.2 and appendix B).
 //!
-//! The code is canonical: codes of one length are numbers that follow each other, in the order of
-//! their symbols, so the lengths say all.
+//! The code is canonical: codes of one length are consecutive numbers, in the order of their
+//! symbols, so the lengths define the whole code.
 
 use super::value::{BrokenBlock, HeaderValue};
 
-/// Length of the code of each byte, in bits. The end of a string has 30 bits, all of them 1.
+/// Code length of each byte, in bits. The end-of-string symbol has 30 bits, all of them 1.
 #[rustfmt::skip]
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -26,17 +26,17 @@ const LENGTHS: [u8; 256] = [
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
 ];
 
-/// Length of the longest code.
+/// Length of the longest code, in bits.
 const LONGEST: usize = 30;
 
-/// What is known of the codes of one length.
+/// Codes of one length.
 #[derive(Clone, Copy)]
 struct HuffmanCodes {
-    /// The first of them.
+    /// First code.
     first: u32,
-    /// Number of them.
+    /// Number of codes.
     count: u32,
-    /// Position of the first one's byte in `SYMBOLS`.
+    /// Position of the first code's byte in `SYMBOLS`.
     position: usize,
 }
 
@@ -81,7 +81,7 @@ const fn code_table() -> [HuffmanCodes; LONGEST + 1] {
     codes
 }
 
-/// Decodes a string and keeps at most `keep` bytes of it.
+/// Decodes a string, keeping at most `keep` bytes.
 pub(super) fn decode_huffman(coded: &[u8], keep: usize) -> Result<HeaderValue, BrokenBlock> {
     let mut value = HeaderValue::default();
     let (mut code, mut length): (u32, usize) = (0, 0);
@@ -101,7 +101,7 @@ pub(super) fn decode_huffman(coded: &[u8], keep: usize) -> Result<HeaderValue, B
             (code, length) = (0, 0);
         }
     }
-    // What fills the last byte is the beginning of the end's code, less than a byte of it.
+    // The last byte is padded with the beginning of the end-of-string code, less than a byte of it.
     let filled = length < 8 && code == (1 << length) - 1;
     if filled { Ok(value) } else { Err(BrokenBlock) }
 }
@@ -110,7 +110,7 @@ pub(super) fn decode_huffman(coded: &[u8], keep: usize) -> Result<HeaderValue, B
 mod tests {
     use super::*;
 
-    /// Encodes, to read it back.
+    /// Encodes a text, for round trips.
     fn encode_huffman(text: &[u8]) -> Vec<u8> {
         let mut bits = Vec::new();
         for byte in text {

@@ -3,11 +3,11 @@
 use super::huffman;
 use super::value::{BrokenBlock, HeaderValue};
 
-/// Greatest number of bytes behind the first of an integer: 28 bits are more than any length or
-/// index that a frame can have.
+/// Maximum number of bytes after the first byte of an integer: 28 bits exceed any length or index
+/// that a frame can have.
 const MORE: usize = 4;
 
-/// An integer whose first byte has it in the last `prefix` bits (5.1).
+/// Reads an integer whose first byte holds it in the last `prefix` bits (5.1).
 pub(super) fn read_integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BrokenBlock> {
     let (first, behind) = rest.split_first().ok_or(BrokenBlock)?;
     *rest = behind;
@@ -27,7 +27,7 @@ pub(super) fn read_integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Broke
     Err(BrokenBlock)
 }
 
-/// A string (5.2), at most `keep` bytes of it.
+/// Reads a string (5.2), keeping at most `keep` bytes.
 pub(super) fn read_string(rest: &mut &[u8], keep: usize) -> Result<HeaderValue, BrokenBlock> {
     let coded = rest.first().ok_or(BrokenBlock)? & 0x80 != 0;
     let length = read_integer(rest, 7)?;

@@ -1,10 +1,10 @@
-//! Whose SQL a statement is.
+//! SQL dialect of a statement.
 
-/// Whose SQL a statement is.
+/// SQL dialect of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementDialect {
-    /// PostgreSQL's: `"` is around names.
+    /// PostgreSQL: `"` quotes names.
     PostgreSql,
-    /// MySQL's: `"` is around literals.
+    /// MySQL: `"` quotes literals.
     MySql,
 }

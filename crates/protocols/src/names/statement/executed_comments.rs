@@ -1,10 +1,11 @@
-//! Comments that MySQL and MariaDB execute (`/*! */`), opened for a lexer that does not know them.
+//! Comments that MySQL and MariaDB execute (`/*! */`), opened for a lexer that does not support
+//! them.
 
 use std::borrow::Cow;
 
 use snippets::executable_comment_mark;
 
-/// The text with what is executed in the place of comments.
+/// Replaces executed comments by their content.
 pub(super) fn open_comments(text: &str) -> Cow<'_, str> {
     let Some(first) = find_executed(text, 0) else { return Cow::Borrowed(text) };
     let mut opened = text.as_bytes().to_vec();
@@ -18,11 +19,11 @@ pub(super) fn open_comments(text: &str) -> Cow<'_, str> {
             find_executed(text, end + 2)
         });
     }
-    // Whole characters were replaced by spaces.
+    // Only whole characters were replaced by spaces, so this is valid.
     String::from_utf8(opened).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The next comment that is executed, from `from` on, and the length of its mark.
+/// Finds the next executed comment from `from`, and the length of its mark.
 fn find_executed(text: &str, from: usize) -> Option<(usize, usize)> {
     let rest = text.get(from..)?;
     rest.match_indices("/*").find_map(|(at, _)| {

@@ -2,24 +2,24 @@
 
 use super::tokens::StatementToken;
 
-/// What kind a statement is of.
+/// Kind of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatementKind {
     pub(super) name: &'static str,
-    /// Whether its tables are named.
+    /// Whether its tables are part of the name.
     pub(super) has_tables: bool,
     /// Whether all its words are those of a program.
     pub(super) has_detail: bool,
 }
 
-/// Kinds whose words are those of a program: tables, columns, functions.
+/// Kinds whose words are all a program's: tables, columns, functions.
 const OF_ROWS: &[&str] =
     &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "VALUES", "TABLE"];
 
-/// Kinds that have tables, and else words that may be literals.
+/// Kinds that have tables; their other words may be literals.
 const OF_TABLES: &[&str] = &["COPY", "TRUNCATE", "LOCK", "ANALYZE", "VACUUM", "DESCRIBE", "DESC"];
 
-/// Kinds that are told without anything else.
+/// Kinds that are named without anything else.
 const OTHERS: &[&str] = &[
     "BEGIN",
     "START",
@@ -75,7 +75,7 @@ const OTHERS: &[&str] = &[
     "CACHE",
 ];
 
-/// Kinds that are told with what they are about.
+/// Kinds that are named with the object that they are about.
 const OF_OBJECTS: &[(&str, &[(&str, &str)])] = &[
     (
         "CREATE",
@@ -130,16 +130,16 @@ const OF_OBJECTS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// How far behind `CREATE` its object is: `CREATE OR REPLACE TEMPORARY TABLE`.
+/// Maximum distance of the object from `CREATE`: `CREATE OR REPLACE TEMPORARY TABLE`.
 const OBJECT_WITHIN: usize = 5;
 
-/// Whether a statement can begin with a word, which is in capital letters.
+/// Whether a statement can begin with a word in capital letters.
 pub(super) fn is_first_word(word: &str) -> bool {
     let objects = OF_OBJECTS.iter().any(|(kind, _)| *kind == word);
     objects || matches!(word, "WITH" | "EXPLAIN") || find_kind(word).is_some()
 }
 
-/// The kind of a word in capital letters.
+/// Finds the kind of a word in capital letters.
 fn find_kind(word: &str) -> Option<StatementKind> {
     let among = |list: &[&'static str]| list.iter().copied().find(|kind| *kind == word);
     let kind = |name, has_tables, has_detail| StatementKind { name, has_tables, has_detail };
@@ -149,7 +149,7 @@ fn find_kind(word: &str) -> Option<StatementKind> {
         .or_else(|| among(OTHERS).map(|name| kind(name, false, false)))
 }
 
-/// The kind of a statement; `None` where it begins with no word that is known.
+/// Determines the kind of a statement; `None` if its first word is not known.
 pub(super) fn kind_of_statement(parts: &[StatementToken]) -> Option<StatementKind> {
     let begin = parts.iter().position(|part| !part.is_sign("(") && !part.is_sign(";"))?;
     let rest = parts.get(begin..)?;
@@ -170,7 +170,7 @@ pub(super) fn kind_of_statement(parts: &[StatementToken]) -> Option<StatementKin
     if first != "WITH" {
         return find_kind(&first);
     }
-    // What the named queries in front are for.
+    // The statement after the named queries determines the kind.
     let mut depth = 0_usize;
     for part in rest.iter().skip(1) {
         if part.is_sign("(") {

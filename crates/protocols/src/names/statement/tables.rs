@@ -4,10 +4,10 @@ use super::tokens::StatementToken;
 use crate::names::label;
 use crate::tuning::STATEMENT_TABLES;
 
-/// Functions that have `FROM` between their arguments.
+/// Functions with `FROM` between their arguments.
 const WITH_FROM: &[&str] = &["EXTRACT", "SUBSTRING", "TRIM", "OVERLAY", "POSITION"];
 
-/// Words that may stand between a keyword and the table.
+/// Words that may occur between a keyword and the table.
 const BETWEEN: &[&str] = &[
     "ONLY",
     "LATERAL",
@@ -27,22 +27,22 @@ const BETWEEN: &[&str] = &[
     "FREEZE",
 ];
 
-/// Words behind which a table stands.
+/// Words that precede a table.
 const IN_FRONT: &[&str] = &["FROM", "JOIN", "INTO", "TABLE", "USING"];
 
-/// Kinds behind which a table stands where they begin the statement.
+/// Kinds that precede a table if they begin the statement.
 const KINDS: &[&str] = &[
     "UPDATE", "INSERT", "REPLACE", "TRUNCATE", "COPY", "LOCK", "ANALYZE", "VACUUM", "DESCRIBE",
     "DESC", "MERGE",
 ];
 
-/// The tables, each once.
+/// Tables of a statement, without duplicates.
 pub(super) fn tables_of_statement(parts: &[StatementToken]) -> Vec<String> {
     let named = named_queries(parts);
     let mut tables: Vec<String> = Vec::new();
-    // For each open parenthesis, whether FROM within it is a function's.
+    // For each open parenthesis, whether a FROM within it belongs to a function.
     let mut open: Vec<bool> = Vec::new();
-    // Depths at which a comma goes on with tables.
+    // Depths at which a comma continues a list of tables.
     let mut lists: Vec<usize> = Vec::new();
     let mut at = 0;
     while let Some(part) = parts.get(at) {
@@ -70,7 +70,7 @@ pub(super) fn tables_of_statement(parts: &[StatementToken]) -> Vec<String> {
             || part.has_keyword("UPDATE") && before.is_some_and(|before| before.is_sign(")"))
             || part.has_keyword("INSERT");
         let goes_on = part.is_sign(",") && lists.last() == Some(&depth);
-        // Behind USING of a join is a list of columns, in parentheses.
+        // USING in a join is followed by a list of columns in parentheses.
         if !(is(IN_FRONT) && !of_function || is(KINDS) && begins || goes_on) {
             if matches!(part, StatementToken::Word(_, false)) && is_end_of_list(part) {
                 lists.retain(|other| *other != depth);
@@ -101,20 +101,20 @@ pub(super) fn tables_of_statement(parts: &[StatementToken]) -> Vec<String> {
     tables
 }
 
-/// Words that end a list of tables.
+/// Whether a word ends a list of tables.
 fn is_end_of_list(part: &StatementToken) -> bool {
     ["WHERE", "SET", "ON", "GROUP", "ORDER", "HAVING", "LIMIT", "VALUES", "SELECT", "UNION"]
         .iter()
         .any(|word| part.has_keyword(word))
 }
 
-/// The last part of a name such as `public.books`, and the place behind it. What is in front names
-/// a database or a schema, which may be a tenant's.
+/// Last part of a name such as `public.books`, and the index after it. The parts before it name a
+/// database or a schema, which may be a tenant's.
 fn table_name_at(parts: &[StatementToken], mut at: usize) -> (Option<String>, usize) {
     let mut name = None;
     loop {
         match parts.get(at) {
-            // Names in quotes are reduced already.
+            // Quoted names have been reduced already.
             Some(StatementToken::Word(word, true)) => name = Some(word.clone()),
             Some(StatementToken::Word(word, false)) if !is_keyword(word) => {
                 name = Some(label::table_name(word))
@@ -129,7 +129,7 @@ fn table_name_at(parts: &[StatementToken], mut at: usize) -> (Option<String>, us
     }
 }
 
-/// Words that are no tables where one could stand.
+/// Whether a word in the position of a table is a keyword.
 fn is_keyword(word: &str) -> bool {
     [
         "SELECT", "VALUES", "SET", "WHERE", "OF", "NOWAIT", "SKIP", "DUAL", "STDIN", "STDOUT",
@@ -139,7 +139,7 @@ fn is_keyword(word: &str) -> bool {
     .any(|keyword| word.eq_ignore_ascii_case(keyword))
 }
 
-/// Names of queries that a WITH defines, in lower case: they are no tables.
+/// Names of queries that a WITH defines, in lower case; they are not tables.
 fn named_queries(parts: &[StatementToken]) -> Vec<String> {
     let is_with = parts.iter().any(|part| part.has_keyword("WITH"));
     let windows = parts.windows(3).filter(|_| is_with);

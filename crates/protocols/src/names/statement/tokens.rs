@@ -1,4 +1,4 @@
-//! Parts of a statement: words and signs as they are, and holes where literals were.
+//! Tokens of a statement: words and signs unchanged, and placeholders for literals.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,19 @@ use super::dialect::StatementDialect;
 use super::executed_comments;
 use crate::names::label;
 
-/// A part of a statement.
+/// Token of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StatementToken {
-    /// A word that is no literal, and whether it is in quotes.
+    /// A word that is not a literal, and whether it is quoted.
     Word(String, bool),
-    /// A literal, or what may be one.
+    /// A literal, or a possible one.
     Placeholder,
-    /// An operator or the like.
+    /// An operator or another sign.
     Sign(String),
 }
 
 impl StatementToken {
-    /// Whether it is this keyword, which is in capital letters.
+    /// Whether the token is this keyword, given in capital letters.
     pub(super) fn has_keyword(&self, keyword: &str) -> bool {
         matches!(self, StatementToken::Word(word, false) if word.eq_ignore_ascii_case(keyword))
     }
@@ -31,14 +31,14 @@ impl StatementToken {
     }
 }
 
-/// The parts of a statement, as far as they are certain.
+/// Tokenizes a statement, as far as its tokens are certain.
 pub(super) fn tokenize_statement(
     text: &[u8],
     whole: bool,
     most: usize,
     of: StatementDialect,
 ) -> Vec<StatementToken> {
-    // Where a literal ends depends on the server behind a backslash, and nothing is behind a 0.
+    // After a backslash the end of a literal depends on the server, and nothing follows a 0 byte.
     let end = text.iter().position(|byte| matches!(byte, b'\\' | 0)).unwrap_or(text.len());
     let certain = text.get(..end.min(most)).unwrap_or_default();
     let valid = match std::str::from_utf8(certain) {
@@ -54,26 +54,26 @@ pub(super) fn tokenize_statement(
         StatementDialect::MySql => (&MySqlDialect {}, executed_comments::open_comments(valid)),
     };
     let mut tokens = Vec::new();
-    // On an error, what is in front of it is there: it lies in a literal that does not end.
+    // On an error, the tokens before it are valid: the error is an unterminated literal.
     let read = Tokenizer::new(dialect, &valid).tokenize_with_location_into_buf(&mut tokens);
     let mut parts = Vec::new();
     let mut behind_number = false;
     for token in &tokens {
         let part = keep_token(&token.token, behind_number);
-        // `0b01` is a number and a word without a space between, and is a literal.
+        // `0b01` is lexed as a number and a word without a space between them, and is a literal.
         behind_number = matches!(token.token, Token::Number(..))
             || behind_number && part == Some(StatementToken::Placeholder);
         parts.extend(part);
     }
     let ends = tokens.last().is_some_and(|token| matches!(token.token, Token::Whitespace(_)));
     if !whole && read.is_ok() && !ends {
-        // The last one may go on.
+        // The last token may be incomplete.
         parts.pop();
     }
     parts
 }
 
-/// What is kept of a token.
+/// Reduces a lexer token to its kept part.
 fn keep_token(token: &Token, behind_number: bool) -> Option<StatementToken> {
     Some(match token {
         Token::Whitespace(
@@ -118,20 +118,19 @@ fn keep_token(token: &Token, behind_number: bool) -> Option<StatementToken> {
         | Token::Tilde
         | Token::Ampersand
         | Token::Pipe => StatementToken::Sign(token.to_string()),
-        // Literals, parameters, and whatever is not known to be none.
+        // Literals, parameters, and everything not known to be harmless.
         _ => StatementToken::Placeholder,
     })
 }
 
 fn is_plain(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    // MySQL takes `0b01` for a literal, and `1st` for a name.
+    // MySQL reads `0b01` as a literal and `1st` as a name.
     word.len() <= 64 && !word.starts_with(|of: char| of.is_ascii_digit()) && word.bytes().all(plain)
 }
 
-/// The parts without words that name neither a table nor a column: what is in front of a dot (a
-/// schema, which may be a tenant's, or an alias), and what is behind AS, but a query in
-/// parentheses.
+/// Drops words that name neither a table nor a column: qualifiers before a dot (a schema, which may
+/// be a tenant's, or an alias), and aliases after AS, except for a query in parentheses.
 pub(super) fn without_qualifiers(parts: Vec<StatementToken>) -> Vec<StatementToken> {
     let mut kept = Vec::with_capacity(parts.len());
     let mut rest = parts.into_iter().peekable();
@@ -149,7 +148,7 @@ pub(super) fn without_qualifiers(parts: Vec<StatementToken>) -> Vec<StatementTok
     kept
 }
 
-/// The parts as a statement; lists of holes are one hole.
+/// Joins the tokens to a statement, with one placeholder for a list of placeholders.
 pub(super) fn join_tokens(parts: &[StatementToken], most: usize) -> String {
     let mut text = String::new();
     let mut before: Option<&StatementToken> = None;
@@ -170,7 +169,7 @@ pub(super) fn join_tokens(parts: &[StatementToken], most: usize) -> String {
         }
         text.push_str(word);
         before = Some(part);
-        // `?, ?, ?` is `?`.
+        // `?, ?, ?` becomes `?`.
         while *part == StatementToken::Placeholder
             && rest.peek().is_some_and(|next| next.is_sign(","))
         {
