@@ -1,5 +1,4 @@
-//! What kept surveys are marked with: a number that is another one whenever the source of
-//! `patching` is.
+//! Version of kept patch plans: a hash that changes whenever the source of `patching` does.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
@@ -14,7 +13,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds all files in a folder, in the order of their names.
+/// Adds all files in a folder to the hash, in the order of their names.
 fn hash(folder: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Prints the sites of a program: `cargo run -p injector --example sites -- PROGRAM [-v]`.
+//! Prints the patch sites of a program: `cargo run -p injector --example sites -- PROGRAM [-v]`.
 
 use std::collections::BTreeMap;
 

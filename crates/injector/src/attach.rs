@@ -1,5 +1,5 @@
-//! Attaching to a process that runs: a blob comes into it while all of its threads stand still, and
-//! is taken out again later. Between both, nobody traces it.
+//! Attaching to a running process: a blob is installed while all of its threads stand still, and is
+//! taken out again later. In between, the process is not traced.
 
 mod blob_mappings;
 mod detach;
@@ -32,7 +32,7 @@ use files::CodeFile;
 use install::{FileInjection, InstallJob};
 use installed_blob::InstalledBlob;
 
-/// Blob in a process that ran before.
+/// Blob in a process that was running before.
 #[derive(Clone, Debug)]
 pub struct AttachedProcess {
     held: InstalledBlob,
@@ -43,13 +43,13 @@ pub struct AttachedProcess {
     remains: Vec<String>,
 }
 
-/// Puts a blob into a process that runs. `prepare` is asked for the program and for its libc; the
-/// blob is that of its first answer. The blob's first function is told what the kernel told the
-/// program, but for the environment: that is `variables`.
+/// Installs a blob in a running process. `prepare` is called for the program and for its libc; the
+/// blob is the one of its first answer. The blob's first function gets what the kernel passed to
+/// the program, but with `variables` in place of the environment.
 ///
 /// # Errors
-/// The process may not be traced, or has no use for the blob, or something failed. It runs on as
-/// it was.
+/// The process may not be traced, or cannot use the blob, or something failed. It continues
+/// unchanged.
 pub fn attach_process(
     process: u32,
     prepare: &dyn Prepare,
@@ -59,56 +59,56 @@ pub fn attach_process(
 }
 
 impl AttachedProcess {
-    /// Number of the process.
+    /// Process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.held.process
     }
 
-    /// Path of its program.
+    /// Path of the program.
     #[must_use]
     pub fn path(&self) -> &std::path::Path {
         &self.path
     }
 
-    /// Number of changes of its text.
+    /// Number of patches of its text.
     #[must_use]
     pub fn patches(&self) -> usize {
         self.held.patches.len()
     }
 
-    /// Time for which it stood still.
+    /// Time for which the process stood still.
     #[must_use]
     pub fn stopped_time(&self) -> Duration {
         self.stopped
     }
 
-    /// Whether the process had a blob already, of a recorder that was killed. It was taken out.
+    /// Whether the process already had the blob of a killed recorder, which was taken out.
     #[must_use]
     pub fn took_over(&self) -> bool {
         self.took_over
     }
 
-    /// Why the blob of a recorder that was killed is still in copies of the process, which are
-    /// recorded by nobody.
+    /// Reasons why copies of the process still have the blob of a killed recorder; they are not
+    /// recorded.
     #[must_use]
     pub fn not_taken_over(&self) -> &[String] {
         &self.remains
     }
 
-    /// Takes the blob out of the process, which then is as it was before, and of those that are
-    /// copies of it. Returns how many there were; those that have become another program, or have
-    /// ended, need nothing.
+    /// Takes the blob out of the process, which is as before then, and out of its copies. Returns
+    /// the number of processes that had it; processes that have executed another program or have
+    /// ended need nothing.
     ///
     /// # Errors
-    /// Something failed, or threads do not come out of the blob; then it stays there and does
-    /// nothing more, or the error says otherwise. Of several errors it is the first.
+    /// Something failed, or threads do not leave the blob; then it stays there and does nothing
+    /// more, unless the error states otherwise. Of several errors the first is returned.
     pub fn detach(&self) -> Result<usize, Error> {
         let (count, errors) = self.detach_all();
         errors.into_iter().next().map_or(Ok(count), Err)
     }
 
-    /// The same, with the errors of all copies.
+    /// Does the same and returns the errors of all copies.
     pub fn detach_all(&self) -> (usize, Vec<Error>) {
         detach::detach_copies(&self.held, &self.origin)
     }
@@ -129,7 +129,7 @@ fn attach_here(
         before.is_one |= taken.is_one;
         before.remains.extend(taken.remains);
         match attach_now(process, memory, prepare, variables) {
-            // Another recorder has come in between, and is looked at anew.
+            // Another recorder has attached in the meantime; its note is read in the next attempt.
             Err(Error::NotAttached { why: SkipReason::UsesGs, .. })
                 if again > 0 && !found_more && has_own_note(process) => {}
             Err(error) => return Err(error),
@@ -156,7 +156,7 @@ fn attach_now(
     if !facts.fsgsbase {
         return Err(Error::skipped(process, SkipReason::NoFsgsbase));
     }
-    // All that takes long is done while the process still runs.
+    // Everything that takes long is done while the process still runs.
     let mut parts = Vec::new();
     let files = wait_for_libc(process, &memory, &facts)?;
     if let Some(unsuited) = files::find_incompatibility(&files, &memory)? {
@@ -185,7 +185,7 @@ fn attach_now(
     let mut threads = StoppedThreads::stop_all(process, begin + ALL_STOPPED)
         .map_err(|error| explain_refusal(process, error))?;
     let origin = AttachOrigin::of_process(process);
-    // It may have executed another program meanwhile, which has other memory.
+    // The process may have executed another program meanwhile, which has other memory.
     let memory = ProcessMemory::open(process)?;
     let made = match memory.auxiliary_vector()? == facts {
         true => {
@@ -202,15 +202,15 @@ fn attach_now(
     Ok(AttachedProcess { held, origin, path, stopped, took_over: false, remains: Vec::new() })
 }
 
-/// Whether a process has a note on a blob.
+/// Whether a process has the note of a blob.
 fn has_own_note(process: u32) -> bool {
     ProcessMemory::open(process)
         .and_then(|memory| note::find_notes(process, &memory))
         .is_ok_and(|notes| !notes.is_empty())
 }
 
-/// Files of code of a process. One that was just started has not loaded its libc yet; it is waited
-/// for.
+/// Files of code of a process. A process that was just started may not have loaded its libc yet;
+/// this function waits for that.
 fn wait_for_libc(
     process: u32,
     memory: &ProcessMemory,
@@ -218,7 +218,7 @@ fn wait_for_libc(
 ) -> Result<Vec<CodeFile>, Error> {
     let mut found = files::find_code_files(process, memory, facts)?;
     for _ in 0..LOOKS_FOR_LIBC {
-        // The first is the program.
+        // The first file is the program.
         if found.len() > 1 || !found.iter().any(|file| file.target.interpreted) {
             break;
         }
@@ -228,7 +228,7 @@ fn wait_for_libc(
     Ok(found)
 }
 
-/// A refusal of the kernel with its reason; other errors as they are.
+/// Adds the reason to a refusal of the kernel; other errors stay unchanged.
 fn explain_refusal(process: u32, error: Error) -> Error {
     match error {
         Error::Seize { source, tracer: 0, .. } | Error::Kernel { source, .. } => {

@@ -1,5 +1,5 @@
-//! Input of an injection as plain data: the code that is put into a program, and the changes of the
-//! program's text that lead there.
+//! Input of an injection as plain data: the code that is put into a program, and the patches of the
+//! program's text that lead to it.
 
 use std::error::Error;
 use std::ops::Range;
@@ -10,24 +10,24 @@ use std::sync::{Arc, OnceLock};
 /// Code that is put into programs: a flat image that runs at any address.
 #[derive(Clone, Debug, Default)]
 pub struct Blob {
-    /// The bytes from its beginning, code and data.
+    /// Bytes of the image, code and data.
     pub image: Vec<u8>,
-    /// Bytes that it has in memory, at least those of the image. Those behind the image are zero.
+    /// Size in memory, at least that of the image. Bytes after the image are zero.
     pub memory: u64,
-    /// Offsets of what is code, whole pages of 4 KiB. Code is not writable, and all else is not
+    /// Offsets of the code, whole pages of 4 KiB. Code is not writable, and everything else is not
     /// executable.
     pub code: Range<u64>,
-    /// Offset of a function that is called once in the process, before anything else of the blob,
-    /// by the rules of System V, with [`Injection::argument`]. A result (`int`) other than 0 says
-    /// that the program must run without the blob.
+    /// Offset of a function that is called once in the process, before any other code of the blob,
+    /// with the System V calling convention and [`Injection::argument`]. A result (`int`) other
+    /// than 0 means that the program must run without the blob.
     pub initialise: Option<u64>,
-    /// Offset of what the GS base is to point at.
+    /// Offset to which the GS base is to point.
     pub null_slot: u64,
-    /// How it is taken out of a program again; `None` where it cannot be.
+    /// How it is taken out of a program again; `None` if that is impossible.
     pub ending: Option<DetachInfo>,
 }
 
-/// How a blob is taken out of a program that runs.
+/// How a blob is taken out of a running program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetachInfo {
     /// Offset of a function that is called once, while all threads stand still. Its argument has no
@@ -35,32 +35,33 @@ pub struct DetachInfo {
     pub function: u64,
     /// How hooks wait for the program's system calls.
     pub waiting: HookOffsets,
-    /// Offset of two words: the address of a list, and the number of ranges in it, of two words
-    /// each: an address and a number of bytes. The blob has mapped this memory by itself; it is
-    /// unmapped once nothing of the blob runs any more. `None` for a blob that maps nothing.
+    /// Offset of two words: the address of a list, and the number of ranges in it, each of two
+    /// words: an address and a number of bytes. The blob has mapped this memory itself; it is
+    /// unmapped once no code of the blob runs any more. `None` for a blob that maps nothing.
     pub mapped: Option<u64>,
-    /// Offset of the words of a [`KillSwitch`], by which hooks are made to do nothing while the
-    /// process runs, where the blob cannot be taken out. `None` for a blob that has none.
+    /// Offset of the words of a [`KillSwitch`], by which hooks are disabled while the process runs
+    /// if the blob cannot be taken out. `None` for a blob that has none.
     pub switch: Option<u64>,
 }
 
 /// Words by which a blob's hooks are switched off from outside, without a call in the process. All
-/// of them are constant but the second.
+/// of them except the second are constant.
 ///
-/// Hooks do nothing while the word at `state` is 0. It is put into `kept` first, from where the
-/// blob's last function has it. It is the address of a structure that has, at `header`, the address
-/// of another one or 0. That one has, at `progress`, a number of four bytes which becomes `left`.
+/// Hooks do nothing while the word at `state` is 0. Its value is moved to `kept` first, where the
+/// blob's last function finds it. The value is the address of a structure that has, at `header`,
+/// the address of another structure or 0. That one has, at `progress`, a number of four bytes which
+/// becomes `left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KillSwitch {
-    /// Address of the word that hooks look at.
+    /// Address of the word that hooks check.
     pub state: u64,
-    /// What that word was, where hooks are switched off.
+    /// Previous value of that word once hooks are switched off.
     pub kept: u64,
-    /// Offset of an address in what the word leads to.
+    /// Offset of an address in the structure at that word's value.
     pub header: u64,
-    /// Offset of a number in what that address leads to.
+    /// Offset of a number in the structure at that address.
     pub progress: u64,
-    /// What that number becomes.
+    /// New value of that number.
     pub left: u64,
 }
 
@@ -70,7 +71,7 @@ impl KillSwitch {
     /// Offset of [`KillSwitch::kept`], in bytes.
     pub(crate) const KEPT: u64 = 8;
 
-    /// The switch of these words.
+    /// Creates the switch from its words.
     pub(crate) fn from_words(
         [state, kept, header, progress, left]: [u64; KillSwitch::WORDS],
     ) -> KillSwitch {
@@ -78,13 +79,13 @@ impl KillSwitch {
     }
 }
 
-/// Offsets, in bytes, by which hooks are found that wait for a system call: in the slot that a
-/// thread's GS base leads to, and in the frame of a hook.
+/// Offsets, in bytes, by which waiting hooks are found: in the slot that a thread's GS base leads
+/// to, and in the frame of a hook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HookOffsets {
-    /// In the slot: FS base of the thread that it belongs to.
+    /// In the slot: FS base of the owning thread.
     pub owner: u64,
-    /// In the slot: address of the newest frame that waits, or 0.
+    /// In the slot: address of the newest waiting frame, or 0.
     pub newest: u64,
     /// In the slot: address below which the next frame is placed.
     pub floor: u64,
@@ -98,7 +99,7 @@ pub struct HookOffsets {
     pub alternate_length: u64,
     /// In a frame: the program's stack pointer.
     pub stack: u64,
-    /// In a frame: address of the one that waited before, or 0.
+    /// In a frame: address of the frame that waited before, or 0.
     pub before: u64,
     /// In a frame: the program's `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
     pub registers: u64,
@@ -111,10 +112,10 @@ pub struct HookOffsets {
 }
 
 impl HookOffsets {
-    /// Number of words that say it.
+    /// Number of words that encode the offsets.
     pub(crate) const WORDS: usize = 13;
 
-    /// The offsets in the order of the fields.
+    /// Returns the offsets in the order of the fields.
     pub(crate) fn words(&self) -> [u64; HookOffsets::WORDS] {
         [
             self.owner,
@@ -133,7 +134,7 @@ impl HookOffsets {
         ]
     }
 
-    /// The offsets from as many words, in the order of the fields.
+    /// Creates the offsets from as many words, in the order of the fields.
     pub(crate) fn from_words(words: [u64; HookOffsets::WORDS]) -> HookOffsets {
         let [
             owner,
@@ -164,25 +165,26 @@ impl HookOffsets {
     }
 }
 
-/// Program that has just been executed, or a file of code in a process that runs.
+/// Program that has just been executed, or a file of code in a running process.
 #[derive(Clone, Debug)]
 pub struct InjectionTarget {
-    /// Number of the process.
+    /// Process id.
     pub process: u32,
-    /// File of the code: of a program `/proc/PID/exe`, which can be read when its own path is gone.
+    /// File of the code; for a program `/proc/PID/exe`, which can be read even if its own path is
+    /// gone.
     pub executable: PathBuf,
-    /// Path of that file as the kernel tells it.
+    /// Path of that file as the kernel reports it.
     pub path: PathBuf,
     /// Load address minus linked address, in bytes, modulo 2^64.
     pub bias: u64,
     /// Whether it is a program with an interpreter: the dynamic linker, which loads libraries.
     pub interpreted: bool,
-    /// Whether the blob will be taken out while the program runs. Then no address of its own may
-    /// be what a function of the program returns to.
+    /// Whether the blob will be taken out while the program runs. If so, no function of the program
+    /// may return to an address of the blob.
     pub is_left_again: bool,
 }
 
-/// Addresses in the process at which the parts of an injection lie.
+/// Addresses of the parts of an injection in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedAddresses {
     /// Address of the blob's first byte.
@@ -193,72 +195,73 @@ pub struct PlacedAddresses {
     pub bias: u64,
 }
 
-/// Change of the program's text.
+/// Patch of the program's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPatch {
     /// Address in the process.
     pub address: u64,
     /// Bytes that must be there. Otherwise nothing is written at all.
     pub old: Vec<u8>,
-    /// Bytes that come there, as many.
+    /// Replacement, of the same length.
     pub new: Vec<u8>,
-    /// Address in the process of the system call that it is for.
+    /// Address in the process of the system call that the patch is for.
     pub call: u64,
 }
 
 impl TextPatch {
-    /// Whether it is behind its system call, where a hook goes on that has begun before it.
+    /// Whether the patch is after its system call, where a hook continues that began before it.
     pub(crate) fn is_after_call(&self) -> bool {
         self.address == self.call.wrapping_add(2)
     }
 }
 
-/// All changes of a program.
+/// All patches of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InjectionPatches {
-    /// Code that the changes lead to, for [`PlacedAddresses::stubs`].
+    /// Code that the patches jump to, for [`PlacedAddresses::stubs`].
     pub stubs: Vec<u8>,
-    /// The changes, which do not overlap.
+    /// The patches, which do not overlap.
     pub patches: Vec<TextPatch>,
 }
 
-/// Error of whoever prepares an injection.
+/// Error of an implementation of [`Prepare`].
 pub type PrepareError = Box<dyn Error + Send + Sync>;
 
-/// Function that makes the changes of a program once the addresses are known.
+/// Function that assembles the patches of a program once the addresses are known.
 pub type AssemblePatches =
     Box<dyn FnOnce(&PlacedAddresses) -> Result<InjectionPatches, PrepareError> + Send>;
 
 /// Argument of a blob's first function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryArgument {
-    /// Address of the program's stack, as the kernel made it: the number of arguments, the
-    /// arguments, the environment, and what the kernel tells.
+    /// Address of the program's initial stack, as made by the kernel: the number of arguments, the
+    /// arguments, the environment, and the auxiliary vector.
     Stack,
     /// Address of these bytes. They stay in the process, readable and writable.
     Bytes(Vec<u8>),
 }
 
-/// What is put into one program.
+/// Injection into one program.
 pub struct Injection {
     /// The code.
     pub blob: Arc<Blob>,
-    /// What the blob's first function is told.
+    /// Argument of the blob's first function.
     pub argument: EntryArgument,
-    /// Maximum number of bytes of the stubs.
+    /// Maximum size of the stubs, in bytes.
     pub stubs_room: u64,
-    /// What the blob is handed where no path leads there; `None` for nothing.
+    /// Descriptors that the blob is handed if the process cannot open them by path; `None` for
+    /// nothing.
     pub handed: Option<Arc<Handed>>,
-    /// Makes the stubs and patches.
+    /// Assembles the stubs and patches.
     pub assemble: AssemblePatches,
 }
 
-/// Who says what is put into a program.
+/// Decides what is injected into a program.
 pub trait Prepare: Send + Sync {
-    /// Injection for a program, which waits meanwhile. `None` leaves it as it is.
+    /// Returns the injection for a program, which waits meanwhile. `None` leaves it unchanged.
     ///
     /// # Errors
-    /// A reason why there is none, which is reported; the program runs as it is.
+    /// A reason for having no injection, which is reported; the program runs unchanged.
     fn prepare(&self, target: &InjectionTarget) -> Result<Option<Injection>, PrepareError>;
 }
 
@@ -271,35 +274,36 @@ where
     }
 }
 
-/// What a blob is handed where no path leads there.
+/// Descriptors for a blob whose process cannot open them by path.
 #[derive(Debug)]
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code, reason = "what traces is compiled for x86-64 alone")
 )]
 pub struct Handed {
-    /// Offset in the blob of two words of four bytes: the numbers of the directory and of the
-    /// socket, 0 where there is none.
+    /// Offset in the blob of two words of four bytes: the descriptors of the directory and of the
+    /// socket, 0 for none.
     pub(crate) place: u64,
-    /// Directory in which the process makes its logs.
+    /// Directory in which the process creates its logs.
     pub(crate) directory: PathBuf,
-    /// The same, opened the first time that it is needed.
+    /// The same directory, opened when it is needed first.
     pub(crate) opened: OnceLock<OwnedFd>,
-    /// Socket at which the recorder takes announcements.
+    /// Socket on which the recorder accepts announcements.
     pub(crate) socket: PathBuf,
 }
 
 impl Handed {
-    /// Bytes of the words in the blob.
+    /// Size of the words in the blob, in bytes.
     pub(crate) const BYTES: usize = 8;
 
-    /// Handed to a blob that has its words at an offset.
+    /// Creates the descriptors for a blob with its words at offset `place`.
     pub(crate) fn new(place: u64, directory: PathBuf, socket: PathBuf) -> Handed {
         Handed { place, directory, opened: OnceLock::new(), socket }
     }
 }
 
-/// Path of the socket to which processes send connections, by that of the one for connections.
+/// Path of the socket to which processes send connections, derived from the path of the connection
+/// socket.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code, reason = "what traces is compiled for x86-64 alone")

@@ -1,11 +1,11 @@
-//! Changes of a program's text: whether they are what they should be, and how they are written.
+//! Patches of a program's text: validation, writing and undoing.
 
 use crate::blob::{Blob, TextPatch};
 use crate::maps::PAGE;
 use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 
-/// Whether a blob's description can be true.
+/// Whether a blob's description is consistent.
 pub(crate) fn check_blob(blob: &Blob) -> Result<(), Error> {
     let holds = |offset: u64| offset < blob.memory;
     let wrong = match blob {
@@ -25,7 +25,7 @@ pub(crate) fn check_blob(blob: &Blob) -> Result<(), Error> {
     Err(Error::Blob(wrong))
 }
 
-/// Whether each change is one of the program's code, and all bytes are as they should be.
+/// Verifies that each patch lies in the program's code, and that all old bytes match.
 pub(crate) fn verify_patches(
     process: u32,
     memory: &ProcessMemory,
@@ -48,20 +48,20 @@ pub(crate) fn verify_patches(
     Ok(())
 }
 
-/// What is at the place of a change.
+/// State of the text at a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatchState {
-    /// The change.
+    /// The patch is in place.
     New,
-    /// What was there before.
+    /// The old bytes are in place.
     Old,
-    /// A breakpoint on the change. Whoever has set it puts the change's first byte there again.
+    /// A breakpoint on the patch. The debugger that set it will restore the patch's first byte.
     Breakpoint,
-    /// Something else, or nothing: the change went with the code that it was in.
+    /// Other bytes or none: the patch vanished with the code that contained it.
     Other,
 }
 
-/// Says what is at the place of a change.
+/// Determines the state of the text at a patch.
 pub(crate) fn patch_state(memory: &ProcessMemory, patch: &TextPatch) -> PatchState {
     /// The instruction `int3`.
     const BREAKPOINT: u8 = 0xcc;
@@ -78,8 +78,8 @@ pub(crate) fn patch_state(memory: &ProcessMemory, patch: &TextPatch) -> PatchSta
     }
 }
 
-/// Takes a change back where it still is, and nothing else: the code may have gone, and something
-/// else have come into its place.
+/// Undoes a patch that is still in place, and nothing else: the code may be gone, and other code
+/// may be in its place.
 pub(crate) fn undo_patch(
     process: u32,
     memory: &ProcessMemory,
@@ -99,7 +99,7 @@ pub(crate) fn undo_patch(
     }
 }
 
-/// Writes all changes, or none.
+/// Writes all patches, or none.
 pub(crate) fn apply_patches(memory: &ProcessMemory, patches: &[TextPatch]) -> Result<(), Error> {
     for (done, patch) in patches.iter().enumerate() {
         if let Err(error) = memory.write(patch.address, &patch.new) {
@@ -116,7 +116,7 @@ pub(crate) fn apply_patches(memory: &ProcessMemory, patches: &[TextPatch]) -> Re
 mod tests {
     use super::*;
 
-    /// In this process, in the place of code.
+    /// The test uses memory of this process in place of code.
     #[test]
     fn a_change_is_taken_back_only_where_it_still_is() {
         let process = std::process::id();

@@ -1,9 +1,9 @@
-//! Foothold in a process: a few instructions from which system calls are made in it. They lie in
-//! bytes of code that nobody uses, and lead to the program's beginning by themselves. So a process
-//! whose tracer is killed at any moment runs its program as if nothing had been.
+//! Code cave: a few instructions in unused bytes of a process's code, from which system calls are
+//! made in it. They lead to the program's beginning by themselves, so a process whose tracer is
+//! killed at any moment runs its program as if nothing had happened.
 //!
-//! Behind each system call, and behind the function that is called, stands what restores the
-//! blocked signals, the stack pointer and rdx, and jumps to the program's first instruction. There
+//! Each system call, and the called function, is followed by code that restores the blocked
+//! signals, the stack pointer and rdx, and jumps to the program's first instruction. At that point
 //! no other register has a meaning (System V ABI, "Process Initialization").
 
 pub(crate) mod interrupted;
@@ -13,7 +13,7 @@ use crate::maps::{MemoryRegion, PAGE};
 use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 
-/// What the process needs to go on by itself.
+/// State with which the process continues by itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResumeState {
     /// Signals to block.
@@ -26,15 +26,15 @@ pub(crate) struct ResumeState {
     pub entry: u64,
 }
 
-/// Offset of what a called function returns to. It keeps the result in rdi, and makes a system call
-/// that changes nothing, at which the tracer finds it.
+/// Offset of the return address of a called function. The code there keeps the result in rdi and
+/// makes a system call without effect, at which the tracer finds it.
 const CALLED: u64 = 4;
-/// Offset behind that system call, where the process begins its program by itself.
+/// Offset after that system call, where the process begins its program by itself.
 const RETURNED: u64 = 14;
-/// Bytes of code and data.
+/// Size of code and data, in bytes.
 pub(crate) const BYTES: usize = 96;
 
-/// The instructions. Behind them lie the four numbers of [`ResumeState`].
+/// The instructions. The four numbers of [`ResumeState`] follow them.
 const CODE: [u8; 64] = [
     0x0f, 0x05, // syscall
     0xeb, 0x0a, // jmp finish
@@ -53,22 +53,22 @@ const CODE: [u8; 64] = [
     0xcc, 0xcc, 0xcc, // nothing
 ];
 
-/// Code and numbers.
+/// Assembles code and numbers.
 pub(crate) fn assemble_cave(back: ResumeState) -> Vec<u8> {
     let numbers = [back.mask, back.stack, back.rdx, back.entry];
     let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
     CODE.into_iter().chain(numbers).collect()
 }
 
-/// Addresses at which a foothold may lie: between the end of an executable segment and that of its
-/// page.
+/// Addresses at which a code cave may be placed: between the end of an executable segment and the
+/// end of its page.
 pub(crate) fn unused_code(
     headers: &ProgramHeaders,
     bias: u64,
     regions: &[MemoryRegion],
     bytes: usize,
 ) -> Vec<u64> {
-    // Behind a segment that is longer in memory than in the file lie the program's variables.
+    // A segment that is longer in memory than in the file is followed by the program's variables.
     let segments = headers.segments.iter();
     let whole =
         segments.filter(|segment| segment.executable && segment.file_bytes == segment.bytes);
@@ -81,8 +81,8 @@ pub(crate) fn unused_code(
     places.filter(|place| is_code(*place, regions, bytes)).collect()
 }
 
-/// Addresses in the kernel's own library at which a foothold may lie: its last bytes, where they
-/// are zero, or a foothold of a recorder that was killed.
+/// Addresses in the vDSO at which a code cave may be placed: its last bytes, if they are zero or
+/// the cave of a killed recorder.
 pub(crate) fn unused_vdso(
     told: &AuxiliaryVector,
     regions: &[MemoryRegion],
@@ -97,21 +97,21 @@ pub(crate) fn unused_vdso(
     place.filter(unused).into_iter().collect()
 }
 
-/// Whether nothing of the kernel's library is among its last bytes.
+/// Whether the last bytes of the vDSO are unused.
 fn is_unused(bytes: &[u8]) -> bool {
     let (before, last) = bytes.split_at(bytes.len().saturating_sub(BYTES));
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     interrupted::is_cave(bytes) || is_zero(before) && (is_zero(last) || last.starts_with(&CODE))
 }
 
-/// Whether all bytes of a foothold would be executable, and the process's own copy.
+/// Whether all bytes of a code cave would be executable and private to the process.
 fn is_code(place: u64, regions: &[MemoryRegion], bytes: usize) -> bool {
     let end = place.saturating_add(bytes as u64);
     let holds = |region: &&MemoryRegion| region.start <= place && end <= region.end;
     regions.iter().filter(holds).any(|region| region.executable && !region.shared)
 }
 
-/// Foothold that was taken.
+/// Code cave in use.
 #[derive(Debug)]
 pub(crate) struct CodeCave {
     at: u64,
@@ -119,8 +119,8 @@ pub(crate) struct CodeCave {
 }
 
 impl CodeCave {
-    /// Takes a foothold in unused bytes of the program's code or of the kernel's library. `code` is
-    /// of this file, or of [`interrupted`].
+    /// Writes a code cave into unused bytes of the program's code or of the vDSO. `code` comes from
+    /// this file, or from [`interrupted`].
     pub(crate) fn take_cave(
         process: u32,
         memory: &ProcessMemory,
@@ -146,7 +146,7 @@ impl CodeCave {
         self.at + RETURNED
     }
 
-    /// Address that a called function returns to.
+    /// Return address of a called function.
     pub(crate) fn return_target(&self) -> u64 {
         self.at + CALLED
     }
@@ -156,7 +156,7 @@ impl CodeCave {
         self.at + RETURNED
     }
 
-    /// Makes the bytes what they were.
+    /// Restores the bytes.
     pub(crate) fn restore_bytes(&self, memory: &ProcessMemory) -> Result<(), Error> {
         memory.write(self.at, &self.old)
     }
@@ -171,19 +171,19 @@ mod tests {
     fn the_numbers_are_where_the_instructions_look() {
         let bytes = assemble_cave(ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 });
         assert_eq!(bytes.len(), BYTES);
-        // Offset behind an instruction that ends in a distance, and what it must lead to.
+        // Offset after an instruction that ends in a distance, and the number that it must lead to.
         for (behind, number) in [(31, 1), (48, 2), (55, 3), (61, 4)] {
             let distance: [u8; 4] = bytes[behind - 4..behind].try_into().unwrap();
             let at = behind + u32::from_le_bytes(distance) as usize;
             assert_eq!(bytes[at..at + 8], u64::to_le_bytes(number), "behind {behind}");
         }
-        // The jump over what a called function returns to.
+        // The jump over the code at the return address.
         assert_eq!(4 + u64::from(bytes[3]), RETURNED);
         assert_eq!(bytes[CALLED as usize..][..3], [0x48, 0x89, 0xc7]);
         assert_eq!(bytes[RETURNED as usize - 2..][..2], [0x0f, 0x05]);
     }
 
-    /// Where a program has no other place, nobody could attach to it again.
+    /// In a program without another place, no recorder could attach again.
     #[test]
     fn what_a_killed_recorder_has_left_is_no_hindrance() {
         let zeros = || vec![0; interrupted::cave_bytes()];
@@ -192,7 +192,7 @@ mod tests {
             bytes[at..at + code.len()].copy_from_slice(code);
             bytes
         };
-        // SAFETY: the structure is all numbers.
+        // SAFETY: the structure consists of numbers.
         let registers = unsafe { std::mem::zeroed() };
         let back = ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 };
         assert!(is_unused(&zeros()));

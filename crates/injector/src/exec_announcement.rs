@@ -1,5 +1,5 @@
-//! Execs that processes announce over a socket: the bytes of an announcement, who may send one, the
-//! process's side and the recorder's.
+//! Exec announcements over a socket: the bytes of an announcement, the check of its sender, the
+//! process's side and the recorder's side.
 
 pub(crate) mod client;
 pub(crate) mod far;

@@ -1,5 +1,5 @@
-//! Facts of a process that has just been executed: what the kernel told it (`/proc/PID/auxv`), its
-//! program headers, and where its heap begins.
+//! Facts of a process that has just executed its program: the auxiliary vector (`/proc/PID/auxv`),
+//! its program headers, and where its heap begins.
 
 use crate::maps::ImageExtent;
 
@@ -13,14 +13,14 @@ mod tag {
     pub(super) const SYSINFO_EHDR: u64 = 33;
 }
 
-/// Bit of `AT_HWCAP2` that says that programs may read and set the GS base themselves.
+/// Bit of `AT_HWCAP2` for programs' permission to read and set the GS base themselves.
 const FSGSBASE: u64 = 2;
-/// Bytes of a program header.
+/// Size of a program header, in bytes.
 pub(crate) const HEADER_BYTES: usize = 56;
 /// Maximum number of program headers that are read; programs have about ten.
 const MAX_HEADERS: u64 = 1000;
 
-/// What the kernel told the program.
+/// Entries of the auxiliary vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuxiliaryVector {
     /// Address of the program headers.
@@ -29,15 +29,15 @@ pub(crate) struct AuxiliaryVector {
     pub header_count: u64,
     /// Address of the program's first instruction.
     pub entry: u64,
-    /// Whether the kernel gave the program rights that its user does not have.
+    /// Whether the kernel gave the program privileges that its user does not have.
     pub secure: bool,
     /// Whether programs may set the GS base themselves.
     pub fsgsbase: bool,
-    /// Address of the kernel's own library; 0 where there is none.
+    /// Address of the vDSO; 0 if there is none.
     pub vdso: u64,
 }
 
-/// Reads an auxiliary vector: pairs of a tag and a value. `None` where it says no entry or no
+/// Parses an auxiliary vector: pairs of a tag and a value. `None` without an entry point or program
 /// headers.
 pub(crate) fn parse_auxiliary_vector(vector: &[u8]) -> Option<AuxiliaryVector> {
     let mut told = AuxiliaryVector::default();
@@ -58,33 +58,33 @@ pub(crate) fn parse_auxiliary_vector(vector: &[u8]) -> Option<AuxiliaryVector> {
     (whole && (1..=MAX_HEADERS).contains(&told.header_count)).then_some(told)
 }
 
-/// Part of the program's file that is mapped.
+/// Mapped segment of the program's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProgramSegment {
     /// First address as linked.
     pub start: u64,
-    /// Bytes from the file.
+    /// Size in the file, in bytes.
     pub file_bytes: u64,
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub bytes: u64,
     /// Whether it is executable.
     pub executable: bool,
 }
 
-/// What the program headers say.
+/// Facts from the program headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProgramHeaders {
-    /// Parts that are mapped.
+    /// Mapped segments.
     pub segments: Vec<ProgramSegment>,
     /// Whether the program has an interpreter.
     pub interpreted: bool,
 }
 
-/// Reads program headers (`Elf64_Phdr`).
+/// Parses program headers (`Elf64_Phdr`).
 pub(crate) fn parse_program_headers(bytes: &[u8]) -> Option<ProgramHeaders> {
     let mut headers = ProgramHeaders::default();
     for header in bytes.chunks_exact(HEADER_BYTES) {
-        // Type in the low half, flags in the high one.
+        // Type in the low half, flags in the high half.
         let first = read_word(header, 0)?;
         match first as u32 {
             1 => headers.segments.push(ProgramSegment {
@@ -101,8 +101,8 @@ pub(crate) fn parse_program_headers(bytes: &[u8]) -> Option<ProgramHeaders> {
 }
 
 impl ProgramHeaders {
-    /// Executable segments as addresses in the process: their first and the one behind their last
-    /// byte from the file.
+    /// Executable segments as addresses in the process: from the first byte to after the last byte
+    /// from the file.
     pub(crate) fn code_ranges(&self, bias: u64) -> impl Iterator<Item = (u64, u64)> {
         self.segments.iter().filter(|segment| segment.executable).map(move |segment| {
             let start = segment.start.wrapping_add(bias);
@@ -110,7 +110,7 @@ impl ProgramHeaders {
         })
     }
 
-    /// Addresses of the image in the process; `None` where it has no code.
+    /// Addresses of the image in the process; `None` if it has no code.
     pub(crate) fn image_extent(&self, bias: u64, heap: u64) -> Option<ImageExtent> {
         let start = self.segments.iter().map(|s| s.start.wrapping_add(bias)).min()?;
         let code_end = self.code_ranges(bias).map(|(_, end)| end).max()?;
@@ -118,8 +118,8 @@ impl ProgramHeaders {
     }
 }
 
-/// Entry of an ELF header: the linked address of the first instruction. `None` where the header is
-/// not one of a 64-bit program.
+/// Entry point in an ELF header: the linked address of the first instruction. `None` if the header
+/// is not that of a 64-bit program.
 pub(crate) fn linked_entry(header: &[u8]) -> Option<u64> {
     const MAGIC_64: &[u8] = b"\x7fELF\x02";
     if header.starts_with(MAGIC_64) { read_word(header, 24) } else { None }
@@ -131,24 +131,24 @@ pub(crate) fn parse_heap_start(stat: &str) -> Option<u64> {
     stat_field(stat, START_BRK)?.parse().ok()
 }
 
-/// When a process began, in ticks of the kernel, from the text of `/proc/PID/stat`. `None` where it
-/// has ended and only its parent has not taken notice.
+/// Start time of a process in ticks of the kernel, from the text of `/proc/PID/stat`. `None` if it
+/// has ended and was not waited for.
 pub(crate) fn running_since(stat: &str) -> Option<u64> {
     const STATE: usize = 3;
     let has_ended = ["Z", "X"].contains(&stat_field(stat, STATE)?);
     (!has_ended).then(|| start_time(stat))?
 }
 
-/// The same of a process that may have ended, or whose first thread has.
+/// Start time of a process that may have ended, or whose first thread has.
 pub(crate) fn start_time(stat: &str) -> Option<u64> {
     const START_TIME: usize = 22;
     stat_field(stat, START_TIME)?.parse().ok()
 }
 
-/// Field of `/proc/PID/stat` by its number, which is 3 behind the program's name.
+/// Field of `/proc/PID/stat` by its number; the first one after the program's name is 3.
 fn stat_field(stat: &str, number: usize) -> Option<&str> {
     const BEHIND_NAME: usize = 3;
-    // The name may have blanks and brackets itself.
+    // The name may contain blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split(' ').nth(number - BEHIND_NAME).map(str::trim)
 }

@@ -1,11 +1,11 @@
-//! What reads foreign bytes, on any bytes: for fuzzing and property tests. It panics where a reader
-//! breaks its word.
+//! Parsers of foreign bytes on arbitrary input, for fuzzing and property tests. Panics if a parser
+//! violates its contract.
 
 use crate::exec_announcement::message;
 use crate::library::BlobLibrary;
 use crate::{facts, maps, rights};
 
-/// Reads bytes as an announcement. What is read is written alike.
+/// Reads bytes as an announcement, which is encoded to the same bytes again.
 pub fn announcement(bytes: &[u8]) {
     let Ok(read) = message::read_announcement(bytes) else { return };
     let written =
@@ -13,7 +13,7 @@ pub fn announcement(bytes: &[u8]) {
     assert!(!written.is_empty() && bytes.starts_with(&written), "{read:?} is written otherwise");
 }
 
-/// Reads bytes as all that is known of a process and of its program's file.
+/// Reads bytes as each kind of information on a process and its program's file.
 pub fn process(bytes: &[u8]) {
     for region in maps::parse_maps(bytes).unwrap_or_default() {
         assert!(region.start < region.end, "{region:?}");

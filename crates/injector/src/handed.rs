@@ -1,9 +1,9 @@
-//! Descriptors that a blob is handed in a process which cannot have them by path: the process is
-//! behind another root directory, or has mounts of its own.
+//! Descriptors that are handed to a blob whose process cannot open them by path: it has another
+//! root directory, or its own mounts.
 //!
-//! The process makes a pair of sockets. The recorder takes one of the two (`pidfd_getfd`), and
-//! sends the descriptors there. So no path, no network of the process's own and no number of a
-//! process plays a part, and nothing is left open over an exec.
+//! The process creates a socket pair. The recorder duplicates one of the two sockets
+//! (`pidfd_getfd`) and sends the descriptors through it. This depends on no path, network namespace
+//! or process id, and leaves nothing open across an exec.
 
 mod directory;
 
@@ -26,21 +26,22 @@ use crate::tuning::ANSWER;
 
 /// Number of descriptors.
 const COUNT: usize = 2;
-/// Bytes of the words in the blob that have their numbers.
+/// Size of the words in the blob that hold their numbers, in bytes.
 const BYTES: usize = Handed::BYTES;
-/// Bytes below the program's stack in which a message is described to the kernel.
+/// Size of the area below the program's stack in which a message is described to the kernel, in
+/// bytes.
 const ROOM: u64 = 256;
-/// Places in that room: of what is received, of its one byte, of the control data, of the pair.
+/// Offsets in that area: of the I/O vector, of its one byte, of the control data, of the pair.
 const VECTOR: usize = 56;
 const BYTE: usize = 72;
 const CONTROL: usize = 80;
 const PAIR: usize = 160;
-/// Bytes of the control data: its head and the numbers.
+/// Size of the control data: its header and the numbers.
 const CONTROL_BYTES: usize = 16 + BYTES;
 
 impl Handed {
-    /// Hands both to a process that is worked in, if it needs them, and writes their numbers into
-    /// the blob at an address.
+    /// Hands both descriptors to the process of a worker if it needs them, and writes their numbers
+    /// into the blob at an address.
     pub(crate) fn give(
         &self,
         remote: &mut RemoteWorker<'_>,
@@ -67,13 +68,14 @@ impl Handed {
             .and_then(|()| receive(remote, memory, room, pair[0], STEP));
         let closed = pair.map(|number| close(remote, number, STEP));
         let received = taken?;
-        // Before anything else can fail, or nobody knew of them.
+        // Written before anything else can fail, or the numbers would be lost.
         let bytes: Vec<u8> = received.iter().flat_map(|number| number.to_le_bytes()).collect();
         memory.write(blob + self.place, &bytes)?;
         closed.into_iter().collect()
     }
 
-    /// Closes what a process was handed whose blob is to go. The first error said more.
+    /// Closes the descriptors in a process whose blob is to be removed. The first error is the more
+    /// helpful one.
     pub(crate) fn take_back(
         &self,
         remote: &mut RemoteWorker<'_>,
@@ -86,8 +88,8 @@ impl Handed {
         }
     }
 
-    /// Whether both paths lead a process to where they lead us. One of another user may not be let
-    /// through.
+    /// Whether both paths lead a process to the same files as this one. A process of another user
+    /// may have no permission.
     fn is_reached_by(&self, process: u32) -> bool {
         if !rights::is_of(process, rustix::process::geteuid().as_raw()) {
             return false;
@@ -97,7 +99,7 @@ impl Handed {
             let its = rights::open_target(process, path).map(rustix::fs::fstat);
             match (own, its) {
                 (Ok(own), Some(Ok(its))) => (own.st_dev, own.st_ino) == (its.st_dev, its.st_ino),
-                // What we cannot have we cannot hand over.
+                // A file that we cannot open cannot be handed over.
                 (Err(_), _) => true,
                 _ => false,
             }
@@ -105,7 +107,7 @@ impl Handed {
         is_same(&self.directory) && is_same(&self.socket)
     }
 
-    /// The directory, which is opened once.
+    /// The directory, opened once.
     fn opened(&self) -> io::Result<&OwnedFd> {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
@@ -117,14 +119,14 @@ impl Handed {
     /// Socket to which the process can send.
     fn connect(&self) -> io::Result<UnixDatagram> {
         let socket = UnixDatagram::unbound()?;
-        // Where the recorder has been stopped, the process waits no longer than for an answer.
+        // If the recorder is stopped, the process waits no longer than for an answer.
         socket.set_write_timeout(Some(ANSWER))?;
         socket.connect(blob::far_path(&self.socket))?;
         Ok(socket)
     }
 }
 
-/// A descriptor of the process as one of ours.
+/// Duplicates a descriptor of the process into this one.
 fn take(process: u32, number: i32) -> io::Result<OwnedFd> {
     Ok(pidfd_getfd(&*open_pidfd(process)?, number, PidfdGetfdFlags::empty())?)
 }
@@ -166,7 +168,7 @@ fn receive(
     let received = numbers(control.get(16..).unwrap_or_default());
     let length = control.first().copied().map(usize::from);
     if length != Some(CONTROL_BYTES) {
-        // With no number free, the process has got fewer, or none.
+        // If the process has no free descriptor numbers, it receives fewer descriptors, or none.
         if length == Some(CONTROL_BYTES - 4) {
             close(remote, received[0], step)?;
         }
@@ -181,7 +183,7 @@ fn close(remote: &mut RemoteWorker<'_>, number: i32, step: &'static str) -> Resu
     remote.system_call(libc::SYS_close, [number as u64, 0, 0, 0, 0, 0], step).map(drop)
 }
 
-/// Two numbers of four bytes each.
+/// Reads two numbers of four bytes each.
 fn numbers(bytes: &[u8]) -> [i32; COUNT] {
     let mut numbers = [0; COUNT];
     for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {

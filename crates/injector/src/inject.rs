@@ -1,8 +1,8 @@
-//! One injection, step by step: from a process at the event of its exec to one that stands at its
-//! first instruction with the blob, its text changed.
+//! One injection, step by step: from a process at its exec event to one that stands at its first
+//! instruction with the blob and patched text.
 //!
-//! The order keeps a process whole whose tracer is killed between two steps: code lies and is ready
-//! before the first jump to it is written, and each change of the text is one write.
+//! The order keeps a process unharmed if its tracer is killed between two steps: code is in place
+//! and ready before the first jump to it is written, and each patch of the text is one write.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -23,8 +23,8 @@ use crate::tuning::STOPPED;
 /// Result of an injection, and the signal that stopped the process meanwhile (0: none).
 pub(crate) type InjectionResult = (Result<InjectionOutcome, Error>, i32);
 
-/// Injects into a process that stands at the event of its exec. Whatever comes out, the process
-/// stands where it can be let go.
+/// Injects into a process at its exec event. With any result, the process can be released
+/// afterwards.
 pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> InjectionResult {
     let begin = Instant::now();
     let beginning = match SavedThreadState::after_exec(seized, begin + STOPPED) {
@@ -73,7 +73,7 @@ pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> I
     (outcome, stopped_by)
 }
 
-/// What an injection works with.
+/// Prepared injection.
 struct PreparedInjection {
     memory: ProcessMemory,
     target: InjectionTarget,
@@ -84,7 +84,7 @@ struct PreparedInjection {
     injection: Injection,
 }
 
-/// Bytes of the parts of an injection, whole pages each.
+/// Sizes of the parts of an injection, in bytes, whole pages each.
 #[derive(Clone, Copy, Debug)]
 struct RegionSizes {
     blob: u64,
@@ -93,7 +93,7 @@ struct RegionSizes {
 }
 
 impl RegionSizes {
-    /// Sizes for an injection; `None` where they are more than a number can say.
+    /// Sizes for an injection; `None` on overflow.
     fn of_injection(injection: &Injection) -> Option<RegionSizes> {
         Some(RegionSizes {
             blob: maps::round_to_pages(injection.blob.memory)?,
@@ -110,7 +110,7 @@ impl RegionSizes {
     }
 }
 
-/// Looks at a process without changing it, and asks what to put into it.
+/// Inspects a process without changing it, and asks `prepare` for the injection.
 fn prepare_injection(
     seized: &TracedThread,
     beginning: &SavedThreadState,
@@ -151,7 +151,7 @@ fn prepare_injection(
     Ok(Ok(PreparedInjection { memory, target, code, footholds, region, sizes, injection }))
 }
 
-/// What `prepare` is told of a process.
+/// Description of a process for `prepare`.
 fn describe_target(process: u32, bias: u64, headers: &ProgramHeaders) -> InjectionTarget {
     let executable = PathBuf::from(format!("/proc/{process}/exe"));
     let path = std::fs::read_link(&executable).unwrap_or_default();
@@ -159,7 +159,7 @@ fn describe_target(process: u32, bias: u64, headers: &ProgramHeaders) -> Injecti
     InjectionTarget { process, executable, path, bias, interpreted, is_left_again: false }
 }
 
-/// Where an injection lies, and the sizes of its parts.
+/// Free region for an injection, and the sizes of its parts.
 fn find_region(
     process: u32,
     regions: &[MemoryRegion],
@@ -175,7 +175,7 @@ fn find_region(
     Ok((region, sizes))
 }
 
-/// Maps the parts, and changes the text. Without success, nothing of it is left.
+/// Maps the parts and patches the text. On failure, all of it is removed again.
 fn map_and_fill(
     remote: &mut RemoteWorker,
     memory: &ProcessMemory,
@@ -196,23 +196,24 @@ fn map_and_fill(
     let made = if mapped == region {
         fill_memory(remote, memory, code, region, sizes, bias, injection)
     } else {
-        // A kernel that does not know the last flag takes the address as a hint.
+        // A kernel that does not support the last flag treats the address as a hint.
         Err(Error::NoRoom { process: remote.process_id(), bytes })
     };
     if made.is_err() {
-        // It leads nowhere, and the process stands ready whatever comes of the rest.
+        // The base is not in use yet, and the process is ready to continue with any result below.
         let _ = remote.set_gs_base(gs_base);
         if let Some(handed) = handed.filter(|_| mapped == region) {
             handed.take_back(remote, memory, region);
         }
-        // The first error says more. A process that cannot do this keeps memory that nothing uses.
+        // The first error is the more helpful one. If unmapping fails, the process keeps unused
+        // memory.
         let arguments = [mapped, bytes, 0, 0, 0, 0];
         let _ = remote.system_call(libc::SYS_munmap, arguments, "unmapping memory in it");
     }
     made
 }
 
-/// Fills the memory that was mapped, begins the blob and changes the text.
+/// Fills the mapped memory, begins the blob and patches the text.
 fn fill_memory(
     remote: &mut RemoteWorker,
     memory: &ProcessMemory,

@@ -44,7 +44,7 @@ mod trace;
 mod traced_thread;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod unsupported;
-// Elsewhere nothing can be traced, and only figures of kept surveys are used.
+// On other platforms nothing can be traced, and only figures of kept plans are used.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code, reason = "what traces is compiled for x86-64 alone")

@@ -1,5 +1,5 @@
-//! Blob of a shared library that needs no dynamic linker: its parts as they lie in memory, and the
-//! addresses of its symbols. The library moves itself to where it is.
+//! Blob from a shared library that needs no dynamic linker: its segments as laid out in memory, and
+//! the addresses of its symbols. The library relocates itself.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use object::{Endianness, Object, ObjectSymbol, elf};
 use crate::blob::{Blob, DetachInfo, HookOffsets, KillSwitch};
 use crate::outcome::Error;
 
-/// Bytes of a page.
+/// Size of a page, in bytes.
 const PAGE: u64 = 4096;
-/// Maximum size of a library in memory, in bytes: what has room below a program's usual address.
+/// Maximum size of a library in memory, in bytes: it has to fit below a program's usual address.
 const MAX_MEMORY: u64 = 3 << 20;
 
 /// Library as a blob.
@@ -23,12 +23,12 @@ pub struct BlobLibrary {
 }
 
 impl BlobLibrary {
-    /// Reads a shared library. `initialise` and `null_slot` are the names of its symbols that the
-    /// blob begins by and that the GS base is to lead to.
+    /// Parses a shared library. `initialise` and `null_slot` are its symbols for the blob's first
+    /// function and for the target of the GS base.
     ///
     /// # Errors
-    /// The bytes are no library for x86-64 that is linked for address 0, need other libraries, or
-    /// lack one of both symbols.
+    /// The bytes are not a library for x86-64 that is linked for address 0, need other libraries,
+    /// or lack one of both symbols.
     pub fn parse(bytes: &[u8], initialise: &str, null_slot: &str) -> Result<BlobLibrary, Error> {
         let unreadable = |_| Error::Blob("it is no library that can be read");
         let file = ElfFile64::<Endianness>::parse(bytes).map_err(unreadable)?;
@@ -52,12 +52,11 @@ impl BlobLibrary {
         Ok(BlobLibrary { blob, symbols })
     }
 
-    /// Makes it one that can be taken out of a program again. `function` and `waiting` are the
-    /// names of its symbols of [`DetachInfo`]; the second is one of 13 constant words, the fields
-    /// of [`HookOffsets`] in their order.
+    /// Makes the blob removable. `function` and `waiting` are the symbols for [`DetachInfo`]; the
+    /// second one is 13 constant words, the fields of [`HookOffsets`] in their order.
     ///
     /// # Errors
-    /// It lacks one of them.
+    /// The library lacks one of them.
     pub fn with_detach(mut self, function: &str, waiting: &str) -> Result<BlobLibrary, Error> {
         let missing = || Error::Blob("it lacks what it ends by");
         let function = self.symbol_offset(function).ok_or_else(missing)?;
@@ -76,11 +75,11 @@ impl BlobLibrary {
         Ok(self)
     }
 
-    /// Says by which of its symbols memory is found that it has mapped by itself:
+    /// Sets the symbol by which memory is found that the blob has mapped itself:
     /// [`DetachInfo::mapped`].
     ///
     /// # Errors
-    /// It lacks the symbol, or cannot be taken out of a program.
+    /// The library lacks the symbol, or is not removable.
     pub fn with_mapped_list(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
         let at = self.symbol_offset(symbol).filter(|at| at.saturating_add(16) <= self.blob.memory);
         let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
@@ -90,11 +89,11 @@ impl BlobLibrary {
         Ok(self)
     }
 
-    /// Says by which of its symbols hooks are switched off where it cannot be taken out:
+    /// Sets the symbol by which hooks are switched off if the blob cannot be removed:
     /// [`DetachInfo::switch`].
     ///
     /// # Errors
-    /// It lacks the symbol, or cannot be taken out of a program.
+    /// The library lacks the symbol, or is not removable.
     pub fn with_kill_switch(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
         let bytes = 8 * KillSwitch::WORDS as u64;
         let at =
@@ -113,7 +112,7 @@ impl BlobLibrary {
     }
 }
 
-/// The parts of a library as they lie in memory.
+/// Lays out the segments of a library as in memory.
 fn lay_out_blob(file: &ElfFile64, bytes: &[u8]) -> Result<Blob, Error> {
     let endian = file.endian();
     let mut blob = Blob::default();

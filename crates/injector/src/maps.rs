@@ -1,9 +1,9 @@
-//! What is mapped where in a process: the lines of `/proc/PID/maps`, and which addresses are free
-//! for code that a program's text jumps to.
+//! Memory map of a process: the lines of `/proc/PID/maps`, and free addresses for code that a
+//! program's text jumps to.
 //!
-//! How lines are divided says nothing of who has mapped what: the kernel joins neighbours of equal
-//! rights, and divides one mapping where rights change. So nothing here is found by where a line
-//! begins or ends, but by the addresses that lines cover.
+//! Line boundaries do not show which code mapped what: the kernel joins neighbours with equal
+//! permissions, and divides a mapping where permissions change. Everything here is found by the
+//! addresses that lines cover, not by their boundaries.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,20 +11,19 @@ use std::path::PathBuf;
 
 use crate::tuning::{HEAP_ROOM, LOWEST, REACH};
 
-/// Bytes of a page.
+/// Size of a page, in bytes.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Range of addresses that is mapped.
+/// Range of mapped addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemoryRegion {
     /// First address.
     pub start: u64,
-    /// Address behind the last.
+    /// Address after the last.
     pub end: u64,
     /// Whether it may be executed.
     pub executable: bool,
-    /// Whether what is written there is written for others, too: to a file, or to memory that they
-    /// have mapped.
+    /// Whether writes affect others: a file, or memory that other processes have mapped.
     pub shared: bool,
 }
 
@@ -33,21 +32,22 @@ pub(crate) struct MemoryRegion {
 pub(crate) struct FileRegion {
     /// The addresses.
     pub region: MemoryRegion,
-    /// Offset of the first of them in the file.
+    /// Offset in the file of the first address.
     pub offset: u64,
-    /// What the file is known by: its device and its number, as the kernel writes them.
+    /// Identity of the file: its device and inode, as the kernel writes them.
     pub known: (Vec<u8>, u64),
     /// Path of the file.
     pub path: PathBuf,
 }
 
-/// Regions of a text such as `/proc/PID/maps`, in its order. `None` where a line is no region.
+/// Parses the regions of a text such as `/proc/PID/maps`, in its order. `None` if a line is not a
+/// region.
 pub(crate) fn parse_maps(text: &[u8]) -> Option<Vec<MemoryRegion>> {
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(parse_region).collect()
 }
 
-/// Region of one line: `start-end rights offset device inode path`.
+/// Parses the region of one line: `start-end rights offset device inode path`.
 fn parse_region(line: &[u8]) -> Option<MemoryRegion> {
     let mut words = line.split(|byte| *byte == b' ');
     let range = std::str::from_utf8(words.next()?).ok()?;
@@ -62,8 +62,8 @@ fn parse_region(line: &[u8]) -> Option<MemoryRegion> {
     (start < end).then_some(MemoryRegion { start, end, executable, shared })
 }
 
-/// Regions of a text such as `/proc/PID/maps` that are of no file, and may be read alone. Whatever
-/// lies beside such memory with the same rights is one region with it, and may have given it a
+/// Regions of a text such as `/proc/PID/maps` that are not of a file and can only be read. Memory
+/// next to such a region with the same permissions is part of the region, and may have given it a
 /// name.
 pub(crate) fn read_only_regions(text: &[u8]) -> impl Iterator<Item = MemoryRegion> {
     let lines = text.split(|byte| *byte == b'\n');
@@ -76,8 +76,8 @@ pub(crate) fn read_only_regions(text: &[u8]) -> impl Iterator<Item = MemoryRegio
     lines.filter(is_one).filter_map(parse_region)
 }
 
-/// Regions of a text such as `/proc/PID/maps` that are of a file. A name that a program has given
-/// its memory is not the path of one.
+/// Regions of a text such as `/proc/PID/maps` that are mapped files. A name that a program has
+/// given its memory is not a path.
 pub(crate) fn file_regions(text: &[u8]) -> impl Iterator<Item = FileRegion> {
     text.split(|byte| *byte == b'\n').filter_map(|line| {
         let region = parse_region(line)?;
@@ -92,13 +92,13 @@ pub(crate) fn file_regions(text: &[u8]) -> impl Iterator<Item = FileRegion> {
     })
 }
 
-/// Whether any of a range of addresses is mapped.
+/// Whether any part of a range of addresses is mapped.
 pub(crate) fn is_mapped(regions: &[MemoryRegion], (start, bytes): (u64, u64)) -> bool {
     let end = start.saturating_add(bytes);
     bytes > 0 && regions.iter().any(|region| region.start < end && start < region.end)
 }
 
-/// Whole pages that hold a number of bytes; `None` where they are more than a number can say.
+/// Rounds a number of bytes up to whole pages; `None` on overflow.
 pub(crate) fn round_to_pages(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(PAGE)
 }
@@ -108,15 +108,15 @@ pub(crate) fn round_to_pages(bytes: u64) -> Option<u64> {
 pub(crate) struct ImageExtent {
     /// First address of the image.
     pub start: u64,
-    /// Address behind its last byte of code.
+    /// Address after the last byte of its code.
     pub code_end: u64,
     /// Address at which its heap begins to grow upwards.
     pub heap: u64,
 }
 
-/// Address of a free range of `bytes` (whole pages) as near below the image as can be, with a free
-/// page at each of its ends. All of it is near enough for jumps from the image's code, and the heap
-/// does not grow into it.
+/// Address of a free range of `bytes` (whole pages) as close below the image as possible, with a
+/// free page at each of its ends. All of it is within reach of jumps from the image's code, and the
+/// heap does not grow into it.
 pub(crate) fn find_free_below(
     regions: &[MemoryRegion],
     image: ImageExtent,
@@ -244,7 +244,7 @@ mod tests {
             let heap_below = ImageExtent { heap: start - room, ..near };
             assert_eq!(find_free_below(&[], heap_below, PAGE), None, "{room:#x}");
         }
-        // A static program that lies at any address has its heap far below itself.
+        // A position-independent static program has its heap far below itself.
         let heap_far_below = ImageExtent { heap: start - HEAP_ROOM - 2 * PAGE, ..near };
         assert_eq!(find_free_below(&[], heap_far_below, PAGE), Some(start - 2 * PAGE));
     }

@@ -1,5 +1,5 @@
-//! Memory of a process that stands still, by `/proc/PID/mem`: reads and writes what the process
-//! itself may not, text too, which becomes the process's own copy.
+//! Memory of a process that stands still, by `/proc/PID/mem`: reads and writes memory that the
+//! process itself cannot, including text, which becomes the process's own copy.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -15,14 +15,14 @@ use crate::tuning::{COMMAND_LINE_BYTES, PAGES_AT_ONCE};
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
     process: u32,
-    /// Folder of a thread that has it. The kernel shows no memory of a first thread that has ended
-    /// while others run.
+    /// Folder of a thread that has the memory. The kernel shows none for a first thread that has
+    /// ended while others run.
     folder: PathBuf,
     file: File,
 }
 
 impl ProcessMemory {
-    /// Opens the memory that a process has now. Another exec would take it away.
+    /// Opens the current memory of a process. Another exec would replace it.
     pub(crate) fn open(process: u32) -> Result<ProcessMemory, Error> {
         let folder = proc_folder(process);
         match OpenOptions::new().read(true).write(true).open(folder.join("mem")) {
@@ -31,12 +31,12 @@ impl ProcessMemory {
         }
     }
 
-    /// Whether there are these bytes at an address. What cannot be read has others.
+    /// Whether the memory at an address equals `expected`. Unreadable memory does not.
     pub(crate) fn has_bytes(&self, address: u64, expected: &[u8]) -> bool {
         self.read(address, expected.len()).is_ok_and(|found| found == expected)
     }
 
-    /// Bytes at an address.
+    /// Reads bytes at an address.
     pub(crate) fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; length];
         self.file
@@ -45,24 +45,24 @@ impl ProcessMemory {
         Ok(bytes)
     }
 
-    /// Puts bytes at an address.
+    /// Writes bytes at an address.
     pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Error> {
         self.file.write_all_at(bytes, address).map_err(self.step_error("writing its memory"))
     }
 
-    /// What the kernel told the program.
+    /// Auxiliary vector of the program.
     pub(crate) fn auxiliary_vector(&self) -> Result<AuxiliaryVector, Error> {
         facts::parse_auxiliary_vector(&self.read_proc_file("auxv")?)
             .ok_or(self.unreadable_file("auxv"))
     }
 
-    /// What the kernel told the program, as it is.
+    /// Auxiliary vector of the program, as raw bytes.
     pub(crate) fn auxiliary_bytes(&self) -> Result<Vec<u8>, Error> {
         self.read_proc_file("auxv")
     }
 
-    /// Arguments of the program, each with a zero behind it. A program may say that they are
-    /// gigabytes; what is longer than those of usual programs is cut.
+    /// Arguments of the program, each with a terminating zero. A program may claim gigabytes of
+    /// them; anything longer than usual is truncated.
     pub(crate) fn command_line(&self) -> Result<Vec<u8>, Error> {
         const FILE: &str = "cmdline";
         let file = File::open(self.folder.join(FILE)).map_err(self.step_error(FILE))?;
@@ -75,8 +75,8 @@ impl ProcessMemory {
         Ok(bytes)
     }
 
-    /// Addresses of pages of a range that hold something, or all of them where the kernel does not
-    /// say which. Whatever was never written is passed over, however large it is.
+    /// Addresses of the pages of a range that are in use, or of all of them if the kernel does not
+    /// report which. Pages that were never written are skipped, however many there are.
     pub(crate) fn pages_in_use(
         &self,
         region: &MemoryRegion,
@@ -89,7 +89,7 @@ impl ProcessMemory {
             let mut words = vec![0; ((last - batch) / PAGE) as usize * 8];
             let read = |file: &File| file.read_exact_at(&mut words, batch / PAGE * 8).ok();
             let is_known = known.as_ref().and_then(read).is_some();
-            // In memory, or written to a disk.
+            // In memory, or swapped out.
             let is_used = |word: &[u8; 8]| u64::from_le_bytes(*word) >> 62 != 0;
             let used: Vec<bool> = words.as_chunks().0.iter().map(is_used).collect();
             let pages = (batch..last).step_by(PAGE as usize).zip(used);
@@ -97,12 +97,12 @@ impl ProcessMemory {
         })
     }
 
-    /// What is mapped, as the kernel writes it.
+    /// Text of the memory map, as the kernel writes it.
     pub(crate) fn maps_text(&self) -> Result<Vec<u8>, Error> {
         self.read_proc_file("maps")
     }
 
-    /// Number at an address.
+    /// Reads a number at an address.
     pub(crate) fn word(&self, address: u64) -> Result<u64, Error> {
         let mut bytes = [0; 8];
         self.file
@@ -111,7 +111,7 @@ impl ProcessMemory {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// What is mapped.
+    /// Mapped regions.
     pub(crate) fn regions(&self) -> Result<Vec<MemoryRegion>, Error> {
         maps::parse_maps(&self.read_proc_file("maps")?).ok_or(self.unreadable_file("maps"))
     }
@@ -122,7 +122,7 @@ impl ProcessMemory {
         facts::parse_heap_start(&String::from_utf8_lossy(&stat)).ok_or(self.unreadable_file("stat"))
     }
 
-    /// Entry of the program's file, as linked; `None` where it is no 64-bit program.
+    /// Linked entry point of the program's file; `None` if it is not a 64-bit program.
     pub(crate) fn linked_entry(&self) -> Result<Option<u64>, Error> {
         let mut header = [0; 64];
         let file =
@@ -145,7 +145,7 @@ impl ProcessMemory {
     }
 }
 
-/// Folder in `/proc` of a thread of a process that has not ended, its first one if that can be.
+/// Folder in `/proc` of a thread of a process that has not ended, preferably of its first one.
 fn proc_folder(process: u32) -> PathBuf {
     let of = |tid: &str| PathBuf::from(format!("/proc/{process}/task/{tid}"));
     let has_ended = |folder: &PathBuf| {
@@ -167,14 +167,15 @@ mod tests {
 
     use super::*;
 
-    /// One can say of itself that it has gigabytes, and whoever reads them would have them, too.
+    /// A process can claim to have gigabytes of them, and a reader would allocate as much.
     #[test]
     fn long_arguments_are_cut() {
         let long = "x".repeat(100_000);
         let mut command = Command::new("sh");
         command.args(["-c", "echo begun; read line", &long, &long]).stdin(Stdio::piped());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        // The kernel tells a program's arguments some moments after it has replaced the other one.
+        // The kernel shows a program's arguments some moments after it has replaced the previous
+        // program.
         let mut begun = [0; 6];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut begun).unwrap();
         let memory = ProcessMemory::open(child.id()).unwrap();
@@ -194,7 +195,7 @@ mod tests {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let memory = libc::mmap(std::ptr::null_mut(), bytes, rights, flags, -1, 0);
             assert_ne!(memory, libc::MAP_FAILED);
-            // A huge page would be all of it.
+            // A huge page would cover the whole range.
             libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE);
             memory.cast::<u8>().add(2 * PAGE as usize).write(1);
             memory
@@ -204,7 +205,7 @@ mod tests {
             MemoryRegion { start, end: start + 4 * PAGE, executable: false, shared: false };
         let own = ProcessMemory::open(std::process::id()).unwrap();
         assert_eq!(own.pages_in_use(&region).collect::<Vec<_>>(), [start + 2 * PAGE]);
-        // SAFETY: what was mapped above.
+        // SAFETY: the range was mapped above.
         unsafe { libc::munmap(memory, bytes) };
     }
 }

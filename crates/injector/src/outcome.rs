@@ -1,5 +1,5 @@
-//! What came of a program: an injection, a reason why there is none, or an error. Whatever it is,
-//! the program runs.
+//! Outcome for a program: an injection, a reason for none, or an error. The program runs in any
+//! case.
 
 use std::fmt;
 use std::io;
@@ -10,47 +10,47 @@ use crate::patching::IncompatibleProgram;
 
 use crate::blob::{PlacedAddresses, PrepareError};
 
-/// What came of an exec.
+/// Outcome of an exec.
 #[derive(Debug)]
 pub enum InjectionOutcome {
     /// The program runs with the blob.
     Injected(InjectedProgram),
-    /// The program runs as it is, as it has to.
+    /// The program runs unchanged, for this reason.
     Left(SkipReason),
 }
 
 /// An injection that was made.
 #[derive(Clone, Debug)]
 pub struct InjectedProgram {
-    /// Number of the process.
+    /// Process id.
     pub process: u32,
     /// Path of the program.
     pub path: PathBuf,
-    /// Where the parts lie.
+    /// Addresses of the parts.
     pub placed: PlacedAddresses,
-    /// Number of changes of the program's text.
+    /// Number of patches of the program's text.
     pub patches: usize,
     /// Time for which the program was kept from running.
     pub stopped: Duration,
 }
 
-/// Reason why a program has no blob, where nothing failed.
+/// Reason why a program has no blob although nothing failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The file has rights that a traced program does not get.
+    /// The file gives privileges that a traced program does not get.
     GainsRights {
         /// The file.
         path: PathBuf,
-        /// What it has.
+        /// Kind of privilege.
         right: FilePrivilege,
     },
-    /// The kernel has given the program rights that its user does not have.
+    /// The kernel has given the program privileges that its user does not have.
     Secure,
-    /// `Prepare` wants nothing in it.
+    /// `Prepare` returned no injection.
     Unwanted,
-    /// The program would not go on as without it.
+    /// The program would behave differently with the blob.
     Unsuited(IncompatibleProgram),
-    /// The program executed no other one: it failed to, ended, or did not come to it in time.
+    /// No program was executed: the exec failed, the thread ended, or it took too long.
     NoExec,
     /// The program has 32-bit code.
     NotX86_64,
@@ -58,35 +58,35 @@ pub enum SkipReason {
     NoFsgsbase,
     /// The process is stopped (SIGSTOP).
     Stopped,
-    /// A thread of the process has something at its GS base.
+    /// A thread of the process uses its GS base.
     UsesGs,
     /// The first thread of the process has ended, and others run.
     FirstThreadEnded,
-    /// Another process records it.
+    /// Another recorder records it.
     Recorded {
-        /// Number of that process.
+        /// Process id of that recorder.
         by: u32,
     },
     /// The process has a library loaded that records it.
     HasLibrary(PathBuf),
-    /// A filter may forbid the process what the code does.
+    /// A filter may forbid system calls that the code makes.
     Filtered,
     /// The process sees other files under the same paths.
     OtherFiles,
-    /// The file of the process's code is not there any more.
+    /// The file of the process's code no longer exists.
     Replaced(PathBuf),
-    /// The process has become another program, or ended.
+    /// The process has executed another program, or ended.
     OtherProgram,
-    /// The process's code is mapped so that a change would be one of the file, for all.
+    /// The process's code is mapped so that a patch would change the file for all processes.
     SharedCode,
 }
 
-/// What gives a file's program rights that its user does not have.
+/// Source of privileges that a file gives to its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePrivilege {
-    /// The bit of setuid.
+    /// The setuid bit.
     SetUser,
-    /// The bit of setgid.
+    /// The setgid bit.
     SetGroup,
     /// Capabilities of the file.
     Capabilities,
@@ -156,201 +156,202 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// What failed. The program runs as it is, unless the text says otherwise.
+/// Failure. The program runs unchanged, unless the text states otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// This machine or system is another one than this crate is for.
+    /// The crate does not support this machine or system.
     #[error("programs can be injected into on Linux on x86-64 only")]
     Machine,
     /// There is no such process.
     #[error("there is no process {process}")]
     NoProcess {
-        /// Number that was given.
+        /// Process id.
         process: u32,
     },
-    /// A process that runs is left as it is.
+    /// A running process is not attached to.
     #[error("process {process}: {why}")]
     NotAttached {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Why.
+        /// Reason.
         why: SkipReason,
     },
-    /// The kernel does not let us trace a process that runs.
+    /// The kernel does not permit tracing a running process.
     #[error("process {process} may not be traced: {why}")]
     NotAllowed {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Why, and what can be done.
+        /// Reason and remedy.
         why: String,
     },
-    /// Threads of a process stayed within the code that is to be taken out.
+    /// Threads of a process stayed inside the code that is to be removed.
     #[error(
         "process {process} does not come out of the library, which stays there and does nothing \
          more; to take it out later, begin 'sockcap record -p {process}', and end it"
     )]
     StaysWithin {
-        /// Number of the process.
+        /// Process id.
         process: u32,
     },
-    /// The code cannot be taken out of a process.
+    /// The code cannot be removed from a process.
     #[error(
         "{source}; the library stays in process {process}, and {}; to take it out, begin 'sockcap \
          record -p {process}', and end it",
         remaining_effect(*.is_off)
     )]
     Stays {
-        /// Number of the process.
+        /// Process id.
         process: u32,
         /// Whether it is switched off, so that it does nothing more.
         is_off: bool,
-        /// Why.
+        /// Reason.
         source: Box<Error>,
     },
-    /// Nothing of the code runs in a process any more, but not all of it could be taken out.
+    /// No code of the blob runs in a process any more, but not all of it could be removed.
     #[error("process {process} is recorded no more, but {what} could not be taken back")]
     Remains {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// What.
+        /// Part that remains.
         what: String,
     },
-    /// The code's end says that it has failed.
+    /// The blob's last function reported a failure.
     #[error("the log of process {process} does not say that its recording has ended")]
     NotEnded {
-        /// Number of the process.
+        /// Process id.
         process: u32,
     },
-    /// A debugger has set a breakpoint where the program's code was changed.
+    /// A debugger has set a breakpoint on a patch.
     #[error("process {process} has a breakpoint at {address:#x}, on a jump to the library")]
     Breakpoint {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Address of the change.
+        /// Address of the patch.
         address: u64,
     },
-    /// A process makes copies of itself faster than the code is taken out of them.
+    /// A process makes copies of itself faster than the code is removed from them.
     #[error("process {process} is one of copies that were made without pause")]
     Copies {
-        /// Number of the process.
+        /// Process id.
         process: u32,
     },
-    /// The kernel does not let us trace a process.
+    /// The kernel does not permit tracing a process.
     #[error("process {process} may not be traced: {source}{}", tracer_hint(*.tracer))]
     Seize {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Number of the process that traces it already; 0 where there is none.
+        /// Id of the process that traces it already; 0 if there is none.
         tracer: u32,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The process ended while it was worked on.
+    /// The process ended during a step.
     #[error("process {process} ended ({step})")]
     Gone {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// What was being done.
+        /// Step in progress.
         step: &'static str,
     },
     /// The process did not stop in time.
     #[error("process {process} did not stop in time ({step})")]
     Timeout {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// What was being done.
+        /// Step in progress.
         step: &'static str,
     },
-    /// The process stopped for another reason than it was to.
+    /// The process stopped for an unexpected reason.
     #[error("process {process} stopped otherwise than it should, by {stop} ({step})")]
     Unexpected {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// How it stopped.
+        /// Description of the stop.
         stop: String,
-        /// What was being done.
+        /// Step in progress.
         step: &'static str,
     },
     /// A request to the kernel failed.
     #[error("process {process}: {step}: {source}")]
     Kernel {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// What was being done.
+        /// Step in progress.
         step: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// What `/proc` tells of a process is not as it should be.
+    /// A file of a process in `/proc` is malformed.
     #[error("process {process}: {file} cannot be understood")]
     Unreadable {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Which file.
+        /// Name of the file.
         file: &'static str,
     },
-    /// There are no addresses free near the program.
+    /// No free addresses near the program.
     #[error(
         "process {process} has no {} KB of free addresses within 2 GB below its code, where jumps \
          from there can reach the library: other memory lies there. It goes on without the library",
         bytes.div_ceil(1024)
     )]
     NoRoom {
-        /// Number of the process.
+        /// Process id.
         process: u32,
         /// Bytes that are needed.
         bytes: u64,
     },
-    /// There are no unused bytes in pages of code.
+    /// No unused bytes in pages of code.
     #[error("process {process} has no unused bytes of code to work from")]
     NoFoothold {
-        /// Number of the process.
+        /// Process id.
         process: u32,
     },
     /// The blob's description contradicts itself.
     #[error("the code to be injected is described wrongly: {0}")]
     Blob(&'static str),
-    /// Whoever prepares an injection failed.
+    /// The implementation of `Prepare` failed.
     #[error("nothing to inject was made: {0}")]
     Prepare(#[source] PrepareError),
-    /// A change lies outside the program's code, or is not as long as what it replaces.
+    /// A patch lies outside the program's code, or differs in length from the bytes that it
+    /// replaces.
     #[error("process {process}: the change at {address:#x} is not one of the program's code")]
     BadPatch {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Address of the change.
+        /// Address of the patch.
         address: u64,
     },
-    /// The program has other bytes than were to be replaced.
+    /// The program has other bytes than the ones to be replaced.
     #[error("process {process} has other bytes at {address:#x} than expected: {found:02x?}")]
     OtherBytes {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// Address of the change.
+        /// Address of the patch.
         address: u64,
-        /// Bytes that are there.
+        /// Bytes that were found.
         found: Vec<u8>,
     },
-    /// The blob's function said no.
+    /// The blob's first function refused.
     #[error("process {process}: the injected code does not begin (it says {status})")]
     Initialise {
-        /// Number of the process.
+        /// Process id.
         process: u32,
-        /// What it returned.
+        /// Result of the function.
         status: i32,
     },
     /// The announcement of an exec could not be used.
     #[error("an announcement was not used: {0}")]
     Announcement(String),
-    /// The socket for announcements cannot be made or used.
+    /// The socket for announcements cannot be created or used.
     #[error("{}: {source}", path.display())]
     Socket {
         /// The socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// There is no thread for the work.
+    /// No thread could be started for the work.
     #[error("no thread can be begun: {0}")]
     Thread(#[source] io::Error),
     /// A program cannot be started.
@@ -358,14 +359,14 @@ pub enum Error {
     Spawn {
         /// The program.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// What came of a preparation that failed: the program is left as it is if it does not bear
-    /// what was to be put into it.
+    /// Outcome of a failed preparation: the program is left unchanged if it is incompatible with
+    /// the blob.
     pub(crate) fn from_preparation(reason: PrepareError) -> Result<SkipReason, Error> {
         match reason.downcast_ref() {
             Some(crate::patching::PatchError::Unsuited(unsuited)) => {
@@ -375,18 +376,18 @@ impl Error {
         }
     }
 
-    /// A process that runs is left as it is.
+    /// Error for a running process that is not attached to.
     pub(crate) fn skipped(process: u32, why: SkipReason) -> Error {
         Error::NotAttached { process, why }
     }
 }
 
-/// Words on what a library does that stays.
+/// Text on the effect of a library that stays.
 fn remaining_effect(is_off: bool) -> &'static str {
     if is_off { "records nothing more" } else { "goes on recording" }
 }
 
-/// Words on who traces a process already.
+/// Text on the process that already traces another one.
 fn tracer_hint(tracer: u32) -> String {
     match tracer {
         0 => String::new(),

@@ -13,18 +13,19 @@ use crate::library::BlobLibrary;
 use crate::outcome::Error;
 use crate::plan_cache::PlanCache;
 
-/// What a library has for programs of Go: offsets in its memory.
+/// Offsets in a library's memory that are for Go programs.
 #[derive(Clone, Copy, Debug)]
 struct GoroutineSymbols {
     /// Machine code before a system call.
     before: u64,
-    /// Machine code where one lets another go on, or starts it.
+    /// Machine code for a goroutine that is unblocked or started.
     ready: u64,
-    /// Words that say where numbers of goroutines are.
+    /// Words for the offsets of goroutine fields.
     fields: u64,
 }
 
-/// A library, and what is known of programs: each is looked at once, as it is often executed again.
+/// Patcher for one library. It caches the plan of each program, as programs are often executed
+/// again.
 #[derive(Debug)]
 pub struct LibraryPatcher {
     blob: Arc<Blob>,
@@ -36,8 +37,8 @@ pub struct LibraryPatcher {
 }
 
 impl LibraryPatcher {
-    /// Patcher for a library. `before` and `after` are the names of its machine code for both sides
-    /// of a system call, in C and in Go.
+    /// Creates a patcher for a library. `before` and `after` are the symbols of its machine code
+    /// for both sides of a system call, in C and in Go.
     ///
     /// # Errors
     /// The library lacks one of them.
@@ -51,11 +52,11 @@ impl LibraryPatcher {
         Ok(LibraryPatcher { blob, before, after, goroutines: None, handed: None, surveys })
     }
 
-    /// The same for a library that knows goroutines. `before` is the name of its machine code
-    /// before a system call for which register 14 holds the goroutine, and `ready` where one lets
-    /// another go on. `fields` is that of words in which the library is told where numbers of
-    /// goroutines are: four offsets, in the order of [`GoroutineFields`], zeros where that is not
-    /// known.
+    /// Adds support for goroutines. `before` is the symbol of the machine code before a system call
+    /// for which register 14 holds the goroutine, and `ready` that for a goroutine which another
+    /// one unblocks or starts. `fields` is the symbol of words that receive the offsets of
+    /// goroutine fields: four offsets, in the order of [`GoroutineFields`], or zeros if they are
+    /// not known.
     ///
     /// # Errors
     /// The library lacks one of them.
@@ -74,10 +75,10 @@ impl LibraryPatcher {
         Ok(LibraryPatcher { goroutines: Some(GoroutineSymbols { before, ready, fields }), ..self })
     }
 
-    /// The same for a library that has two words of four bytes, by the name `symbol`, for numbers
-    /// of descriptors. Where one of the two paths does not lead a program to where it leads us, the
-    /// library is handed the `directory`, in which logs are made, and a socket of the recorder that
-    /// takes announcements at `socket` ([`crate::AnnouncementServer`]).
+    /// Adds descriptors for a library that has two words of four bytes for their numbers, at
+    /// `symbol`. If one of the two paths leads a program elsewhere than this process, the library
+    /// is handed the `directory` in which logs are created, and a socket of the recorder that
+    /// accepts announcements at `socket` ([`crate::AnnouncementServer`]).
     ///
     /// # Errors
     /// The library lacks the words.
@@ -94,7 +95,7 @@ impl LibraryPatcher {
         Ok(LibraryPatcher { handed: Some(Arc::new(Handed::new(place, directory, socket))), ..self })
     }
 
-    /// The library for a program: it is told where numbers of goroutines are.
+    /// Library for a program, with the offsets of its goroutine fields.
     fn blob_for(&self, survey: &PatchPlan) -> Result<Arc<Blob>, Error> {
         let (Some(own), Some(of_program)) = (self.goroutines, survey.goroutine_fields) else {
             return Ok(Arc::clone(&self.blob));
@@ -107,7 +108,7 @@ impl LibraryPatcher {
         let place = own.fields as usize;
         let end = place.checked_add(bytes.len()).filter(|end| *end as u64 <= blob.memory);
         let Some(end) = end else { return Err(outside) };
-        // What is zero at first is behind the image.
+        // Zero-initialised data follows the image.
         blob.image.resize(blob.image.len().max(end), 0);
         if let Some(words) = blob.image.get_mut(place..end) {
             words.copy_from_slice(&bytes);
@@ -115,8 +116,8 @@ impl LibraryPatcher {
         Ok(Arc::new(blob))
     }
 
-    /// Keeps what is found in programs in a folder, so that the next recorder need not look for it
-    /// again. The folder is made, and is this user's alone. Where that cannot be, nothing is kept.
+    /// Keeps the plans of programs in a folder for the next recorder. The folder is created, and
+    /// belongs to this user alone. If that is impossible, nothing is kept.
     #[must_use]
     pub fn with_plan_folder(mut self, folder: PathBuf) -> LibraryPatcher {
         self.surveys.keep_in_folder(folder);
@@ -125,8 +126,8 @@ impl LibraryPatcher {
 }
 
 impl Prepare for LibraryPatcher {
-    /// Injection for a program that loads no library: a static one, or one of Go, which makes its
-    /// system calls past the libraries that it loads.
+    /// Injection for a program that loads no library: a static one, or a Go program, which bypasses
+    /// the libraries that it loads in its system calls.
     fn prepare(&self, target: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
         let Some(mut survey) = self.surveys.plan_for(target)? else { return Ok(None) };
         if target.is_left_again {

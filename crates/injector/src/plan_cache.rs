@@ -1,5 +1,5 @@
-//! What is known of programs' files: which system calls they make where. A file is looked at once;
-//! what was found is kept in this process, and in a folder for the next one.
+//! Patch plans of programs' files. A file is disassembled once; its plan is kept in this process,
+//! and in a folder for the next one.
 
 mod folder;
 
@@ -18,31 +18,31 @@ use crate::regular;
 use crate::tuning::{CODE_BYTES, HEAD_BYTES, SURVEYS};
 pub(crate) use folder::PlanFolder;
 
-/// What a file is known by while it does not change: device, number, time of change and length.
+/// Identity of an unchanged file: device, inode, modification time and length.
 type FileVersion = (u64, u64, i64, i64, u64);
 
-/// Surveys of files.
+/// Plans of files.
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache {
-    /// `None` for a program that loads the library by itself.
+    /// `None` for a program that loads the library itself.
     known: Mutex<HashMap<FileVersion, Option<Arc<PatchPlan>>>>,
     folder: Option<PlanFolder>,
 }
 
 impl PlanCache {
-    /// Keeps surveys in a folder, too.
+    /// Keeps plans in a folder, too.
     pub(crate) fn keep_in_folder(&mut self, folder: PathBuf) {
         self.folder = Some(PlanFolder::new(folder));
     }
 
-    /// What is known of a program's file, which is looked at if it is not known.
+    /// Plan of a program's file, which is made if it is not cached.
     pub(crate) fn plan_for(
         &self,
         target: &InjectionTarget,
     ) -> Result<Option<Arc<PatchPlan>>, PrepareError> {
         let file = regular::open_regular(&target.executable)?;
         let known = file_version(&file)?;
-        // Whoever panicked has left the map whole.
+        // A thread that panicked has left the map intact.
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(survey) = lock().get(&known) {
             return Ok(survey.clone());
@@ -56,14 +56,14 @@ impl PlanCache {
         Ok(found)
     }
 
-    /// Finds a survey in the folder, or makes it.
+    /// Reads a plan from the folder, or makes it.
     fn load_or_plan(
         &self,
         file: &File,
         known: FileVersion,
         interpreted: bool,
     ) -> Result<Option<Arc<PatchPlan>>, PrepareError> {
-        // Of a program with an interpreter, only Go's are looked at.
+        // Among programs with an interpreter, only Go's have plans.
         let is_wanted = |go_version: Option<&str>| !interpreted || go_version.is_some();
         let head = read_elf_header(file).ok().flatten().unwrap_or_default();
         let mut bytes = None;
@@ -89,26 +89,26 @@ impl PlanCache {
     }
 }
 
-/// What a file is known by.
+/// Identity of a file.
 fn file_version(file: &File) -> io::Result<FileVersion> {
     let about = file.metadata()?;
     Ok((about.dev(), about.ino(), about.mtime(), about.mtime_nsec(), about.len()))
 }
 
-/// What a file's survey is kept by. Some builds give each of their files the same id, so its length
-/// and the time of its change count as well.
+/// Key of a file's plan. Some builds give all their files the same id, so the file's length and
+/// modification time count as well.
 fn key_of_build(id: &[u8], (_, _, seconds, nanoseconds, length): FileVersion) -> Vec<u8> {
     let words = [seconds.cast_unsigned(), nanoseconds.cast_unsigned(), length];
     let words = words.map(u64::to_le_bytes);
     [b"build ", id, words.as_flattened()].concat()
 }
 
-/// What the survey of a file is kept by that has no build id.
+/// Key of the plan of a file without a build id.
 fn key_of_content(bytes: &[u8]) -> Vec<u8> {
     [&b"content "[..], &XxHash3_128::oneshot(bytes).to_le_bytes()].concat()
 }
 
-/// What the beginning of a file says.
+/// Parses the beginning of a file.
 fn read_elf_header(file: &File) -> io::Result<Option<ElfHeader>> {
     let mut bytes = vec![0; HEAD_BYTES];
     let length = file.read_at(&mut bytes, 0)?;
@@ -116,7 +116,7 @@ fn read_elf_header(file: &File) -> io::Result<Option<ElfHeader>> {
     Ok(ElfHeader::parse(&bytes))
 }
 
-/// All of a file, unless that is more than any program has.
+/// Reads a whole file, unless it is larger than any program.
 fn read_file(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if file.metadata()?.len() > CODE_BYTES {
@@ -127,8 +127,8 @@ fn read_file(file: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether what is found in a file may be kept and taken for others of its build id: no other user
-/// has made it, who could have given it the id of another one's program.
+/// Whether a file's plan may be kept and used for other files of its build id: no other user wrote
+/// the file, who could have given it the id of another program.
 fn is_trusted(file: &File) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     let own = rustix::process::geteuid().as_raw();
@@ -136,7 +136,7 @@ fn is_trusted(file: &File) -> bool {
         .is_ok_and(|about| [0, own].contains(&about.uid()) && about.mode() & OTHERS_WRITE == 0)
 }
 
-/// Whether a file has the bytes that a survey was made of.
+/// Whether a file has the bytes from which a plan was made.
 fn matches_file(survey: &PatchPlan, file: &File, head: &ElfHeader) -> bool {
     survey.evidence().all(|(address, expected)| {
         let mut found = vec![0; expected.len()];
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// Compiles a static program, with this option of the linker.
+    /// Compiles a static program with this option of the linker.
     fn program(folder: &Path, option: &str) -> PathBuf {
         let (source, program) = (folder.join("program.c"), folder.join("program"));
         fs::write(&source, "int main(void) { return 0; }").unwrap();
@@ -163,7 +163,7 @@ mod tests {
         program
     }
 
-    /// What a new recorder finds in a program.
+    /// Plan that a new recorder finds for a program.
     fn find(program: &Path, kept: &Path) -> PatchPlan {
         let mut surveys = PlanCache::default();
         surveys.keep_in_folder(kept.to_owned());
@@ -197,12 +197,12 @@ mod tests {
             let whole = find(&program, &kept);
             assert!(whole.evidence().count() > 100);
             assert_eq!(find(&program, &kept), whole);
-            // One that differs where nothing is patched is taken as it is.
+            // A plan that differs in unpatched parts is used unchanged.
             let mut other = whole.clone();
             other.entry ^= 1;
             PlanFolder::new(kept.clone()).write_plan(&key(&program), &other);
             assert_eq!(find(&program, &kept), other, "{option}");
-            // One that is damaged is made anew.
+            // A damaged plan is made anew.
             for entry in fs::read_dir(&kept).unwrap() {
                 fs::write(entry.unwrap().path(), "nothing").unwrap();
             }
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Root would take what it finds there for the program that really has this id.
+    /// Root would use the plan for the program that really has this id.
     #[test]
     fn nothing_is_kept_of_a_file_that_others_can_write() {
         use std::os::unix::fs::PermissionsExt;
@@ -233,7 +233,7 @@ mod tests {
         assert!(read_file(&file).unwrap_err().to_string().contains("larger"));
     }
 
-    /// A program that was changed by hand has its build id still.
+    /// A program that was changed by hand still has its build id.
     #[test]
     fn a_survey_of_other_bytes_is_not_taken() {
         let place = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Requests of ptrace(2), each as a function. A request must come from the thread that seized, and
-//! all but `seize` and `interrupt` want a process that stands still.
+//! Requests of ptrace(2), each as a function. A request must come from the tracing thread, and all
+//! but `seize` and `interrupt` require a stopped thread.
 
 use std::io;
 use std::mem::{MaybeUninit, offset_of, size_of};
@@ -7,50 +7,52 @@ use std::ptr::{from_mut, from_ref};
 
 use libc::{c_int, c_uint, iovec, ptrace_syscall_info, user_regs_struct};
 
-/// Number by which the kernel names a thread.
+/// Thread id of the kernel.
 pub(crate) type Tid = c_int;
 
 /// General registers of a thread.
 pub(crate) type Registers = user_regs_struct;
 
-/// How a thread goes on.
+/// How a thread continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ResumeMode {
     /// To the next event or signal.
     On,
     /// To the next beginning or end of a system call.
     ToCall,
-    /// It stays stopped, as its whole process is (SIGSTOP), until that goes on.
+    /// It stays stopped, like its whole process (SIGSTOP), until that continues.
     Listen,
 }
 
 /// Note type of all vector registers (`NT_X86_XSTATE`).
 const XSTATE: usize = 0x202;
-/// Bytes that hold the vector registers of any processor until now: AMX has 8 KiB and some.
+/// Size that suffices for the vector registers of any current processor, in bytes: AMX has a little
+/// more than 8 KiB.
 const XSTATE_BYTES: usize = 32 << 10;
 
-/// A request with plain values.
+/// Makes a request with plain values.
 fn ptrace_request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: this function is called only for requests that take numbers, or whose `data` points
-    // at memory that the callers below lend for the call and that is as large as the kernel says.
+    // at memory that the callers below lend for the call and that is as large as the kernel
+    // requires.
     let result = unsafe { libc::ptrace(what, tid, address, data) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Begins to trace a thread, which goes on meanwhile. If this thread ends, the other one runs on.
+/// Begins to trace a thread, which continues to run. If this thread ends, the traced one runs on.
 pub(crate) fn seize_thread(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
     ptrace_request(libc::PTRACE_SEIZE, tid, 0, options as usize)
 }
 
-/// The same, and the next child that it makes by `vfork` is traced from its beginning.
+/// Does the same, and traces the next child that it makes by `vfork` from the child's beginning.
 pub(crate) fn seize_spawning(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
     let options = options | libc::PTRACE_O_TRACEVFORK;
     ptrace_request(libc::PTRACE_SEIZE, tid, 0, options as usize)
 }
 
-/// The child that a thread has made, which stands at the event of that.
+/// Child of a thread that stands at its vfork event.
 pub(crate) fn vfork_child(tid: Tid) -> io::Result<Tid> {
     let mut message: libc::c_ulong = 0;
     ptrace_request(libc::PTRACE_GETEVENTMSG, tid, 0, from_mut(&mut message) as usize)?;
@@ -62,7 +64,7 @@ pub(crate) fn interrupt_thread(tid: Tid) -> io::Result<()> {
     ptrace_request(libc::PTRACE_INTERRUPT, tid, 0, 0)
 }
 
-/// Lets a thread go on, with a signal unless it is 0.
+/// Resumes a thread, with a signal unless it is 0.
 pub(crate) fn resume_thread(tid: Tid, how: ResumeMode, signal: c_int) -> io::Result<()> {
     let what = match how {
         ResumeMode::On => libc::PTRACE_CONT,
@@ -77,11 +79,11 @@ pub(crate) fn detach_thread(tid: Tid, signal: c_int) -> io::Result<()> {
     ptrace_request(libc::PTRACE_DETACH, tid, 0, signal as usize)
 }
 
-/// General registers.
+/// Reads the general registers.
 pub(crate) fn get_registers(tid: Tid) -> io::Result<Registers> {
     let mut registers = MaybeUninit::<Registers>::zeroed();
     ptrace_request(libc::PTRACE_GETREGS, tid, 0, registers.as_mut_ptr() as usize)?;
-    // SAFETY: the structure is all numbers, so zeros are valid, and the kernel has filled it.
+    // SAFETY: the structure consists of numbers, so zeros are valid, and the kernel has filled it.
     Ok(unsafe { registers.assume_init() })
 }
 
@@ -95,7 +97,7 @@ pub(crate) fn set_gs_base(tid: Tid, address: u64) -> io::Result<()> {
     ptrace_request(libc::PTRACE_POKEUSER, tid, offset_of!(Registers, gs_base), address as usize)
 }
 
-/// Vector registers, as the processor stores them.
+/// Reads the vector registers, in the processor's layout.
 pub(crate) fn get_vectors(tid: Tid) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0u8; XSTATE_BYTES];
     let mut lent = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
@@ -104,28 +106,28 @@ pub(crate) fn get_vectors(tid: Tid) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Sets the vector registers to what `vectors` gave.
+/// Sets the vector registers to bytes from [`get_vectors`].
 pub(crate) fn set_vectors(tid: Tid, bytes: &mut [u8]) -> io::Result<()> {
     let mut lent = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     ptrace_request(libc::PTRACE_SETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)
 }
 
-/// Signals that a thread blocks, a bit each.
+/// Signals that a thread blocks, one bit each.
 pub(crate) fn blocked_signals(tid: Tid) -> io::Result<u64> {
     let mut mask = 0u64;
     ptrace_request(libc::PTRACE_GETSIGMASK, tid, size_of::<u64>(), from_mut(&mut mask) as usize)?;
     Ok(mask)
 }
 
-/// Sets which signals a thread blocks.
+/// Sets the signals that a thread blocks.
 pub(crate) fn set_blocked_signals(tid: Tid, mask: u64) -> io::Result<()> {
     ptrace_request(libc::PTRACE_SETSIGMASK, tid, size_of::<u64>(), from_ref(&mask) as usize)
 }
 
-/// Where a thread stands in a system call.
+/// Position of a thread relative to a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyscallPosition {
-    /// At the beginning of one; the address is that behind the instruction.
+    /// At the beginning of one; the address is that after the instruction.
     Beginning(u64),
     /// At the end of one.
     End,
@@ -133,14 +135,14 @@ pub(crate) enum SyscallPosition {
     Elsewhere,
 }
 
-/// Where a thread stands.
+/// Position of a thread.
 pub(crate) fn syscall_position(tid: Tid) -> io::Result<SyscallPosition> {
     const BEGINNING: u8 = 1;
     const END: u8 = 2;
     let mut info = MaybeUninit::<ptrace_syscall_info>::zeroed();
     let size = size_of::<ptrace_syscall_info>();
     ptrace_request(libc::PTRACE_GET_SYSCALL_INFO as c_uint, tid, size, info.as_mut_ptr() as usize)?;
-    // SAFETY: the structure is all numbers, so zeros are valid where the kernel wrote nothing.
+    // SAFETY: the structure consists of numbers, so zeros are valid where the kernel wrote nothing.
     let info = unsafe { info.assume_init() };
     Ok(match info.op {
         BEGINNING => SyscallPosition::Beginning(info.instruction_pointer),
@@ -149,22 +151,22 @@ pub(crate) fn syscall_position(tid: Tid) -> io::Result<SyscallPosition> {
     })
 }
 
-/// What the kernel reports of a thread.
+/// Report of the kernel on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitReport {
-    /// It stopped.
+    /// The thread stopped.
     Stopped {
-        /// Number of the thread.
+        /// Thread id.
         tid: Tid,
-        /// Signal in the low 8 bits, event in the next.
+        /// Signal in the low 8 bits, event in the next 8.
         status: c_int,
     },
-    /// It ended.
+    /// The thread ended.
     Ended,
 }
 
-/// Report of a thread that this one traces, if there is one, or of this one `only`. Ends are
-/// reported if asked for, and otherwise left for the parent of a process. `NotFound` where nothing
+/// Next report on a thread that this one traces, if there is one, or on the thread `only`. Ends are
+/// reported if `ends` is set, and otherwise left for the parent of a process. `NotFound` if nothing
 /// is traced.
 pub(crate) fn next_report(ends: bool, only: Option<Tid>) -> io::Result<Option<WaitReport>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
@@ -180,8 +182,8 @@ pub(crate) fn next_report(ends: bool, only: Option<Tid>) -> io::Result<Option<Wa
             _ => Err(error),
         };
     }
-    // SAFETY: zeros are a valid structure, and the kernel has filled in what a stop has. Its
-    // fields of numbers are valid whatever they hold.
+    // SAFETY: zeros are a valid structure, and the kernel has filled in the fields of a stop. Its
+    // numeric fields are valid with any value.
     let (tid, status, code) = unsafe {
         let info = info.assume_init();
         (info.si_pid(), info.si_status(), info.si_code)
@@ -193,8 +195,8 @@ pub(crate) fn next_report(ends: bool, only: Option<Tid>) -> io::Result<Option<Wa
     })
 }
 
-/// Lets the calling process be traced by any process of its user, where the kernel's module Yama
-/// asks for that; elsewhere it changes nothing.
+/// Lets the calling process be traced by any process of its user, if the kernel's module Yama
+/// requires that; otherwise it changes nothing.
 pub(crate) fn allow_tracer(tracer: Tid) {
     // SAFETY: this call takes numbers and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer as libc::c_ulong, 0, 0, 0) };

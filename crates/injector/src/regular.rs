@@ -1,5 +1,5 @@
-//! Files that a process names: any process can name a pipe, on which whoever opens it waits for
-//! ever, a device that does something when it is opened, or a link to another file.
+//! Files that a process names: any process can name a pipe, on which an open blocks forever, a
+//! device with side effects on opening, or a link to another file.
 
 use std::fs::File;
 use std::io;
@@ -8,8 +8,8 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
-/// Opens a regular file for reading. Its path is the kernel's word: it has no links, unless it is
-/// one of `/proc` that leads to what a process executes.
+/// Opens a regular file for reading. Its path comes from the kernel: it has no links, unless it is
+/// one of `/proc` that leads to the executable of a process.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let of_kernel = path.starts_with("/proc");
@@ -34,7 +34,7 @@ mod tests {
 
     use super::*;
 
-    /// To open the pipe would take for ever.
+    /// Opening the pipe would block forever.
     #[test]
     fn only_regular_files_are_opened() {
         let place = tempfile::tempdir().unwrap();

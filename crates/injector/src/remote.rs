@@ -1,6 +1,6 @@
-//! System calls and function calls in a process, made from a foothold in its code by a thread that
-//! has just executed its program, or that was interrupted. The thread stands at the end of a system
-//! call between them, so no signal is used, and nothing is lost when the tracer ends.
+//! System calls and function calls in a process, made from a code cave by a thread that has just
+//! executed its program, or that was interrupted. Between them the thread stands at the end of a
+//! system call, so no signal is used, and nothing is lost when the tracer ends.
 
 use std::time::Instant;
 
@@ -11,12 +11,12 @@ use crate::ptrace::{self, Registers, ResumeMode, SyscallPosition};
 use crate::traced_thread::{StopKind, TracedThread};
 use crate::tuning::UNTIL_INTERRUPTED;
 
-/// Bytes below the stack pointer that are left as they are before a function is called.
+/// Bytes below the stack pointer that are left unchanged before a function is called.
 const RED_ZONE: u64 = 256;
 /// Selector of 64-bit code (`__USER_CS`).
 const CODE_64: u64 = 0x33;
 
-/// Thread that works for us, with a foothold in its process.
+/// Thread that works for us, with a code cave in its process.
 #[derive(Debug)]
 pub(crate) struct RemoteWorker<'a> {
     seized: &'a mut TracedThread,
@@ -39,8 +39,8 @@ pub(crate) struct SavedThreadState {
 }
 
 impl SavedThreadState {
-    /// Leads a thread from the event of its exec to the end of that system call, where the kernel
-    /// has set all registers. Signals come behind that only.
+    /// Leads a thread from its exec event to the end of that system call, where the kernel has set
+    /// all registers. Signals are delivered only after that.
     pub(crate) fn after_exec(
         seized: &mut TracedThread,
         until: Instant,
@@ -69,7 +69,7 @@ impl SavedThreadState {
 }
 
 impl<'a> RemoteWorker<'a> {
-    /// Begins to work in a process from a foothold. From here on it blocks all signals.
+    /// Begins to work in a process from a code cave. From here on the thread blocks all signals.
     pub(crate) fn begin(
         seized: &'a mut TracedThread,
         beginning: &SavedThreadState,
@@ -87,7 +87,7 @@ impl<'a> RemoteWorker<'a> {
         Ok(remote)
     }
 
-    /// Number of the process.
+    /// Process id.
     pub(crate) fn process_id(&self) -> u32 {
         self.seized.process_id()
     }
@@ -129,7 +129,7 @@ impl<'a> RemoteWorker<'a> {
         }
     }
 
-    /// End of what of the program's stack a function may use.
+    /// End of the part of the program's stack that a function may use.
     pub(crate) fn free_stack(&self) -> u64 {
         self.registers.rsp.saturating_sub(RED_ZONE)
     }
@@ -143,7 +143,7 @@ impl<'a> RemoteWorker<'a> {
         stack: u64,
         step: &'static str,
     ) -> Result<i32, Error> {
-        // As a call leaves it: 8 bytes below a multiple of 16.
+        // As after a call: 8 bytes below a multiple of 16.
         let stack = (stack & !15).saturating_sub(8);
         memory.write(stack, &self.foothold.return_target().to_le_bytes())?;
         let registers =
@@ -158,43 +158,43 @@ impl<'a> RemoteWorker<'a> {
                 break;
             }
         }
-        // An `int`: the upper half of the register says nothing.
+        // An `int`: the upper half of the register is undefined.
         let result = self.seized.registers(step)?.rdi as i32;
         self.seized.resume(ResumeMode::ToCall, 0, step)?;
         self.wait_for_call(step)?;
         Ok(result)
     }
 
-    /// Sets until when what comes must be done.
+    /// Sets the deadline of the following steps.
     pub(crate) fn set_deadline(&mut self, until: Instant) {
         self.until = until;
     }
 
-    /// Makes it stand still where a function did not come back.
+    /// Stops the thread after a function that did not return.
     pub(crate) fn halt_worker(&mut self) -> Result<(), Error> {
         self.seized.halt_thread(UNTIL_INTERRUPTED, "stopping it")
     }
 
-    /// Sets what the GS base is from now on, also when this process ends without its end.
+    /// Sets the GS base from now on, also if this process ends early.
     pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
         const STEP: &str = "setting its GS base";
         self.registers.gs_base = address;
         self.prepare_to_resume(STEP)
     }
 
-    /// What the GS base is.
+    /// Current GS base.
     pub(crate) fn gs_base(&self) -> u64 {
         self.registers.gs_base
     }
 
-    /// Makes the process stand where it begins its program by itself.
+    /// Moves the process to where it begins its program by itself.
     fn prepare_to_resume(&self, step: &'static str) -> Result<(), Error> {
         let rip = self.foothold.finish_address();
         self.seized.set_registers(&Registers { rip, ..self.fresh_registers() }, step)
     }
 
-    /// Registers from which a call in the process begins. That it comes from no system call keeps
-    /// the kernel from beginning one again.
+    /// Registers with which a call in the process begins. Marking it as not in a system call keeps
+    /// the kernel from restarting one.
     fn fresh_registers(&self) -> Registers {
         Registers { orig_rax: u64::MAX, ..self.registers }
     }
@@ -213,13 +213,13 @@ impl<'a> RemoteWorker<'a> {
         loop {
             match self.seized.wait_stop(self.until, step)? {
                 StopKind::Call => return Ok(()),
-                // The one signal that cannot be blocked and does not end the process: the process
-                // gets it when it is let go.
+                // The only signal that cannot be blocked and does not end the process: the process
+                // gets it when it is released.
                 StopKind::Signal(libc::SIGSTOP) => {
                     self.stopped_by = libc::SIGSTOP;
                     self.seized.resume(ResumeMode::ToCall, 0, step)?;
                 }
-                // Its process is stopped, and stays so when it is let go; or was a moment ago.
+                // Its process is stopped, and stays so when it is released; or was a moment ago.
                 StopKind::Group | StopKind::Interrupted => {
                     self.seized.resume(ResumeMode::ToCall, 0, step)?
                 }
@@ -228,13 +228,13 @@ impl<'a> RemoteWorker<'a> {
         }
     }
 
-    /// Makes the process stand at its first instruction as it was, from wherever it is. Says which
-    /// signal stopped it meanwhile, or 0.
+    /// Restores the process to its first instruction, from wherever it is. Returns the signal that
+    /// stopped it meanwhile, or 0.
     pub(crate) fn finish_exec(mut self, memory: &ProcessMemory) -> Result<i32, Error> {
         const STEP: &str = "putting its registers back";
         self.seized.halt_thread(UNTIL_INTERRUPTED, STEP)?;
-        // The process begins its program by itself until it has its own registers back, and only
-        // then nothing leads to the foothold any more.
+        // The process begins its program by itself until it has its own registers again; only then
+        // does nothing refer to the code cave any more.
         self.prepare_to_resume(STEP)?;
         let tid = self.seized.thread_id();
         ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.step_error(STEP))?;
@@ -244,8 +244,8 @@ impl<'a> RemoteWorker<'a> {
         Ok(self.stopped_by)
     }
 
-    /// The same for a thread that was interrupted: it stands where it was, so that the kernel goes
-    /// on with its system call, or begins it again, as if nothing had been.
+    /// Restores an interrupted thread to where it was, so that the kernel continues or restarts its
+    /// system call as if nothing had happened.
     pub(crate) fn finish_interrupted(mut self, memory: &ProcessMemory) -> Result<i32, Error> {
         const STEP: &str = "putting its registers back";
         self.seized.halt_thread(UNTIL_INTERRUPTED, STEP)?;
@@ -262,7 +262,7 @@ impl<'a> RemoteWorker<'a> {
     }
 }
 
-/// Error of a stop that should not be.
+/// Error for an unexpected stop.
 pub(crate) fn unexpected_stop(seized: &TracedThread, stop: StopKind, step: &'static str) -> Error {
     let stop = match stop {
         StopKind::Signal(signal) => format!("signal {signal}"),

@@ -1,5 +1,5 @@
-//! Rights that a program's file gives: a traced program does not get them, so such a file is never
-//! traced. Scripts have those of their interpreter.
+//! Privileges that a program's file gives: a traced program does not get them, so such a file is
+//! never traced. Scripts have those of their interpreter.
 
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,9 +12,9 @@ use crate::outcome::{FilePrivilege, SkipReason};
 use crate::regular;
 use crate::tuning::INTERPRETERS;
 
-/// Looks at the file that a process is about to execute, as that process sees it. Its path may be
-/// relative to the process's working directory. `Ok` where nothing speaks against a trace; a file
-/// that cannot be opened is one that cannot be executed either, or one of somebody else's.
+/// Checks the file that a process is about to execute, as that process sees it. Its path may be
+/// relative to the process's working directory. `Ok` if nothing prevents a trace; a file that
+/// cannot be opened cannot be executed either, or belongs to another user.
 pub(crate) fn check_privileges(process: u32, path: &Path) -> Result<(), SkipReason> {
     let mut path = path.to_owned();
     for _ in 0..INTERPRETERS {
@@ -28,8 +28,7 @@ pub(crate) fn check_privileges(process: u32, path: &Path) -> Result<(), SkipReas
     Ok(())
 }
 
-/// Opens a file without reading it, below the root that a process has, or by a descriptor that it
-/// has.
+/// Opens a file without reading it, below a process's root, or by one of its descriptors.
 pub(crate) fn open_target(process: u32, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder =
@@ -49,16 +48,16 @@ pub(crate) fn open_target(process: u32, path: &Path) -> Option<OwnedFd> {
     }
 }
 
-/// Whether a process is of a user now.
+/// Whether a process currently belongs to a user.
 pub(crate) fn is_of(process: u32, user: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     let mut users = line.unwrap_or_default().split_ascii_whitespace();
-    // The effective one stands behind the real one, and is what a connection has.
+    // The effective user follows the real one, and is the user of a connection.
     users.nth(1).and_then(|effective| effective.parse().ok()) == Some(user)
 }
 
-/// Number of the descriptor by which a process names a file, and the path below that.
+/// Descriptor by which a process names a file, and the path below it.
 fn descriptor_of_path(process: u32, path: &Path) -> Option<(u32, &Path)> {
     let own = format!("/proc/{process}/fd");
     let below = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd", &own];
@@ -68,7 +67,7 @@ fn descriptor_of_path(process: u32, path: &Path) -> Option<(u32, &Path)> {
     Some((number, parts.as_path()))
 }
 
-/// Path for people of a program that a process names by a descriptor.
+/// Readable path of a program that a process names by a descriptor.
 pub(crate) fn plain_name(process: u32, path: PathBuf) -> PathBuf {
     match descriptor_of_path(process, &path) {
         Some((number, rest)) => {
@@ -81,12 +80,12 @@ pub(crate) fn plain_name(process: u32, path: PathBuf) -> PathBuf {
     }
 }
 
-/// Path by which a file that is opened without rights can be named.
+/// Path of a file that is opened without permissions.
 fn proc_name(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Right that the file gives, and that the process does not have.
+/// Privilege that the file gives, and that the process does not have.
 fn gained_privilege(process: u32, file: &OwnedFd) -> Option<FilePrivilege> {
     let about = rustix::fs::fstat(file).ok()?;
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
@@ -99,12 +98,12 @@ fn gained_privilege(process: u32, file: &OwnedFd) -> Option<FilePrivilege> {
     length.is_ok_and(|length| length > 0).then_some(FilePrivilege::Capabilities)
 }
 
-/// Right that a file of this mode, user and group gives to a process with this text of `status`.
-/// Root loses nothing in a program that is to run as root.
+/// Privilege that a file of this mode, user and group gives to a process with this text of
+/// `status`. Root loses nothing in a program that is to run as root.
 fn privilege_of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option<FilePrivilege> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
-    // The real, the effective, the saved one, and that for files.
+    // The real, the effective and the saved id, and the one for files.
     let is_throughout = |name: &str, id: u32| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.is_some_and(|ids| {
@@ -120,7 +119,7 @@ fn privilege_of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option
 
 /// Interpreter that the first line of a script names.
 fn script_interpreter(file: &OwnedFd) -> Option<PathBuf> {
-    // As many bytes as the kernel looks at.
+    // As many bytes as the kernel reads.
     let mut line = [0u8; 256];
     let length = regular::reopen_regular(file).ok()?.read(&mut line).ok()?;
     parse_interpreter(line.get(..length)?)
@@ -139,7 +138,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Gives a file to another user and group, which only root can.
+    /// Changes the owner and group of a file, which only root can.
     fn give_away(file: &Path) -> bool {
         std::os::unix::fs::chown(file, Some(12345), Some(12345)).is_ok()
     }
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(check_privileges(std::process::id(), Path::new("nowhere")), Ok(()));
     }
 
-    /// Whoever announces it would hold a thread of the recorder for ever.
+    /// Otherwise its sender would block a thread of the recorder forever.
     #[test]
     fn a_pipe_is_not_opened() {
         let folder = tempfile::tempdir().unwrap();
@@ -232,7 +231,7 @@ mod tests {
             done.send(()).unwrap();
         });
         let result = is_done.recv_timeout(std::time::Duration::from_secs(20));
-        // One that waits for a writer goes on.
+        // Unblocks an open that waits for a writer.
         let _ = fs::OpenOptions::new().read(true).write(true).open(&pipe);
         looks.join().unwrap();
         result.unwrap();

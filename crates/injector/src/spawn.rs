@@ -1,5 +1,5 @@
-//! Children of one's own: start one whose exec is followed, and wait for one that may announce
-//! execs later.
+//! Children of this process: starts a child whose exec is followed, and waits for a child that may
+//! announce execs later.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -18,20 +18,20 @@ use crate::outcome::{Error, InjectionOutcome};
 use crate::trace::{self, ExecutingThread, PendingExec};
 use crate::tuning::UNTIL_EXEC;
 
-/// Child that was started, and what came of its injection.
+/// Child that was started, and the outcome of its injection.
 #[derive(Debug)]
 pub struct SpawnedChild {
     /// The child. [`wait_child`] waits for its end.
     pub child: Child,
-    /// What came of the injection.
+    /// Outcome of the injection.
     pub result: Result<InjectionOutcome, Error>,
 }
 
-/// Starts a command whose exec is followed. `program` is its file, as a path: what its rights are
-/// looked at by. Returns when the program runs and nobody traces it.
+/// Starts a command whose exec is followed. `program` is its file, as a path, which is checked for
+/// privileges. Returns when the program runs and is no longer traced.
 ///
 /// # Errors
-/// The command cannot be started. If only the injection fails, the program runs as it is.
+/// The command cannot be started. If only the injection fails, the program runs unchanged.
 pub fn spawn_traced(
     mut command: Command,
     program: &Path,
@@ -49,8 +49,8 @@ pub fn spawn_traced(
         }
         Ok(())
     };
-    // SAFETY: between fork and exec, the closure calls write, setsockopt, getpid and read on what
-    // was made before. It allocates nothing and takes no lock.
+    // SAFETY: between fork and exec, the closure calls write, setsockopt, getpid and read on
+    // objects that were made before. It allocates nothing and takes no lock.
     unsafe { command.pre_exec(announce) };
     let of_thread = ours.try_clone().map_err(failed)?;
     let follow = move || follow_exec(&of_thread, &*prepare);
@@ -58,7 +58,7 @@ pub fn spawn_traced(
     let child = command.spawn();
     drop(command);
     if child.is_err() {
-        // Where there is no child, nobody announces anything.
+        // Without a child, no announcement follows.
         let _ = ours.shutdown(std::net::Shutdown::Both);
     }
     let result = following.join().unwrap_or_else(|_| {
@@ -79,11 +79,12 @@ fn follow_exec(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Injecti
     trace::trace_exec(&exec, connection, prepare, |traced| server::send_answer(connection, traced))
 }
 
-/// Waits for the end of a child. Unlike [`Child::wait`], it takes no stop of a child whose later
-/// exec another thread follows; the kernel would give those to any thread of this process.
+/// Waits for the end of a child. Unlike [`Child::wait`], it does not consume a stop of a child
+/// whose later exec another thread follows; the kernel would report those to any thread of this
+/// process.
 ///
 /// # Errors
-/// As the kernel gives them.
+/// Errors of the kernel.
 pub fn wait_child(child: &mut Child) -> io::Result<ExitStatus> {
     let pid = Pid::from_child(child);
     let end = match pidfd_open(pid, PidfdFlags::empty()) {

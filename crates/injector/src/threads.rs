@@ -1,4 +1,4 @@
-//! All threads of a process that runs: they are stopped wherever they are, and let go.
+//! All threads of a running process: stopped wherever they are, and released.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -17,33 +17,33 @@ pub(crate) struct StoppedThreads {
     end: Arc<OwnedFd>,
     /// Whether they may stand still for another reason, too: a stop of their process.
     may_be_stopped: bool,
-    /// Each of them.
+    /// The threads.
     pub all: Vec<StoppedThread>,
 }
 
 /// Thread that stands still.
 #[derive(Debug)]
 pub(crate) struct StoppedThread {
-    /// The trace of it.
+    /// Trace of the thread.
     pub seized: TracedThread,
     /// Its registers.
     pub registers: Registers,
-    /// Signal that it gets when it is let go, or 0.
+    /// Signal that it gets when it is released, or 0.
     pub signal: i32,
 }
 
-/// What is done when threads stop.
+/// Step that is named in errors.
 const STEP: &str = "stopping its threads";
 
 impl StoppedThreads {
-    /// Stops all threads of a process. On an error, those that were stopped go on when the calling
-    /// thread ends, not before.
+    /// Stops all threads of a process. After an error, the stopped threads continue when the
+    /// calling thread ends, not before.
     pub(crate) fn stop_all(process: u32, until: Instant) -> Result<StoppedThreads, Error> {
         StoppedThreads::stop_with(process, false, until)
     }
 
-    /// The same, also where the process is stopped already, as by SIGSTOP. It is stopped again when
-    /// its threads are let go; those that are let go for moments do go on for these.
+    /// Does the same for a process that may be stopped already, as by SIGSTOP. It is stopped again
+    /// when its threads are released; threads that are resumed briefly do run in between.
     pub(crate) fn stop_even_stopped(process: u32, until: Instant) -> Result<StoppedThreads, Error> {
         StoppedThreads::stop_with(process, true, until)
     }
@@ -59,7 +59,7 @@ impl StoppedThreads {
         Ok(threads)
     }
 
-    /// Number of the process.
+    /// Process id.
     pub(crate) fn process(&self) -> u32 {
         self.process
     }
@@ -69,7 +69,7 @@ impl StoppedThreads {
         let process = self.process;
         let mut known: BTreeSet<Tid> =
             self.all.iter().map(|thread| thread.seized.thread_id()).collect();
-        // A thread that is not stopped yet may begin others.
+        // A thread that is not stopped yet may start others.
         loop {
             let mut fresh = Vec::new();
             for tid in list_threads(process) {
@@ -93,8 +93,8 @@ impl StoppedThreads {
         if self.all.is_empty() { Err(Error::Gone { process, step: STEP }) } else { Ok(()) }
     }
 
-    /// Lets some threads go on for a moment, and stops them again, and those that they have begun.
-    /// What they execute is the program's own, so nothing is left in them if the tracer ends.
+    /// Lets some threads run for a moment, then stops them and the threads that they have started.
+    /// They execute only the program's own code, so nothing is left in them if the tracer ends.
     pub(crate) fn resume_briefly(
         &mut self,
         chosen: impl Fn(&StoppedThread) -> bool,
@@ -113,8 +113,8 @@ impl StoppedThreads {
         thread::sleep(moment);
         let mut again = false;
         for StoppedThread { seized, .. } in &mut gone_on {
-            // One of a stopped process was told to stop twice: by that, and by us. It has not gone
-            // on yet.
+            // A thread of a stopped process got two requests to stop: by that, and by us. It has
+            // not run yet.
             match seized.take_stop(STEP) {
                 Ok(None) | Err(Error::Gone { .. }) => continue,
                 Ok(Some(StopKind::Signal(signal))) => {
@@ -129,7 +129,7 @@ impl StoppedThreads {
             thread::sleep(moment);
         }
         for StoppedThread { seized, .. } in &gone_on {
-            // One that has ended is found below.
+            // A thread that has ended is found below.
             let _ = ptrace::interrupt_thread(seized.thread_id());
         }
         for StoppedThread { seized, .. } in gone_on {
@@ -138,24 +138,24 @@ impl StoppedThreads {
         self.stop_others(until)
     }
 
-    /// Lets all threads go on.
+    /// Releases all threads.
     pub(crate) fn release_all(self) {
         for StoppedThread { seized, signal, .. } in self.all {
-            // One that has ended meanwhile needs nothing.
+            // A thread that has ended meanwhile needs nothing.
             let _ = ptrace::detach_thread(seized.thread_id(), signal);
         }
     }
 }
 
 impl StoppedThread {
-    /// Sets its registers.
+    /// Sets the thread's registers.
     pub(crate) fn set_registers(&mut self, registers: Registers) -> Result<(), Error> {
         self.seized.set_registers(&registers, "setting its registers")?;
         self.registers = registers;
         Ok(())
     }
 
-    /// Sets its GS base.
+    /// Sets the thread's GS base.
     pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
         let failed = self.seized.step_error("setting its GS base");
         ptrace::set_gs_base(self.seized.thread_id(), address).map_err(failed)?;
@@ -164,7 +164,7 @@ impl StoppedThread {
     }
 }
 
-/// Waits until a thread that was interrupted stands still. `None` where it has ended.
+/// Waits until an interrupted thread stands still. `None` if it has ended.
 fn wait_stopped(
     mut seized: TracedThread,
     may_be_stopped: bool,
@@ -194,8 +194,8 @@ fn wait_stopped(
     }
 }
 
-/// Does work in a thread of its own. Whatever happens, the kernel lets all threads go that it has
-/// stopped when it ends.
+/// Runs `work` in a new thread. When that thread ends, the kernel releases all threads that it has
+/// stopped, whatever happens.
 pub(crate) fn run_in_thread<T: Send>(
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> Result<T, Error> {
@@ -208,13 +208,13 @@ pub(crate) fn run_in_thread<T: Send>(
     })
 }
 
-/// Threads that a process has now.
+/// Current threads of a process.
 fn list_threads(process: u32) -> Vec<Tid> {
     let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Whether a thread has ended, though the kernel may still know it.
+/// Whether a thread has ended, though the kernel may still list it.
 fn has_ended(process: u32, tid: Tid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/task/{tid}/stat"));
     let Ok(stat) = stat else { return true };

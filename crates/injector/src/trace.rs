@@ -1,5 +1,5 @@
-//! The short trace of one exec: seize the thread, let it execute the program, inject, let it go.
-//! All of it is done by one thread, as the kernel asks for.
+//! Short trace of one exec: seize the thread, let it execute the program, inject, release it. All
+//! of it is done by one thread, as the kernel requires.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -15,31 +15,31 @@ use crate::rights;
 use crate::traced_thread::{StopKind, TracedThread};
 use crate::tuning::{LOADING, UNTIL_EXEC, UNTIL_INTERRUPTED};
 
-/// Who executes the program.
+/// Thread that executes the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutingThread {
-    /// The thread that says so.
+    /// The announcing thread.
     Itself,
     /// The next child that it makes by `vfork`, as `posix_spawn` does: libc executes the program
-    /// there, and nothing of ours runs in between.
+    /// there, and none of our code runs in between.
     Child,
 }
 
 /// Exec that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingExec<'a> {
-    /// Number of the process.
+    /// Process id.
     pub process: u32,
-    /// Number of the thread.
+    /// Thread id.
     pub tid: Tid,
-    /// Who executes the program: the thread, or a child of its.
+    /// Thread that executes the program: the thread itself, or its child.
     pub who: ExecutingThread,
-    /// The program, as the process names it.
+    /// Program, as the process names it.
     pub program: &'a Path,
 }
 
-/// Follows an exec. `answer` is called once with whether the process is traced; the process waits
-/// for that before it executes the program. `connection` ends when it has.
+/// Follows an exec. `answer` is called once with whether the process is traced, for which the
+/// process waits before it executes the program. `connection` ends with the exec.
 pub(crate) fn trace_exec(
     exec: &PendingExec,
     connection: &UnixStream,
@@ -61,8 +61,8 @@ pub(crate) fn trace_exec(
             return Err(error);
         }
     };
-    // It may have given up waiting meanwhile, and then its next exec is not the one that was
-    // looked at.
+    // The process may have stopped waiting meanwhile, and then its next exec is not the one that
+    // was checked.
     if has_ended(connection) {
         seized.release(UNTIL_INTERRUPTED)?;
         return Ok(InjectionOutcome::Left(SkipReason::NoExec));
@@ -83,7 +83,7 @@ pub(crate) fn trace_exec(
     outcome.and_then(|outcome| released.map(|()| outcome))
 }
 
-/// Lets a thread go that executes nothing.
+/// Releases a thread that does not execute a program.
 fn release_thread(seized: TracedThread) -> Result<InjectionOutcome, Error> {
     match seized.release(UNTIL_INTERRUPTED) {
         Ok(()) | Err(Error::Gone { .. }) => Ok(InjectionOutcome::Left(SkipReason::NoExec)),
@@ -91,7 +91,7 @@ fn release_thread(seized: TracedThread) -> Result<InjectionOutcome, Error> {
     }
 }
 
-/// Lets the thread run until it has made the child that will execute the program. `false` where it
+/// Runs the thread until it has made the child that will execute the program. Returns `false` if it
 /// does not: the connection lasts until the child has executed it.
 fn wait_for_child(seized: &mut TracedThread, connection: &UnixStream) -> Result<bool, Error> {
     const STEP: &str = "waiting for its child";
@@ -106,7 +106,7 @@ fn wait_for_child(seized: &mut TracedThread, connection: &UnixStream) -> Result<
     }
 }
 
-/// Lets the process run until it has executed its program. `false` where it does not.
+/// Runs the process until it has executed its program. Returns `false` if it does not.
 fn wait_for_exec(seized: &mut TracedThread, connection: &UnixStream) -> Result<bool, Error> {
     const STEP: &str = "waiting for its exec";
     let mut also = Some(connection.as_fd());
@@ -115,7 +115,7 @@ fn wait_for_exec(seized: &mut TracedThread, connection: &UnixStream) -> Result<b
         match seized.wait_for_stop(also, until, STEP) {
             Ok(Some(StopKind::Exec)) => return Ok(true),
             Ok(Some(stop)) => seized.pass_stop(stop, STEP)?,
-            // The exec has closed the connection, or the process says that it failed.
+            // The exec has closed the connection, or the process reports that it failed.
             Ok(None) if has_ended(connection) => {
                 also = None;
                 until = until.min(Instant::now() + LOADING);

@@ -1,4 +1,4 @@
-//! A thread that is traced: how it is let go on and waited for, each within a time.
+//! Traced thread: resuming it and waiting for it, each within a time limit.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -12,7 +12,7 @@ use crate::outcome::Error;
 use crate::ptrace::{self, Registers, ResumeMode, Tid, WaitReport};
 use crate::tuning::{LOOKS, PAUSE};
 
-/// How a thread stopped.
+/// Kind of a thread's stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopKind {
     /// It has executed another program.
@@ -23,9 +23,9 @@ pub(crate) enum StopKind {
     Call,
     /// A signal is to be delivered.
     Signal(i32),
-    /// Its whole process is stopped by a signal (SIGSTOP and kin).
+    /// Its whole process is stopped by a signal (such as SIGSTOP).
     Group,
-    /// It was interrupted, or goes on behind a stop of its process.
+    /// It was interrupted, or continues after a stop of its process.
     Interrupted,
     /// Another event.
     Other(i32),
@@ -34,16 +34,16 @@ pub(crate) enum StopKind {
 /// Thread that this one traces.
 #[derive(Debug)]
 pub(crate) struct TracedThread {
-    /// Its number, which an exec changes to that of its process.
+    /// Thread id, which an exec changes to that of its process.
     tid: Tid,
     process: u32,
     end: Arc<OwnedFd>,
     stopped: bool,
-    /// Whether reports of others are left for later: its child may report before it does.
+    /// Whether reports of other threads are left for later: its child may report before it does.
     alone: bool,
 }
 
-/// Descriptor by which the end of a process is told.
+/// Descriptor that signals the end of a process.
 pub(crate) fn open_pidfd(process: u32) -> io::Result<Arc<OwnedFd>> {
     let pid = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
     Ok(Arc::new(pidfd_open(pid, PidfdFlags::empty())?))
@@ -55,7 +55,7 @@ impl TracedThread {
         TracedThread::seize_by(ptrace::seize_thread, process, tid, false)
     }
 
-    /// The same for a thread whose next child by `vfork` is to be traced in its place.
+    /// Begins to trace a thread whose next child by `vfork` is to be traced in its place.
     pub(crate) fn seize_spawning(process: u32, tid: Tid) -> Result<TracedThread, Error> {
         TracedThread::seize_by(ptrace::seize_spawning, process, tid, true)
     }
@@ -86,14 +86,14 @@ impl TracedThread {
         }
     }
 
-    /// The child at whose making this thread stands. The thread goes on, and nobody traces it.
+    /// Child of this thread, which stands at its vfork event. The thread continues untraced.
     pub(crate) fn into_child(self) -> Result<TracedThread, Error> {
         const STEP: &str = "following its child";
         let child = ptrace::vfork_child(self.tid);
         let let_go = ptrace::detach_thread(self.tid, 0);
         let child = child.map_err(self.step_error(STEP))?;
         match let_go {
-            // It was killed meanwhile, which is nothing to its child.
+            // The thread was killed meanwhile, which does not affect its child.
             Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
                 return Err(self.step_error(STEP)(error));
             }
@@ -104,17 +104,17 @@ impl TracedThread {
         Ok(TracedThread { tid: child, process, end, stopped: false, alone: false })
     }
 
-    /// Number of the process.
+    /// Process id.
     pub(crate) fn process_id(&self) -> u32 {
         self.process
     }
 
-    /// Number of the thread.
+    /// Thread id.
     pub(crate) fn thread_id(&self) -> Tid {
         self.tid
     }
 
-    /// What the kernel said, with context. A process that is not there any more has ended.
+    /// Adds context to an error of the kernel. A process that does not exist any more has ended.
     pub(crate) fn step_error(&self, step: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
         let process = self.process;
         move |source| match source.raw_os_error() {
@@ -123,7 +123,7 @@ impl TracedThread {
         }
     }
 
-    /// Lets it go on.
+    /// Resumes the thread.
     pub(crate) fn resume(
         &mut self,
         how: ResumeMode,
@@ -134,7 +134,7 @@ impl TracedThread {
         ptrace::resume_thread(self.tid, how, signal).map_err(self.step_error(step))
     }
 
-    /// Lets it go on from a stop that is no business of ours, as if nobody traced it.
+    /// Resumes the thread from a stop that does not concern us, as if it were not traced.
     pub(crate) fn pass_stop(&mut self, stop: StopKind, step: &'static str) -> Result<(), Error> {
         match stop {
             StopKind::Signal(signal) => self.resume(ResumeMode::On, signal, step),
@@ -143,8 +143,8 @@ impl TracedThread {
         }
     }
 
-    /// Waits for its next stop. With `also`, the wait is over early (`None`) when that has bytes
-    /// or has ended.
+    /// Waits for the thread's next stop. With `also`, the wait ends early (`None`) when that
+    /// descriptor has bytes or has ended.
     pub(crate) fn wait_for_stop(
         &mut self,
         also: Option<BorrowedFd>,
@@ -153,8 +153,8 @@ impl TracedThread {
     ) -> Result<Option<StopKind>, Error> {
         let process = self.process;
         for look in 0u32.. {
-            // The end of a process is its parent's to take. That of a thread is nobody's else, and
-            // the exec of another thread waits for it.
+            // The end of a process is left for its parent. The end of a thread has no other
+            // recipient, and the exec of another thread waits for it.
             match ptrace::next_report(self.tid != process as Tid, self.alone.then_some(self.tid)) {
                 Ok(Some(WaitReport::Stopped { tid, status })) => {
                     return Ok(Some(self.classify_stop(tid, status)));
@@ -188,7 +188,7 @@ impl TracedThread {
         Err(Error::Timeout { process, step })
     }
 
-    /// The stop at which it stands by now, if there is one.
+    /// Stop at which the thread stands by now, if there is one.
     pub(crate) fn take_stop(&mut self, step: &'static str) -> Result<Option<StopKind>, Error> {
         match ptrace::next_report(self.tid != self.process as Tid, self.alone.then_some(self.tid)) {
             Ok(Some(WaitReport::Stopped { tid, status })) => {
@@ -203,7 +203,7 @@ impl TracedThread {
         }
     }
 
-    /// Waits for its next stop.
+    /// Waits for the thread's next stop.
     pub(crate) fn wait_stop(
         &mut self,
         until: Instant,
@@ -215,7 +215,7 @@ impl TracedThread {
         }
     }
 
-    /// Notes a stop, and says what it is.
+    /// Records a stop and classifies it.
     fn classify_stop(&mut self, tid: Tid, status: i32) -> StopKind {
         self.stopped = true;
         self.tid = tid;
@@ -233,7 +233,7 @@ impl TracedThread {
         }
     }
 
-    /// Makes it stand still, wherever it is, within a time.
+    /// Stops the thread, wherever it is, within a time limit.
     pub(crate) fn halt_thread(
         &mut self,
         within: Duration,
@@ -246,9 +246,9 @@ impl TracedThread {
         self.wait_stop(Instant::now() + within, step).map(|_| ())
     }
 
-    /// Makes a thread that stands still stop anew, where its own way into the kernel ends and
-    /// signals are looked at: what it stands in may be begun again from there, and nowhere else. It
-    /// executes no instruction. Returns whether SIGSTOP came meanwhile.
+    /// Stops a stopped thread again, at the end of its own way into the kernel, where signals are
+    /// checked: only from there can its system call be restarted. It executes no instruction.
+    /// Returns whether SIGSTOP arrived meanwhile.
     pub(crate) fn halt_again(&mut self, until: Instant, step: &'static str) -> Result<bool, Error> {
         ptrace::interrupt_thread(self.tid).map_err(self.step_error(step))?;
         self.resume(ResumeMode::On, 0, step)?;
@@ -263,13 +263,13 @@ impl TracedThread {
         }
     }
 
-    /// Registers of the thread, which stands still.
+    /// Registers of the stopped thread.
     pub(crate) fn registers(&self, step: &'static str) -> Result<Registers, Error> {
         ptrace::get_registers(self.tid).map_err(self.step_error(step))
     }
 
-    /// An error that was found in a thread that should stand still; or that it ended, where it does
-    /// not. What is read of a process that is being killed has no sense.
+    /// Replaces an error in a thread that should stand still by its end, if it has ended. Data that
+    /// is read from a process that is being killed is meaningless.
     pub(crate) fn or_ended(&self, error: Error) -> Error {
         match self.registers("injecting") {
             Err(gone @ Error::Gone { .. }) if self.stopped => gone,
@@ -277,18 +277,18 @@ impl TracedThread {
         }
     }
 
-    /// Sets the registers of the thread, which stands still.
+    /// Sets the registers of the stopped thread.
     pub(crate) fn set_registers(&self, to: &Registers, step: &'static str) -> Result<(), Error> {
         ptrace::set_registers(self.tid, to).map_err(self.step_error(step))
     }
 
-    /// Ends the trace of a thread, which runs on. A thread that does not stop is let go by the
+    /// Ends the trace of a thread, which runs on. A thread that does not stop is released by the
     /// kernel when ours ends.
     pub(crate) fn release(self, within: Duration) -> Result<(), Error> {
         self.release_with(within, 0)
     }
 
-    /// The same, with a signal for the thread unless it is 0.
+    /// Does the same, with a signal for the thread unless it is 0.
     pub(crate) fn release_with(mut self, within: Duration, mut signal: i32) -> Result<(), Error> {
         const STEP: &str = "letting it go";
         if !self.stopped {
@@ -301,14 +301,14 @@ impl TracedThread {
     }
 }
 
-/// Number of the process that traces another one, or one of its threads; 0 where there is none.
+/// Id of the process that traces another process or one of its threads; 0 if there is none.
 pub(crate) fn tracer_of_process(process: u32) -> u32 {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     let tids = threads.filter_map(|thread| thread.ok()?.file_name().to_str()?.parse().ok());
     tids.map(tracer_of_thread).find(|tracer| *tracer != 0).unwrap_or(0)
 }
 
-/// Number of the process that traces a thread; 0 where there is none.
+/// Id of the process that traces a thread; 0 if there is none.
 fn tracer_of_thread(tid: Tid) -> u32 {
     let number = |tid: u32, name: &str| {
         let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
@@ -316,6 +316,6 @@ fn tracer_of_thread(tid: Tid) -> u32 {
         line.trim().parse::<u32>().ok()
     };
     let tracer = number(tid.cast_unsigned(), "TracerPid").unwrap_or(0);
-    // The kernel names the thread that traces; users know its process.
+    // The kernel names the tracing thread; users know its process.
     number(tracer, "Tgid").unwrap_or(tracer)
 }

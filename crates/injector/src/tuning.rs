@@ -4,155 +4,157 @@ use std::time::Duration;
 
 use rustix::event::Timespec;
 
-/// Maximum time from the announcement of an exec to the exec. The program runs in this time, and is
-/// let go of behind it. Chosen: the kernel reads the new program in it, from a slow disk too.
+/// Maximum time from the announcement of an exec to the exec, in which the program runs; it is
+/// released afterwards. Chosen: the kernel reads the new program in this time, possibly from a slow
+/// disk.
 pub(crate) const UNTIL_EXEC: Duration = Duration::from_secs(10);
 
-/// Maximum time for which a new program is kept from running. An injection takes 1 to 5 ms, and
-/// what `Prepare` does (disassembly) up to half a second for the largest programs.
+/// Maximum time for which a new program is kept from running. An injection takes 1 to 5 ms, and the
+/// work of `Prepare` (disassembly) up to half a second for the largest programs.
 pub(crate) const STOPPED: Duration = Duration::from_secs(10);
 
-/// Maximum time until a program that was interrupted has stopped, so that it can be put in order.
+/// Maximum time until an interrupted program has stopped, so that it can be restored.
 pub(crate) const UNTIL_INTERRUPTED: Duration = Duration::from_secs(1);
 
-/// Maximum time in which an announcement that began has come. Chosen: it is one write.
+/// Maximum time until an announcement that has begun is complete. Chosen: it is one write.
 pub(crate) const MESSAGE: Duration = Duration::from_secs(1);
 
 /// Maximum time for which a program waits for the recorder's answer before it executes the other
-/// one without it. Chosen: a recorder answers in 0.1 ms; one that was stopped must not hold a
-/// program up for long.
+/// program without it. Chosen: a recorder answers in 0.1 ms; a stopped recorder must not delay a
+/// program for long.
 pub const ANSWER: Duration = Duration::from_secs(2);
 
-/// Number of announcements that are worked on at once, each in a thread. More are refused, and
-/// their programs run without the library. Chosen: each is at work for some milliseconds.
+/// Maximum number of concurrent announcements, each in a thread. Further ones are refused, and
+/// their programs run without the library. Chosen: each takes some milliseconds.
 pub(crate) const AT_ONCE: usize = 64;
 
-/// Number of times that a processor is given away before a wait begins to sleep. Most stops come
-/// within 10 us; 200 looks take 0.1 ms.
+/// Number of times that a wait yields the processor before it begins to sleep. Most stops arrive
+/// within 10 us; 200 checks take 0.1 ms.
 pub(crate) const LOOKS: u32 = 200;
 
-/// Sleep between looks behind these, in nanoseconds.
+/// Sleep between further checks, in nanoseconds.
 pub(crate) const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000 };
 
-/// Interval of looking whether a server is to stop.
+/// Interval of checks whether a server is to stop.
 pub(crate) const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Maximum number of interpreters of scripts that are looked through (`#!`), as in the kernel.
+/// Maximum number of nested script interpreters that are followed (`#!`), as in the kernel.
 pub(crate) const INTERPRETERS: usize = 5;
 
-/// Number of programs that are known at once. Chosen: of each, some hundred places are kept.
+/// Maximum number of programs whose plans are in memory. Chosen: each has some hundred sites.
 pub(crate) const SURVEYS: usize = 256;
 
-/// Bytes at the beginning of a program's file that are looked at to know it again. Its headers and
-/// its build id are in the first 4 KiB of all programs that are known.
+/// Size of the beginning of a program's file that is read to identify it, in bytes. The headers and
+/// the build id are in the first 4 KiB of all known programs.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
-/// Maximum size of a file in which a survey is kept, in bytes. Chosen: those of static programs
-/// take 2 to 8 KB.
+/// Maximum size of a file with a kept plan, in bytes. Chosen: plans of static programs take 2 to 8
+/// KB.
 pub(crate) const KEPT_BYTES: u64 = 1 << 20;
 
 /// Maximum number of such files; beyond it, the oldest are removed. Chosen: more programs than a
 /// host runs, and 2 MB of them.
 pub(crate) const KEPT_FILES: usize = 256;
 
-/// Distance in bytes that a jump must span at most: 2 GB, less some that stubs may lie behind.
+/// Distance in bytes that every jump must be able to span: 2 GB, minus some room for stubs beyond
+/// it.
 pub(crate) const REACH: u64 = (2 << 30) - (16 << 20);
 
-/// Distance in bytes for which a heap below an injection can grow: more than a machine has memory.
+/// Distance in bytes for which a heap below an injection can grow: more than the memory of a
+/// machine.
 pub(crate) const HEAP_ROOM: u64 = 1 << 40;
 
-/// Lowest address that is mapped, in bytes: what `vm.mmap_min_addr` is everywhere but where it is
-/// less.
+/// Lowest mapped address: the usual value of `vm.mmap_min_addr`, which is lower on some machines.
 pub(crate) const LOWEST: u64 = 64 << 10;
 
-/// Maximum time from the end of a connection to the exec that ended it: the kernel closes it first,
-/// and loads the program then. Chosen.
+/// Maximum time from the end of a connection to the exec that ended it: the kernel closes the
+/// connection first, and then loads the program. Chosen.
 pub(crate) const LOADING: Duration = Duration::from_secs(2);
 
-/// Time for which a server that is closed waits for programs that are being worked on.
+/// Time for which a closing server waits for programs in progress.
 pub(crate) const CLOSING: Duration = Duration::from_secs(1);
 
-/// Maximum time until all threads of a process that runs stand still; those that do wait for the
-/// others meanwhile. They stop within a millisecond each, unless one waits for a child of `vfork`
-/// or a slow disk.
+/// Maximum time until all threads of a running process stand still; stopped threads wait for the
+/// others meanwhile. Threads stop within a millisecond each, unless one waits for a child of
+/// `vfork` or a slow disk.
 pub(crate) const ALL_STOPPED: Duration = Duration::from_secs(1);
 
-/// Bytes of the stack for the first and the last function of a blob in a process that runs. It
-/// takes room only where it is touched.
+/// Size of the stack for the first and the last function of a blob in a running process, in bytes.
+/// It uses memory only where it is touched.
 pub(crate) const STACK: u64 = 256 << 10;
 
-/// Time for which threads go on that stand where they cannot stay, while the others stand still:
-/// that of the first time, and as much more each further time. Chosen: a hook takes less than 1 us,
-/// and a thread is on a processor within some 100 us.
+/// Time for which threads continue if they stand where they cannot stay, while the others stand
+/// still: the first time, with as much more each further time. Chosen: a hook takes less than 1 us,
+/// and a thread gets a processor within some 100 us.
 pub(crate) const MOMENT: Duration = Duration::from_micros(200);
 
-/// Number of these times before all threads go on, or attaching is given up. They take 15 ms.
+/// Number of these times before all threads continue, or attaching is given up. They take 15 ms.
 pub(crate) const MOMENTS: u32 = 12;
 
-/// Maximum number of hooks of one thread that are dropped at once: those of handlers that have
+/// Maximum number of hooks of one thread that are dropped together: those of handlers that have
 /// interrupted each other. More wait for the next time.
 pub(crate) const DROPPED: usize = 64;
 
-/// Number of times that the threads of a process are stopped until none is within a blob. Chosen: a
-/// handler of a signal that has interrupted a hook is the only one that stays for long.
+/// Number of attempts to stop the threads of a process with none of them inside a blob. Chosen:
+/// only a signal handler that has interrupted a hook stays for long.
 pub(crate) const TRIES: usize = 50;
 
-/// Number of these times that may fail: its threads do not stop in time, or another process traces
-/// them. Chosen: a time takes a second at most, and whoever ends a recording waits.
+/// Number of these attempts that may fail: its threads do not stop in time, or another process
+/// traces them. Chosen: an attempt takes a second at most, and the user who ends a recording waits.
 pub(crate) const FAILURES: usize = 3;
 
-/// Time for which threads go on between two of these.
+/// Time for which threads continue between two of these attempts.
 pub(crate) const BREATH: Duration = Duration::from_millis(20);
 
 /// Maximum time for the last function of a blob, for which a process stands still. Chosen: it takes
 /// some milliseconds.
 pub(crate) const ENDING: Duration = Duration::from_secs(2);
 
-/// Maximum number of times that copies of a process are looked for, which may make others
-/// meanwhile. Chosen: from the second time on, copies record nothing more as soon as they are
-/// found, and neither do those that they make then.
+/// Maximum number of searches for copies of a process, which may make others meanwhile. Chosen:
+/// from the second search on, copies are disabled as soon as they are found, and so are the copies
+/// that they make then.
 pub(crate) const COPIES: usize = 50;
 
-/// Time between two looks whether a program that was just started has loaded its libc.
+/// Time between two checks whether a program that was just started has loaded its libc.
 pub(crate) const LOADS: Duration = Duration::from_millis(5);
 
-/// Number of these looks. Chosen: a program loads its libraries within some milliseconds, on a busy
-/// machine within a second. One that has no libc runs on meanwhile.
+/// Number of these checks. Chosen: a program loads its libraries within some milliseconds, on a
+/// busy machine within a second. A program without libc runs on meanwhile.
 pub(crate) const LOOKS_FOR_LIBC: usize = 200;
 
-/// Maximum number of ranges of memory that a blob may have mapped by itself. More stay mapped.
-/// Chosen: one for each of as many threads as a process can have with hooks, and some more.
+/// Maximum number of memory ranges that a blob may have mapped itself; more stay mapped. Chosen:
+/// one for each of as many threads as a process can have with hooks, and some more.
 pub(crate) const MAPPED: usize = 1 << 17;
 
-/// Maximum length of the note on a blob in a process, in bytes. Chosen: a change takes 40 bytes,
-/// and a libc has some hundred.
+/// Maximum length of the note of a blob in a process, in bytes. Chosen: a patch takes 40 bytes, and
+/// a libc has some hundred.
 pub(crate) const NOTE_BYTES: usize = 1 << 20;
 
-/// Maximum length of a program's arguments that its library is told, in bytes. Chosen: as many as
-/// `xargs` gives a command; a program can say of itself that it has gigabytes.
+/// Maximum length of a program's arguments that its library receives, in bytes. Chosen: as many as
+/// `xargs` gives a command; a program can claim gigabytes.
 pub(crate) const COMMAND_LINE_BYTES: u64 = 128 << 10;
 
-/// Number of pages for which the kernel is asked at once whether they hold something: 32 KiB of
-/// answers.
+/// Number of pages about which the kernel is asked in one request, whether they are in use: 32 KiB
+/// of answers.
 pub(crate) const PAGES_AT_ONCE: usize = 4096;
 
-/// Maximum size of memory that is looked through for a note, in bytes. Chosen: programs have some
-/// megabytes that can be read alone and are in use; this much takes two seconds on a busy machine.
+/// Maximum size of memory that is searched for a note, in bytes. Chosen: programs have some
+/// megabytes of read-only memory in use; this much takes two seconds on a busy machine.
 pub(crate) const SEARCHED_BYTES: u64 = 1 << 30;
 
-/// Maximum size of a file of code that is looked at, in bytes. Chosen: the largest programs that
-/// are known have 600 MB with their debug information; a file can say that it has terabytes.
+/// Maximum size of a file of code that is read, in bytes. Chosen: the largest known programs have
+/// 600 MB with their debug information; a file can claim terabytes.
 pub(crate) const CODE_BYTES: u64 = 1 << 30;
 
 /// Maximum time for which another tracer of a process is waited for at the end. Chosen: another
-/// recorder, `strace -p` that is refused, or `pidof` lets go within milliseconds, and whoever ends
-/// a recording waits.
+/// recorder, `strace -p` that is refused, or `pidof` finishes within milliseconds, and the user who
+/// ends a recording waits.
 pub(crate) const TRACED: Duration = Duration::from_secs(1);
 
 /// Maximum number of notes in a process that are read. Chosen: a process has one, and some of
 /// recorders that were killed as they ended; it may make up any number.
 pub(crate) const NOTES: usize = 16;
 
-/// Number of times that a process is attached to which is given a blob by another recorder in that
-/// moment: the one that is there then has a note by which it is told.
+/// Number of attempts to attach to a process in which another recorder installs a blob at the same
+/// moment: that blob then has a note that identifies it.
 pub(crate) const ATTEMPTS: usize = 3;

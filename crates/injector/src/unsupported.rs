@@ -1,5 +1,5 @@
-//! The same functions on machines and systems that this crate is not for: each says so, or does
-//! what there would be without an injection.
+//! The same functions for unsupported machines and systems: each returns an error, or does what
+//! happens without an injection.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use std::sync::Arc;
 use crate::blob::Prepare;
 use crate::outcome::{Error, Outcome};
 
-/// What came of an announced exec.
+/// Report on an announced exec.
 #[derive(Debug)]
 pub struct ExecReport {
-    /// Number of the process that announced it; 0 where that is not known. An injection says which
-    /// process it was into.
+    /// Process id of the sender; 0 if it is not known. An injection names the process that it was
+    /// made in.
     pub process: u32,
-    /// The program, as its process named it; empty where that is not known.
+    /// Program, as its process named it; empty if it is not known.
     pub program: PathBuf,
-    /// What came of it.
+    /// Result of the exec.
     pub result: Result<Outcome, Error>,
 }
 
-/// Function that takes reports, from several threads at once.
+/// Callback for reports, called from several threads concurrently.
 pub type ExecReporter = Arc<dyn Fn(ExecReport) + Send + Sync>;
 
-/// Socket at which execs are announced.
+/// Socket on which execs are announced.
 #[derive(Debug)]
 pub struct AnnouncementServer;
 
 impl AnnouncementServer {
-    /// Begins to take announcements.
+    /// Begins to accept announcements.
     ///
     /// # Errors
     /// Always: [`Error::Machine`].
@@ -41,11 +41,11 @@ impl AnnouncementServer {
         Err(Error::Machine)
     }
 
-    /// Takes no more announcements.
+    /// Stops accepting announcements.
     pub fn close(self) {}
 }
 
-/// Exec of the calling thread that a recorder knows of.
+/// Announced exec of the calling thread.
 #[derive(Debug)]
 pub struct AnnouncedExec;
 
@@ -56,7 +56,7 @@ impl AnnouncedExec {
         false
     }
 
-    /// Tells the recorder that the exec failed.
+    /// Reports to the recorder that the exec failed.
     pub fn report_failure(self) {}
 }
 
@@ -68,7 +68,7 @@ pub fn announce_exec(_: &Path, _: &Path) -> io::Result<AnnouncedExec> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Child that was started, and what came of its injection.
+/// Child that was started, and the outcome of its injection.
 #[derive(Debug)]
 pub struct SpawnedChild {
     /// The child.
@@ -77,7 +77,7 @@ pub struct SpawnedChild {
     pub result: Result<Outcome, Error>,
 }
 
-/// Starts a command, which runs as it is.
+/// Starts a command, which runs unchanged.
 ///
 /// # Errors
 /// The command cannot be started.
@@ -93,16 +93,16 @@ pub fn spawn_traced(
 /// Waits for the end of a child.
 ///
 /// # Errors
-/// As the system gives them.
+/// Errors of the system.
 pub fn wait_child(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Blob in a process that ran before.
+/// Blob in a process that was running before.
 #[derive(Clone, Debug)]
 pub struct AttachedProcess;
 
-/// Puts a blob into a process that runs.
+/// Installs a blob in a running process.
 ///
 /// # Errors
 /// Always: [`Error::Machine`].
@@ -115,43 +115,43 @@ pub fn attach_process(
 }
 
 impl AttachedProcess {
-    /// Number of the process.
+    /// Process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         0
     }
 
-    /// Path of its program.
+    /// Path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         Path::new("")
     }
 
-    /// Number of changes of its text.
+    /// Number of patches of its text.
     #[must_use]
     pub fn patches(&self) -> usize {
         0
     }
 
-    /// Time for which it stood still.
+    /// Time for which the process stood still.
     #[must_use]
     pub fn stopped_time(&self) -> std::time::Duration {
         std::time::Duration::ZERO
     }
 
-    /// Whether the process had a blob already.
+    /// Whether the process already had a blob.
     #[must_use]
     pub fn took_over(&self) -> bool {
         false
     }
 
-    /// Why the blob of a recorder that was killed is still in copies of the process.
+    /// Reasons why copies of the process still have the blob of a killed recorder.
     #[must_use]
     pub fn not_taken_over(&self) -> &[String] {
         &[]
     }
 
-    /// The same as [`AttachedProcess::detach`], with the errors of all copies.
+    /// Does the same as [`AttachedProcess::detach`] and returns the errors of all copies.
     pub fn detach_all(&self) -> (usize, Vec<Error>) {
         (0, vec![Error::Machine])
     }

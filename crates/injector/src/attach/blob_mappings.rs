@@ -1,12 +1,12 @@
-//! Memory that a blob has mapped by itself, which is given back with it.
+//! Memory that a blob has mapped itself, which is unmapped together with it.
 
 use super::installed_blob::InstalledBlob;
 use crate::maps::PAGE;
 use crate::memory::ProcessMemory;
 use crate::tuning::MAPPED;
 
-/// Ranges that the blob of a process says it has mapped, as addresses and lengths. Where its list
-/// cannot be read, there are none: what stays mapped does no harm.
+/// Ranges that the blob of a process lists as mapped by itself, as addresses and lengths. Empty if
+/// its list cannot be read: memory that stays mapped does no harm.
 pub(super) fn mapped_ranges(held: &InstalledBlob, memory: &ProcessMemory) -> Vec<(u64, u64)> {
     let Some(at) = held.ending.and_then(|ending| ending.mapped) else { return Vec::new() };
     let read = || {
@@ -22,7 +22,7 @@ pub(super) fn mapped_ranges(held: &InstalledBlob, memory: &ProcessMemory) -> Vec
     join_ranges(&read().unwrap_or_default())
 }
 
-/// Ranges of a list, whole pages, with neighbours in one. What makes no sense is left out.
+/// Ranges of a list as whole pages, with neighbours joined. Invalid entries are left out.
 fn join_ranges(list: &[u8]) -> Vec<(u64, u64)> {
     let words: Vec<u64> = list.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let ranges = words.as_chunks().0.iter().filter_map(|&[start, length]| {
@@ -53,7 +53,8 @@ mod tests {
             [0x3000, 0x1001],
             [0x5000, 0x2000],
             [0x3000, 0x1000],
-            // Noted, but not written yet; not whole pages; beyond all addresses.
+            // A reserved entry that was not written yet; a partial page; a range beyond all
+            // addresses.
             [0, 0],
             [0x100, 0x1000],
             [u64::MAX - 0xfff, u64::MAX],

@@ -1,14 +1,14 @@
-//! The way of a blob out of a process.
+//! Detaching: removal of a blob from a process.
 //!
-//! All threads are stopped. Where a hook would begin, the text becomes what it was. Threads are led
-//! out of the blob; if one is not out yet, all go on for a moment, and are stopped again. Then the
-//! blob's last function is called, all of the text becomes what it was, and the memory is given
-//! back. Before the threads go on it is looked whether all of that has been done. A process whose
-//! tracer is killed between two of these goes on.
+//! All threads are stopped. Patches that lead to the beginning of a hook are undone. Threads are
+//! led out of the blob; if one is still inside, all continue for a moment and are stopped again.
+//! Then the blob's last function is called, all other patches are undone, and the memory is
+//! unmapped. Before the threads continue, the result is verified. A process whose tracer is killed
+//! between two of these steps continues to run.
 //!
-//! A blob is found by what is known of it: bytes at addresses. What the kernel says is mapped there
-//! is no help, as it joins and divides mappings. Where a blob cannot be taken out, it is switched
-//! off, which takes no more than writing into its memory.
+//! A blob is found by known bytes at known addresses. The kernel's list of mappings does not help,
+//! as the kernel joins and divides mappings. A blob that cannot be removed is switched off, which
+//! only takes a write to its memory.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,36 +30,37 @@ use crate::remote::RemoteWorker;
 use crate::threads::{StoppedThreads, run_in_thread};
 use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRACED, TRIES};
 
-/// Process that a blob was put into, as it was then.
+/// Process that received the blob, as it was at that time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttachOrigin {
-    /// Number of the process.
+    /// Process id.
     pub process: u32,
-    /// When it began.
+    /// Start time of the process.
     since: Option<u64>,
-    /// Its user, whose copies of it may be. Those of root may be of any user.
+    /// User of the process; only processes of that user can be copies. Copies of a root process may
+    /// belong to any user.
     user: Option<u32>,
 }
 
 impl AttachOrigin {
-    /// The process of a number, as it is now.
+    /// Describes the current process with a number.
     pub(super) fn of_process(process: u32) -> AttachOrigin {
         AttachOrigin { process, since: start_ticks(process), user: user_of(process) }
     }
 
-    /// Whether the process has not ended, whatever it has become.
+    /// Whether the process has not ended, even if it has executed another program.
     fn is_there(&self) -> bool {
         self.since.is_some() && start_ticks(self.process) == self.since
     }
 
-    /// Whether a process may be a copy of it. Another user's process may have bytes that look like
-    /// a blob, and must not be led astray by that.
+    /// Whether a process may be a copy of this one. Another user's process may contain bytes that
+    /// look like a blob, and must not be misled by that.
     fn may_have(&self, copy: u32) -> bool {
         copy == self.process || self.user == Some(0) || self.user == user_of(copy)
     }
 }
 
-/// When a process began.
+/// Start time of a process.
 fn start_ticks(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     facts::start_time(&stat)
@@ -71,8 +72,8 @@ fn user_of(process: u32) -> Option<u32> {
     permission::status_field(&status, "Uid")?.split_whitespace().next()?.parse().ok()
 }
 
-/// Takes the blob out of a process and of all its copies. Returns the number of those that are
-/// without it, and why others are not.
+/// Takes the blob out of a process and all of its copies. Returns the number of processes that are
+/// rid of it, and the errors of the others.
 pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usize, Vec<Error>) {
     let (mut done, mut errors, mut tried) = (0, Vec::new(), BTreeSet::new());
     if held.ending.is_none() {
@@ -82,9 +83,9 @@ pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usi
         && origin.is_there()
     {
         match explain_refusal(held.process, source) {
-            // It has ended, and only its parent has not taken notice.
+            // The process has ended and was not waited for yet.
             Error::NoProcess { .. } => {}
-            // It has become another user's, or hides its memory.
+            // The process now belongs to another user, or hides its memory.
             source => {
                 let (process, source) = (held.process, Box::new(source));
                 errors.push(Error::Stays { process, is_off: false, source });
@@ -92,7 +93,7 @@ pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usi
             }
         }
     }
-    // A copy may make others while it is worked on.
+    // A copy may fork again in the meantime.
     for round in 0..=COPIES {
         let with_it: Vec<InstalledBlob> = find_copies(held, origin)
             .into_iter()
@@ -102,7 +103,7 @@ pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usi
             break;
         }
         if round > 0 {
-            // What they make from now on is off as well.
+            // Copies that they make from now on are switched off, too.
             for copy in &with_it {
                 switch_off(copy);
             }
@@ -121,13 +122,12 @@ pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usi
     (done, errors)
 }
 
-/// Processes that have the blob: the one that it was put into, and its children with a copy of its
-/// memory.
+/// Processes that have the blob: the original one, and its children with a copy of its memory.
 fn find_copies(held: &InstalledBlob, origin: &AttachOrigin) -> Vec<InstalledBlob> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| {
         let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
         let copy = InstalledBlob { process, ..held.clone() };
-        // A child in its parent's memory is freed with its parent.
+        // A child that shares its parent's memory is freed together with the parent.
         let is_one = origin.may_have(process)
             && ProcessMemory::open(process).is_ok_and(|memory| is_in(&copy, &memory))
             && !shares_memory(process);
@@ -136,27 +136,27 @@ fn find_copies(held: &InstalledBlob, origin: &AttachOrigin) -> Vec<InstalledBlob
     processes.collect()
 }
 
-/// Whether a memory has this very blob. One that another recorder has put into another process of
-/// the same program may lie at the same address, and have the same jumps.
+/// Whether a memory contains this very blob. A blob of another recorder in another process of the
+/// same program may have the same address and the same jumps.
 fn is_in(held: &InstalledBlob, memory: &ProcessMemory) -> bool {
     let (at, mark) = &held.mark;
     memory.has_bytes(*at, mark)
 }
 
-/// What came of a blob that another recorder had put into a process.
+/// Result of taking over a blob of another recorder.
 #[derive(Debug, Default)]
 pub(super) struct TakenOver {
-    /// Whether there was one. It was taken out.
+    /// Whether there was a blob. It was taken out.
     pub is_one: bool,
-    /// Why it is still in copies of the process.
+    /// Reasons why copies of the process still have it.
     pub remains: Vec<String>,
 }
 
-/// Takes a blob out of a process that another recorder has left there, and that has ended. Copies
-/// that the process has made of itself meanwhile are freed as well.
+/// Takes out a blob that an ended recorder has left in a process, and in copies that the process
+/// has made since.
 ///
 /// # Errors
-/// The other recorder is there still, or the blob does not come out.
+/// The other recorder still runs, or the blob cannot be taken out.
 pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOver, Error> {
     let mut taken = TakenOver::default();
     let origin = AttachOrigin::of_process(process);
@@ -170,8 +170,8 @@ pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOve
         detach_blob(&held)?;
         taken.is_one = true;
         for copy in find_copies(&held, &origin) {
-            // What this process says of itself leads to no work in another one: each has its own
-            // note, and no other is believed.
+            // The note of one process leads to no work in another one: each has its own note, and
+            // no other is believed.
             let noted = ProcessMemory::open(copy.process)
                 .and_then(|own| note::find_notes(copy.process, &own));
             let noted = noted.unwrap_or_default();
@@ -187,13 +187,13 @@ pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOve
     Ok(taken)
 }
 
-/// Takes the blob out of one process. What fails is tried again: its threads may have waited for
-/// something, or another tracer had it. Where it stays, it is switched off.
+/// Takes the blob out of one process, with retries: its threads may have been waiting, or another
+/// tracer had it. If it has to stay, it is switched off.
 fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
     let process = held.process;
     let (mut failed, mut traced_since) = (0, None);
     for left in (0..TRIES).rev() {
-        // Whatever happens, its threads go on.
+        // Its threads continue in any case.
         match run_in_thread(|| try_detach(held, left == 0)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
@@ -201,8 +201,8 @@ fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
             Err(
                 done @ (Error::StaysWithin { .. } | Error::Remains { .. } | Error::NotEnded { .. }),
             ) => return Err(done),
-            // Another tracer, or a thread of ours that has not quite ended, is waited for by the
-            // clock: the kernel refuses at once.
+            // The kernel refuses immediately, so another tracer, or a thread of ours that has not
+            // quite ended, is waited for by the clock.
             Err(source @ Error::Seize { .. }) => {
                 if left == 0 || traced_since.get_or_insert_with(Instant::now).elapsed() > TRACED {
                     return Err(leave_switched_off(held, source));
@@ -220,12 +220,12 @@ fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
     Err(Error::StaysWithin { process })
 }
 
-/// Switches a blob off that cannot be taken out.
+/// Switches off a blob that cannot be taken out.
 fn leave_switched_off(held: &InstalledBlob, source: Error) -> Error {
     Error::Stays { process: held.process, is_off: switch_off(held), source: Box::new(source) }
 }
 
-/// A refusal of the kernel with its reason; other errors as they are.
+/// Adds the reason to a refusal of the kernel; other errors stay unchanged.
 fn explain_refusal(process: u32, error: Error) -> Error {
     match error {
         Error::Kernel { source, .. } => permission::explain_refusal(process, source),
@@ -233,19 +233,19 @@ fn explain_refusal(process: u32, error: Error) -> Error {
     }
 }
 
-/// Takes the blob out of one process if no thread is within it. `false` where one is. The `last`
+/// Takes the blob out of one process if no thread is inside; returns `false` if one is. The `last`
 /// time, the blob is ended in any case.
 fn try_detach(held: &InstalledBlob, last: bool) -> Result<bool, Error> {
     let process = held.process;
     let mut threads = StoppedThreads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;
-    // What it has executed meanwhile has other memory.
+    // A program that it has executed meanwhile has other memory.
     let memory = ProcessMemory::open(process)?;
     if !is_in(held, &memory) {
         threads.release_all();
         return Ok(true);
     }
-    // From now on no hook begins, so threads come out of the blob however busy they are. Those that
-    // wait are gone on with behind their calls.
+    // From now on no hook begins, so threads leave the blob however busy they are. Hooks that wait
+    // continue after their calls.
     for patch in held.patches.iter().filter(|patch| !patch.is_after_call()) {
         changes::undo_patch(process, &memory, patch)?;
     }
@@ -264,7 +264,7 @@ fn try_detach(held: &InstalledBlob, last: bool) -> Result<bool, Error> {
     seen.and(done).map(|()| is_out)
 }
 
-/// Ends the blob, and takes it out where no thread is within it.
+/// Ends the blob and removes it if no thread is inside.
 fn take_out(
     held: &InstalledBlob,
     memory: &ProcessMemory,
@@ -274,7 +274,7 @@ fn take_out(
     let process = held.process;
     let until = Instant::now() + STOPPED;
     let (facts, regions) = (memory.auxiliary_vector()?, memory.regions()?);
-    // A file that was replaced on the disk meanwhile is no hindrance.
+    // A file that was replaced on the disk meanwhile is no obstacle.
     let code = files::find_code_files(process, memory, &facts).unwrap_or_default();
     let footholds = install::find_code_caves(memory, &facts, &code, &regions, threads);
     let (blob, length) = held.mapped.first().copied().unwrap_or_default();
@@ -285,7 +285,7 @@ fn take_out(
             // Its recorder was killed before all threads had it.
             remote.set_gs_base(held.slot)?;
         }
-        // One whose recorder was killed before it had begun has nothing to end.
+        // A blob whose recorder was killed before the blob had begun has nothing to end.
         let end = held.ending.map(|ending| blob.wrapping_add(ending.function));
         remote.set_deadline(Instant::now() + ENDING);
         let ended = end.map_or(Ok(0), |function| {
@@ -302,8 +302,7 @@ fn take_out(
         remote.set_gs_base(0)?;
         threads.all.iter_mut().try_for_each(|thread| thread.set_gs_base(0))?;
         let own = blob_mappings::mapped_ranges(held, memory);
-        // Nobody finds it from now on, so its end is never called once more, whatever cannot be
-        // unmapped below.
+        // Clears the mark, so that the blob is not found and ended again if unmapping fails below.
         memory.write(held.mark.0, &[0; MARK])?;
         unmap_all(process, remote, held.mapped.iter().chain(&own))?;
         match ended {
@@ -316,8 +315,8 @@ fn take_out(
     done
 }
 
-/// Unmaps ranges, and says which could not be unmapped. The kernel refuses to where a process has
-/// as many mappings as it may have, and one would be divided.
+/// Unmaps ranges and reports the ones that could not be unmapped. The kernel refuses to divide a
+/// mapping of a process that has the maximum number of mappings.
 fn unmap_all<'a>(
     process: u32,
     remote: &mut RemoteWorker<'_>,
@@ -337,7 +336,7 @@ fn unmap_all<'a>(
     refused.map_or(Ok(()), |what| Err(Error::Remains { process, what }))
 }
 
-/// Looks whether nothing of a blob is left in a process whose threads stand still.
+/// Verifies that nothing of a blob is left in a process whose threads stand still.
 fn verify_removed(
     held: &InstalledBlob,
     memory: &ProcessMemory,

@@ -1,12 +1,12 @@
-//! Threads that are within a blob, or whose call a hook waits for: they are led out of it, so that
-//! the blob can go.
+//! Evacuation of threads that are inside a blob, or that wait in a system call with a hook, so that
+//! the blob can be removed.
 //!
-//! A thread that is within it goes on for a moment, and is stopped again. Nothing is changed in it
-//! for that, as a single step would, so it is whole if its tracer is killed.
+//! A thread inside the blob continues for a moment and is stopped again. That changes nothing in
+//! the thread, as a single step would, so it is unharmed if its tracer is killed.
 //!
-//! A thread that waits in a system call has its hook waiting, too, and may have made the call with
-//! the hook's arguments. The hook is dropped, and the call begins again with the program's own. The
-//! kernel has not begun to do what it was to do, or it would not begin it again.
+//! A thread that waits in a system call has a waiting hook, too, and may have made the call with
+//! the hook's arguments. The hook is dropped, and the call restarts with the program's own
+//! arguments. The kernel has not begun its work, or it would not restart the call.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::ptrace::Registers;
 use crate::threads::{StoppedThread, StoppedThreads};
 use crate::tuning::{DROPPED, MOMENT, MOMENTS};
 
-/// Bytes below the stack pointer at which a stub keeps a return address that it has exchanged.
+/// Bytes below the stack pointer at which a stub keeps a return address that it has replaced.
 const KEPT_BELOW: u64 = 120;
 
 /// A blob in a process that stands still.
@@ -30,7 +30,7 @@ pub(super) struct StoppedBlob<'a> {
     pub waiting: HookOffsets,
 }
 
-/// Slot of a thread.
+/// Hook slot of a thread.
 struct RemoteSlot {
     at: u64,
     newest: u64,
@@ -39,8 +39,8 @@ struct RemoteSlot {
 }
 
 impl StoppedBlob<'_> {
-    /// Leads all threads out of the blob. Those that are within it go on for moments. `false` where
-    /// one is not out yet; then all of them stand still, too.
+    /// Leads all threads out of the blob; threads inside it continue for short moments. Returns
+    /// `false` if one is still inside, in which case all of them stand still, too.
     pub(super) fn evacuate_threads(
         &self,
         threads: &mut StoppedThreads,
@@ -49,7 +49,7 @@ impl StoppedBlob<'_> {
         for moment in 1..=MOMENTS {
             let mut within = BTreeSet::new();
             for thread in &mut threads.all {
-                // Where something cannot be read, nobody knows whether it is out.
+                // If something cannot be read, the thread counts as inside.
                 if !self.evacuate_thread(thread).unwrap_or(false) {
                     within.insert(thread.seized.thread_id());
                 }
@@ -66,8 +66,8 @@ impl StoppedBlob<'_> {
         Ok(false)
     }
 
-    /// Drops the hooks that wait for the call that a thread stands at. `false` where it is within
-    /// the blob still, or will be.
+    /// Drops the hooks that wait for the thread's system call. Returns `false` if the thread is
+    /// inside the blob, or will return to it.
     fn evacuate_thread(&self, thread: &mut StoppedThread) -> Result<bool, Error> {
         for _ in 0..DROPPED {
             let slot = self.slot_of(&thread.registers)?;
@@ -82,7 +82,7 @@ impl StoppedBlob<'_> {
                     continue;
                 }
                 if self.is_stub(at) {
-                    // A call that moved, and that no hook looks at.
+                    // A call that was moved, and that no hook observes.
                     let back = self.held.original_address(at, is_interrupted);
                     let rip = back.ok_or_else(|| self.inconsistent_state())?;
                     thread.set_registers(Registers { rip, ..thread.registers })?;
@@ -95,7 +95,7 @@ impl StoppedBlob<'_> {
                 return Ok(false);
             }
             let Some(slot) = slot else { return Ok(true) };
-            // Behind its call, a hook is gone on with.
+            // After its call, a hook continues.
             let waits_behind =
                 !is_interrupted && self.own_frame(&slot, &thread.registers)?.is_some();
             return Ok(!waits_behind && self.is_idle(&slot, &thread.registers)?);
@@ -103,7 +103,7 @@ impl StoppedBlob<'_> {
         Ok(false)
     }
 
-    /// Whether an address is one of the blob's code or of a stub.
+    /// Whether an address is in the blob's code or in a stub.
     fn is_within(&self, at: u64) -> bool {
         range_contains(self.held.code, at) || self.is_stub(at)
     }
@@ -112,7 +112,7 @@ impl StoppedBlob<'_> {
         self.held.stubs.iter().any(|range| range_contains(*range, at))
     }
 
-    /// Slot of a thread that has one of its own.
+    /// Slot of a thread, if it has its own.
     fn slot_of(&self, registers: &Registers) -> Result<Option<RemoteSlot>, Error> {
         let at = registers.gs_base;
         if at == 0 {
@@ -133,7 +133,7 @@ impl StoppedBlob<'_> {
         }))
     }
 
-    /// Frame of the hook that waits for the call that a thread stands at or behind.
+    /// Frame of the hook that waits for the system call at or before the thread's position.
     fn own_frame(&self, slot: &RemoteSlot, registers: &Registers) -> Result<Option<u64>, Error> {
         let kept = [
             registers.r15,
@@ -153,7 +153,7 @@ impl StoppedBlob<'_> {
         Ok(None)
     }
 
-    /// Frames of a slot that wait, the newest first.
+    /// Waiting frames of a slot, the newest first.
     fn waiting_frames(&self, slot: &RemoteSlot) -> Result<Vec<u64>, Error> {
         let (mut frames, mut frame) = (Vec::new(), slot.newest);
         while range_contains(slot.stack, frame) && !frames.contains(&frame) {
@@ -163,7 +163,7 @@ impl StoppedBlob<'_> {
         Ok(frames)
     }
 
-    /// Six numbers.
+    /// Reads six numbers.
     fn read_words(&self, at: u64) -> Result<[u64; 6], Error> {
         let mut words = [0; 6];
         for (place, word) in (0..).zip(&mut words) {
@@ -172,7 +172,7 @@ impl StoppedBlob<'_> {
         Ok(words)
     }
 
-    /// Drops the hook that waits, and gives the thread the program's own arguments back.
+    /// Drops the waiting hook and restores the program's own arguments.
     fn drop_hook(
         &self,
         thread: &mut StoppedThread,
@@ -192,11 +192,11 @@ impl StoppedBlob<'_> {
             let back = self.held.original_address(registers.rip, is_interrupted);
             registers.rip = back.ok_or_else(|| self.inconsistent_state())?;
         } else if self.is_stub(self.memory.word(registers.rsp).unwrap_or(0)) {
-            // The return address was exchanged.
+            // The return address had been replaced.
             let own = self.memory.word(registers.rsp.wrapping_sub(KEPT_BELOW))?;
             self.memory.write(registers.rsp, &own.to_le_bytes())?;
         }
-        // First the hook: without it, what is behind the call goes on as it is.
+        // The hook is dropped first: without it, the code after the call continues unchanged.
         let before = self.memory.word(frame.wrapping_add(self.waiting.before))?;
         let write = |offset: u64, value: u64| {
             self.memory.write(slot.at.wrapping_add(offset), &value.to_le_bytes())
@@ -206,14 +206,14 @@ impl StoppedBlob<'_> {
         thread.set_registers(registers)
     }
 
-    /// Whether nothing of a thread comes back to the blob later: no handler runs that has
-    /// interrupted a hook, or a call that one waits for.
+    /// Whether the thread will not return to the blob: no signal handler is running that
+    /// interrupted a hook, or a call with a waiting hook.
     fn is_idle(&self, slot: &RemoteSlot, registers: &Registers) -> Result<bool, Error> {
         if range_contains(slot.alternate, registers.rsp) {
             return Ok(false);
         }
         for frame in self.waiting_frames(slot)? {
-            // A frame below was left by a jump out of its call.
+            // A lower frame was left by a jump out of its call.
             if self.memory.word(frame.wrapping_add(self.waiting.stack))? > registers.rsp {
                 return Ok(false);
             }
@@ -221,13 +221,13 @@ impl StoppedBlob<'_> {
         Ok(true)
     }
 
-    /// Error of a process that is not as it was left.
+    /// Error for a process in an unexpected state.
     fn inconsistent_state(&self) -> Error {
         Error::StaysWithin { process: self.held.process }
     }
 }
 
-/// Whether a range holds an address.
+/// Whether a range contains an address.
 fn range_contains((start, end): (u64, u64), at: u64) -> bool {
     start <= at && at < end
 }

@@ -1,4 +1,4 @@
-//! Files of code that a process has mapped and that make system calls: its program, and its libc.
+//! Mapped files of code that make system calls: a process's program and its libc.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use crate::outcome::{Error, SkipReason};
 use crate::regular;
 use crate::tuning::CODE_BYTES;
 
-/// File of code as it lies in a process.
+/// File of code as mapped in a process.
 #[derive(Clone, Debug)]
 pub(crate) struct CodeFile {
-    /// What whoever prepares an injection is told.
+    /// Description of the file for `Prepare`.
     pub target: InjectionTarget,
-    /// Its program headers.
+    /// Program headers.
     pub headers: ProgramHeaders,
-    /// Its addresses.
+    /// Addresses of the image.
     pub extent: ImageExtent,
 }
 
-/// The program of a process and its libc, the program first.
+/// Program of a process and its libc, the program first.
 pub(crate) fn find_code_files(
     process: u32,
     memory: &ProcessMemory,
@@ -38,7 +38,7 @@ pub(crate) fn find_code_files(
     let mut files = vec![program_file(process, memory, told, heap)?];
     let maps = memory.maps_text()?;
     for (base, path) in find_libcs(&maps) {
-        // A file that is mapped to be read, as by a profiler, is none that runs.
+        // A file that is mapped for reading, as by a profiler, is not executed.
         let found = library_file(process, memory, base, &path, heap);
         let Some(file) = found.ok().filter(|file| is_executable(file, &regions)) else { continue };
         if path.to_string_lossy().ends_with(" (deleted)") {
@@ -49,9 +49,9 @@ pub(crate) fn find_code_files(
     Ok(files)
 }
 
-/// Why a program that loads libraries does not bear another one, if there is a reason: by what it
-/// has loaded, or by its own file, the first of `files`. Of other programs, whoever prepares an
-/// injection knows.
+/// Reason why a program that loads libraries is incompatible with another one, if there is any: a
+/// library that it has loaded, or its own file, the first of `files`. For other programs, `Prepare`
+/// decides.
 pub(crate) fn find_incompatibility(
     files: &[CodeFile],
     memory: &ProcessMemory,
@@ -66,14 +66,14 @@ pub(crate) fn find_incompatibility(
     if let Some(unsuited) = loaded.next() {
         return Ok(Some(unsuited));
     }
-    // What cannot be read tells nothing.
+    // A file that cannot be read yields no reason.
     let mut bytes = Vec::new();
     let read = regular::open_regular(&program.target.executable)
         .and_then(|file| file.take(CODE_BYTES).read_to_end(&mut bytes));
     Ok(read.ok().and_then(|_| incompatible_by_texts(&bytes)))
 }
 
-/// Whether all code of a file is executable where the file is said to lie.
+/// Whether all code of a file is executable at its presumed place.
 fn is_executable(file: &CodeFile, regions: &[MemoryRegion]) -> bool {
     let mut code = file.headers.code_ranges(file.target.bias);
     code.all(|range| {
@@ -81,7 +81,7 @@ fn is_executable(file: &CodeFile, regions: &[MemoryRegion]) -> bool {
     })
 }
 
-/// Regions that cover a range of addresses together, however many they are.
+/// Regions that together cover a range of addresses, however many they are.
 fn covering_regions(
     (start, end): (u64, u64),
     regions: &[MemoryRegion],
@@ -124,7 +124,7 @@ fn library_file(
     path: &Path,
     heap: u64,
 ) -> Result<CodeFile, Error> {
-    /// Places in the file's header: where the program headers are, and how many.
+    /// Positions in the ELF header: offset of the program headers, and their number.
     const HEADERS: usize = 32;
     const COUNT: usize = 56;
     let unreadable = || Error::Unreadable { process, file: "the headers of its libc" };
@@ -154,7 +154,7 @@ fn library_file(
     Ok(CodeFile { target, headers, extent })
 }
 
-/// Whether a file of this name makes the system calls of programs in C.
+/// Whether a file of this name is a libc, which makes the system calls of C programs.
 fn is_libc(name: &str) -> bool {
     let is_version = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
     ["libc.so", "libpthread.so", "ld-musl-"].iter().any(|begin| name.starts_with(begin))
@@ -163,21 +163,20 @@ fn is_libc(name: &str) -> bool {
             .any(|begin| name.strip_prefix(begin).is_some_and(is_version))
 }
 
-/// Beginnings and paths of mapped files that are libc, from the text of `/proc/PID/maps`.
+/// Start addresses and paths of mapped files that are libc, from the text of `/proc/PID/maps`.
 fn find_libcs(maps: &[u8]) -> Vec<(u64, PathBuf)> {
     let is_one = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_libc);
     let begins = maps::file_regions(maps).filter(|file| file.offset == 0 && is_one(&file.path));
     begins.map(|file| (file.region.start, file.path)).collect()
 }
 
-/// Whether all files still lie where they were found.
+/// Whether all files are still mapped where they were found.
 pub(crate) fn are_mapped(files: &[CodeFile], regions: &[MemoryRegion]) -> bool {
     let mut code = files.iter().flat_map(|file| file.headers.code_ranges(file.target.bias));
     code.all(|range| covering_regions(range, regions).is_some())
 }
 
-/// Whether a change of a file's code as it lies there is one of the process alone, and not of the
-/// file.
+/// Whether a change of the mapped code affects the process alone, and not the file.
 pub(crate) fn are_own(files: &[CodeFile], regions: &[MemoryRegion]) -> bool {
     let mut code = files.iter().flat_map(|file| file.headers.code_ranges(file.target.bias));
     code.all(|range| {
@@ -223,7 +222,7 @@ mod tests {
         assert_eq!((covers((4, 7)), covers((0, 2)), covers((8, 10))), (None, None, None));
     }
 
-    /// What is written there would be written into the file.
+    /// A write to shared code would be a write to the file.
     #[test]
     fn code_that_is_mapped_for_others_too_is_not_the_processs_own() {
         let headers = ProgramHeaders {
@@ -252,7 +251,7 @@ mod tests {
         assert!(are_mapped(&file, &own) && are_own(&file, &own));
         assert!(are_mapped(&file, &shared) && !are_own(&file, &shared));
         assert!(!are_mapped(&file, &own[..1]));
-        // One that is mapped to be read does not run.
+        // A file that is mapped for reading is not executed.
         let read =
             [region(0x1000, false), MemoryRegion { executable: false, ..region(0x2000, false) }];
         assert!(is_executable(&file[0], &own) && !is_executable(&file[0], &read));

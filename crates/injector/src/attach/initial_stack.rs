@@ -1,5 +1,5 @@
-//! What a blob is told that comes into a process which runs: what the kernel tells a program at its
-//! beginning, laid out alike, with variables of ours in the place of the environment.
+//! Initial stack of a blob in a running process: laid out like the kernel's for a new program, with
+//! variables of ours in place of the environment.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 
-/// What is told.
+/// Contents of the initial stack.
 #[derive(Debug)]
 pub(crate) struct InitialStack {
     arguments: Vec<Vec<u8>>,
@@ -17,36 +17,36 @@ pub(crate) struct InitialStack {
     mark: [u8; MARK],
 }
 
-/// Bytes of a mark.
+/// Size of a mark, in bytes.
 pub(crate) const MARK: usize = 16;
 
 impl InitialStack {
-    /// What a process was told, with these variables.
+    /// Contents for a process, with these variables.
     pub(crate) fn for_process(
         memory: &ProcessMemory,
         variables: &[(OsString, OsString)],
     ) -> Result<InitialStack, Error> {
         let mut arguments: Vec<Vec<u8>> =
             memory.command_line()?.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-        // Each ends with a zero.
+        // Each argument ends with a zero.
         arguments.pop();
         let text = |(name, value): &(OsString, OsString)| {
             [name.as_bytes(), b"=", value.as_bytes()].concat()
         };
         let variables = variables.iter().map(text).collect();
-        // No other recorder says the same: it has another number, or began at another time.
+        // No other recorder produces the same: it has another process id, or another start time.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let own = u128::from(std::process::id()) << 96;
         let mark = (own | since.as_nanos() & ((1 << 96) - 1)).to_le_bytes();
         Ok(InitialStack { arguments, variables, vector: memory.auxiliary_bytes()?, mark })
     }
 
-    /// What tells this one from all others: its last bytes.
+    /// Digest by which this stack differs from all others: its last bytes.
     pub(crate) fn digest(&self) -> [u8; MARK] {
         self.mark
     }
 
-    /// Number of bytes.
+    /// Size in bytes.
     pub(crate) fn byte_count(&self) -> usize {
         let texts = self.arguments.iter().chain(&self.variables);
         self.word_count() * 8
@@ -56,11 +56,11 @@ impl InitialStack {
     }
 
     fn word_count(&self) -> usize {
-        // The number of arguments, an end of both lists, and one of the vector.
+        // The argument count, the ends of both lists, and the end of the vector.
         1 + self.arguments.len() + 1 + self.variables.len() + 1 + 2
     }
 
-    /// The bytes, for an address.
+    /// Encodes the contents for an address.
     pub(crate) fn to_bytes_at(&self, at: u64) -> Vec<u8> {
         let mut words = vec![self.arguments.len() as u64];
         let mut texts = Vec::new();

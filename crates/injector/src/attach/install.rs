@@ -1,8 +1,8 @@
-//! The way of a blob into a process whose threads stand still. One of them works for us.
+//! Installation of a blob in a process whose threads stand still. One of the threads works for us.
 //!
-//! The order keeps a process whole whose tracer is killed between two steps: the thread that works
-//! goes on by itself from wherever it is, code lies and is ready before the first jump to it is
-//! written, and by then each thread has what the code looks for at its GS base.
+//! The order keeps the process unharmed if its tracer is killed between two steps: the working
+//! thread continues by itself from wherever it is, code is in place and ready before the first jump
+//! to it is written, and by then each thread has a GS base for that code.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,34 +26,34 @@ use crate::remote::{RemoteWorker, SavedThreadState};
 use crate::threads::{StoppedThread, StoppedThreads};
 use crate::tuning::NOTE_BYTES;
 
-/// What is put into a process.
+/// Blob to be installed.
 pub(super) struct InstallJob<'a> {
     pub process: u32,
     pub memory: &'a ProcessMemory,
     pub facts: &'a facts::AuxiliaryVector,
     pub blob: Arc<Blob>,
     pub told: InitialStack,
-    /// Bytes of what the blob is told, and of the stack that its first function has.
+    /// Bytes for the argument of the blob's first function, and for its stack.
     pub argument_and_stack: u64,
 }
 
-/// A file of code and what is changed in it.
+/// A file of code and its patches.
 pub(super) struct FileInjection {
     pub file: CodeFile,
     pub injection: Injection,
 }
 
-/// Code that lies at its place, and where it is jumped to from.
+/// Placed code, and the patches that jump to it.
 #[derive(Debug, Default)]
 struct PlacedCode {
-    /// Ranges to be mapped, the one of the blob first.
+    /// Ranges to be mapped, the blob's first.
     mapped: Vec<(u64, u64)>,
     /// Stubs, and their ranges in whole pages.
     stubs: Vec<(Vec<u8>, (u64, u64))>,
     patches: Vec<TextPatch>,
 }
 
-/// Puts a blob into a process.
+/// Installs a blob in a process.
 pub(super) fn install_blob(
     work: InstallJob<'_>,
     parts: Vec<FileInjection>,
@@ -85,7 +85,8 @@ pub(super) fn install_blob(
     let made = with_worker(&mut worker, memory, &footholds, until, |remote| {
         let made = fill_memory(&work, &laid, &mut held, remote, threads);
         if made.is_err() {
-            // It leads nowhere, and each thread stands as it was. The first error says more.
+            // The base is not in use yet, and each thread stands as before. The first error is the
+            // more helpful one.
             let _ = remote.set_gs_base(0);
             let others = threads.all.iter_mut();
             others.for_each(|thread| drop(thread.set_gs_base(0)));
@@ -100,7 +101,7 @@ pub(super) fn install_blob(
     made.map(|()| held)
 }
 
-/// What is known of a blob that is to lie somewhere.
+/// Describes a blob that is to be placed.
 fn describe_blob(work: &InstallJob<'_>, laid: &PlacedCode) -> InstalledBlob {
     let (blob, bytes) = laid.mapped.first().copied().unwrap_or_default();
     let told_end = blob + bytes - work.argument_and_stack + work.told.byte_count() as u64;
@@ -116,7 +117,8 @@ fn describe_blob(work: &InstallJob<'_>, laid: &PlacedCode) -> InstalledBlob {
     }
 }
 
-/// Places at which the thread that works can stand, in pages of code and in the kernel's library.
+/// Addresses at which the working thread can execute: in unused bytes of code pages, and in the
+/// vDSO.
 pub(super) fn find_code_caves(
     memory: &ProcessMemory,
     facts: &facts::AuxiliaryVector,
@@ -133,10 +135,11 @@ pub(super) fn find_code_caves(
     places
 }
 
-/// Whether no thread stands at a place, or comes back to it: one whose recorder was killed in this
-/// moment blocks all signals until it is where it was.
+/// Whether no thread is at a place or returns to it: a thread whose recorder was killed at that
+/// moment blocks all signals until it is back.
 fn is_free_of_threads(memory: &ProcessMemory, place: u64, threads: &StoppedThreads) -> bool {
-    /// All but SIGKILL and SIGSTOP, which cannot be blocked. A program spares those of its libc.
+    /// All signals but SIGKILL and SIGSTOP, which cannot be blocked. A program does not block its
+    /// libc's own.
     const ALL: u64 = !(1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1));
     let bytes = interrupted::cave_bytes();
     let is_left = memory.read(place, bytes).is_ok_and(|found| interrupted::is_cave(&found));
@@ -147,7 +150,7 @@ fn is_free_of_threads(memory: &ProcessMemory, place: u64, threads: &StoppedThrea
     !is_left || !threads.all.iter().any(comes_back)
 }
 
-/// Says where everything is to lie, and makes stubs and changes for that.
+/// Assigns addresses to everything, and assembles stubs and patches for them.
 fn place_code(
     work: &InstallJob<'_>,
     parts: Vec<FileInjection>,
@@ -159,7 +162,7 @@ fn place_code(
     let mut blob = 0;
     for FileInjection { file, injection } in parts {
         let stubs_room = maps::round_to_pages(injection.stubs_room).ok_or_else(too_large)?;
-        // The blob, its stack and what it is told lie with the stubs of the first file.
+        // The blob, its stack and its argument share the region of the first file's stubs.
         let with_blob = if laid.mapped.is_empty() { work.blob.memory } else { 0 };
         let with_blob = maps::round_to_pages(with_blob).ok_or_else(too_large)?;
         let behind = if laid.mapped.is_empty() { work.argument_and_stack } else { 0 };
@@ -193,7 +196,7 @@ fn place_code(
     Ok(laid)
 }
 
-/// Does work by a thread of the process, which then stands as it did.
+/// Runs `work` in a thread of the process, which is restored afterwards.
 pub(super) fn with_worker<T>(
     worker: &mut StoppedThread,
     memory: &ProcessMemory,
@@ -216,8 +219,8 @@ pub(super) fn with_worker<T>(
     done
 }
 
-/// Signal for a thread that has worked. One that cannot be put in order goes on by itself, with
-/// all that it had, so what was done stays done, and whoever called must know of it.
+/// Signal for a thread that has worked. A thread that cannot be restored continues by itself with
+/// its saved state, so work that was done stays done, and the caller must know of it.
 fn or_resumed<T>(done: &Result<T, Error>, ended: Result<i32, Error>) -> Result<i32, Error> {
     match (done, ended) {
         (_, Err(gone @ Error::Gone { .. })) => Err(gone),
@@ -225,7 +228,7 @@ fn or_resumed<T>(done: &Result<T, Error>, ended: Result<i32, Error>) -> Result<i
     }
 }
 
-/// Maps all, begins the blob and changes the text.
+/// Maps everything, begins the blob and patches the text.
 fn fill_memory(
     work: &InstallJob<'_>,
     laid: &PlacedCode,
@@ -282,8 +285,8 @@ fn fill_memory(
     apply_patches(memory, &laid.patches)
 }
 
-/// Leaves a note on a blob that is about to begin, and says where. The note's beginning comes last,
-/// as without it there is none.
+/// Leaves a note of a blob that is about to begin, and returns its address. The first words of the
+/// note are written last, as it does not count without them.
 fn write_note(
     memory: &ProcessMemory,
     held: &mut InstalledBlob,
@@ -320,7 +323,7 @@ pub(super) fn unmap_range(
 mod tests {
     use super::*;
 
-    /// Without it, the process would have a blob that nobody can take out.
+    /// Otherwise the process would keep a blob that cannot be removed.
     #[test]
     fn what_was_done_stays_done_where_the_thread_goes_on_by_itself() {
         let timeout = || Err(Error::Timeout { process: 1, step: "" });

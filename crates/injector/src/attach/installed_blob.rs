@@ -1,4 +1,4 @@
-//! What is known of a blob in a process: enough to take it out again.
+//! Description of a blob in a process, sufficient for its removal.
 
 use super::initial_stack::MARK;
 use crate::blob::{DetachInfo, TextPatch};
@@ -6,9 +6,9 @@ use crate::blob::{DetachInfo, TextPatch};
 /// Blob in a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstalledBlob {
-    /// Number of the process.
+    /// Process id.
     pub process: u32,
-    /// Ranges that were mapped, the one of the blob first.
+    /// Mapped ranges, the blob's first.
     pub mapped: Vec<(u64, u64)>,
     /// Ranges of stubs.
     pub stubs: Vec<(u64, u64)>,
@@ -16,11 +16,11 @@ pub(crate) struct InstalledBlob {
     pub code: (u64, u64),
     /// Address of bytes that no other blob has, and these bytes.
     pub mark: (u64, [u8; MARK]),
-    /// Address that the GS base of threads leads to at first.
+    /// Address to which the GS base of threads leads at first.
     pub slot: u64,
-    /// Changes of the text.
+    /// Patches of the text.
     pub patches: Vec<TextPatch>,
-    /// How it is taken out.
+    /// How it is removed.
     pub ending: Option<DetachInfo>,
 }
 
@@ -30,7 +30,8 @@ impl InstalledBlob {
         self.mapped.first().map_or(0, |(address, _)| *address)
     }
 
-    /// Where in the program a call is made that a stub makes in its place: at it, or behind it.
+    /// Address in the program of a call that a stub makes in its place, or the address after the
+    /// call (`behind`).
     pub(crate) fn original_address(&self, at: u64, behind: bool) -> Option<u64> {
         let stub = |patch: &TextPatch| {
             let distance = i32::from_le_bytes(*patch.new.get(1..)?.first_chunk()?);
@@ -54,7 +55,7 @@ mod tests {
             let new = [&[0xe9], &distance.to_le_bytes()[..]].concat();
             TextPatch { address, old: old.to_vec(), new, call }
         };
-        // mov eax,44 before the call; and: mov al,2; syscall; a byte of what is behind it.
+        // mov eax,44 before the call; and: mov al,2; syscall; a byte after it.
         let patches = vec![
             patch(100, b"\xb8\x2c\0\0\0", 105, 1000),
             patch(200, b"\xb0\x02\x0f\x05\x48", 202, 1016),

@@ -1,11 +1,11 @@
-//! Switch of a blob that cannot be taken out of a process: the process cannot be stopped, or
-//! another one traces it. It is thrown by writing into the process's memory, while it runs.
+//! Kill switch of a blob that cannot be removed because its process cannot be stopped, or another
+//! process traces it. It is operated by writing to the process's memory while it runs.
 
 use super::installed_blob::InstalledBlob;
 use crate::blob::KillSwitch;
 use crate::memory::ProcessMemory;
 
-/// Makes the hooks of a blob do nothing from now on. `false` where that cannot be.
+/// Makes the hooks of a blob do nothing from now on. Returns `false` if that is impossible.
 pub(super) fn switch_off(held: &InstalledBlob) -> bool {
     ProcessMemory::open(held.process)
         .is_ok_and(|memory| is_switched_off(held, &memory).unwrap_or(false))
@@ -23,13 +23,13 @@ fn is_switched_off(held: &InstalledBlob, memory: &ProcessMemory) -> Option<bool>
     if state == 0 {
         return Some(true);
     }
-    // First what it was, or the blob's end could not find it again.
+    // Keeps the previous value first, or the blob's end could not find it again.
     memory.write(at.wrapping_add(KillSwitch::KEPT), &state.to_le_bytes()).ok()?;
     memory.write(switch.state, &0u64.to_le_bytes()).ok()?;
     let header = word(state.wrapping_add(switch.header)).filter(|header| *header != 0);
     if let Some(header) = header {
         let left = (switch.left as u32).to_le_bytes();
-        // Without it, the log seems to be that of a process that was killed.
+        // Without it, the log would look as if the process had been killed.
         let _ = memory.write(header.wrapping_add(switch.progress), &left);
     }
     Some(word(switch.state)? == 0)

@@ -1,12 +1,12 @@
-//! Note on a blob, kept in the process that has it: what is known of the blob, and who put it
-//! there. So a recorder can take out what another one has left, one that was killed.
+//! Note of a blob, kept in its process: the description of the blob, and which recorder installed
+//! it. A recorder can thereby remove the blob of another one that was killed.
 //!
-//! The note lies at the beginning of pages of its own, which the process can read and does not
-//! write. It is words of 8 bytes: a mark, who recorded, and what is in [`InstalledBlob`]. How the
-//! blob is taken out counts only once it has begun, which is noted last.
+//! The note is at the beginning of pages of its own, which the process can read and does not write.
+//! It consists of words of 8 bytes: a mark, the recorder, and the fields of [`InstalledBlob`]. The
+//! end of the blob counts only once the blob has begun, which is recorded last.
 //!
-//! A note is the word of the process that it is found in. What it says is bounded, makes sense or
-//! is not taken, and leads to nothing but work in that process.
+//! A note is a claim of the process that contains it. Its values are bounded, are rejected if they
+//! are inconsistent, and lead to work in that process only.
 
 use super::initial_stack::MARK;
 use super::installed_blob::InstalledBlob;
@@ -17,19 +17,19 @@ use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 use crate::tuning::{NOTE_BYTES, NOTES, SEARCHED_BYTES};
 
-/// First words of a note, by its version.
+/// First words of a note, with its version.
 const BEGIN: [u64; 2] = [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*b"note 1\0\0")];
-/// Place of the word that says whether the blob has begun.
+/// Index of the word that records whether the blob has begun.
 const BEGUN: usize = 11;
-/// Maximum length of a change of the text, in bytes.
+/// Maximum length of a patch of the text, in bytes.
 const MAX_PATCH: usize = 64;
 /// Number of words at the addresses of [`DetachInfo::mapped`].
 const MAPPED_WORDS: u64 = 2;
 
-/// Address behind all those that a program can have.
+/// Address after all addresses that a program can have.
 const END: u64 = 1 << 56;
 
-/// The note on a blob.
+/// Encodes the note of a blob.
 pub(super) fn encode_note(recorder: RecorderProcess, held: &InstalledBlob) -> Vec<u8> {
     let (mark_at, mark) = held.mark;
     let (low, high) = digest_to_words(mark);
@@ -60,12 +60,12 @@ pub(super) fn encode_note(recorder: RecorderProcess, held: &InstalledBlob) -> Ve
     head.chain(words.iter().copied()).flat_map(u64::to_le_bytes).collect()
 }
 
-/// Says in the note at an address that its blob has begun.
+/// Marks in the note at an address that its blob has begun.
 pub(super) fn mark_begun(memory: &ProcessMemory, at: u64) -> Result<(), Error> {
     memory.write(at + BEGUN as u64 * 8, &1u64.to_le_bytes())
 }
 
-/// What a note says of a blob in a process. `None` where it is none, or a broken one.
+/// Decodes the note of a blob in a process. `None` if it is not a note, or is broken.
 pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess, InstalledBlob)> {
     let words: Vec<u64> =
         bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
@@ -87,7 +87,7 @@ pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess
         let (old, new) = (words.next_bytes(length)?, words.next_bytes(length)?);
         patches.push(TextPatch { address, old, new, call });
     }
-    // Older notes end here, or behind the next word.
+    // Older notes end here, or after the next word.
     let mut offset = || words.next_word().filter(|at| *at != 0);
     let (own, switch) = (offset(), offset());
     let namespace = words.next_word().unwrap_or(0);
@@ -99,8 +99,8 @@ pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess
     makes_sense(&held).then_some((recorder, held))
 }
 
-/// Whether what a note says of a blob can be true: all of it lies in what was mapped for it, but
-/// the changes of the text, which do not.
+/// Whether the description in a note can be true: everything lies in the blob's mapped memory,
+/// except the patches of the text.
 fn makes_sense(held: &InstalledBlob) -> bool {
     let Some((blob, bytes)) = held.mapped.first().copied() else { return false };
     let behind = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= END);
@@ -134,7 +134,7 @@ fn makes_sense(held: &InstalledBlob) -> bool {
         && held.ending.as_ref().is_none_or(ends)
 }
 
-/// Finds the notes in a process. There may be some of blobs that are gone.
+/// Finds the notes in a process. Some may belong to blobs that are gone.
 pub(super) fn find_notes(
     process: u32,
     memory: &ProcessMemory,
@@ -152,14 +152,14 @@ pub(super) fn find_notes(
         let bytes = count.saturating_mul(8).saturating_add(24);
         Some((at, bytes.min(NOTE_BYTES as u64)))
     });
-    // Few of those that a process may have made up are read.
+    // A process may make up notes, so only a few are read.
     let notes = notes
         .take(NOTES)
         .filter_map(|(at, bytes)| decode_note(process, &memory.read(at, bytes as usize).ok()?));
     Ok(notes.collect())
 }
 
-/// Words that are still to be read.
+/// Words that are still to be decoded.
 struct NoteWords<'a>(&'a [u64]);
 
 impl NoteWords<'_> {
@@ -190,13 +190,13 @@ impl NoteWords<'_> {
     }
 }
 
-/// A mark as two words.
+/// Splits a mark into two words.
 fn digest_to_words(mark: [u8; MARK]) -> (u64, u64) {
     let mark = u128::from_le_bytes(mark);
     (mark as u64, (mark >> 64) as u64)
 }
 
-/// A mark of two words.
+/// Joins a mark from two words.
 fn digest_from_words(low: u64, high: u64) -> [u8; MARK] {
     (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(decode_note(7, &bytes[..bytes.len() - 8]), None);
     }
 
-    /// Another version of this program had no switch, and did not say where the recorder runs.
+    /// An older version of this program had no switch, and did not record the recorder's namespace.
     #[test]
     fn an_older_note_is_read() {
         let held = held();
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(read, InstalledBlob { ending, ..held });
     }
 
-    /// A process can write what it likes into its own memory.
+    /// A process can write anything into its own memory.
     #[test]
     fn a_note_that_makes_no_sense_is_not_taken() {
         let changes: [fn(&mut InstalledBlob); 14] = [

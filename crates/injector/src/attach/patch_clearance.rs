@@ -1,12 +1,11 @@
-//! Threads that stand where the text is about to be changed.
+//! Clearance of patches: moves threads away from text that is about to be patched.
 //!
-//! A jump takes the place of several instructions. A thread that stands at one of them but the
-//! first would go on in the middle of the jump, so it goes on for a moment before, and is stopped
-//! again elsewhere. One that waits in a system call there, whose instruction would move, stays: the
-//! call of that place is left as it is.
+//! A jump replaces several instructions. A thread at one of them, except the first, would continue
+//! in the middle of the jump, so it runs for a moment before and is stopped elsewhere. A thread
+//! that waits in a system call whose instruction would move stays: that call is not patched.
 //!
-//! Single steps would be shorter, but a step that the kernel has begun ends a program whose tracer
-//! is killed.
+//! Single steps would be shorter, but a single step that has begun ends a program whose tracer is
+//! killed.
 
 use std::time::Instant;
 
@@ -16,7 +15,7 @@ use crate::outcome::Error;
 use crate::threads::{StoppedThread, StoppedThreads};
 use crate::tuning::{MOMENT, MOMENTS};
 
-/// Leads all threads out of what is changed, and leaves out the changes where that cannot be.
+/// Moves all threads out of the patched text, and drops patches for which that is impossible.
 pub(super) fn clear_patches(
     threads: &mut StoppedThreads,
     patches: &mut Vec<TextPatch>,
@@ -38,8 +37,8 @@ pub(super) fn clear_patches(
     Err(Error::Timeout { process, step: "leading its threads out of what is changed" })
 }
 
-/// Which change covers the place where a thread goes on. One that waits in a system call may go on
-/// behind it, or begin it again.
+/// Index of the patch that covers the place where a thread continues. A thread in a system call may
+/// continue after it, or restart it.
 fn covering_patch(patches: &[TextPatch], thread: &StoppedThread) -> Option<usize> {
     let at = thread.registers.rip;
     let again = is_interrupted(&thread.registers).then(|| at.wrapping_sub(2));

@@ -1,5 +1,5 @@
-//! Whether a process that runs may be worked on, and if not, why and what can be done: looked up
-//! before it is stopped.
+//! Permission to work on a running process, and if there is none, the reason and a remedy: checked
+//! before the process is stopped.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use crate::maps;
 use crate::outcome::{Error, SkipReason};
 use crate::traced_thread::tracer_of_process;
 
-/// Looks at a process before it is touched.
+/// Checks a process before it is touched.
 pub(crate) fn check_attachable(process: u32) -> Result<(), Error> {
     let status = fs::read_to_string(format!("/proc/{process}/status"));
     let Ok(status) = status else { return Err(Error::NoProcess { process }) };
@@ -37,7 +37,7 @@ pub(crate) fn check_attachable(process: u32) -> Result<(), Error> {
     if filter_count(&status) > filter_count(&own) {
         return left(SkipReason::Filtered);
     }
-    // What may not be looked at may not be traced either, which is told with its reason.
+    // A process that may not be inspected may not be traced either; the error has the reason.
     let maps = fs::read(format!("/proc/{process}/maps"))
         .map_err(|error| explain_refusal(process, error))?;
     if !sees_the_same(process) {
@@ -49,22 +49,22 @@ pub(crate) fn check_attachable(process: u32) -> Result<(), Error> {
     }
 }
 
-/// Whether a process has threads besides its first one.
+/// Whether a process has threads in addition to its first one.
 fn has_other_threads(process: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     threads.count() > 1
 }
 
-/// Whether a process runs in the memory of its parent, as children of `vfork` do. What is changed
-/// in one of the two is changed in both.
+/// Whether a process shares its parent's memory, as children of `vfork` do. A patch in one of the
+/// two affects both.
 pub(super) fn shares_memory(process: u32) -> bool {
-    /// Of `linux/kcmp.h`.
+    /// Constant of `linux/kcmp.h`.
     const KCMP_VM: libc::c_int = 1;
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let parent =
         status_field(&status, "PPid").and_then(|parent| parent.parse::<libc::pid_t>().ok());
     let Some(parent) = parent.filter(|parent| *parent > 0) else { return false };
-    // SAFETY: asks by numbers alone.
+    // SAFETY: the call takes numbers only.
     unsafe { libc::syscall(libc::SYS_kcmp, process, parent, KCMP_VM, 0, 0) == 0 }
 }
 
@@ -74,19 +74,19 @@ pub(super) fn status_field<'text>(status: &'text str, name: &str) -> Option<&'te
     line.map(str::trim)
 }
 
-/// Number of filters that a process has. Those of a container are likely on us, too, if we have as
-/// many.
+/// Number of seccomp filters of a process. If we have as many, its filters are likely those of a
+/// container that apply to us, too.
 fn filter_count(status: &str) -> u32 {
     let number = |name| status_field(status, name).and_then(|value| value.parse::<u32>().ok());
     match number("Seccomp") {
         None | Some(0) => 0,
-        // The strict mode of old, and kernels that do not count.
+        // The original strict mode, and kernels that do not count filters.
         Some(1) => u32::MAX,
         Some(_) => number("Seccomp_filters").unwrap_or(1),
     }
 }
 
-/// Whether a process finds the same files under the same paths.
+/// Whether a process sees the same files under the same paths.
 fn sees_the_same(process: u32) -> bool {
     let mounts = |who: &str| fs::read_link(format!("/proc/{who}/ns/mnt")).ok();
     let root = |who: &str| fs::read_link(format!("/proc/{who}/root")).ok();
@@ -94,7 +94,7 @@ fn sees_the_same(process: u32) -> bool {
     mounts(&process) == mounts("self") && root(&process) == root("self")
 }
 
-/// Library of ours that a process has loaded.
+/// Path of our library if a process has loaded it.
 fn loaded_library(maps: &[u8]) -> Option<PathBuf> {
     maps::file_regions(maps).map(|file| file.path).find(|path| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -102,7 +102,7 @@ fn loaded_library(maps: &[u8]) -> Option<PathBuf> {
     })
 }
 
-/// Why the kernel does not let us trace a process.
+/// Explains why the kernel does not let us trace a process.
 pub(crate) fn explain_refusal(process: u32, error: io::Error) -> Error {
     let is_refusal = [Some(libc::EPERM), Some(libc::EACCES)].contains(&error.raw_os_error());
     if !is_refusal {
@@ -120,7 +120,8 @@ pub(crate) fn explain_refusal(process: u32, error: io::Error) -> Error {
     Error::NotAllowed { process, why }
 }
 
-/// Words for a refusal. `user` is whose process it is, and `scope` that of Yama.
+/// Text for a refusal. `user` is the owner of the process, and `scope` the value of Yama's
+/// ptrace_scope.
 fn refusal_text(own: u32, user: Option<u32>, scope: &str, error: &io::Error) -> String {
     match (user, scope) {
         (_, "3") => "kernel.yama.ptrace_scope is 3, so nothing can be traced until the next start \

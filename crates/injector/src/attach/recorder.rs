@@ -1,4 +1,4 @@
-//! Who has put a blob into a process, as its note says: whether that recorder still lives.
+//! Recorder that installed a blob, according to the blob's note, and whether it still runs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,18 +6,18 @@ use std::path::Path;
 
 use crate::facts;
 
-/// Number of the first namespace of processes of a machine (`PROC_PID_INIT_INO`), from which all
-/// others are seen.
+/// Inode of the initial process namespace of a machine (`PROC_PID_INIT_INO`), from which all others
+/// are visible.
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
-/// Process that records, known by when it began.
+/// Recording process, identified by its start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecorderProcess {
-    /// Number of the process, as it counts itself.
+    /// Process id in its own namespace.
     pub process: u32,
-    /// When it began, in ticks of the kernel.
+    /// Start time, in ticks of the kernel.
     pub since: u64,
-    /// Namespace of processes that it counts in; 0 where that is not known.
+    /// Its process namespace; 0 if it is not known.
     pub namespace: u64,
 }
 
@@ -33,8 +33,8 @@ impl RecorderProcess {
         }
     }
 
-    /// Number by which a recorder that lives is known here; `None` where it has ended. One that
-    /// cannot be seen from here, as from within a container, counts as one that lives.
+    /// Process id of a running recorder as seen from here; `None` if it has ended. A recorder that
+    /// is not visible from here, as from within a container, counts as running.
     pub(super) fn living_id(self) -> Option<u32> {
         let own = pid_namespace("self");
         let name = self.process.to_string();
@@ -55,29 +55,29 @@ impl RecorderProcess {
     }
 }
 
-/// Namespace that a process counts processes in.
+/// Process namespace of a process.
 fn pid_namespace(process: &str) -> Option<u64> {
     Some(fs::metadata(format!("/proc/{process}/ns/pid")).ok()?.ino())
 }
 
-/// Number of a process as it counts itself.
+/// Process id in the process's own namespace.
 fn innermost_id(process: &str) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_ascii_whitespace().next_back()?.parse().ok()
 }
 
-/// When a process began. `None` where there is none, or where it has ended.
+/// Start time of a process. `None` if it does not exist or has ended.
 fn start_ticks(process: &str) -> Option<u64> {
     facts::running_since(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Whether a process runs a program that records. A process that is recorded may name any other
-/// one in its note, and whoever reads that is told to end it.
+/// Whether a process runs a program that records. A recorded process may name any other one in its
+/// note, and users are advised to end the named process.
 fn may_record(process: &str) -> bool {
     let path = format!("/proc/{process}/exe");
     let known = |path: &str| fs::metadata(path).map(|about| (about.dev(), about.ino()));
-    // One whose program cannot be looked at may be another user's recorder.
+    // A process whose program cannot be inspected may be another user's recorder.
     let Ok(program) = fs::read_link(&path) else { return true };
     let is_own =
         known(&path).ok().is_some_and(|of| known("/proc/self/exe").is_ok_and(|own| own == of));
@@ -97,11 +97,11 @@ mod tests {
         let own = RecorderProcess::current();
         assert_eq!(own.living_id(), Some(own.process));
         assert_eq!(RecorderProcess { since: own.since - 1, ..own }.living_id(), None);
-        // As an older version noted it.
+        // The note of an older version.
         assert_eq!(RecorderProcess { namespace: 0, ..own }.living_id(), Some(own.process));
     }
 
-    /// A container's processes count otherwise. Here is one of another namespace.
+    /// A container's processes have other numbers. This test uses one of another namespace.
     #[test]
     fn a_recorder_of_another_namespace_is_known_by_how_it_counts_itself() {
         let mut child = Command::new("unshare").args(["--pid", "--fork", "sleep", "100"]).spawn();
@@ -116,7 +116,7 @@ mod tests {
         let (other, began) = (pid_namespace(&name).unwrap(), start_ticks(&name).unwrap());
         assert_eq!(innermost_id(&name), Some(1));
         let noted = RecorderProcess { process: 1, since: began, namespace: other };
-        // Its program is none that records, so nobody is told to end it.
+        // Its program does not record, so users are not advised to end it.
         let sees_all = pid_namespace("self") == Some(FIRST_NAMESPACE);
         assert_eq!(noted.living_id(), (!sees_all).then_some(1));
         rustix::process::kill_process(

@@ -1,28 +1,30 @@
-//! Foothold for a thread that was interrupted anywhere: like the one of the file above, but it
-//! gives all registers back, as each has a meaning where the program goes on.
+//! Code cave for a thread that was interrupted anywhere: like the one in the parent module, but it
+//! restores all registers, as each has a meaning where the program continues.
 //!
-//! The instructions are used as bytes, and run in the other process alone.
+//! The instructions are used as bytes and run only in the other process.
 
 use crate::ptrace::Registers;
 
-/// Bytes of vector registers as `fxsave` lays them out, which an `xsave` area begins with.
+/// Size of the vector registers in the layout of `fxsave`, with which an `xsave` area begins, in
+/// bytes.
 const VECTORS: usize = 512;
 
 core::arch::global_asm!(
     ".pushsection .rodata.sockcap_whole_foothold,\"a\",@progbits",
-    // The compiler may put what uses the labels into another object file.
+    // The compiler may put the code that uses the labels into another object file.
     ".globl sockcap_whole_begin, sockcap_whole_end",
     ".hidden sockcap_whole_begin, sockcap_whole_end",
     ".balign 16",
     "sockcap_whole_begin:",
-    // As in the other one: a system call; what a called function returns to; what gives all back.
+    // As in the other cave: a system call; the return address of a called function; the code that
+    // restores everything.
     "syscall",
     ".byte 0xeb, 10",
     "mov rdi, rax",
     "mov eax, 39",
     "syscall",
     "lea rsp, [rip + 5f]",
-    // Neither what moves words nor a system call changes the flags.
+    // Neither moves nor a system call change the flags.
     "popfq",
     "mov rsp, [rip + 6f]",
     "fxrstor64 [rip + 3f]",
@@ -73,13 +75,13 @@ fn instruction_bytes() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(begin, end.addr() - begin.addr()) }
 }
 
-/// Bytes of code and data.
+/// Size of code and data, in bytes.
 pub(crate) fn cave_bytes() -> usize {
     (instruction_bytes().len() + VECTORS + 19 * 8).next_multiple_of(16)
 }
 
-/// Code and numbers for a thread with these registers, vector registers (as `xsave` lays them out)
-/// and blocked signals. A system call that was interrupted is begun again.
+/// Assembles code and numbers for a thread with these registers, vector registers (as `xsave` lays
+/// them out) and blocked signals. An interrupted system call is restarted.
 pub(crate) fn assemble_cave(registers: &Registers, vectors: &[u8], mask: u64) -> Vec<u8> {
     let at = restart_syscall(registers);
     let mut code = instruction_bytes().to_vec();
@@ -95,18 +97,18 @@ pub(crate) fn assemble_cave(registers: &Registers, vectors: &[u8], mask: u64) ->
     code
 }
 
-/// Whether bytes are a foothold of this kind.
+/// Whether bytes are a code cave of this kind.
 pub(crate) fn is_cave(bytes: &[u8]) -> bool {
     bytes.starts_with(instruction_bytes())
 }
 
-/// Whether the kernel would begin a thread's system call again.
+/// Whether the kernel would restart a thread's system call.
 pub(crate) fn is_interrupted(registers: &Registers) -> bool {
     const AGAIN: [i64; 4] = [-512, -513, -514, -516];
     registers.orig_rax.cast_signed() >= 0 && AGAIN.contains(&registers.rax.cast_signed())
 }
 
-/// Registers of a thread as the kernel would set them to begin its system call again.
+/// Registers of a thread as the kernel would set them to restart its system call.
 fn restart_syscall(registers: &Registers) -> Registers {
     const BY_BLOCK: i64 = -516;
     let mut again = *registers;
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     fn registers() -> Registers {
-        // SAFETY: the structure is all numbers.
+        // SAFETY: the structure consists of numbers.
         unsafe { std::mem::zeroed() }
     }
 

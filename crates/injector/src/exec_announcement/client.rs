@@ -1,5 +1,5 @@
-//! The process's side: announce an exec, wait for the answer for a short time, and go on whatever
-//! it is.
+//! The process's side: announces an exec, waits for the answer for a short time, and continues with
+//! any answer.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use crate::ptrace;
 use crate::trace::ExecutingThread;
 use crate::tuning::ANSWER;
 
-/// Exec of the calling thread that a recorder knows of. It lasts until the exec.
+/// Announced exec of the calling thread. It lasts until the exec.
 #[derive(Debug)]
 pub struct AnnouncedExec {
     connection: UnixStream,
@@ -18,10 +18,11 @@ pub struct AnnouncedExec {
 }
 
 /// Announces that the calling thread is about to execute a program, and waits until the recorder is
-/// ready, at most [`ANSWER`]. Whoever starts a child calls it in the child.
+/// ready, at most [`ANSWER`]. A parent that starts a child calls it in the child.
 ///
 /// # Errors
-/// The socket is not there or nobody answers in time. The program is to be executed all the same.
+/// The socket does not exist or the recorder does not answer in time. The program is to be executed
+/// all the same.
 pub fn announce_exec(socket: &Path, program: &Path) -> io::Result<AnnouncedExec> {
     let bytes = message::encode_announcement(
         ExecutingThread::Itself,
@@ -30,7 +31,7 @@ pub fn announce_exec(socket: &Path, program: &Path) -> io::Result<AnnouncedExec>
     )?;
     let mut connection = UnixStream::connect(socket)?;
     let recorder = rustix::net::sockopt::socket_peercred(&connection)?.pid;
-    // What Yama asks for where the recorder is none of our parents (a daemon's child).
+    // Yama requires this if the recorder is not our ancestor (in a daemon's child).
     ptrace::allow_tracer(recorder.as_raw_pid());
     connection.set_write_timeout(Some(ANSWER))?;
     connection.write_all(&bytes)?;
@@ -47,20 +48,21 @@ pub(crate) fn wait_for_answer(mut connection: &UnixStream) -> io::Result<bool> {
 }
 
 impl AnnouncedExec {
-    /// Whether the recorder traces the exec. If not, it has told its reason where it runs.
+    /// Whether the recorder traces the exec. If not, the recorder has reported its reason on its
+    /// own side.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         self.traced
     }
 
-    /// Tells the recorder that the exec failed, and waits until it traces this thread no more. To
-    /// drop this value does the same; an exec drops nothing.
+    /// Reports to the recorder that the exec failed, and waits until it no longer traces this
+    /// thread. Dropping this value does the same; an exec drops nothing.
     pub fn report_failure(self) {}
 }
 
 impl Drop for AnnouncedExec {
     fn drop(&mut self) {
-        // A recorder that has gone need not be told, and one that hangs is not waited for. The next
+        // A recorder that has ended needs no report, and one that hangs is not waited for. The next
         // exec of this thread may be one that must not be traced.
         if self.connection.write_all(&[FAILED]).is_ok() {
             let _ = wait_for_answer(&self.connection);

@@ -1,5 +1,6 @@
-//! Connections of processes that no path leads to the recorder from: each makes a pair of sockets,
-//! and sends one of them in a datagram. The socket for these is beside the one for connections.
+//! Connections from processes that cannot reach the recorder by path: each creates a socket pair
+//! and sends one socket of it in a datagram. The socket for these datagrams is next to the
+//! connection socket.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,7 +16,7 @@ use rustix::process::Pid;
 
 pub(crate) use crate::blob::far_path as path;
 
-/// Makes the socket, at which nothing is waited for.
+/// Binds the socket, in non-blocking mode.
 pub(crate) fn bind(connections: &Path) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::bind(path(connections))?;
     socket.set_nonblocking(true)?;
@@ -23,8 +24,8 @@ pub(crate) fn bind(connections: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// Takes the next connection. Its process is the one that made it, and must be the one that has
-/// sent it: a socket of somebody else's would name that one.
+/// Receives the next connection. Its peer is the process that created the pair, which must be the
+/// sender: another process's socket would name that process instead.
 pub(crate) fn receive(socket: &UnixDatagram) -> io::Result<UnixStream> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
     let mut byte = [0];
@@ -44,7 +45,7 @@ pub(crate) fn receive(socket: &UnixDatagram) -> io::Result<UnixStream> {
     let is_stream = sockopt::socket_domain(&end)? == AddressFamily::UNIX
         && sockopt::socket_type(&end)? == SocketType::STREAM;
     let maker = sockopt::socket_peercred(&end)?;
-    // As plain numbers: the kernel says 0 for a process that cannot be seen from here.
+    // As plain numbers: the kernel reports 0 for a process that is not visible from here.
     let number = |pid: Pid| Pid::as_raw(Some(pid));
     let is_its_own = sender.is_some_and(|sender| number(sender.pid) == number(maker.pid));
     if is_stream && is_its_own { Ok(UnixStream::from(end)) } else { Err(invalid()) }
@@ -81,7 +82,7 @@ mod tests {
         let process = sockopt::socket_peercred(&received).unwrap().pid.as_raw_pid();
         assert_eq!(process as u32, std::process::id());
         drop((received, other));
-        // A socket that is no stream, and none at all.
+        // A socket that is not a stream, and a message without a socket.
         let (datagrams, _other) = UnixDatagram::pair().unwrap();
         send(&to, &datagrams);
         assert_eq!(receive(&socket).unwrap_err().kind(), io::ErrorKind::InvalidData);

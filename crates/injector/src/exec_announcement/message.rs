@@ -1,13 +1,13 @@
-//! Bytes of an announcement, and of what follows it.
+//! Messages of an exec announcement.
 //!
-//! A process sends `SCX1`, the number of the thread that is to execute the program (4 bytes, as
-//! that process counts them), the length of the program's path (2 bytes) and the path, all numbers
-//! with the low byte first. The recorder answers one byte, `TRACED` or `NOT_TRACED`. Then the
-//! thread executes the program, which closes the connection. If that fails, it sends `FAILED`, and
-//! waits for the end of the connection before it goes on: until then it is traced.
+//! A process sends `SCX1`, the id of the thread that is to execute the program (4 bytes, in that
+//! process's own namespace), the length of the program's path (2 bytes) and the path, with all
+//! numbers in little-endian order. The recorder answers one byte, `TRACED` or `NOT_TRACED`. Then
+//! the thread executes the program, which closes the connection. If that fails, it sends `FAILED`,
+//! and waits for the end of the connection before it continues: until then it is traced.
 //!
-//! A thread whose libc is to make a child and execute the program there (`posix_spawn`) sends
-//! `SCX2` instead, and closes the connection when that has been done.
+//! A thread whose libc is to create a child and execute the program there (`posix_spawn`) sends
+//! `SCX2` instead, and closes the connection after that.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -16,34 +16,34 @@ use std::path::{Path, PathBuf};
 
 use crate::trace::ExecutingThread;
 
-/// Answer that the thread is traced.
+/// Answer: the thread is traced.
 pub(crate) const TRACED: u8 = b'1';
-/// Answer that it is not; it executes its program without the blob.
+/// Answer: the thread is not traced, and executes its program without the blob.
 pub(crate) const NOT_TRACED: u8 = b'0';
-/// Byte of a thread whose exec failed.
+/// Message of a thread whose exec failed.
 pub(crate) const FAILED: u8 = b'x';
 
-/// Beginning of an announcement that the thread executes a program itself.
+/// First bytes of an announcement for the thread itself.
 const ITSELF: [u8; 4] = *b"SCX1";
-/// Beginning of one that its next child does.
+/// First bytes of an announcement for the thread's next child.
 const CHILD: [u8; 4] = *b"SCX2";
 /// Bytes before the path.
 pub(crate) const HEAD: usize = 10;
 /// Maximum length of a path, in bytes (`PATH_MAX`).
 const MAX_PATH: usize = 4096;
 
-/// What is announced.
+/// Content of an announcement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExecAnnouncement {
-    /// Who executes the program.
+    /// Thread that executes the program.
     pub who: ExecutingThread,
-    /// Number of the thread, as its process counts them.
+    /// Id of the thread, in its process's own namespace.
     pub tid: u32,
     /// The program.
     pub program: PathBuf,
 }
 
-/// Bytes of an announcement. A path that is too long cannot be executed either.
+/// Encodes an announcement. A path that is too long cannot be executed either.
 pub(crate) fn encode_announcement(
     who: ExecutingThread,
     tid: u32,
@@ -61,14 +61,14 @@ pub(crate) fn encode_announcement(
     Ok([&magic[..], &tid.to_le_bytes(), &length, program].concat())
 }
 
-/// Sets the number of the thread in the bytes of an announcement.
+/// Sets the thread id in the bytes of an announcement.
 pub(crate) fn write_tid(bytes: &mut [u8], tid: u32) {
     if let Some(place) = bytes.get_mut(4..8) {
         place.copy_from_slice(&tid.to_le_bytes());
     }
 }
 
-/// Reads an announcement. Bytes that are none, or none yet, are an error.
+/// Reads an announcement. Bytes that are not an announcement, or not a complete one, are an error.
 pub(crate) fn read_announcement(mut from: impl Read) -> io::Result<ExecAnnouncement> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
     let mut head = [0; HEAD];

@@ -1,5 +1,5 @@
-//! Who is at the other end of a connection, as the kernel says it: only a process of one's own user
-//! is traced, and it can offer none but itself.
+//! Peer of a connection, as the kernel identifies it: only processes of the recorder's own user are
+//! traced, and each can announce only itself.
 
 use std::os::unix::net::UnixStream;
 
@@ -7,8 +7,8 @@ use crate::outcome::Error;
 use crate::ptrace::Tid;
 use crate::rights::is_of;
 
-/// Number of the process at the other end of a connection, if it is of this process's user. Root
-/// takes those of all users, as its children may have become any of them.
+/// Process id of a connection's peer if it belongs to this process's user. Root accepts all users,
+/// as its children may have become any of them.
 pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     let refused = |why: String| Error::Announcement(why);
     let peer = rustix::net::sockopt::socket_peercred(connection)
@@ -17,12 +17,12 @@ pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     if !may_announce(own.as_raw(), other.as_raw()) {
         return Err(refused(format!("its sender is user {}", other.as_raw())));
     }
-    // The kernel says 0 for a process that cannot be seen from here, which is no `Pid`.
+    // The kernel reports 0, which is not a `Pid`, for a process that is not visible from here.
     let process = rustix::process::Pid::as_raw(Some(peer.pid));
     let process = u32::try_from(process).ok().filter(|process| *process > 0).ok_or_else(|| {
         refused("its sender is in a container that cannot be seen from here".to_owned())
     })?;
-    // The number is of the moment in which it connected. If it has ended since, another user's
+    // The id is from the moment of the connection. If the process has ended since, another user's
     // process may have it.
     if !is_of(process, other.as_raw()) {
         return Err(refused("its sender has ended, or become another user".to_owned()));
@@ -30,19 +30,19 @@ pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     Ok(process)
 }
 
-/// Whether a user may announce to a recorder of a user.
+/// Whether a user may announce to a recorder of another user.
 fn may_announce(recorder: u32, sender: u32) -> bool {
     recorder == 0 || recorder == sender
 }
 
-/// Number by which we know a thread of a process that calls it `announced`; in a container these
-/// differ.
+/// Thread id in our namespace of a process's thread with id `announced` in its own; in a container
+/// these differ.
 pub(crate) fn find_thread(process: u32, announced: u32) -> Option<Tid> {
     let own = |task: &str| {
         let status = std::fs::read_to_string(format!("/proc/{process}/task/{task}/status")).ok()?;
         innermost_id(&status)
     };
-    // The likely case first: both count alike.
+    // The likely case first: both ids are the same.
     if own(&announced.to_string()) == Some(announced) {
         return Tid::try_from(announced).ok();
     }
@@ -52,7 +52,7 @@ pub(crate) fn find_thread(process: u32, announced: u32) -> Option<Tid> {
     found.parse().ok()
 }
 
-/// Number that a thread has in its own container, from the text of its `status`.
+/// Id of a thread in its own namespace, from the text of its `status`.
 fn innermost_id(status: &str) -> Option<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_ascii_whitespace().next_back()?.parse().ok()

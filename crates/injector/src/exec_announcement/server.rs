@@ -1,5 +1,5 @@
-//! The recorder's side: a socket at which processes announce what they are about to execute. Each
-//! announcement has a thread of its own, as a thread's requests are what it traces by.
+//! The recorder's side: a socket on which processes announce their execs. Each announcement has its
+//! own thread, since ptrace requests are bound to a thread.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
@@ -19,22 +19,22 @@ use crate::rights;
 use crate::trace::{self, ExecutingThread, PendingExec};
 use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
 
-/// What came of an announced exec.
+/// Report on an announced exec.
 #[derive(Debug)]
 pub struct ExecReport {
-    /// Number of the process that announced it; 0 where that is not known. An injection says which
-    /// process it was into.
+    /// Process id of the sender; 0 if it is not known. An injection names the process that it was
+    /// made in.
     pub process: u32,
-    /// The program, as its process named it; empty where that is not known.
+    /// Program, as its process named it; empty if it is not known.
     pub program: PathBuf,
-    /// What came of it.
+    /// Result of the exec.
     pub result: Result<InjectionOutcome, Error>,
 }
 
-/// Function that takes reports, from several threads at once.
+/// Callback for reports, called from several threads concurrently.
 pub type ExecReporter = Arc<dyn Fn(ExecReport) + Send + Sync>;
 
-/// Socket at which execs are announced.
+/// Socket on which execs are announced.
 #[derive(Debug)]
 pub struct AnnouncementServer {
     path: PathBuf,
@@ -42,18 +42,18 @@ pub struct AnnouncementServer {
     accepting: JoinHandle<()>,
 }
 
-/// What the threads of a server share.
+/// State that the threads of a server share.
 #[derive(Debug, Default)]
 struct ServerState {
     closed: AtomicBool,
     running: AtomicUsize,
 }
 
-/// An announcement that is worked on, as counted.
+/// Announcement that is being processed and is counted.
 struct ActiveAnnouncement(Arc<ServerState>);
 
 impl ActiveAnnouncement {
-    /// Counts one more; `None` where there are as many as may be.
+    /// Counts one more; `None` if the maximum is reached.
     fn try_begin(shared: &Arc<ServerState>) -> Option<ActiveAnnouncement> {
         let running = ActiveAnnouncement(Arc::clone(shared));
         (running.0.running.fetch_add(1, SeqCst) < AT_ONCE).then_some(running)
@@ -67,11 +67,11 @@ impl Drop for ActiveAnnouncement {
 }
 
 impl AnnouncementServer {
-    /// Begins to take announcements at a path, at which there must be nothing. Who may write to the
-    /// socket is what the folder's rights say, and who is listened to is checked besides.
+    /// Begins to accept announcements at a path, which must not exist yet. The folder's permissions
+    /// decide which processes may write to the socket; the sender is checked in addition.
     ///
     /// # Errors
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     pub fn listen(
         path: &Path,
         prepare: Arc<dyn Prepare>,
@@ -91,11 +91,11 @@ impl AnnouncementServer {
         Ok(AnnouncementServer { accepting: accepting.map_err(failed)?, path, shared })
     }
 
-    /// Takes no more announcements, and waits for a moment for those that are worked on. The kernel
-    /// lets go of the others at the end of this process, and they run their programs.
+    /// Stops accepting announcements, and waits for a moment for the ones in progress. The kernel
+    /// releases the others at the end of this process, and they run their programs.
     pub fn close(self) {
         self.shared.closed.store(true, SeqCst);
-        // A thread that panicked has told so.
+        // A thread that panicked has reported that itself.
         let _ = self.accepting.join();
         let _ = std::fs::remove_file(&self.path);
         let _ = std::fs::remove_file(far::path(&self.path));
@@ -106,11 +106,11 @@ impl AnnouncementServer {
     }
 }
 
-/// Taking of connections.
+/// Thread that accepts connections.
 struct Taking {
-    /// Socket at which processes connect.
+    /// Socket to which processes connect.
     listener: UnixListener,
-    /// Socket to which those send a connection that cannot connect.
+    /// Socket for connections from processes that cannot connect.
     far: UnixDatagram,
     shared: Arc<ServerState>,
     prepare: Arc<dyn Prepare>,
@@ -118,12 +118,12 @@ struct Taking {
 }
 
 impl Taking {
-    /// Takes connections until the server is closed.
+    /// Accepts connections until the server is closed.
     fn run(&self) {
         while !self.shared.closed.load(SeqCst) {
             let mut ready =
                 [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.far, PollFlags::IN)];
-            // What fails here fails below, too.
+            // An error here occurs below, too.
             let _ = poll(&mut ready, Some(&TICK));
             let connected = self.listener.accept().map(|(connection, _)| connection);
             for taken in [connected, far::receive(&self.far)] {
@@ -133,14 +133,14 @@ impl Taking {
                     Err(error) if error.kind() == ErrorKind::InvalidData => {
                         self.tell("what was sent is no connection of its sender".to_owned());
                     }
-                    // No descriptors: those who announce wait for a bounded time.
+                    // No file descriptors: senders wait for a bounded time.
                     Err(_) => thread::sleep(Duration::from_millis(10)),
                 }
             }
         }
     }
 
-    /// Begins to work on an announcement.
+    /// Starts processing an announcement.
     fn begin(&self, connection: UnixStream) {
         let Some(running) = ActiveAnnouncement::try_begin(&self.shared) else {
             send_answer(&connection, false);
@@ -158,14 +158,14 @@ impl Taking {
         }
     }
 
-    /// Tells why an announcement of an unknown program came to nothing.
+    /// Reports why an announcement of an unknown program failed.
     fn tell(&self, why: String) {
         let result = Err(Error::Announcement(why));
         (self.reporter)(ExecReport { process: 0, program: PathBuf::new(), result });
     }
 }
 
-/// Works on one announcement.
+/// Processes one announcement.
 fn serve_announcement(connection: &UnixStream, prepare: &dyn Prepare) -> ExecReport {
     let mut report = ExecReport {
         process: 0,
@@ -188,7 +188,7 @@ fn serve_announcement(connection: &UnixStream, prepare: &dyn Prepare) -> ExecRep
     report
 }
 
-/// Reads an announcement into a report, and says which thread it is of, and who executes.
+/// Reads an announcement into a report; returns its thread, and which thread executes the program.
 fn receive_announcement(
     connection: &UnixStream,
     report: &mut ExecReport,
@@ -201,7 +201,7 @@ fn receive_announcement(
     connection.set_read_timeout(Some(MESSAGE)).map_err(kernel)?;
     connection.set_write_timeout(Some(MESSAGE)).map_err(kernel)?;
     let message = message::read_announcement(connection).map_err(kernel)?;
-    // Named even where its process is none that may announce it.
+    // The program is named even if its process may not announce it.
     report.program = message.program;
     process?;
     let thread = peer::find_thread(report.process, message.tid);
@@ -211,6 +211,6 @@ fn receive_announcement(
 
 /// Answers whether a thread is traced.
 pub(crate) fn send_answer(mut connection: &UnixStream, traced: bool) {
-    // Whoever does not wait any more need not know.
+    // A process that no longer waits needs no answer.
     let _ = connection.write_all(&[if traced { TRACED } else { NOT_TRACED }]);
 }

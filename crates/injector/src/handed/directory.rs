@@ -1,8 +1,8 @@
-//! Directory that is handed over, as a mount of its own: nothing above it can be reached by the
-//! descriptor (`..` stays where it is), so it is no way out of another root.
+//! Directory that is handed over as a mount of its own: nothing above it can be reached by the
+//! descriptor (`..` stays in place), so it is no way out of another root.
 //!
-//! To make such a mount takes rights. A recorder without them has a child make it in namespaces of
-//! its own, and send it.
+//! Creating such a mount takes privileges. An unprivileged recorder has a child create it in its
+//! own namespaces and send it.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -17,8 +17,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Opens a directory. Where the kernel gives no mount, it is opened as it is; then whoever has it
-/// is of the user who records.
+/// Opens a directory. If the kernel provides no mount, the directory itself is opened; in that case
+/// the receiving process belongs to the recording user.
 pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     if let Ok(mount) = clone(path).or_else(|_| by_child(path)) {
         return Ok(mount);
@@ -27,34 +27,34 @@ pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// The directory as a mount that is nowhere.
+/// Opens the directory as a detached mount.
 fn clone(path: &Path) -> io::Result<OwnedFd> {
     let mut text = [0u8; libc::PATH_MAX as usize];
     let bytes = path.as_os_str().as_bytes();
-    // A zero byte is behind the path.
+    // A zero byte follows the path.
     let room = text.get_mut(..bytes.len()).filter(|_| bytes.len() < libc::PATH_MAX as usize);
     room.ok_or(io::ErrorKind::InvalidFilename)?.copy_from_slice(bytes);
     let flags = libc::OPEN_TREE_CLONE as libc::c_long | libc::c_long::from(libc::O_CLOEXEC);
-    // SAFETY: the path ends with a zero byte, and the kernel reads it alone.
+    // SAFETY: the path ends with a zero byte, and the kernel only reads it.
     let opened =
         unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, text.as_ptr(), flags) };
     match i32::try_from(opened) {
-        // SAFETY: a new descriptor that is nobody else's.
+        // SAFETY: a new descriptor that has no other owner.
         Ok(opened @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(opened) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// The same, made by a child in a namespace of users and one of mounts.
+/// Lets a child in its own user and mount namespaces open the mount.
 fn by_child(path: &Path) -> io::Result<OwnedFd> {
     let (ours, theirs) = UnixDatagram::pair()?;
-    // SAFETY: the child makes system calls alone, allocates nothing, takes no lock, and ends.
+    // SAFETY: the child makes system calls only, allocates nothing, takes no lock, and ends.
     let child = unsafe { libc::fork() };
     match child {
         -1 => return Err(io::Error::last_os_error()),
         0 => {
             let is_sent = send_from_child(path, &theirs).is_ok();
-            // SAFETY: ends the child, without anything that this process has registered.
+            // SAFETY: ends the child, without running anything that this process has registered.
             unsafe { libc::_exit(i32::from(!is_sent)) }
         }
         _ => {}
@@ -76,9 +76,9 @@ fn by_child(path: &Path) -> io::Result<OwnedFd> {
     descriptors.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// What the child does.
+/// Body of the child.
 fn send_from_child(path: &Path, to: &UnixDatagram) -> io::Result<()> {
-    // SAFETY: takes numbers only, and concerns the child alone.
+    // SAFETY: takes numbers only, and affects the child alone.
     if unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) } != 0 {
         return Err(io::Error::last_os_error());
     }

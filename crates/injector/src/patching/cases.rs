@@ -1,13 +1,13 @@
-//! Small programs for tests: a file with one segment of code, made by hand.
+//! Small programs for tests: a handwritten file with one segment of code.
 
 use crate::patching::image::ElfImage;
 use crate::patching::kind::PatchKind;
 use crate::patching::plan::{PatchPlan, PatchSite, plan_patches};
 
-/// Where the code is, as linked.
+/// Linked address of the code.
 pub(crate) const AT: u64 = 0x40_1000;
 
-/// A program for a fixed address whose code this is, followed by what cannot be moved.
+/// A program for a fixed address with this code, followed by an instruction that cannot be moved.
 pub(crate) fn program(code: &[u8]) -> Vec<u8> {
     let mut file = vec![0; 0x1000];
     file[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
@@ -23,7 +23,7 @@ pub(crate) fn program(code: &[u8]) -> Vec<u8> {
     write(54, 56, 2);
     write(56, 1, 2);
     write(58, 64, 2);
-    // A segment of code: kind, rights, place, addresses, sizes, alignment.
+    // A segment of code: type, permissions, offset, addresses, sizes, alignment.
     for (at, value, bytes) in [
         (0, 1, 4),
         (4, 5, 4),
@@ -41,22 +41,23 @@ pub(crate) fn program(code: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A function that can be decoded from anywhere before a piece of code: 64 times `nop`, and `ret`.
+/// A function that can be decoded from any address before a piece of code: 64 times `nop`, the
+/// code, and `ret`.
 pub(crate) fn padded(code: &[u8]) -> Vec<u8> {
     [&[0x90; 63], &[0xc3][..], code].concat()
 }
 
-/// Where the code of `padded` begins.
+/// Address at which the code of `padded` begins.
 pub(crate) const PADDED_AT: u64 = AT + 64;
 
-/// What is found in a piece of code.
+/// Plan for a piece of code.
 pub(crate) fn look(code: &[u8]) -> PatchPlan {
     let file = program(&padded(code));
     crate::patching::fuzz::fuzz(&file);
     plan_patches(&ElfImage::parse(&file).unwrap()).unwrap()
 }
 
-/// The kinds of the sites of a piece of code.
+/// Kinds of the sites of a piece of code.
 pub(crate) fn kinds(code: &[u8]) -> Vec<PatchKind> {
     look(code).sites.iter().map(|site| site.kind).collect()
 }

@@ -1,6 +1,6 @@
-//! Any bytes as an image, for fuzzing and property tests. It panics where the crate breaks its
-//! word: patches are apart, replace what they say, leave each system call that stays, and lead to
-//! the same instructions. So do bytes as a survey that was kept.
+//! Arbitrary bytes as an image, for fuzzing and property tests. Panics if an invariant is violated:
+//! patches are disjoint, replace the bytes that they name, keep each system call that stays, and
+//! lead to the same instructions. The same holds for bytes as a kept plan.
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind, Register};
 
@@ -21,10 +21,10 @@ const ENTRIES: StubEntries = StubEntries {
     ready: Some(6),
 };
 
-/// Bytes of the look at a variable number.
+/// Size of the check of a variable number, in bytes.
 const FILTER_BYTES: u64 = 27;
 
-/// Patches `file`, if that is a program.
+/// Patches `file` if it is a program.
 pub fn fuzz(file: &[u8]) {
     let Ok(image) = ElfImage::parse(file) else { return };
     let Ok(survey) = plan_patches(&image) else { return };
@@ -38,8 +38,8 @@ pub fn fuzz(file: &[u8]) {
     }
 }
 
-/// Reads bytes as a survey that was kept, and as the content of one. What is read can be patched
-/// with, and is written alike.
+/// Reads bytes as a kept plan, and as the content of one. A plan that is read can be assembled, and
+/// is encoded to the same bytes.
 pub fn fuzz_kept(bytes: &[u8]) {
     check_plan_bytes(bytes);
     check_plan_bytes(&crate::patching::plan_bytes::with_header(bytes));
@@ -106,7 +106,7 @@ fn check_patches(
             }
             continue;
         }
-        // Of a window that two share, the hook behind the first comes first.
+        // In a shared window, the hook after the first call comes first.
         let is_shared = sites
             .iter()
             .any(|other| other.address != site.address && other.after.as_ref() == Some(before));
@@ -128,7 +128,7 @@ struct StubWalker<'a> {
 }
 
 impl StubWalker<'_> {
-    /// Where the jump at a place of the program leads.
+    /// Target of the jump at an address of the program.
     fn jump_target(&self, linked: u64) -> u64 {
         let address = linked.wrapping_add(self.bias);
         let patch = self.patches.patches.iter().find(|patch| patch.address == address);
@@ -140,8 +140,8 @@ impl StubWalker<'_> {
         jump.near_branch_target()
     }
 
-    /// Address behind the hook at `at`, which says where to go on, and jumps to an entry: directly
-    /// where that is near, and nowhere else.
+    /// Address after the hook at `at`, which sets where to continue and jumps to an entry: directly
+    /// if the entry is near, and nowhere else.
     fn hook_return(&self, at: u64) -> u64 {
         let mut there = self.decoder_at(at);
         let (lea, jump) = (there.decode(), there.decode());
@@ -166,8 +166,8 @@ impl StubWalker<'_> {
         Decoder::with_ip(64, bytes, at, DecoderOptions::NONE)
     }
 
-    /// Compares the instructions of a window with those of its stub. Returns the address behind
-    /// these.
+    /// Compares the instructions of a window with those of its stub. Returns the address after the
+    /// latter.
     fn compare_window(&self, window: &PatchWindow, at: u64) -> u64 {
         let own = window.address.wrapping_add(self.bias);
         let mut there = self.decoder_at(at);
@@ -195,14 +195,14 @@ fn is_near_branch(instruction: &Instruction) -> bool {
     instruction.op0_kind() == OpKind::NearBranch64
 }
 
-/// Whether two instructions at different places do the same.
+/// Whether two instructions at different addresses do the same.
 fn is_same(one: &Instruction, other: &Instruction) -> bool {
     if one.mnemonic() != other.mnemonic() || one.op_count() != other.op_count() {
         return false;
     }
     if is_near_branch(one) {
         let (target, there) = (one.near_branch_target(), other.near_branch_target());
-        // What jumps to itself does so anywhere.
+        // A jump to itself is the same at any address.
         let is_loop = target == one.ip() && there == other.ip();
         return is_near_branch(other) && (target == there || is_loop);
     }
@@ -216,7 +216,7 @@ fn is_same(one: &Instruction, other: &Instruction) -> bool {
             of.segment_prefix(),
         )
     };
-    // An immediate is read whatever its size is: it may be written shorter.
+    // An immediate may be encoded in a shorter form.
     of_memory(one) == of_memory(other)
         && (0..one.op_count()).all(|at| {
             (one.op_register(at), one.try_immediate(at).ok())

@@ -53,7 +53,7 @@ fn seeds_for_fuzzing() {
     }
 }
 
-/// A finding: segments where no program can be.
+/// A fuzzing result: segments at addresses that no program can have.
 #[test]
 fn addresses_that_nobody_has() {
     for address in [u64::MAX - 0x1000, u64::MAX, 1 << 47, (1 << 47) - 0x20_0000, 1 << 63] {

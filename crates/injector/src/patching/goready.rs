@@ -1,10 +1,10 @@
-//! The function of Go's runtime that puts a goroutine into the queue of those that can go on
-//! (`runtime.runqput`): one that another lets go on, or starts.
+//! Go's runtime function that puts a goroutine into the run queue (`runtime.runqput`): one that
+//! another goroutine unblocks or starts.
 //!
-//! It is found by its name in the table of functions, which the runtime needs itself, so that every
-//! program has it (`pclntab`, as it is from Go 1.20 on). Its addresses count from the beginning of
-//! Go's code, and not all versions say where that is: it is found by the function of a place that
-//! is known otherwise.
+//! It is found by its name in the function table, which the runtime itself needs, so that every
+//! program has it (`pclntab`, in the format since Go 1.20). The table's addresses count from the
+//! beginning of Go's code, which not all versions record: that is derived from a function whose
+//! address is known otherwise.
 
 use memchr::memmem;
 
@@ -12,9 +12,9 @@ use crate::patching::image::{ElfImage, ImageSegment};
 use crate::patching::tuning::JUMP_BYTES;
 use crate::patching::windows::PatchWindow;
 
-/// Beginning of the table: its version, two zeros, alignment of code and size of a pointer.
+/// First bytes of the table: its version, two zeros, alignment of code, and size of a pointer.
 const MAGIC: &[u8] = b"\xf1\xff\xff\xff\x00\x00\x01\x08";
-/// The table begins at multiples of this.
+/// Alignment of the table.
 const ALIGNED: usize = 8;
 
 /// Name of the function.
@@ -26,7 +26,7 @@ const SYSCALL6: [&[u8]; 3] = [
     b"runtime/internal/syscall.Syscall6\0",
 ];
 
-/// How the function begins: `cmp rsp,[r14+16]; jbe ?`, four bytes of distance, then
+/// First instructions of the function: `cmp rsp,[r14+16]; jbe ?`, four bytes of distance, then
 /// `push rbp; mov rbp,rsp`.
 const CHECK: &[u8] = b"\x49\x3b\x66\x10\x0f\x86";
 const FRAME: &[u8] = b"\x55\x48\x89\xe5";
@@ -35,9 +35,9 @@ const CHECK_BYTES: usize = 10;
 /// `sub rsp` with one byte, and with four.
 const SUB: [(&[u8], usize); 2] = [(b"\x48\x83\xec", 4), (b"\x48\x81\xec", 7)];
 
-/// The window in which the function makes its frame, behind the check of its stack, where its
-/// arguments are still in their registers. `syscall6` is the address of the function that makes
-/// system calls. `None` where it is not certain.
+/// Window in which the function makes its frame, after its stack check, where its arguments are
+/// still in their registers. `syscall6` is the address of the function that makes system calls.
+/// `None` if it is not certain.
 pub(crate) fn find_ready_window(image: &ElfImage<'_>, syscall6: u64) -> Option<PatchWindow> {
     let segments = || image.segments.iter();
     let tables = segments().flat_map(|segment| {
@@ -50,7 +50,7 @@ pub(crate) fn find_ready_window(image: &ElfImage<'_>, syscall6: u64) -> Option<P
     image.code_segments().find_map(|segment| frame_window(segment, ready))
 }
 
-/// The window of the function that begins at an address.
+/// Window of the function that begins at an address.
 fn frame_window(segment: ImageSegment<'_>, address: u64) -> Option<PatchWindow> {
     let at = usize::try_from(address.checked_sub(segment.address)?).ok()?;
     let code = segment.bytes.get(at..)?;
@@ -65,11 +65,11 @@ fn frame_window(segment: ImageSegment<'_>, address: u64) -> Option<PatchWindow> 
     Some(PatchWindow { address: address + CHECK_BYTES as u64, displaced, old })
 }
 
-/// The table of functions.
+/// Function table.
 struct GoFunctionTable<'a> {
     bytes: &'a [u8],
     count: usize,
-    /// Names, and functions.
+    /// Offsets of the names and of the functions.
     names: usize,
     functions: usize,
 }
@@ -80,12 +80,12 @@ impl<'a> GoFunctionTable<'a> {
             let word = bytes.get(8 + 8 * at..)?.first_chunk()?;
             usize::try_from(u64::from_le_bytes(*word)).ok()
         };
-        // Counts of functions and files, the code, then places: names, units, files, counters,
+        // Counts of functions and files, the code, then offsets: names, units, files, counters,
         // functions.
         Some(GoFunctionTable { bytes, count: word(0)?, names: word(3)?, functions: word(7)? })
     }
 
-    /// Address of the function, by that of the one which makes system calls.
+    /// Address of the function, given that of the function which makes system calls.
     fn ready_address(&self, syscall6: u64) -> Option<u64> {
         let (mut ready, mut known) = (None, None);
         for at in 0..self.count {

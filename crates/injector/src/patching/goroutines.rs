@@ -1,14 +1,14 @@
-//! Where Go's runtime keeps numbers of goroutines, by its version. The files themselves say it only
-//! where they were not stripped (DWARF), so it is a table.
+//! Offsets of goroutine fields in Go's runtime, by version. The files record them only in debug
+//! information (DWARF), which may be stripped, so this is a table.
 
 use serde::{Deserialize, Serialize};
 
 /// Offsets of fields of the runtime's structures, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoroutineFields {
-    /// In a goroutine (`g`), its number (`goid`).
+    /// In a goroutine (`g`), its id (`goid`).
     pub number: u64,
-    /// In a goroutine, the number of the one that started it (`parentGoid`).
+    /// In a goroutine, the id of the goroutine that started it (`parentGoid`).
     pub creator: u64,
     /// In a goroutine, the address of the thread (`m`) that runs it.
     pub thread: u64,
@@ -17,14 +17,14 @@ pub struct GoroutineFields {
 }
 
 impl GoroutineFields {
-    /// Whether structures of the runtime are large enough for them.
+    /// Whether structures of the runtime are large enough for these offsets.
     pub(crate) fn are_possible(self) -> bool {
         [self.number, self.creator, self.thread, self.current].iter().all(|field| *field < 4096)
     }
 }
 
-/// The fields of a version as `.go.buildinfo` has it (`go1.27.3`). `None` where it is not known: of
-/// versions to come, of those before a release, and of builds with experiments.
+/// Fields of a version as in `.go.buildinfo` (`go1.27.3`). `None` if they are not known: for future
+/// versions, pre-releases, and builds with experiments.
 pub(crate) fn fields_of_version(version: &str) -> Option<GoroutineFields> {
     let mut parts = version.strip_prefix("go1.")?.split('.');
     let number = |part: &str| {

@@ -1,8 +1,8 @@
-//! An ELF file for x86-64 as far as patching needs it: what is loaded where, whether a preloaded
-//! library gets in, and what the file says of itself.
+//! An ELF file for x86-64, as far as patching needs it: its loaded segments, whether it loads
+//! preloaded libraries, and its metadata.
 //!
-//! No byte is believed: places outside the file, segments that overlap, and lengths that are wrong
-//! read as nothing.
+//! No byte is trusted: offsets outside the file, overlapping segments, and wrong lengths read as
+//! nothing.
 
 mod elf_header;
 mod frames;
@@ -21,26 +21,26 @@ pub(crate) use segment::ImageSegment;
 
 use crate::patching::error::PatchError;
 
-/// Addresses of programs end here. What a file has beyond it cannot be loaded.
+/// End of the addresses of programs. Segments beyond it cannot be loaded.
 const END: u64 = 1 << 47;
 
 /// How an image is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadMethod {
-    /// It names an interpreter, and so will load a preloaded library. A Go program of this kind
-    /// still makes its own system calls past libc.
+    /// It names an interpreter, and so loads preloaded libraries. A Go program of this kind still
+    /// makes its own system calls without libc.
     Interpreted,
-    /// Nothing is loaded but the image itself.
+    /// Nothing but the image itself is loaded.
     Alone,
 }
 
-/// An ELF file that was looked at, with the bytes lent.
+/// A parsed ELF file that borrows its bytes.
 #[derive(Clone, Debug)]
 pub struct ElfImage<'a> {
     pub(crate) segments: Vec<ImageSegment<'a>>,
-    /// Beginnings and ends of functions as the file knows them, in order.
+    /// Address ranges of functions that the file records, in order.
     pub(crate) functions: Vec<Range<u64>>,
-    /// The functions that records for unwinding know, in order.
+    /// Address ranges of functions that unwind records describe, in order.
     unwound: Vec<Range<u64>>,
     span: Range<u64>,
     load: LoadMethod,
@@ -51,11 +51,11 @@ pub struct ElfImage<'a> {
 }
 
 impl<'a> ElfImage<'a> {
-    /// Looks at the bytes of a whole file.
+    /// Parses the bytes of a whole file.
     ///
     /// # Errors
     ///
-    /// It is no ELF file, or none for x86-64.
+    /// It is not an ELF file, or not one for x86-64.
     pub fn parse(file: &'a [u8]) -> Result<Self, PatchError> {
         let wrong = |error: object::Error| PatchError::NotElf(error.to_string());
         let header = FileHeader64::<Endianness>::parse(file).map_err(wrong)?;
@@ -130,13 +130,13 @@ impl<'a> ElfImage<'a> {
         })
     }
 
-    /// Addresses from the first loaded byte to behind the last, as linked.
+    /// Addresses from the first loaded byte to after the last, as linked.
     #[must_use]
     pub fn address_span(&self) -> Range<u64> {
         self.span.clone()
     }
 
-    /// Whether a preloaded library gets in.
+    /// Whether a preloaded library is loaded.
     #[must_use]
     pub fn load_method(&self) -> LoadMethod {
         self.load
@@ -154,20 +154,19 @@ impl<'a> ElfImage<'a> {
         self.entry
     }
 
-    /// What the linker (of Go, too) knows the file by; the key for whatever is remembered of it.
+    /// Build id by the linker (or by Go's), which serves as the key of cached plans.
     #[must_use]
     pub fn build_id(&self) -> Option<&'a [u8]> {
         self.build_id
     }
 
-    /// The version of Go that it was built by (`go1.27.3`), if it was. It is there in stripped
-    /// files, too.
+    /// Go version with which it was built (`go1.27.3`), if it was. Stripped files have it, too.
     #[must_use]
     pub fn go_version(&self) -> Option<&str> {
         self.go_version.as_deref()
     }
 
-    /// Whether records for unwinding know the function of an address.
+    /// Whether unwind records describe the function at an address.
     pub(crate) fn has_unwind_record(&self, address: u64) -> bool {
         let behind = self.unwound.partition_point(|function| function.start <= address);
         behind

@@ -1,18 +1,17 @@
-//! The reason for which a library must not be put into a program, as it would not go on as without
-//! it.
+//! Reasons why a library must not be put into a program, as the program would behave differently.
 
 use std::fmt;
 
-/// Why a library must not be put into a program.
+/// Reason why a library must not be put into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncompatibleProgram {
-    /// Its garbage collector stops threads by signals, and takes their stack pointers for those of
-    /// their own stacks. While the library works, a thread is on another one.
+    /// Its garbage collector stops threads by signals, and assumes that their stack pointers are
+    /// within their own stacks. While the library works, a thread is on another stack.
     StopsThreads {
         /// Name of the collector.
         collector: &'static str,
     },
-    /// It runs code of other programs by itself, with the registers of its threads.
+    /// It runs code of other programs itself, with the registers of its threads.
     RunsOthers {
         /// Name of the kind of program.
         program: &'static str,

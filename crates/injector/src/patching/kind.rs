@@ -1,37 +1,37 @@
-//! How sites are patched, and why some are left.
+//! Kinds of patches, and reasons for unpatched sites.
 
 use serde::{Deserialize, Serialize};
 
 /// How a site is patched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PatchKind {
-    /// Jumps before and behind the `syscall`, which stays where it is.
+    /// Jumps before and after the `syscall`, which stays in place.
     Sandwich,
-    /// A jump before the `syscall`, which stays; what it returns to is exchanged meanwhile.
+    /// A jump before the `syscall`, which stays; its return address is replaced meanwhile.
     Return,
     /// A jump over the `syscall`, which is executed elsewhere.
     Over,
-    /// It is left as it is.
+    /// The site is not patched.
     Left(UnpatchedReason),
 }
 
-/// Why a site is left as it is.
+/// Reason why a site is not patched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum UnpatchedReason {
     /// Its calls are not wanted.
     Unwanted,
-    /// It belongs to the runtime of Go, whose calls are about no socket and no program.
+    /// It belongs to Go's runtime, whose calls concern neither sockets nor programs.
     GoRuntime,
-    /// It is not certain that it is a system call.
+    /// It is not certainly a system call.
     Uncertain,
-    /// Something jumps to where a jump would have to be, so calls would be missed or break.
+    /// Some code jumps to a byte that the patch would overwrite, so calls would be missed or break.
     Reached,
-    /// There are not five bytes that can be moved.
+    /// There are not five bytes of movable instructions.
     NoRoom,
     /// Its neighbour needs the same bytes.
     Neighbour,
-    /// The code behind it needs what a call of the library would destroy.
+    /// The code after it needs registers or flags that a call of the library would destroy.
     Live,
 }
 

@@ -1,18 +1,18 @@
-//! The numbers of Linux's system calls on x86-64 that a recording wants.
+//! Numbers of Linux's system calls on x86-64 that a recording wants.
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of the number at a site.
+/// Number of the system call at a site, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SyscallNumber {
     /// It is always this one.
     Constant(u32),
-    /// It is in a register, and is looked at when the site runs.
+    /// It is in a register, and is checked when the site runs.
     Variable,
 }
 
 impl SyscallNumber {
-    /// Whether some call that is wanted can be made.
+    /// Whether a wanted call can be made.
     #[must_use]
     pub fn may_be_wanted(self) -> bool {
         match self {
@@ -21,18 +21,18 @@ impl SyscallNumber {
         }
     }
 
-    /// Whether the call, if it is known, never comes back.
+    /// Whether the call, if it is known, never returns.
     pub(crate) fn never_returns(self) -> bool {
         matches!(self, Self::Constant(EXIT | EXIT_GROUP))
     }
 
-    /// Whether the call, if it is known, comes back twice.
+    /// Whether the call, if it is known, returns twice.
     pub(crate) fn returns_twice(self) -> bool {
         matches!(self, Self::Constant(CLONE | FORK | VFORK | CLONE3))
     }
 }
 
-/// Numbers below this one can be in the table that stubs look into.
+/// Numbers below this one can be in the stubs' table.
 pub(crate) const TABLE_NUMBERS: u32 = 512;
 
 const CLONE: u32 = 56;
@@ -42,8 +42,8 @@ const EXIT: u32 = 60;
 const EXIT_GROUP: u32 = 231;
 const CLONE3: u32 = 435;
 
-/// Bytes that come and go; sockets; descriptors; processes; rights that a process gives up, and
-/// where its handlers have their stack. No call that only waits.
+/// Calls that transfer bytes; sockets; descriptors; processes; dropping of privileges, and the
+/// alternate signal stack. No call that only waits.
 #[rustfmt::skip]
 const WANTED: &[u32] = &[
     0,   // read
@@ -97,13 +97,13 @@ const WANTED: &[u32] = &[
     446, // landlock_restrict_self
 ];
 
-/// Whether a recording wants to see the calls of a number.
+/// Whether a recording wants the calls of a number.
 #[must_use]
 pub fn is_wanted(number: u32) -> bool {
     WANTED.binary_search(&number).is_ok()
 }
 
-/// A bit for each number, as stubs look into it.
+/// One bit for each number, as stubs read it.
 pub(crate) fn wanted_table() -> [u32; TABLE_NUMBERS as usize / 32] {
     let mut table = [0; TABLE_NUMBERS as usize / 32];
     for number in WANTED {

@@ -1,4 +1,4 @@
-//! The plan for an image: each system call, how it is patched, or why it is not.
+//! Patch plan of an image: each system call with its kind of patch, or the reason for none.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::patching::sites::jump_targets::JumpTargets;
 use crate::patching::sites::{SyscallSite, SyscallSites, find_syscalls, number};
 use crate::patching::windows::{PatchWindow, WindowSearch};
 
-/// Whose rules the code around a site follows.
+/// Runtime whose rules the code around a site follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SiteRuntime {
     /// The platform's: the stack is large, and 128 bytes below its pointer are in use.
@@ -35,19 +35,19 @@ pub struct PatchSite {
     pub address: u64,
     /// How it is patched.
     pub kind: PatchKind,
-    /// Whose code it is in.
+    /// Runtime of its code.
     pub runtime: SiteRuntime,
-    /// What calls it makes.
+    /// Calls that it makes.
     pub numbers: SyscallNumber,
-    /// The window before it. It may be empty for `Over`, and is there for all that are patched.
+    /// Window before it. It may be empty for `Over`, and is present in all patched sites.
     pub before: Option<PatchWindow>,
-    /// The window behind it; of `Over`, what is moved behind the `syscall`. A call that never
-    /// comes back may have none, nor has `Return`. Two neighbours can share one window, behind the
-    /// first and before the second.
+    /// Window after it; for `Over`, the instructions that are moved after the `syscall`. Absent for
+    /// `Return`, and possibly for a call that never returns. Two neighbours can share one window,
+    /// after the first and before the second.
     pub after: Option<PatchWindow>,
 }
 
-/// What is known of an image: enough to make its patches without it.
+/// Plan for an image, sufficient to assemble its patches without the image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchPlan {
     /// All system calls in the order of addresses.
@@ -56,22 +56,22 @@ pub struct PatchPlan {
     pub span: Range<u64>,
     /// Address of the first instruction, as linked.
     pub entry: u64,
-    /// Whether a preloaded library gets in.
+    /// Whether a preloaded library is loaded.
     pub load: LoadMethod,
-    /// The version of Go that built it.
+    /// Go version that built it.
     pub go_version: Option<String>,
-    /// Where Go's runtime keeps numbers of goroutines, if that is known of the version.
+    /// Offsets of goroutine fields, if they are known for the version.
     pub goroutine_fields: Option<GoroutineFields>,
-    /// Where a goroutine lets another go on, or starts it (`runtime.runqput`), if the fields above
-    /// are known. There `rbx` holds the other one, and register 14 the goroutine of the runtime
-    /// that does it.
+    /// Place where a goroutine unblocks or starts another (`runtime.runqput`), if the fields above
+    /// are known. At that point `rbx` holds the other goroutine, and register 14 the runtime's
+    /// goroutine that does it.
     pub ready: Option<PatchWindow>,
-    /// What the linker knows the file by.
+    /// Build id of the file.
     pub build_id: Option<Vec<u8>>,
 }
 
 impl PatchPlan {
-    /// How many sites are left that could make wanted calls, by reason.
+    /// Number of unpatched sites that could make wanted calls, by reason.
     #[must_use]
     pub fn count_unpatched(&self) -> std::collections::BTreeMap<UnpatchedReason, usize> {
         let mut left = std::collections::BTreeMap::new();
@@ -90,14 +90,14 @@ impl PatchPlan {
 ///
 /// # Errors
 ///
-/// None so far: what can't be patched is left, with its reason.
+/// None so far: sites that cannot be patched are kept with their reason.
 pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
     if let Some(unsuited) = incompatible_image(image) {
         return Err(PatchError::Unsuited(unsuited));
     }
     let SyscallSites { found, uncertain } = find_syscalls(image);
     let runtimes: Vec<_> = found.iter().map(|site| site_runtime(image, site)).collect();
-    // Where all is Go's, sites are known by their bytes, and nothing jumps between these.
+    // If everything is Go's, sites are recognised by their bytes, and no code jumps between these.
     let is_c = |runtime: &Option<SiteRuntime>| *runtime == Some(SiteRuntime::C);
     let of_c: &[SyscallSite<'_>] = if runtimes.iter().any(is_c) { &found } else { &[] };
     let reached = JumpTargets::gather(image, of_c);
@@ -129,7 +129,8 @@ pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
         }
         sites.push(planned);
     }
-    // What may be a call and is not certain is left; in Go, what is not known is no wanted call.
+    // Possible calls that are not certain stay unpatched; in Go, an unknown one is not a wanted
+    // call.
     if image.go_version().is_none() {
         sites.extend(uncertain.into_iter().map(|address| PatchSite {
             address,
@@ -159,7 +160,7 @@ pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
     })
 }
 
-/// Whose code a site is in. `None`: the runtime's of Go, or what is not known to be anything else.
+/// Runtime of a site. `None`: Go's runtime itself, or a site that is not certainly of another.
 fn site_runtime(image: &ElfImage<'_>, site: &SyscallSite<'_>) -> Option<SiteRuntime> {
     if image.go_version().is_none() {
         return Some(SiteRuntime::C);
@@ -170,12 +171,12 @@ fn site_runtime(image: &ElfImage<'_>, site: &SyscallSite<'_>) -> Option<SiteRunt
         Some(GoCallSite::RawVfork | GoCallSite::AlternateStack) => {
             Some(SiteRuntime::Go { has_goroutine: false })
         }
-        // Go writes no records for unwinding, C compilers do.
+        // Go writes no unwind records; C compilers do.
         None => image.has_unwind_record(site.address).then_some(SiteRuntime::C),
     }
 }
 
-/// Plans a site, with what its neighbour before it has taken.
+/// Plans a site, given the bytes that its previous neighbour has taken.
 fn plan_site(
     site: &mut PatchSite,
     neighbour: Option<&mut PatchSite>,
@@ -223,8 +224,8 @@ fn plan_site(
         }
         (before, after) => {
             match ground.windows_over() {
-                // Where libc cancels threads it looks whether they wait at the call itself, which
-                // is right before a return.
+                // To cancel threads, libc checks whether they wait at the call itself, which is
+                // just before a return.
                 Ok((first, last)) if is_c && (before.is_err() || !ground.returns_immediately()) => {
                     site.kind = PatchKind::Over;
                     (site.before, site.after) = (Some(first), Some(last));

@@ -1,12 +1,12 @@
-//! Surveys as bytes, for whoever keeps them: finding the system calls of a program takes up to some
-//! hundred milliseconds, and reading what was found takes none.
+//! Encoding of plans for a cache: finding the system calls of a program takes up to some hundred
+//! milliseconds, and reading the result takes none.
 //!
 //! ```text
 //!  0  magic                          8  version: another one whenever this crate's source is
 //! 24  XXH3-128 of what follows      40  the key and the survey, as postcard has them
 //! ```
 //!
-//! No byte is believed: what is read is refused unless patches could have been planned so.
+//! No byte is trusted: a plan is rejected if it could not have been planned that way.
 
 use twox_hash::XxHash3_128;
 
@@ -19,24 +19,24 @@ use crate::patching::windows::PatchWindow;
 const MAGIC: &[u8; 8] = b"SCSURV\r\n";
 const VERSION: &[u8] = env!("SURVEY_VERSION").as_bytes();
 
-/// Bytes before the content.
+/// Size of the header before the content, in bytes.
 #[cfg(test)]
 pub(crate) const HEAD_BYTES: usize = MAGIC.len() + VERSION.len() + 16;
 
-/// Addresses of programs end here.
+/// End of the addresses of programs.
 const END: u64 = 1 << 47;
 
 impl PatchPlan {
-    /// The survey as bytes, of the file that `key` means.
+    /// Encodes the plan of the file with `key`.
     ///
     /// # Errors
-    /// It cannot be written. No survey is known that cannot.
+    /// It cannot be encoded. No plan is known for which that happens.
     pub fn to_bytes(&self, key: &[u8]) -> Result<Vec<u8>, postcard::Error> {
         Ok(with_header(&postcard::to_stdvec(&(key, self))?))
     }
 
-    /// Reads a survey of the file that `key` means. `None` where the bytes are not that, or of
-    /// another version.
+    /// Decodes the plan of the file with `key`. `None` if the bytes are another plan, or of another
+    /// version.
     #[must_use]
     pub fn from_bytes(bytes: &[u8], key: &[u8]) -> Option<PatchPlan> {
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(VERSION)?;
@@ -48,8 +48,8 @@ impl PatchPlan {
         (of == key && survey.is_possible()).then_some(survey)
     }
 
-    /// Bytes that a file must have at addresses, as linked, for this to be its survey: each system
-    /// call that is patched, and what gives way to jumps.
+    /// Bytes that a file must have at linked addresses for this to be its plan: each patched system
+    /// call, and the instructions that give way to jumps.
     pub fn evidence(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let patched = self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Left(_)));
         let of_sites = patched.flat_map(move |site| {
@@ -59,7 +59,7 @@ impl PatchPlan {
         of_sites.chain(self.ready.iter().flat_map(window_bytes))
     }
 
-    /// Whether sites and windows are as they are planned.
+    /// Whether sites and windows are consistent with planning.
     fn is_possible(&self) -> bool {
         self.sites.len() <= KEPT_SITES
             && self.span.start <= self.span.end
@@ -71,13 +71,13 @@ impl PatchPlan {
     }
 }
 
-/// Puts the head in front of content.
+/// Adds the header to the content.
 pub(crate) fn with_header(content: &[u8]) -> Vec<u8> {
     let checksum = XxHash3_128::oneshot(content).to_le_bytes();
     [&MAGIC[..], VERSION, &checksum, content].concat()
 }
 
-/// What is where a window begins.
+/// Bytes at the beginning of a window.
 fn window_bytes(window: &PatchWindow) -> [(u64, &[u8]); 2] {
     [(window.address, &window.old), (window.address, &window.displaced)]
 }

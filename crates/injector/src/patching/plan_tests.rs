@@ -1,4 +1,4 @@
-//! Plans for pieces of code, worked by hand.
+//! Plans for pieces of code, worked out by hand.
 
 use crate::patching::cases::{PADDED_AT, kinds, look, only};
 use crate::patching::kind::PatchKind;
@@ -54,19 +54,19 @@ fn a_number_comes_from_where_the_register_was_set() {
         number(b"\xbb\x2c\0\0\0\xe8\xc0\xff\xff\xff\x89\xd8\xbf\x05\0\0\0"),
         SyscallNumber::Constant(44)
     );
-    // mov eax,44; a jump to behind it from elsewhere; mov edi,5
+    // mov eax,44; a jump past it from elsewhere; mov edi,5
     assert_eq!(number(b"\x75\x05\xb8\x2c\0\0\0\xbf\x05\0\0\0"), SyscallNumber::Variable);
 }
 
 #[test]
 fn what_jumps_in_between_moves_the_call() {
-    // jne to the call itself: only what is behind it may move.
+    // jne to the call itself: only instructions after it may move.
     let code = [b"\x75\x05", SEND, SYSCALL, CHECK, RET].concat();
     let site = only(&code);
     assert_eq!((site.kind, site.numbers), (PatchKind::Over, SyscallNumber::Variable));
     assert_eq!(site.before.unwrap().displaced, b"");
     assert_eq!(site.after.unwrap().displaced, CHECK);
-    // And jne to right behind it: nothing may.
+    // And jne to just after it: nothing may move.
     let code = [b"\x75\x09\x75\x05", SEND, SYSCALL, CHECK, RET].concat();
     assert_eq!(kinds(&code), [PatchKind::Left(Reached)]);
 }
@@ -84,7 +84,7 @@ fn tables_of_jumps_count() {
     // Addresses.
     assert_eq!(kind(&[0x40_0000, site].map(u64::to_le_bytes).concat()), PatchKind::Over);
     assert_eq!(kind(&[0x40_0000, site + 1].map(u64::to_le_bytes).concat()), PatchKind::Sandwich);
-    // Distances from the table, whose address is taken right before the call: lea rdx,[rip+30]
+    // Distances from the table, whose address is taken just before the call: lea rdx,[rip+30]
     let call = [b"\x48\x8d\x15\x1e\0\0\0", &call[..]].concat();
     let (table, site) = (PADDED_AT + 7 + 30, PADDED_AT + 7 + 5);
     let distance = |to: u64| (to.wrapping_sub(table) as u32).to_le_bytes();
@@ -98,12 +98,12 @@ fn tables_of_jumps_count() {
 
 #[test]
 fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
-    // jne behind the prefix of: lock cmpxchg [rdi],edx; and behind that, what is displaced.
+    // jne past the prefix of: lock cmpxchg [rdi],edx; and after that, displaced instructions.
     let locked = b"\xf0\x0f\xb1\x17";
     let code = |jump: &[u8]| [jump, SEND, SYSCALL, b"\x31\xc0", locked, RET].concat();
     assert_eq!(kinds(&code(b"\x90\x90")), [PatchKind::Sandwich]);
     assert_eq!(kinds(&code(b"\x75\x0a")), [PatchKind::Over]);
-    // The bytes that the jump is written over have nothing of the call.
+    // The bytes that the jump overwrites contain no part of the call.
     let survey = look(&code(b"\x75\x0a"));
     let made = assemble_patches(&survey, 0x1000, 0x50_0000, &ENTRIES).unwrap();
     let [patch] = &made.patches[..] else { panic!("{made:?}") };
@@ -136,7 +136,7 @@ fn a_return_without_room() {
     );
     // clone returns twice.
     assert_eq!(kinds(&[b"\xb8\x38\0\0\0", SYSCALL, RET, next].concat()), [PatchKind::Left(NoRoom)]);
-    // What aligns the next function is room.
+    // Padding before the next function is room.
     let site = only(&[SEND, SYSCALL, RET, b"\x0f\x1f\x84\0\0\0\0\0"].concat());
     assert_eq!((site.kind, site.after.unwrap().displaced), (PatchKind::Sandwich, RET.to_vec()));
 }
@@ -158,7 +158,7 @@ fn neighbours_share_a_window() {
     ));
     assert_eq!(sites[0].after, sites[1].before);
     assert_eq!(sites[0].after.as_ref().unwrap().displaced, between);
-    // With less than five bytes, one of them goes without.
+    // With less than five bytes, one of them stays unpatched.
     let sites = look(&[first, SYSCALL, &between[4..], SYSCALL, CHECK, RET].concat()).sites;
     assert_eq!(sites.iter().filter(|site| site.kind == PatchKind::Sandwich).count(), 0);
     assert_eq!(sites[1].kind, PatchKind::Over);

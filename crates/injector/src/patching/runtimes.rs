@@ -1,16 +1,16 @@
-//! Programs that a library must not be put into, as they would not go on as without it: what they
-//! do with stacks or registers of their threads does not bear it.
+//! Programs that are incompatible with a library because of how they use the stacks or registers of
+//! their threads.
 //!
-//! They are known by texts that any build of the runtime in question has, stripped or not, and
-//! each by more than one, as a program that tells of another one may have its name. What sets the
-//! GS base by itself is known by its instructions.
+//! They are recognised by texts that any build of their runtime contains, stripped or not, and each
+//! by more than one, as a program that mentions another one may contain its name. Programs that set
+//! the GS base themselves are recognised by their instructions.
 
 use memchr::memmem;
 
 use crate::patching::image::ElfImage;
 use crate::patching::incompatible::IncompatibleProgram;
 
-/// Texts that together tell a runtime, and what it does.
+/// Texts that together identify a runtime, and its incompatibility.
 struct KnownRuntime {
     texts: &'static [&'static [u8]],
     is: IncompatibleProgram,
@@ -27,8 +27,8 @@ const fn runs_others(program: &'static str, texts: &'static [&'static [u8]]) -> 
     KnownRuntime { texts, is: IncompatibleProgram::RunsOthers { program } }
 }
 
-/// Variables of the environment that the runtimes read, and their messages. Crystal, and Nim where
-/// it is asked for that, have Boehm's collector.
+/// Environment variables that the runtimes read, and their messages. Crystal, and optionally Nim,
+/// use Boehm's collector.
 const KNOWN: [KnownRuntime; 10] = [
     collector_runtime("Boehm's", &[b"GC_INITIAL_HEAP_SIZE\0", b"GC_FREE_SPACE_DIVISOR\0"]),
     collector_runtime("D's", &[b"Unable to suspend thread", b"core.thread"]),
@@ -45,7 +45,7 @@ const KNOWN: [KnownRuntime; 10] = [
 /// The sandbox that is written in Go.
 const GVISOR: IncompatibleProgram = IncompatibleProgram::RunsOthers { program: "gVisor" };
 
-/// Names of shared libraries, without their version, that make a program such a one.
+/// Names of shared libraries, without their version, that make a program incompatible.
 const LIBRARIES: [(&str, &str); 6] = [
     ("libgc.so", "Boehm's"),
     ("libphobos2-ldc", "D's"),
@@ -55,27 +55,27 @@ const LIBRARIES: [(&str, &str); 6] = [
     ("libmonosgen-2.0.so", "Mono's"),
 ];
 
-/// Why no library must be put into a program that has these bytes, if there is a reason. They may
-/// be those of any file.
+/// Reason why no library must be put into a program with these bytes, if there is any. They may be
+/// those of any file.
 #[must_use]
 pub fn incompatible_by_texts(bytes: &[u8]) -> Option<IncompatibleProgram> {
     let has = |text: &&[u8]| memmem::find(bytes, text).is_some();
     KNOWN.iter().find(|known| known.texts.iter().all(has)).map(|known| known.is)
 }
 
-/// The same of a program that has loaded a shared library with this file name.
+/// Reason for a program that has loaded a shared library with this file name.
 #[must_use]
 pub fn incompatible_by_library(name: &str) -> Option<IncompatibleProgram> {
     let known = LIBRARIES.iter().find(|(begin, _)| name.starts_with(begin));
     known.map(|(_, collector)| IncompatibleProgram::StopsThreads { collector })
 }
 
-/// The same of an image that no library is loaded into.
+/// Reason for an image that loads no library.
 pub(crate) fn incompatible_image(image: &ElfImage) -> Option<IncompatibleProgram> {
     let segments = || image.segments.iter();
     // A text may be in any of them, and the texts of one runtime in several.
     let has = |text: &&[u8]| segments().any(|part| memmem::find(part.bytes, text).is_some());
-    // Go's runtime is none of those written in C.
+    // Go's runtime is not one of those written in C.
     let is_go = image.go_version().is_some();
     let may_be = |known: &&KnownRuntime| is_go == (known.is == GVISOR);
     let by_texts = KNOWN.iter().filter(may_be).find(|known| known.texts.iter().all(has));
@@ -84,32 +84,32 @@ pub(crate) fn incompatible_image(image: &ElfImage) -> Option<IncompatibleProgram
     by_texts.or_else(|| (!is_go && sets_gs()).then_some(IncompatibleProgram::SetsGs))
 }
 
-/// Whether code sets the GS base: by `wrgsbase`, or by the system call for it. Of a C library's
-/// function for that call, which nearly all programs have, nothing can be said; so what is sought
-/// is a caller that gives it the number for the GS base.
+/// Whether code sets the GS base: by `wrgsbase`, or by the system call for it. A C library's
+/// function for that call, which nearly all programs have, proves nothing, so this searches for a
+/// caller that passes it the number for the GS base.
 fn sets_gs(code: &[u8]) -> bool {
     let by_instruction = memmem::find_iter(code, &[0x0f, 0xae]).any(|at| {
         let is_register = code.get(at + 2).is_some_and(|last| last & 0xf8 == 0xd8);
         let before = at.checked_sub(2).and_then(|from| code.get(from..at));
-        // `wrgsbase` of a whole register: a prefix, and one for 64 bits.
+        // `wrgsbase` of a whole register: a prefix, and another one for 64 bits.
         is_register && before.is_some_and(|before| before[0] == 0xf3 && before[1] & 0xf8 == 0x48)
     });
     by_instruction || ASKING.iter().any(|asking| asking.is_in(code))
 }
 
-/// Instructions that ask for the GS base to be set.
+/// Instructions that request a new GS base.
 struct GsBaseRequest {
-    /// The one that puts `ARCH_SET_GS` into a register.
+    /// Instruction that puts `ARCH_SET_GS` into a register.
     what: [u8; 5],
-    /// The one that puts the number of the system call into a register; without one, a function
+    /// Instruction that puts the number of the system call into a register; without one, a function
     /// is called that does.
     number: Option<[u8; 5]>,
 }
 
-/// Number of bytes within which one of these instructions follows the other.
+/// Maximum distance between these instructions, in bytes.
 const NEAR: usize = 32;
 
-/// The ways to ask: by a function for the call, by the system call, and by a function for any
+/// Forms of the request: by a function for the call, by the system call, and by a function for any
 /// system call.
 const ASKING: [GsBaseRequest; 3] = [
     // mov edi, ARCH_SET_GS
@@ -139,12 +139,12 @@ impl GsBaseRequest {
     }
 }
 
-/// Whether there is a call, at that place, of a function that sets a segment's base.
+/// Whether there is a call, at this index, of a function that sets a segment's base.
 fn calls_arch_prctl(code: &[u8], call: usize) -> bool {
     const CALL: u8 = 0xe8;
     /// mov eax, SYS_arch_prctl; syscall
     const BODY: &[u8] = &[0xb8, 0x9e, 0, 0, 0, 0x0f, 0x05];
-    /// Number of bytes at a function's beginning in which the body is.
+    /// Number of bytes at a function's beginning that contain the body.
     const BEGINNING: usize = 24;
     let Some([CALL, distance @ ..]) = code.get(call..).and_then(|code| code.first_chunk::<5>())
     else {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn code_that_sets_the_gs_base_is_known() {
-        // xor esi, esi; mov edi, 0x1001; call of what follows; mov eax, 158; syscall
+        // xor esi, esi; mov edi, 0x1001; call of the following; mov eax, 158; syscall
         let of_function = |number| {
             [
                 &[0x31, 0xf6, 0xbf, 0x01, 0x10, 0, 0, 0xe8, 40, 0, 0, 0][..],

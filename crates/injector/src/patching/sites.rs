@@ -1,9 +1,9 @@
-//! The places of an image where a system call is made, found by disassembly.
+//! Places in an image where a system call is made, found by disassembly.
 //!
-//! Two bytes, `0f 05`, are looked for. They can be data, or the inside of another instruction. A
-//! place counts only if it is where an instruction begins for whoever decodes from the beginning of
-//! its function, or, where no function is known, from nearly every one of some neighbouring
-//! addresses before it ([`sweep`]).
+//! The search is for two bytes, `0f 05`. They can be data, or inside another instruction. A place
+//! counts only if an instruction begins there when decoding from the beginning of its function, or,
+//! without a known function, from nearly every one of some neighbouring addresses before it
+//! ([`sweep`]).
 
 pub(crate) mod go;
 pub(crate) mod jump_targets;
@@ -15,13 +15,12 @@ pub(crate) use syscall_site::SyscallSite;
 
 use crate::patching::image::ElfImage;
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug, Default)]
 pub(crate) struct SyscallSites<'a> {
     /// The system calls, in order of addresses.
     pub(crate) found: Vec<SyscallSite<'a>>,
-    /// Addresses of two bytes that are like a system call, where it is not certain that they are
-    /// one.
+    /// Addresses of two bytes that may or may not be a system call.
     pub(crate) uncertain: Vec<u64>,
 }
 
@@ -41,7 +40,7 @@ pub(crate) fn find_syscalls<'a>(image: &ElfImage<'a>) -> SyscallSites<'a> {
         }
     }
     sites.found.sort_by_key(|found| found.address);
-    // Segments that overlap hold a place twice.
+    // Segments that overlap contain a place twice.
     sites.found.dedup_by_key(|found| found.address);
     sites.uncertain.sort_unstable();
     sites.uncertain.dedup();

@@ -1,6 +1,6 @@
-//! Stubs: what the jumps lead to, and the bytes of these jumps.
+//! Stubs, and the bytes of the jumps to them.
 //!
-//! The stubs of an image are one area, with a header that all of them use:
+//! The stubs of an image are one area, with a common header:
 //!
 //! ```text
 //!  0  address of before_c     8  address of after_c
@@ -10,7 +10,7 @@
 //! 112  the stubs, each at a multiple of 16
 //! ```
 //!
-//! A site with windows on both sides (`->` is the jump that was patched in):
+//! A site with windows on both sides (`->` is the patched jump):
 //!
 //! ```text
 //!      window before -> before stub:  displaced instructions
@@ -25,14 +25,14 @@
 //!                                     jmp behind the window
 //! ```
 //!
-//! An entry within 2 GB is jumped to directly (`jmp before_c`), which the processor foresees
+//! An entry within 2 GB is jumped to directly (`jmp before_c`), which the processor predicts
 //! sooner.
 //!
-//! A window that two sites share has the hook behind the first, its instructions, and the hook
+//! A window that two sites share has the hook after the first site, its instructions, and the hook
 //! before the second. `Over` has all in one: instructions, hook, `syscall`, hook, instructions.
-//! `Return` exchanges the return address once its hook has run, and keeps it below the stack
-//! pointer, in the red zone: a signal's handler may make such a call, too, so no place of the
-//! thread could hold it.
+//! `Return` replaces the return address after its hook, and keeps the original below the stack
+//! pointer, in the red zone: a signal handler may make such a call, too, so no place per thread
+//! could hold it.
 //!
 //! ```text
 //!      window before -> displaced instructions; is it wanted?; the hook; then
@@ -43,11 +43,11 @@
 //!                 next: ret
 //! ```
 //!
-//! A displaced call pushes the address that it would have pushed at its own place, and jumps: what
-//! unwinds the stack, or looks at it as Go's runtime does, meets the program alone.
+//! A displaced call pushes the return address of its original place, and jumps: code that unwinds
+//! or inspects the stack, as Go's runtime does, sees the program only.
 //!
-//! Only `rcx`, `r11` and flags change, which a system call destroys too or which nothing needs
-//! ([`crate::patching::windows`] sees to it). No stack is used.
+//! Only `rcx`, `r11` and flags change, which a system call destroys too or which are not needed
+//! ([`crate::patching::windows`] checks it). No stack is used.
 
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction,
@@ -61,42 +61,42 @@ use crate::patching::plan::{PatchPlan, PatchSite, SiteRuntime};
 use crate::patching::tuning::{HEADER_BYTES, JUMP_BYTES, KEPT_BELOW, SITE_BYTES, STUB_ALIGNMENT};
 use crate::patching::windows::PatchWindow;
 
-/// Addresses of machine code in the process that a stub jumps to. Each ends with `jmp rcx`, and
-/// changes nothing but `rcx`, `r11` and flags, unless it says otherwise.
+/// Addresses of machine code in the process to which stubs jump. Each entry ends with `jmp rcx`,
+/// and changes nothing but `rcx`, `r11` and flags, unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StubEntries {
     /// Before a system call in C.
     pub before_c: u64,
-    /// Behind a system call in C.
+    /// After a system call in C.
     pub after_c: u64,
     /// Before a system call in Go.
     pub before_go: u64,
     /// Before a system call in Go, where register 14 holds the goroutine.
     pub before_goroutine: u64,
-    /// Where a goroutine lets another go on, or starts it, if that is wanted. It begins with the
-    /// address to go on at in `r11`, and ends with `jmp r11`. It may change `rdx`, `rsi`, `rdi`,
-    /// `r8` to `r13`, the vector registers but `xmm15`, and flags. No byte of the stack may be
-    /// used.
+    /// At a goroutine that another one unblocks or starts, if that is wanted. On entry `r11` has
+    /// the address at which to continue, and the entry ends with `jmp r11`. It may change `rdx`,
+    /// `rsi`, `rdi`, `r8` to `r13`, the vector registers except `xmm15`, and flags. No byte of the
+    /// stack may be used.
     pub ready: Option<u64>,
-    /// Behind a system call in Go.
+    /// After a system call in Go.
     pub after_go: u64,
 }
 
-/// Bytes to be written over others.
+/// Bytes that replace others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImagePatch {
     /// Address in the process.
     pub address: u64,
-    /// What is there: to be compared first, and what takes the patch back.
+    /// Old bytes: compared before writing, and used to undo the patch.
     pub old: Vec<u8>,
-    /// The bytes to write, as many as the old ones.
+    /// New bytes, as many as the old ones.
     pub new: Vec<u8>,
-    /// Address in the process of the system call that it is for, the first of two that share it.
-    /// Where a goroutine lets another go on or starts it, there is none, and it is `address`.
+    /// Address in the process of the system call that the patch is for, the first of two that share
+    /// it. A patch for goroutines has no system call; for it this equals `address`.
     pub call: u64,
 }
 
-/// All that an image is patched with.
+/// All patches of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImagePatches {
     /// The bytes of the stubs' area. It is read and executed.
@@ -106,7 +106,8 @@ pub struct ImagePatches {
 }
 
 impl PatchPlan {
-    /// Upper bound of the stubs, in bytes: how much to map before their place is known.
+    /// Upper bound of the size of the stubs, in bytes: the size to map before their address is
+    /// known.
     #[must_use]
     pub fn stub_bytes(&self) -> usize {
         let patched = self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Left(_)));
@@ -114,12 +115,13 @@ impl PatchPlan {
     }
 }
 
-/// Makes stubs and patches. `bias` is the address where the image is loaded, less the one that it
-/// is linked for. The stubs are for the address `stubs_at`, a multiple of 16.
+/// Assembles stubs and patches. `bias` is the load address of the image minus its linked address.
+/// The stubs are for the address `stubs_at`, a multiple of 16.
 ///
 /// # Errors
 ///
-/// The stubs are more than 2 GB from the text, or from what its displaced instructions refer to.
+/// The stubs are more than 2 GB from the text, or from addresses to which its displaced
+/// instructions refer.
 pub fn assemble_patches(
     survey: &PatchPlan,
     bias: u64,
@@ -130,7 +132,7 @@ pub fn assemble_patches(
     let mut before = None;
     for (place, site) in survey.sites.iter().enumerate() {
         let next = survey.sites.get(place + 1);
-        // What two share was made with the first of them.
+        // A shared window was assembled with the first of the two sites.
         let is_made = site.before.is_some() && shares_window(before, Some(site));
         match site.kind {
             PatchKind::Left(_) => {}
@@ -176,7 +178,7 @@ pub fn assemble_patches(
     Ok(ImagePatches { stubs: area.bytes, patches: area.patches })
 }
 
-/// Whether the window behind a site is the one before the next.
+/// Whether the window after a site is the one before the next site.
 fn shares_window(site: Option<&PatchSite>, next: Option<&PatchSite>) -> bool {
     let (Some(site), Some(next)) = (site, next) else { return false };
     site.kind == PatchKind::Sandwich
@@ -191,13 +193,13 @@ enum SyscallSide {
     After,
 }
 
-/// The stubs as they grow.
+/// Stubs under construction.
 struct StubAssembler {
     at: u64,
     bias: u64,
     bytes: Vec<u8>,
     patches: Vec<ImagePatch>,
-    /// Address of the word that holds what a displaced call pushes.
+    /// Address of the word with the return address that a displaced call pushes.
     pushed: u64,
 }
 
@@ -217,8 +219,8 @@ impl StubAssembler {
         self.at.wrapping_add(self.bytes.len() as u64)
     }
 
-    /// Begins a stub, and makes the jump to it from the beginning of a window. `last` is the window
-    /// that its instructions end with.
+    /// Begins a stub, and assembles the jump to it at the beginning of a window. `last` is the
+    /// window that ends its instructions.
     fn begin_stub(
         &mut self,
         site: u64,
@@ -249,7 +251,7 @@ impl StubAssembler {
         self.bytes.resize(length, 0xcc);
     }
 
-    /// The distance from behind an instruction to an address, as the instruction has it.
+    /// Distance from the end of an instruction to an address, as encoded in the instruction.
     fn distance_bytes(&self, site: u64, from: u64, to: u64) -> Result<[u8; 4], PatchError> {
         let distance = to.wrapping_sub(from).cast_signed();
         let near = i32::try_from(distance).map_err(|_| PatchError::TooFar {
@@ -259,7 +261,7 @@ impl StubAssembler {
         Ok(near.to_le_bytes())
     }
 
-    /// An instruction that ends with the distance to an address.
+    /// Appends an instruction that ends with the distance to an address.
     fn push_with_distance(&mut self, site: u64, code: &[u8], to: u64) -> Result<(), PatchError> {
         self.bytes.extend(code);
         let distance = self.distance_bytes(site, self.next_address().wrapping_add(4), to)?;
@@ -267,12 +269,12 @@ impl StubAssembler {
         Ok(())
     }
 
-    /// `jmp`
+    /// Appends a `jmp`.
     fn push_jump(&mut self, site: u64, to: u64) -> Result<(), PatchError> {
         self.push_with_distance(site, &[0xe9], to)
     }
 
-    /// All before a system call that is executed at its own place.
+    /// Appends the part before a system call that is executed in its own place.
     fn enter_site(&mut self, site: &PatchSite) -> Result<(), PatchError> {
         let skips = self.push_filter(site)?;
         self.push_hook(site, SyscallSide::Before)?;
@@ -282,15 +284,15 @@ impl StubAssembler {
         let Some(back) = back else { return Ok(()) };
         let distance = (self.bytes.len() - back) as i32;
         self.patch_word(back, distance);
-        // push [rsp-128]: the stack pointer is 8 bytes above where it was at the site.
+        // push [rsp-128]: the stack pointer is 8 bytes above its value at the site.
         self.bytes.extend([0xff, 0x74, 0x24, (KEPT_BELOW + 8).wrapping_neg()]);
         self.push_hook(site, SyscallSide::After)?;
         self.bytes.push(0xc3);
         Ok(())
     }
 
-    /// Exchanges the return address. The place that is returned, in bytes, is the one from which
-    /// the distance in front of it is to be.
+    /// Appends the replacement of the return address. Returns the index in the bytes from which the
+    /// distance before it is to count.
     fn exchange_return(&mut self) -> usize {
         // mov rcx,[rsp]; mov [rsp-120],rcx; lea rcx,[rip+?]; mov [rsp],rcx
         self.bytes.extend([0x48, 0x8b, 0x0c, 0x24]);
@@ -301,15 +303,15 @@ impl StubAssembler {
         back
     }
 
-    /// Writes the four bytes in front of a place.
+    /// Writes the four bytes before an index.
     fn patch_word(&mut self, end: usize, word: i32) {
         if let Some(bytes) = self.bytes.get_mut(end.saturating_sub(4)..end) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
     }
 
-    /// Where the number is variable, looks whether it is wanted. Returns the places of short jumps
-    /// for where it is not.
+    /// Appends a check whether a variable number is wanted. Returns the indices of the short jumps
+    /// that are taken if it is not.
     fn push_filter(&mut self, site: &PatchSite) -> Result<Option<[usize; 2]>, PatchError> {
         if site.numbers != SyscallNumber::Variable {
             return Ok(None);
@@ -324,18 +326,18 @@ impl StubAssembler {
         Ok(Some([large, self.bytes.len()]))
     }
 
-    /// Makes the filter's jumps lead here.
+    /// Directs the filter's jumps to this index.
     fn land_skips(&mut self, skips: Option<[usize; 2]>) {
         let here = self.bytes.len();
         for behind in skips.into_iter().flatten() {
-            // The hook between has less than 50 bytes.
+            // The hook in between has less than 50 bytes.
             if let Some(distance) = self.bytes.get_mut(behind.saturating_sub(1)) {
                 *distance = (here - behind) as u8;
             }
         }
     }
 
-    /// The jump into the library, which comes back behind it.
+    /// Appends the jump into the library, which returns after it.
     fn push_hook(&mut self, site: &PatchSite, side: SyscallSide) -> Result<(), PatchError> {
         let entry = match (site.runtime, side) {
             (SiteRuntime::C, SyscallSide::Before) => 0,
@@ -347,8 +349,8 @@ impl StubAssembler {
         self.push_entry_jump(site.address, &[0x48, 0x8d, 0x0d], entry)
     }
 
-    /// `lea` of the address behind the jump, into the register that `lea` says, and the jump to the
-    /// entry that stands at the place `entry` of the header.
+    /// Appends a `lea` of the address after the jump, into the register encoded in `lea`, and the
+    /// jump to the entry at index `entry` of the header.
     fn push_entry_jump(
         &mut self,
         site: u64,
@@ -371,7 +373,7 @@ impl StubAssembler {
         }
     }
 
-    /// The jump back behind a window, if its instructions get there.
+    /// Appends the jump back to after a window, if its instructions get there.
     fn leave_stub(&mut self, site: u64, window: &PatchWindow) -> Result<(), PatchError> {
         let last = self.decode_window(window).last().map(Instruction::flow_control);
         match last {
@@ -387,7 +389,7 @@ impl StubAssembler {
         Decoder::with_ip(64, &window.displaced, address, DecoderOptions::NONE).into_iter().collect()
     }
 
-    /// The instructions of a window, written for here.
+    /// Appends the instructions of a window, re-encoded for this address.
     fn push_displaced(&mut self, site: u64, window: &PatchWindow) -> Result<(), PatchError> {
         let place = site.wrapping_add(self.bias);
         let wrong = |error: iced_x86::IcedError| PatchError::Displaced {
@@ -407,11 +409,13 @@ impl StubAssembler {
             }
             code.push(jump);
         }
-        // Each is a block of its own, or a jump to the window's beginning would become one to here.
+        // Each is a block of its own, or a jump to the window's beginning would become a jump to
+        // here.
         for instruction in &code {
             if instruction.op0_kind() == OpKind::NearBranch64 {
                 self.distance_bytes(site, self.next_address(), instruction.near_branch_target())?;
-                // Farther than its distance can say, a branch would have its target behind itself.
+                // A branch beyond the range of its distance would be encoded with its target after
+                // itself.
                 self.distance_bytes(
                     site,
                     self.next_address() + 32,

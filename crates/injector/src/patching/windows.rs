@@ -1,7 +1,8 @@
-//! Windows: whole instructions that give way to a jump of five bytes.
+//! Patch windows: whole instructions that give way to a jump of five bytes.
 //!
-//! A window is as short as five bytes allow. Nothing may jump to any byte of it but the first, and
-//! each instruction must do the same at another place. What is in a window is executed there.
+//! A window is as short as five bytes allow. No code may jump to any of its bytes except the first,
+//! and each instruction must do the same at another address, where the window's instructions are
+//! executed.
 
 use iced_x86::{
     Code, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
@@ -20,34 +21,34 @@ use crate::patching::tuning::JUMP_BYTES;
 pub struct PatchWindow {
     /// Address of the first of them, as linked. The jump is here.
     pub address: u64,
-    /// Their bytes.
+    /// Bytes of the displaced instructions.
     pub displaced: Vec<u8>,
-    /// What the jump is written over: the first five bytes of `displaced`, or these and what aligns
-    /// the next function.
+    /// Bytes that the jump overwrites: the first five bytes of `displaced`, or all of them and
+    /// padding before the next function.
     pub old: [u8; JUMP_BYTES],
 }
 
 impl PatchWindow {
-    /// Address behind the displaced instructions, as linked.
+    /// Address after the displaced instructions, as linked.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.address + self.displaced.len() as u64
     }
 
-    /// Address behind all that it takes: displaced instructions, and bytes of the jump.
+    /// Address after everything that it takes: displaced instructions, and bytes of the jump.
     #[must_use]
     pub fn taken_end(&self) -> u64 {
         self.end().max(self.address + JUMP_BYTES as u64)
     }
 }
 
-/// What windows of a site are made of.
+/// Search for the windows of a site.
 pub(crate) struct WindowSearch<'a> {
     pub(crate) site: &'a SyscallSite<'a>,
     pub(crate) reached: &'a JumpTargets<'a>,
-    /// Nothing before this address may be taken.
+    /// No bytes before this address may be taken.
     pub(crate) floor: u64,
-    /// Nothing from this address on may be taken.
+    /// No bytes from this address on may be taken.
     pub(crate) ceiling: u64,
 }
 
@@ -56,7 +57,7 @@ impl WindowSearch<'_> {
         self.site.address + 2
     }
 
-    /// The instructions before the system call, the last one first, each followed by the next.
+    /// Instructions before the system call, the last one first, as long as they are contiguous.
     fn before_site(&self) -> impl Iterator<Item = &Instruction> {
         let mut behind = self.site.address;
         let before = self.site.code.get(..self.site.place).unwrap_or_default();
@@ -67,7 +68,7 @@ impl WindowSearch<'_> {
         })
     }
 
-    /// The instructions behind the system call, each followed by the next.
+    /// Instructions after the system call, as long as they are contiguous.
     fn after_site(&self) -> impl Iterator<Item = &Instruction> {
         let mut ip = self.after_address();
         self.site.code.get(self.site.place + 1..).unwrap_or_default().iter().take_while(
@@ -88,7 +89,7 @@ impl WindowSearch<'_> {
         })
     }
 
-    /// The window that ends where the system call begins.
+    /// Window that ends where the system call begins.
     pub(crate) fn window_before(&self) -> Result<PatchWindow, UnpatchedReason> {
         let begin = self.before_start(JUMP_BYTES as u64)?;
         self.make_window(begin, self.site.address).ok_or(UnpatchedReason::NoRoom)
@@ -119,15 +120,15 @@ impl WindowSearch<'_> {
         Ok(begin)
     }
 
-    /// The window that begins behind the system call.
+    /// Window that begins after the system call.
     pub(crate) fn window_after(&self) -> Result<PatchWindow, UnpatchedReason> {
         self.is_live()?;
         let (end, _) = self.after_end(self.after_address(), JUMP_BYTES as u64)?;
         self.make_window(self.after_address(), end).ok_or(UnpatchedReason::NoRoom)
     }
 
-    /// Goes on from behind the system call until there are `bytes` from `begin` on. Says where the
-    /// last instruction ends, and where the bytes that are not executed behind it do.
+    /// Goes forward from the end of the system call until there are `bytes` from `begin`. Returns
+    /// the end of the last instruction, and the end of the bytes after it that are not executed.
     fn after_end(&self, begin: u64, bytes: u64) -> Result<(u64, u64), UnpatchedReason> {
         let (mut end, mut taken) = (self.after_address(), self.after_address());
         let (mut instructions, mut is_over) = (self.after_site(), false);
@@ -160,7 +161,7 @@ impl WindowSearch<'_> {
                 FlowControl::UnconditionalBranch
                 | FlowControl::Return
                 | FlowControl::IndirectBranch => is_over = true,
-                // It comes back behind itself.
+                // It returns after itself.
                 FlowControl::Call | FlowControl::IndirectCall if taken - begin >= bytes => {}
                 _ => return Err(UnpatchedReason::NoRoom),
             }
@@ -168,7 +169,7 @@ impl WindowSearch<'_> {
         Ok((end, taken))
     }
 
-    /// One window for all from behind this system call to the next one.
+    /// One window for everything between this system call and the next one.
     pub(crate) fn shared_window(&self, next: u64) -> Result<PatchWindow, UnpatchedReason> {
         self.is_live()?;
         let mut end = self.after_address();
@@ -197,12 +198,12 @@ impl WindowSearch<'_> {
         self.make_window(self.after_address(), next).ok_or(UnpatchedReason::NoRoom)
     }
 
-    /// What goes before and behind a system call that moves with them, either of them may be empty.
-    /// The jump is at the beginning of the first.
+    /// Instructions before and after a system call that move together with it; either of them may
+    /// be empty. The jump is at the beginning of the first.
     pub(crate) fn windows_over(&self) -> Result<(PatchWindow, PatchWindow), UnpatchedReason> {
         self.is_live()?;
         let wanted = JUMP_BYTES as u64 - 2;
-        // As far back as it goes, so that as little as possible behind the call has to move.
+        // As far back as possible, so that as little as possible after the call has to move.
         let begin = (0..=wanted).rev().find_map(|bytes| self.before_start(bytes).ok());
         let begin = begin.unwrap_or(self.site.address);
         let (end, _) = self.after_end(begin, JUMP_BYTES as u64)?;
@@ -211,12 +212,13 @@ impl WindowSearch<'_> {
         Ok((before, after))
     }
 
-    /// Whether the system call is right before the end of its function, which no jump fits before.
+    /// Whether the system call is just before the end of its function, with no room for a jump in
+    /// between.
     pub(crate) fn returns_immediately(&self) -> bool {
         self.after_site().next().is_some_and(|of| of.code() == Code::Retnq)
     }
 
-    /// Whether code before the system call keeps something below its stack pointer.
+    /// Whether code before the system call uses memory below its stack pointer.
     pub(crate) fn uses_red_zone(&self) -> bool {
         let of_stack = |instruction: &Instruction| {
             instruction.memory_base() == Register::RSP
@@ -226,8 +228,8 @@ impl WindowSearch<'_> {
         self.site.code.iter().any(of_stack)
     }
 
-    /// Whether what the library destroys is needed behind the system call: flags, which a system
-    /// call preserves, and the two registers that it changes.
+    /// Checks that the code after the system call does not need what the library destroys: flags,
+    /// which a system call preserves, and the two registers that it changes.
     fn is_live(&self) -> Result<(), UnpatchedReason> {
         let mut factory = InstructionInfoFactory::new();
         let (mut flags, mut registers) = (
@@ -240,7 +242,7 @@ impl WindowSearch<'_> {
             vec![Register::RCX, Register::R11],
         );
         for instruction in self.after_site() {
-            // The next system call destroys the same.
+            // The next system call destroys the same registers.
             if instruction.mnemonic() == Mnemonic::Syscall {
                 break;
             }
@@ -264,7 +266,7 @@ impl WindowSearch<'_> {
                     .any(|used| used.access() == OpAccess::Write && used.register().size() >= 4)
             });
             flags &= !instruction.rflags_modified();
-            // What a function calls or goes back to takes nothing from flags.
+            // A called function, or a caller that is returned to, does not read flags.
             if instruction.flow_control() != FlowControl::Next && !conditional
                 || flags == 0 && registers.is_empty()
             {
@@ -277,7 +279,7 @@ impl WindowSearch<'_> {
 
 /// Whether an instruction does the same elsewhere, with the help of `stubs`.
 fn can_move(instruction: &Instruction) -> bool {
-    // An address of 32 bits that depends on the place is another one above 4 GB.
+    // A position-relative 32-bit address would differ above 4 GB.
     if instruction.memory_base() == Register::EIP {
         return false;
     }
@@ -286,10 +288,10 @@ fn can_move(instruction: &Instruction) -> bool {
         | FlowControl::UnconditionalBranch
         | FlowControl::IndirectBranch
         | FlowControl::Return => true,
-        // The others look at rcx, and reach no further than 128 bytes.
+        // The other ones test rcx, and reach no further than 128 bytes.
         FlowControl::ConditionalBranch => instruction.is_jcc_short_or_near(),
         FlowControl::Call => instruction.code() == Code::Call_rel32_64,
-        // The address to return to is pushed before the target is read.
+        // The return address is pushed before the target is read.
         FlowControl::IndirectCall => {
             instruction.code() == Code::Call_rm64
                 && instruction.memory_base() != Register::RSP
@@ -299,10 +301,10 @@ fn can_move(instruction: &Instruction) -> bool {
     }
 }
 
-/// What fills the room between functions.
+/// Whether an instruction is padding between functions.
 fn is_padding(instruction: &Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Nop
         || instruction.code() == Code::Int3
-        // `xchg ax,ax` and zeros, as some assemblers fill.
+        // `xchg ax,ax` and zeros, with which some assemblers pad.
         || instruction.code() == Code::Add_rm8_r8 && instruction.len() == 2
 }

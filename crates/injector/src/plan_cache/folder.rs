@@ -1,7 +1,7 @@
-//! Folder in which surveys are kept for the next recorder, a file each.
+//! Folder in which plans are kept for the next recorder, one file each.
 //!
-//! Nothing here is an error: what cannot be read is made anew, and what cannot be written is not
-//! kept. A folder or a file that another user could have written to is not looked at.
+//! Nothing here is an error: a plan that cannot be read is made anew, and one that cannot be
+//! written is not kept. A folder or a file that another user could have written is ignored.
 
 use std::fs::{DirBuilder, File, Metadata};
 use std::io::{Read, Write};
@@ -15,22 +15,22 @@ use twox_hash::XxHash3_128;
 
 use crate::tuning::{KEPT_BYTES, KEPT_FILES};
 
-/// Rights to write of the group and of all.
+/// Write permissions of the group and of others.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Folder with surveys.
+/// Folder with plans.
 #[derive(Debug)]
 pub(crate) struct PlanFolder {
     path: PathBuf,
 }
 
 impl PlanFolder {
-    /// Folder at a path; it is made when the first survey is kept.
+    /// Folder at a path; it is created with the first kept plan.
     pub(crate) fn new(path: PathBuf) -> PlanFolder {
         PlanFolder { path }
     }
 
-    /// Survey that was kept by a key.
+    /// Plan that was kept under a key.
     pub(crate) fn read_plan(&self, key: &[u8]) -> Option<PatchPlan> {
         let folder = self.open_folder()?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -45,28 +45,28 @@ impl PlanFolder {
         PatchPlan::from_bytes(&bytes, key)
     }
 
-    /// Keeps a survey by a key, if that can be done.
+    /// Keeps a plan under a key, if possible.
     pub(crate) fn write_plan(&self, key: &[u8], survey: &PatchPlan) {
         let bytes = survey.to_bytes(key).ok();
         let bytes = bytes.filter(|bytes| (bytes.len() as u64) < KEPT_BYTES);
         if let Some((bytes, folder)) =
             bytes.zip(self.open_folder().or_else(|| self.create_folder()))
         {
-            // Without it, the survey is made anew the next time.
+            // If it fails, the plan is made anew the next time.
             let _ = write_file(&folder, &file_name(key), &bytes);
             remove_oldest(&folder);
         }
     }
 
-    /// Opens the folder, if it is this user's alone.
+    /// Opens the folder if it belongs to this user alone.
     fn open_folder(&self) -> Option<File> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = File::from(rustix::fs::open(&self.path, flags, Mode::empty()).ok()?);
         folder.metadata().ok().filter(is_own).map(|_| folder)
     }
 
-    /// Makes the folder, below what is this user's alone: root makes nothing in the home of another
-    /// user.
+    /// Creates the folder, below a folder of this user alone: root creates nothing in the home of
+    /// another user.
     fn create_folder(&self) -> Option<File> {
         let above = self.path.ancestors().skip(1).find_map(|path| Path::metadata(path).ok())?;
         if !is_own(&above) {
@@ -77,7 +77,7 @@ impl PlanFolder {
     }
 }
 
-/// Whether something is of this process's user, and nobody else may write to it.
+/// Whether a file belongs to this process's user, and no other user may write to it.
 fn is_own(about: &Metadata) -> bool {
     about.uid() == rustix::process::geteuid().as_raw() && about.mode() & OTHERS_WRITE == 0
 }
@@ -87,7 +87,7 @@ fn file_name(key: &[u8]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(key))
 }
 
-/// Writes a file under another name first, so that nobody reads half of it.
+/// Writes a file under another name first, so that no reader sees a part of it.
 fn write_file(folder: &File, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let own = format!("{name}.{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// Survey of a small program.
+    /// Plan of a small program.
     fn some() -> PatchPlan {
         let file = fs::read("/bin/true").unwrap();
         plan_patches(&ElfImage::parse(&file).unwrap()).unwrap()
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(folder.read_plan(b"other"), None);
         assert_eq!(names(&path), [file_name(b"one")]);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
-        // Under another key's name it is not that key's.
+        // A plan under another key's name is not accepted for that key.
         fs::rename(path.join(file_name(b"one")), path.join(file_name(b"other"))).unwrap();
         assert_eq!(folder.read_plan(b"other"), None);
     }
@@ -174,7 +174,7 @@ mod tests {
             rights(of, right);
             assert!(folder.read_plan(b"one").is_some());
         }
-        // Nor is what a link leads to, and nothing is written through one.
+        // Nor is the target of a link, and nothing is written through one.
         let link = place.path().join("link");
         symlink(&path, &link).unwrap();
         let linked = PlanFolder::new(link);

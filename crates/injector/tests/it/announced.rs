@@ -1,5 +1,5 @@
 //! Execs that programs announce over a socket: from a child, from a vforked one, from a thread that
-//! is not the first, and those that fail.
+//! is not the first, and execs that fail.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +17,7 @@ use injector::{
 
 use crate::made::{announcing, copy_program, counted, counting, counts, injected, status};
 
-/// Server whose reports come over a channel.
+/// Server that sends its reports over a channel.
 pub(crate) struct Listening {
     pub server: AnnouncementServer,
     pub reports: mpsc::Receiver<ExecReport>,
@@ -29,7 +29,7 @@ impl Listening {
         Listening::begin_with(prepare, |_| {})
     }
 
-    /// The same, with a function that is called with each report first.
+    /// Does the same, with a function that is called with each report first.
     fn begin_with(
         prepare: impl Prepare + 'static,
         first: impl Fn(&ExecReport) + Send + Sync + 'static,
@@ -39,7 +39,7 @@ impl Listening {
         let sender = Mutex::new(sender);
         let reporter = Arc::new(move |report| {
             first(&report);
-            // A test that has failed listens no more.
+            // A test that has failed no longer receives.
             let _ = sender.lock().unwrap().send(report);
         });
         let server = AnnouncementServer::listen(
@@ -60,14 +60,14 @@ impl Listening {
     }
 }
 
-/// Starts the program that announces, with pipes.
+/// Starts the announcing program, with pipes.
 fn start(at: &Path, way: &str, command: &[&str]) -> Child {
     let mut announcing = Command::new(announcing());
     announcing.arg(at).arg(way).args(command).stdin(Stdio::piped()).stdout(Stdio::piped());
     announcing.spawn().unwrap()
 }
 
-/// Reads what a child writes up to a number of lines.
+/// Reads a child's output up to a number of lines.
 pub(crate) fn lines(child: &mut Child, count: usize) -> String {
     let (mut text, mut byte) = (Vec::new(), [0]);
     let output = child.stdout.as_mut().unwrap();
@@ -93,14 +93,14 @@ fn execs_of_all_kinds_are_followed() {
         assert_eq!(status(report.process, "TracerPid"), "0", "{way}");
         assert!(counts(report.process, &injected.placed)[0] >= 2, "{way}");
         drop(child.stdin.take());
-        // By way of vfork, the parent says the status of its child.
+        // With vfork, the parent prints the status of its child.
         assert_eq!(wait_child(&mut child).unwrap().code(), Some(7), "{way}");
     }
     listening.server.close();
     assert!(!listening.folder.path().join("announced").exists());
 }
 
-/// What libc executes in a child of its own making, out of sight of who announces it.
+/// Programs that libc executes in a child of its own, which the announcing thread does not see.
 #[test]
 fn what_libc_executes_in_a_child_is_followed() {
     let listening = Listening::begin(counting);
@@ -128,7 +128,7 @@ fn what_libc_executes_in_a_child_is_followed() {
     }
 }
 
-/// Twenty programs that are announced at once, in this way.
+/// Announces twenty programs concurrently, in this way.
 fn many_are_followed(way: &str) {
     let listening = Listening::begin(counting);
     let program = counted(2).to_str().unwrap();
@@ -161,7 +161,7 @@ fn a_thread_that_ends_by_the_exec_of_another_is_let_go() {
         EXECUTED.store(true, SeqCst);
         counting(target)
     };
-    // The exec waits for the end of the other thread, which must not wait for what is done here.
+    // The exec waits for the end of the other thread, which must not wait for this work.
     let slow = |report: &ExecReport| {
         for _ in 0..20_000 {
             if EXECUTED.load(SeqCst) || !matches!(report.result, Ok(InjectionOutcome::Left(_))) {
@@ -232,8 +232,8 @@ fn a_program_of_rust_announces_its_exec() {
         Ok(())
     };
     let _ = counted(2);
-    // SAFETY: the child has one thread, and what the closure allocates is this test's affair: no
-    // other thread of this process holds a lock of the allocator of glibc over a fork.
+    // SAFETY: the child has one thread, and allocations of the closure are safe here: no other
+    // thread of this process holds a lock of glibc's allocator across a fork.
     unsafe { command.pre_exec(announced) };
     let output = command.output().unwrap();
     injected(&listening.report().result);

@@ -1,4 +1,4 @@
-//! Processes that run: a library comes into them and is taken out again.
+//! Running processes: a library is installed and taken out again.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use test_support::code::changed_code;
 use crate::attaching::{Echoes, MAPPED, attached, compiled, mapped, patcher_of, signal, stop};
 use crate::made::{echoes, status};
 
-/// A library whose end does not come back.
+/// A library whose last function does not return.
 const ENDLESS: &str = r#"
     long slot[4];
     const unsigned long waiting[13] = {24};
@@ -23,8 +23,8 @@ const ENDLESS: &str = r#"
     __asm__(".globl before\nbefore: jmp *%rcx\n.globl after\nafter: jmp *%rcx\n");
 "#;
 
-/// A library with a switch. Its words, behind two by which they are found: what hooks look at, the
-/// switch, and what that leads to.
+/// A library with a switch. Its words follow two words by which they are found: the state of the
+/// hooks, the switch, and the structures that it leads to.
 const SWITCHED: &str = r#"
     long slot[4], words[16];
     const unsigned long waiting[13] = {24};
@@ -82,7 +82,7 @@ fn a_process_is_attached_to_and_left_as_it_was() {
     }
 }
 
-/// The program waits while it loads a library, before its libc: that one is a pipe.
+/// The program waits while it loads a library, before its libc: that library is a pipe.
 #[test]
 fn a_program_that_is_still_loading_is_waited_for() {
     let place = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn a_program_that_is_still_loading_is_waited_for() {
     let attached = std::thread::scope(|scope| {
         let attached = scope.spawn(|| attached(process));
         std::thread::sleep(Duration::from_millis(50));
-        // What is not a library is passed over.
+        // A file that is not a library is skipped.
         fs::write(&pipe, "no library").unwrap();
         attached.join().unwrap()
     });
@@ -145,7 +145,7 @@ fn a_process_that_is_stopped_at_the_end_is_left_and_stays_stopped() {
 }
 
 /// Each of its threads is traced by a thread of this process, as by a debugger, until that ends.
-/// Whether something holds within ten seconds.
+/// Returns whether a condition holds within ten seconds.
 fn in_ten_seconds(mut holds: impl FnMut() -> bool) -> bool {
     (0..1000).any(|_| {
         let is_so = holds();
@@ -169,7 +169,7 @@ fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later()
     let tracer = std::thread::spawn(move || {
         for thread in fs::read_dir(format!("/proc/{process}/task")).unwrap() {
             let tid: i32 = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
-            // Whoever traced it a moment ago may still be about to end, and so may the thread.
+            // A previous tracer may still be about to end, and so may the thread.
             let is_traced = in_ten_seconds(|| {
                 // SAFETY: takes numbers.
                 let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, tid, 0, 0) };
@@ -187,12 +187,12 @@ fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later()
     let words = error.to_string();
     assert!(words.contains(&own) && words.contains("records nothing more"), "{words}");
     let after = switch_of(process);
-    // What hooks look at, what that was, and how far the process is.
+    // The state of the hooks, its previous value, and the progress of the process.
     assert_eq!((after[2], after[4], after[13]), (0, before[2], 3), "{after:x?}");
     program.answers("without hooks");
     drop(end);
     tracer.join().unwrap();
-    // A thread that has been waited for lets go of what it traces a moment later.
+    // The threads that a thread traces are released a moment after it was joined.
     assert!(in_ten_seconds(|| attached.detach().is_ok()));
     assert!(changed_code(process).is_empty());
     program.answers("as before");
@@ -218,6 +218,6 @@ fn what_cannot_be_attached_to_is_left_with_its_reason() {
     program.answers("it is as before");
     program.ends();
     assert!(matches!(attached(process), Err(Error::NoProcess { .. })));
-    // What has ended needs no end.
+    // A process that has ended needs no detaching.
     assert_eq!(first.detach().unwrap(), 0);
 }

@@ -1,4 +1,5 @@
-//! Recorders of processes that run: they are killed at any moment, and two of them work at once.
+//! Recorders of running processes: they are killed at any moment, and two of them work at the same
+//! time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ const SLOW: &str = r#"
             ".globl after\nafter: jmp *%rcx\n");
 "#;
 
-/// A library that takes two seconds to begin, in a thread that it gives a name.
+/// A library that takes two seconds to begin, in a thread that it names.
 const LATE: &str = r#"
     long slot[4];
     const unsigned long waiting[13] = {24};
@@ -41,8 +42,8 @@ const LATE: &str = r#"
 /// The slow library, compiled once.
 static SLOW_LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("slow", SLOW));
 
-/// Threads stand in the middle of what is changed, or within the library, nearly whenever they are
-/// stopped. Each recorder takes out what the one before has left.
+/// Threads are in the middle of patched text, or inside the library, nearly whenever they are
+/// stopped. Each recorder removes the blob that the previous one has left.
 #[test]
 fn a_recorder_that_is_killed_leaves_a_busy_process_that_works() {
     let mut program = Echoes::begin(busy());
@@ -55,7 +56,7 @@ fn a_recorder_that_is_killed_leaves_a_busy_process_that_works() {
         recorder.kill().unwrap();
         recorder.wait().unwrap();
         program.answers("whatever was done");
-        // The thread that worked goes on by itself.
+        // The thread that worked continues by itself.
         let is_whole = || {
             std::thread::sleep(Duration::from_millis(1));
             are_whole(process)

@@ -1,4 +1,4 @@
-//! What tests of processes that run have in common: a library, programs that echo, and recorders in
+//! Common parts of tests with running processes: a library, programs that echo, and recorders in
 //! processes of their own.
 
 use std::fs;
@@ -13,10 +13,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::made::status;
 
-/// Bytes that the library below maps as it begins: more than threads of the programs here do.
+/// Size of the memory that the library below maps as it begins, in bytes: more than the threads of
+/// the programs here do.
 pub(crate) const MAPPED: u64 = 1 << 30;
 
-/// Library that counts on both sides of system calls, and how it ends.
+/// Library that counts on both sides of system calls, with its last function.
 const SOURCE: &str = r#"
     long slot[4];
     const unsigned long waiting[13] = {24};
@@ -45,7 +46,7 @@ const SOURCE: &str = r#"
 /// The library, compiled once.
 static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("ending", SOURCE));
 
-/// A library, compiled. In a recorder it is named in its environment.
+/// A compiled library. In a recorder, its environment names the file.
 pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
     if let Some(made) = std::env::var_os("LIBRARY") {
         return made.into();
@@ -67,7 +68,7 @@ pub(crate) fn library() -> PathBuf {
     LIBRARY.clone()
 }
 
-/// What puts the library into programs.
+/// Patcher with the library.
 pub(crate) fn patcher() -> LibraryPatcher {
     patcher_of(&LIBRARY)
 }
@@ -84,12 +85,12 @@ pub(crate) fn patcher_of(library: &Path) -> LibraryPatcher {
     patcher.unwrap().with_plan_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
 }
 
-/// Attaches without anything to tell.
+/// Attaches without variables.
 pub(crate) fn attached(process: u32) -> Result<AttachedProcess, Error> {
     attach_process(process, &patcher(), &[])
 }
 
-/// Program that echoes, as it runs.
+/// Running program that echoes.
 pub(crate) struct Echoes(pub(crate) Child);
 
 impl Echoes {
@@ -110,7 +111,7 @@ impl Echoes {
         assert_eq!(String::from_utf8_lossy(&bytes), text);
     }
 
-    /// Ends it as it should end.
+    /// Ends it in the regular way.
     #[track_caller]
     pub(crate) fn ends(mut self) {
         drop(self.0.stdin.take());
@@ -125,7 +126,7 @@ impl Drop for Echoes {
     }
 }
 
-/// Bytes of addresses that a process has mapped.
+/// Size of the mapped memory of a process, in bytes.
 pub(crate) fn mapped(process: u32) -> u64 {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
@@ -145,7 +146,7 @@ pub(crate) fn signal(process: u32, signal: Signal) {
     kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
 }
 
-/// Whether nobody traces the threads of a process, and they block no signals.
+/// Whether the threads of a process are not traced and block no signals.
 pub(crate) fn are_whole(process: u32) -> bool {
     let whole = |status: String| {
         let has = |line: &str| status.lines().any(|other| other == line);
@@ -155,13 +156,13 @@ pub(crate) fn are_whole(process: u32) -> bool {
     threads.all(|thread| fs::read_to_string(thread.unwrap().path().join("status")).is_ok_and(whole))
 }
 
-/// Attaches and goes, and lets another recorder do the same: as often as it is said here.
+/// Attaches and detaches in turn with another recorder, as often as given here.
 pub(crate) fn attach_beside_another(process: u32) {
     let (patcher, mut done) = (patcher(), 0);
     for _ in 0..2000 {
         match attach_process(process, &patcher, &[]) {
             Ok(attached) => {
-                // The other one may be looking at the threads.
+                // The other recorder may be working on the threads.
                 let left = (0..20).any(|_| attached.detach().is_ok());
                 assert!(left, "it stays");
                 done += 1;
@@ -189,11 +190,11 @@ pub(crate) fn attach_and_stay(process: u32) {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// Attaches and goes, again and again, until it is killed.
+/// Attaches and detaches repeatedly, until it is killed.
 pub(crate) fn attach_for_ever(process: u32) -> ! {
     let patcher = patcher();
     let attach_and_go = || attach_process(process, &patcher, &[]).unwrap().detach().unwrap();
-    // From the second time on, the places in the files are known.
+    // From the second time on, the plans of the files are cached.
     attach_and_go();
     eprintln!("begins");
     loop {
@@ -201,7 +202,7 @@ pub(crate) fn attach_for_ever(process: u32) -> ! {
     }
 }
 
-/// Attaches and goes, and says what came of it.
+/// Attaches, detaches and reports the result.
 pub(crate) fn attach_once(process: u32) {
     match attached(process).and_then(|attached| attached.detach()) {
         Ok(count) => eprintln!("attached and left: {count}"),

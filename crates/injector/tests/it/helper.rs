@@ -1,5 +1,5 @@
-//! Recorder in a process of its own: this program of tests, started once more with the one test
-//! that does what its variable `RECORDER` says. So it can be of another user, and be killed.
+//! Recorder in a process of its own: this test program, started once more with the one test that
+//! does what its variable `RECORDER` states. It can thus belong to another user, and be killed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ pub(crate) fn of_program(program: &Path, what: &str) -> Command {
     command
 }
 
-/// Command of a recorder that attaches to a process again and again.
+/// Command of a recorder that attaches to a process repeatedly.
 pub(crate) fn attaching(process: u32) -> Command {
     let mut command = recorder("attaches");
     command.env("PROCESS", process.to_string()).stderr(Stdio::piped()).stdout(Stdio::null());

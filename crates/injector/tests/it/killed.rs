@@ -1,5 +1,5 @@
-//! Ends at any moment. A recorder's program runs on as if nothing had been, and nothing is left of
-//! a program.
+//! Kills at any moment. A recorder's program runs on as if nothing had happened, and nothing is
+//! left of a killed program.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -14,10 +14,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::helper::recorder;
 use crate::made::{First, counted, injection, status};
 
-/// Moments at which something is killed, spread from before an injection to behind it.
+/// Moments at which a process is killed, spread from before an injection to after it.
 const MOMENTS: u32 = 50;
 
-/// Reads up to a line by which a recorder says how far it is.
+/// Reads up to a line by which a recorder reports its progress.
 pub(crate) fn until(errors: &mut BufReader<ChildStderr>, line: &str) {
     assert!(errors.lines().any(|read| read.unwrap() == line), "{line}");
 }
@@ -34,12 +34,12 @@ fn whole_time() -> Duration {
     time
 }
 
-/// Kills a recorder some time after it begins, and says what its program writes until it ends: the
+/// Kills a recorder some time after it begins, and returns its program's output until the end: the
 /// pipe ends with the last process that has it.
 fn output_of_killed(what: &str, after: Option<Duration>) -> String {
     let mut recorder = recorder(what);
     let mut child = recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Kept to the end: a recorder that nobody listens to fails.
+    // Kept to the end: a recorder whose output is not read fails.
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     until(&mut errors, "begins");
     if let Some(after) = after {
@@ -51,11 +51,11 @@ fn output_of_killed(what: &str, after: Option<Duration>) -> String {
     // At the last moments it may have ended.
     let ended = child.wait().unwrap();
     assert!(ended.signal() == Some(9) || after.is_some() && ended.success(), "{ended}");
-    // What comes behind the words of the harness.
+    // The output after the harness's own.
     output.split_once("state\n").map(|(_, output)| output.to_owned()).unwrap_or_default()
 }
 
-/// Lines that the program writes, whoever is killed.
+/// Asserts the program's output lines, whichever process is killed.
 #[track_caller]
 fn assert_whole(output: &str) {
     for line in [
@@ -81,8 +81,8 @@ fn a_program_whose_recorder_dies_in_the_middle_runs_as_if_nothing_had_been() {
 fn a_recorder_that_is_killed_at_any_moment_leaves_no_stopped_process() {
     let step = whole_time() * 5 / 4 / MOMENTS;
     for moment in 0..MOMENTS {
-        // The pipe ends, so no process is left that stands still; and what ran has run well. At the
-        // first moments there may be no program yet.
+        // The pipe ends, so no process is left standing still, and the program has run correctly.
+        // At the first moments there may be no program yet.
         let output = output_of_killed("waits", Some(step * moment));
         if !output.is_empty() {
             assert_whole(&output);
@@ -102,7 +102,7 @@ fn a_program_that_is_killed_at_any_moment_is_gone() {
                 kill_process(process, Signal::KILL).unwrap();
             };
             let mut injection = injection(target, First::Works);
-            // From here on the process is worked in.
+            // From here on the process is being injected into.
             let assemble = injection.assemble;
             injection.assemble = Box::new(move |placed| {
                 thread::spawn(kill);

@@ -1,4 +1,4 @@
-//! A blob that is made of a shared library: a compiler's own, with code that moves itself.
+//! Blob from a shared library, with a compiler's own code that relocates itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use injector::{
 
 use crate::made::{counted, injected};
 
-/// What the slot holds when the library has begun: the number of the program's arguments, and the
-/// first bytes of the first one's name.
+/// Content of the slot after the library has begun: the number of the program's arguments, and the
+/// first bytes of the first argument.
 const SOURCE: &str = r#"
     long slot[4] = {0, 0, 7, 0};
     int begin(const long *stack) {

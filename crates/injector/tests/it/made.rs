@@ -1,5 +1,5 @@
-//! What tests inject into and what they inject: real static programs of C, and a blob of few
-//! instructions that counts.
+//! Programs and blobs of the tests: real static C programs, and a blob of few instructions that
+//! counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,13 @@ static COUNTED: LazyLock<Vec<PathBuf>> =
 
 static ANNOUNCING: LazyLock<PathBuf> = LazyLock::new(|| compile("announcing", BUILDS[0]));
 
-/// Copies a program by another process. Where this one writes it, a child that another test starts
-/// meanwhile has the file open for a moment, and the copy cannot be executed (`ETXTBSY`).
+/// Copies a program in another process. If this process wrote it, a child that another test starts
+/// meanwhile would have the file open for a moment, and the copy could not be executed (`ETXTBSY`).
 pub(crate) fn copy_program(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
-/// The program that writes, compiled in a way.
+/// The program that writes, compiled as `build`.
 pub(crate) fn counted(build: usize) -> &'static Path {
     &COUNTED[build]
 }
@@ -79,14 +79,14 @@ fn compile(source: &str, build: Build) -> PathBuf {
     made
 }
 
-/// Offset of the slot that the GS base leads to, which the blob counts in.
+/// Offset of the slot that the GS base leads to, in which the blob counts.
 const SLOT: u64 = 0x1000;
-/// Offset in the slot of how often the blob was called before a call, behind one, and what its
-/// first function was told.
+/// Offsets in the slot: the number of calls before a system call, the number after one, and the
+/// argument of the blob's first function.
 const BEFORE: u64 = 8;
 const AFTER: u64 = 16;
 const TOLD: u64 = 24;
-/// Offset of the blob's functions.
+/// Offsets of the blob's functions.
 const BEFORE_AT: u64 = 0x100;
 const AFTER_AT: u64 = 0x200;
 const BEGIN_AT: u64 = 0x300;
@@ -113,7 +113,7 @@ pub(crate) fn blob(first: First) -> Blob {
         &b"\x48\x8b\x07\x48\x89\x05"[..],
         &begin_at_slot.to_le_bytes(),
         b"\xb8\x6e\x00\x00\x00\x0f\x05",
-        // Vector registers and all others are its own to change.
+        // It may change vector registers and all others.
         b"\x0f\x57\xc0\x66\x0f\x76\xc0\x31\xd2\xf7\xd2\x31\xc0\xc3",
     ]
     .concat();
@@ -141,7 +141,7 @@ pub(crate) fn blob(first: First) -> Blob {
     Blob { image, memory: 0x5000, code: 0..0x1000, initialise, null_slot: SLOT, ending: None }
 }
 
-/// The bytes of a program, with headers that say that its code fills its last page.
+/// Bytes of a program, with headers according to which its code fills its last page.
 pub(crate) fn with_full_pages(program: &Path) -> Vec<u8> {
     let mut file = fs::read(program).unwrap();
     let number = |file: &[u8], at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
@@ -158,7 +158,7 @@ pub(crate) fn with_full_pages(program: &Path) -> Vec<u8> {
     file
 }
 
-/// Addresses, as linked, at which a program has the bytes `mov eax, NUMBER; syscall; cmp rax, -N`.
+/// Linked addresses at which a program has the bytes `mov eax, NUMBER; syscall; cmp rax, -N`.
 fn sites(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
     let half = |at: usize| u16::from_le_bytes(file[at..at + 2].try_into().unwrap());
@@ -221,7 +221,7 @@ fn assemble(sites: &[(u64, Vec<u8>)], placed: &PlacedAddresses) -> InjectionPatc
     made
 }
 
-/// What the argument of the tests' injections says to the blob.
+/// Argument of the tests' injections for the blob.
 pub(crate) const ARGUMENT: u64 = 0x1122_3344_5566_7788;
 
 /// Injection of the blob into a program.
@@ -237,12 +237,12 @@ pub(crate) fn injection(target: &InjectionTarget, first: First) -> Injection {
     }
 }
 
-/// Injects the blob into whatever is executed.
+/// Injects the blob into every program.
 pub(crate) fn counting(target: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
     Ok(Some(injection(target, First::Works)))
 }
 
-/// Counts of a process: calls before, calls behind, and what the blob was told.
+/// Counts of a process: calls before, calls after, and the blob's argument.
 pub(crate) fn counts(process: u32, placed: &PlacedAddresses) -> [u64; 3] {
     use std::os::unix::fs::FileExt;
     let memory = fs::File::open(format!("/proc/{process}/mem")).unwrap();
@@ -253,7 +253,7 @@ pub(crate) fn counts(process: u32, placed: &PlacedAddresses) -> [u64; 3] {
     })
 }
 
-/// Line of `/proc/PID/status`, without its name; empty where the process has gone.
+/// Line of `/proc/PID/status`, without its name; empty if the process has ended.
 pub(crate) fn status(process: u32, name: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t"));

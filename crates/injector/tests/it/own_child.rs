@@ -1,4 +1,4 @@
-//! Children of one's own: the blob counts their calls, and else nothing of them changes.
+//! Children of this process: the blob counts their calls, and nothing else of them changes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -19,7 +19,7 @@ fn piped(program: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// What a program does that is started with an injection, and what came of that.
+/// Output of a program that is started with an injection, and the outcome of that.
 fn run(
     command: Command,
     program: &Path,
@@ -44,7 +44,7 @@ fn calls_of_static_programs_are_counted() {
             output.read_line(&mut lines).unwrap();
         }
         assert_eq!(lines, (0..100).map(|i| format!("line {i}\n")).collect::<String>());
-        // It waits for input now, or is about to; it is not traced, and has made all its calls but
+        // It waits for input, or is about to; it is not traced, and has made all its calls except
         // the one that fails.
         assert_eq!(status(child.id(), "TracerPid"), "0");
         let [before, after, told] = made::counts(child.id(), &injected.placed);
@@ -65,9 +65,8 @@ fn a_program_sees_nothing_of_its_injection() {
         let command = || {
             let mut command = piped(program, &["state", "", "two words"]);
             command.arg0("another name").env("GIVEN", "what was given");
-            // The standard library resets signals in another way where nothing is called in the
-            // child.
-            // SAFETY: nothing is done.
+            // The standard library resets signals differently if no function is called in the
+            // child. SAFETY: nothing is done.
             unsafe { command.pre_exec(|| Ok(())) };
             command
         };
@@ -77,7 +76,7 @@ fn a_program_sees_nothing_of_its_injection() {
         let sorted = |output: &Output| {
             let text = String::from_utf8(output.stdout.clone()).unwrap();
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            // The child writes when it likes.
+            // The child's output comes at any time.
             lines.sort();
             lines
         };
@@ -178,7 +177,7 @@ fn a_program_with_rights_of_its_own_is_not_traced() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
     copy_program(counted(0), &program);
-    // Whoever has the rights anyway loses none.
+    // A user that has the privileges anyway loses none.
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o6755)).unwrap();
     let (output, result) = run(piped(&program, &["wait", "1"]), &program, Arc::new(counting));
     injected(&result);

@@ -1,4 +1,4 @@
-//! Whole injections: a library that counts, in programs whose places the module `patching` finds.
+//! Whole injections: a library that counts, in programs whose sites the module `patching` finds.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn system_calls_of_libc_are_seen_on_both_sides() {
     let (patcher, slot) = patcher();
     for (build, kind) in BUILDS.iter().enumerate() {
         let program = counted(build);
-        // The second time, the file is known.
+        // The second time, the file's plan is cached.
         for _ in 0..2 {
             let mut command = Command::new(program);
             command.args(["wait", "50"]).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Rights that are missing: the program runs as it is, and the reason is told.
+//! Missing permissions: the program runs unchanged, and the reason is reported.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::helper::of_program;
 use crate::made::{copy_program, counted, counting};
 
-/// User without any rights.
+/// User without any permissions.
 const NOBODY: u32 = 65534;
 
-/// Lets the calling thread, and those that it starts, gain no rights.
+/// Prevents the calling thread, and the threads that it starts, from gaining privileges.
 fn no_new_rights() -> std::io::Result<()> {
     // SAFETY: the call takes numbers only.
     match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
@@ -103,7 +103,7 @@ fn a_user_without_rights_attaches_to_its_own_processes_alone() {
     }
 }
 
-/// Forbids ptrace(2) to the calling thread, and to those that it starts.
+/// Forbids ptrace(2) to the calling thread, and to the threads that it starts.
 fn forbid_ptrace() {
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut steps = [

@@ -1,5 +1,5 @@
-//! The beginning of an ELF file: enough to know the file again, and to find the bytes of an address
-//! in it, without reading it whole.
+//! Beginning of an ELF file: enough to identify the file, and to find the bytes of an address in
+//! it, without reading the whole file.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use object::Endianness;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 
-/// What the beginning of a file says.
+/// Facts from the beginning of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ElfHeader {
-    /// What the linker knows the file by.
+    /// Build id.
     pub build_id: Option<Vec<u8>>,
-    /// Addresses of what is loaded, as linked, and where in the file it begins.
+    /// Addresses of loaded segments, as linked, and their offsets in the file.
     loads: Vec<(Range<u64>, u64)>,
 }
 
 impl ElfHeader {
-    /// Looks at the first bytes of a file: 64 KiB have what is asked for. `None` where they are no
+    /// Parses the first bytes of a file; 64 KiB are sufficient. `None` if they are not the
     /// beginning of a program.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<ElfHeader> {
@@ -34,7 +34,7 @@ impl ElfHeader {
         Some(ElfHeader { build_id, loads: loads.collect() })
     }
 
-    /// Where in the file the bytes of an address are.
+    /// Offset in the file of the bytes at an address.
     #[must_use]
     pub fn file_offset(&self, address: u64) -> Option<u64> {
         let (addresses, offset) = self.loads.iter().find(|(of, _)| of.contains(&address))?;

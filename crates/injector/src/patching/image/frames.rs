@@ -1,4 +1,4 @@
-//! Beginnings and ends of functions from the records for unwinding, which stripped files have, too.
+//! Address ranges of functions from the unwind records, which stripped files have, too.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, UnwindSe
 
 use super::segment::ImageSegment;
 
-/// The functions that `.eh_frame` describes, in no order. `header` is `.eh_frame_hdr`, which says
-/// where they are if there is no section.
+/// Functions that `.eh_frame` describes, in no order. `header` is `.eh_frame_hdr`, which locates
+/// the records if there is no section.
 pub(super) fn function_ranges(
     segments: &[ImageSegment<'_>],
     header: Option<ImageSegment<'_>>,
@@ -19,12 +19,12 @@ pub(super) fn function_ranges(
     let bases = BaseAddresses::default().set_eh_frame(frames.address);
     let records = EhFrame::new(frames.bytes, LittleEndian);
     let (mut entries, mut functions) = (records.entries(&bases), Vec::new());
-    // What follows damage is not read.
+    // Records after damage are not read.
     while let Ok(Some(entry)) = entries.next() {
         let CieOrFde::Fde(partial) = entry else { continue };
         let Ok(record) = partial.parse(EhFrame::cie_from_offset) else { continue };
-        // The record of code that a signal's handler returns to begins a byte early, so that an
-        // unwinder that looks right before the address to return to finds it.
+        // The record of code that a signal handler returns to begins a byte early, so that an
+        // unwinder that looks just before the return address finds it.
         let early = u64::from(record.is_signal_trampoline());
         let begin = record.initial_address();
         functions.push(begin.saturating_add(early)..begin.saturating_add(record.len()));

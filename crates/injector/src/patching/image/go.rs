@@ -1,14 +1,14 @@
-//! The version of Go that built a file, from its `.go.buildinfo`.
+//! Go version that built a file, from its `.go.buildinfo`.
 //!
-//! Its layout, since Go 1.18: 14 bytes of magic, the size of a pointer, flags (2: what follows is
-//! in line), then at 32 the version with its length in front as a varint.
+//! Its layout since Go 1.18: 14 bytes of magic, the size of a pointer, flags (2: the strings are
+//! inline), then at 32 the version, preceded by its length as a varint.
 
 use super::segment::ImageSegment;
 
 const MAGIC: &[u8] = b"\xff Go buildinf:";
 const IN_LINE: u8 = 2;
 
-/// The version, such as `go1.27.3`. Without sections it is looked for in the data, where the linker
+/// Version, such as `go1.27.3`. Without sections it is searched in the data, where the linker
 /// aligns it to 16 bytes.
 pub(super) fn go_version(
     section: Option<ImageSegment<'_>>,

@@ -1,25 +1,25 @@
-//! A loaded part of a file, and the bytes at its addresses.
+//! Loaded segment of a file, and the bytes at its addresses.
 
 use std::ops::Range;
 
-/// A part of the file that is loaded.
+/// Loaded segment of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImageSegment<'a> {
-    /// Address as linked.
+    /// Linked address.
     pub(crate) address: u64,
-    /// What the file has of it; the rest is zeros.
+    /// Bytes in the file; the rest is zeros.
     pub(crate) bytes: &'a [u8],
-    /// Whether code in it can run.
+    /// Whether it is executable.
     pub(crate) is_code: bool,
 }
 
 impl<'a> ImageSegment<'a> {
-    /// The addresses of what the file has of it.
+    /// Addresses of the bytes in the file.
     pub(crate) fn address_range(&self) -> Range<u64> {
         self.address..self.address.saturating_add(self.bytes.len() as u64)
     }
 
-    /// The bytes from an address to the segment's end.
+    /// Bytes from an address to the segment's end.
     pub(crate) fn bytes_from(&self, address: u64) -> Option<&'a [u8]> {
         self.bytes.get(usize::try_from(address.checked_sub(self.address)?).ok()?..)
     }

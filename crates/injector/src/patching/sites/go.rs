@@ -1,13 +1,13 @@
-//! The places of a Go program where system calls can be about sockets or new programs, and where
-//! threads begin and end, known by their bytes.
+//! Places of a Go program where system calls can concern sockets or new programs, and where threads
+//! begin and end, recognised by their bytes.
 //!
-//! All of `syscall`, `net` and `os` goes through `Syscall6`, whose package changed its path three
-//! times and its bytes never, from Go 1.21 to 1.27. `os/exec` makes processes through
-//! `rawVforkSyscall`. The runtime's own calls are for waiting, memory, threads and signals, of
-//! constant numbers. One of them is wanted: each thread sets the stack of its handlers before it
-//! runs goroutines, and gives it up when it ends.
+//! All calls of `syscall`, `net` and `os` go through `Syscall6`, whose package changed its path
+//! three times and its bytes never, from Go 1.21 to 1.27. `os/exec` creates processes through
+//! `rawVforkSyscall`. The runtime's own calls are for waiting, memory, threads and signals, with
+//! constant numbers. One of them is wanted: each thread sets its alternate signal stack before it
+//! runs goroutines, and disables it when it ends.
 
-/// Bytes around the `syscall` of a place, and how many stand before it.
+/// Bytes around the `syscall` of a place, and the number of bytes before it.
 struct GoSitePattern {
     bytes: &'static [u8],
     before: usize,
@@ -32,14 +32,14 @@ const ALTERNATE_STACK: GoSitePattern = GoSitePattern {
     before: 15,
 };
 
-/// The same as older versions have it, with the longer form `mov rax,131`.
+/// The same in older versions, with the longer form `mov rax,131`.
 const ALTERNATE_STACK_BEFORE: GoSitePattern = GoSitePattern {
     bytes: b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\x48\xc7\xc0\x83\0\0\0\x0f\x05\
         \x48\x3d\x01\xf0\xff\xff",
     before: 17,
 };
 
-/// Which of them it is.
+/// Kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GoCallSite {
     /// Register 14 holds the goroutine.
@@ -49,13 +49,13 @@ pub(crate) enum GoCallSite {
     AlternateStack,
 }
 
-/// Address of the function that makes system calls, by that of its `syscall`, with which
+/// Address of the function that makes system calls, given that of its `syscall`, with which
 /// [`GoCallSite::Syscall6`] begins.
 pub(crate) fn syscall6_start(site: u64) -> u64 {
     site.saturating_sub(SYSCALL6.before as u64)
 }
 
-/// What place it is whose `syscall` is `at` bytes into the code.
+/// Kind of the place with its `syscall` at index `at` of the code.
 pub(crate) fn match_site(code: &[u8], at: usize) -> Option<GoCallSite> {
     let is = |known: &GoSitePattern| {
         at.checked_sub(known.before)

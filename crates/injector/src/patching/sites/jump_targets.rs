@@ -1,9 +1,9 @@
-//! Addresses near system calls that something can jump to, other than from the instruction before.
+//! Addresses near system calls that can be jumped to, other than from the previous instruction.
 //!
-//! More are kept than there are, never fewer of those that compilers make: short jumps of the code
-//! around; jumps and calls with 32-bit distances, from wherever in the code their bytes can be read
-//! so; addresses that code takes; tables of addresses and of distances anywhere in the image;
-//! beginnings of functions, and places marked for indirect jumps.
+//! Too many are kept rather than too few of the ones that compilers produce: short jumps of the
+//! surrounding code; jumps and calls with 32-bit distances, at every place where their bytes can be
+//! read as such; addresses that code takes; tables of addresses and of distances anywhere in the
+//! image; beginnings of functions, and places marked for indirect jumps.
 
 use std::ops::Range;
 
@@ -14,28 +14,28 @@ use super::syscall_site::SyscallSite;
 use crate::patching::image::ElfImage;
 use crate::patching::tuning::{GRANULE_BYTES, NEAR_BYTES, TABLE_ENTRIES};
 
-/// Addresses that are jumped to, near the sites that they were gathered for.
+/// Jump targets near the sites for which they were gathered.
 #[derive(Debug)]
 pub(crate) struct JumpTargets<'a> {
     image: &'a ElfImage<'a>,
-    /// Addresses, with what says so, in order.
+    /// Addresses with their source, in order.
     addresses: Vec<(u64, JumpSource)>,
 }
 
-/// What says that an address is jumped to.
+/// Source of a jump target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum JumpSource {
     /// An instruction near a site.
     Code,
-    /// Bytes at an address that can be a jump. Whether they are is looked at when it matters.
+    /// Bytes at an address that may be a jump. Whether they are is decoded when it matters.
     Bytes(u64),
-    /// What the file says of itself, an address that is taken, or an entry of a table. No compiler
-    /// means the inside of an instruction by that.
+    /// Metadata of the file, an address that code takes, or an entry of a table. Compilers never
+    /// refer to the inside of an instruction in these.
     Data,
 }
 
 impl<'a> JumpTargets<'a> {
-    /// Gathers what is jumped to near any of the sites.
+    /// Gathers the jump targets near any of the sites.
     pub(crate) fn gather(image: &'a ElfImage<'a>, sites: &[SyscallSite<'_>]) -> Self {
         let mut reached = Self { image, addresses: Vec::new() };
         if sites.is_empty() {
@@ -71,7 +71,7 @@ impl<'a> JumpTargets<'a> {
             for_each_table_entry(image, base, &near, |address| keep(address, JumpSource::Data));
         }
         for segment in &image.segments {
-            // Tables lie where their entries can be read at once.
+            // Table entries are aligned.
             let skipped = (segment.address.wrapping_neg() % 8) as usize;
             let (words, _) = segment.bytes.get(skipped..).unwrap_or_default().as_chunks::<8>();
             words.iter().for_each(|word| keep(u64::from_le_bytes(*word), JumpSource::Data));
@@ -81,12 +81,12 @@ impl<'a> JumpTargets<'a> {
         reached
     }
 
-    /// Whether an address is jumped to.
+    /// Whether an address is a jump target.
     pub(crate) fn contains(&self, address: u64) -> bool {
         self.has_target_in(address..address.saturating_add(1), true)
     }
 
-    /// Whether something jumps into an instruction: past its prefix, as some code does.
+    /// Whether a jump leads into an instruction: past its prefix, as some code does.
     pub(crate) fn is_inside(&self, instruction: &Instruction) -> bool {
         self.has_target_in(instruction.ip().saturating_add(1)..instruction.next_ip(), false)
     }
@@ -105,7 +105,8 @@ impl<'a> JumpTargets<'a> {
     }
 }
 
-/// A map of what is near a site: exact enough to keep little, quick enough to ask of everything.
+/// Map of the addresses near sites: exact enough to keep little, and fast enough to check every
+/// address.
 struct NearbyAddresses {
     segments: Vec<(Range<u64>, Vec<u64>)>,
 }
@@ -154,7 +155,7 @@ impl NearbyAddresses {
     }
 }
 
-/// Where an instruction jumps to, or what address it takes.
+/// Target of a jump, or address that an instruction takes.
 fn branch_target(instruction: &Instruction) -> Option<u64> {
     if [Code::Endbr64, Code::Endbr32].contains(&instruction.code()) {
         return Some(instruction.ip());
@@ -168,7 +169,7 @@ fn branch_target(instruction: &Instruction) -> Option<u64> {
     }
 }
 
-/// `call`, `jmp` and `jcc` with 32-bit distances, at any place that has their bytes.
+/// Finds `call`, `jmp` and `jcc` with 32-bit distances, at any place that has their bytes.
 fn for_each_distance(code: &[u8], address: u64, mut found: impl FnMut(u64, u64)) {
     for at in memchr::memchr3_iter(0xe8, 0xe9, 0x0f, code) {
         let behind = match code.get(at..at + 2) {
@@ -182,7 +183,7 @@ fn for_each_distance(code: &[u8], address: u64, mut found: impl FnMut(u64, u64))
     }
 }
 
-/// `lea` of an address relative to itself, at any place that has its bytes.
+/// Finds `lea` with an address relative to itself, at any place that has its bytes.
 fn for_each_taken_address(code: &[u8], address: u64, mut found: impl FnMut(u64)) {
     for at in memchr::memchr_iter(0x8d, code) {
         let is_relative = code.get(at + 1).is_some_and(|modes| modes & 0xc7 == 0x05);
@@ -192,13 +193,13 @@ fn for_each_taken_address(code: &[u8], address: u64, mut found: impl FnMut(u64))
     }
 }
 
-/// The address that the four bytes at `at` mean, as a distance from behind them.
+/// Address that the four bytes at `at` encode, as a distance from their end.
 fn relative_target(code: &[u8], address: u64, at: usize) -> Option<u64> {
     let distance = i32::from_le_bytes(*code.get(at..)?.first_chunk()?);
     Some(address.wrapping_add(at as u64 + 4).wrapping_add_signed(i64::from(distance)))
 }
 
-/// What a table at `base` refers to, if it is one of 32-bit distances from itself to code.
+/// Addresses in a table at `base`, if it contains 32-bit distances from itself to code.
 fn for_each_table_entry(
     image: &ElfImage<'_>,
     base: u64,

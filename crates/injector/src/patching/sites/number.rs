@@ -1,4 +1,4 @@
-//! The number of a system call, where the code right before it says so.
+//! Number of a system call, if the code just before it sets a constant.
 
 use iced_x86::{
     FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
@@ -13,8 +13,8 @@ use crate::patching::tuning::NEAR_BYTES;
 const PRESERVED: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 
-/// Follows what becomes of `rax` back to a constant. Where a jump comes in between, or anything
-/// else happens to it, the number is variable.
+/// Traces the value of `rax` back to a constant. The number is variable if a jump leads in between,
+/// or if the value is computed otherwise.
 pub(crate) fn number_at_site(site: &SyscallSite<'_>, reached: &JumpTargets<'_>) -> SyscallNumber {
     let mut register = Register::RAX;
     let (mut factory, mut behind) = (InstructionInfoFactory::new(), site.address);
@@ -55,10 +55,10 @@ enum NumberSource {
     Register(Register),
 }
 
-/// What an instruction that writes `register` makes it, if all of it comes from one place.
+/// Value that an instruction writes to `register`, if all of it comes from one source.
 fn written_source(instruction: &Instruction, register: Register) -> Option<NumberSource> {
     let target = instruction.op0_register();
-    // A write of 32 bits makes the rest zero; of less, it leaves the rest.
+    // A write of 32 bits clears the rest; a smaller one keeps the rest.
     if target.full_register() != register || target.size() < 4 || instruction.op_count() != 2 {
         return None;
     }

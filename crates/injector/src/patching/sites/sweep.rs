@@ -11,18 +11,18 @@ use crate::patching::tuning::{
     RUN_UP_BYTES, RUN_UPS, RUN_UPS_AGREED,
 };
 
-/// What two bytes are.
+/// Meaning of two bytes.
 #[derive(Debug)]
 pub(crate) enum DecodedSite {
-    /// A `syscall`: the instructions around it, and which one it is.
+    /// A `syscall`: the instructions around it, and its index in them.
     Instruction { code: Vec<Instruction>, place: usize },
     /// The inside of another instruction, or no code.
     Inside,
-    /// That is not clear.
+    /// Uncertain.
     Uncertain,
 }
 
-/// Decodes the code around what may be a `syscall` at `address`. `functions` are in order.
+/// Decodes the code around a possible `syscall` at `address`. `functions` are in order.
 pub(crate) fn decode_around(
     segment: &ImageSegment<'_>,
     functions: &[Range<u64>],
@@ -60,7 +60,7 @@ pub(crate) fn decode_around(
     }
 }
 
-/// Whether an instruction begins at an address, or may do so.
+/// Whether an instruction certainly or possibly begins at an address.
 pub(crate) fn may_begin(
     segment: &ImageSegment<'_>,
     functions: &[Range<u64>],
@@ -75,17 +75,17 @@ pub(crate) fn may_begin(
     }
 }
 
-/// The beginning of the function that holds an address.
+/// Beginning of the function that contains an address.
 fn enclosing_function(functions: &[Range<u64>], address: u64) -> Option<u64> {
     let behind = functions.partition_point(|function| function.start <= address);
-    // Functions of several names, and parts of one within another, follow each other.
+    // Functions with several names, and parts of one within another, follow each other.
     let own = functions.get(..behind)?.iter().rev().take(4).find(|own| own.contains(&address))?;
     (address - own.start <= FUNCTION_BYTES).then_some(own.start)
 }
 
-/// Where decoding without a known function comes to.
+/// Result of decoding without a known function.
 enum RunUp {
-    /// From here, and nearly all other places, to the address.
+    /// From here, and nearly all other starts, decoding reaches the address.
     Agreed(u64),
     Inside,
     Disagreed,
@@ -95,7 +95,7 @@ fn run_up(segment: &ImageSegment<'_>, address: u64) -> RunUp {
     let tails = instruction_tails(segment, address, RUN_UP_BYTES);
     let Some((begin, common)) = tails.iter().find(|(_, tail)| tail.first() == Some(&address))
     else {
-        // At the very beginning of a segment there is nothing to run up from.
+        // At the very beginning of a segment there are no bytes to decode before.
         return if tails.is_empty() { RunUp::Agreed(address) } else { RunUp::Inside };
     };
     let agreed = tails.iter().filter(|(_, tail)| tail == common).count();
@@ -109,7 +109,7 @@ fn run_up(segment: &ImageSegment<'_>, address: u64) -> RunUp {
     }
 }
 
-/// Whether what is decoded from a function's beginning is what others come to, too.
+/// Whether decoding from a function's beginning agrees with decoding from other starts.
 fn is_checked(segment: &ImageSegment<'_>, begin: u64, address: u64) -> bool {
     let own: Vec<u64> = last_instructions(&decode_range(segment, &[begin], address), begin);
     let tails = instruction_tails(segment, address, CHECK_BYTES);
@@ -121,8 +121,8 @@ fn is_checked(segment: &ImageSegment<'_>, begin: u64, address: u64) -> bool {
     tails.iter().filter(agreed).count() >= CHECKS_AGREED.min(tails.len())
 }
 
-/// What decoding comes to at an address from each of some places before it: where it began, and the
-/// last instructions, the last one first.
+/// Results of decoding towards an address from several starts before it: the start, and the last
+/// instructions, the last one first.
 fn instruction_tails(
     segment: &ImageSegment<'_>,
     address: u64,
@@ -134,12 +134,12 @@ fn instruction_tails(
     begins.map(|begin| (begin, lengths.last_instructions(begin, address))).collect()
 }
 
-/// The lengths of instructions at all addresses from a first one on, each decoded once: after some
-/// steps, all ways through the code are one.
+/// Lengths of the instructions at all addresses from a first one, each decoded once: after some
+/// steps, all decodings converge.
 struct InstructionLengths<'a> {
     first: u64,
     decoder: Option<Decoder<'a>>,
-    /// Of an address the length and whether it is an instruction at all; or nothing yet.
+    /// For each address the length and whether it is an instruction at all, once it is decoded.
     known: Vec<Option<(u64, bool)>>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> InstructionLengths<'a> {
         }
     }
 
-    /// The length at an address. What is no instruction counts as one byte.
+    /// Length at an address. Bytes that are not an instruction count as one byte.
     fn length_at(&mut self, address: u64) -> Option<(u64, bool)> {
         let place = (address - self.first) as usize;
         let known = self.known.get_mut(place)?;
@@ -184,14 +184,14 @@ impl<'a> InstructionLengths<'a> {
     }
 }
 
-/// Addresses of the last instructions of some, the last one first.
+/// Addresses of the last instructions, the last one first.
 fn last_instructions(code: &[Instruction], begin: u64) -> Vec<u64> {
     let addresses = code.iter().rev().map(Instruction::ip);
     addresses.take_while(|ip| *ip >= begin).take(AGREED_INSTRUCTIONS).collect()
 }
 
-/// Decodes to `last`, inclusive. At each of `starts`, which are in order, an instruction begins:
-/// one that goes across is left out. So is what cannot be decoded.
+/// Decodes to `last`, inclusive. An instruction begins at each of `starts`, which are in order: an
+/// instruction that crosses one is left out, and so are bytes that cannot be decoded.
 pub(crate) fn decode_range(
     segment: &ImageSegment<'_>,
     starts: &[u64],

@@ -9,10 +9,10 @@ use crate::patching::image::ImageSegment;
 pub(crate) struct SyscallSite<'a> {
     /// Address of the `syscall` instruction.
     pub(crate) address: u64,
-    /// Instructions around it, in order. What is not code is left out.
+    /// Instructions around it, in order. Bytes that are not code are left out.
     pub(crate) code: Vec<Instruction>,
-    /// Which of them is the system call.
+    /// Index of the system call in the code.
     pub(crate) place: usize,
-    /// What holds it.
+    /// Segment that contains it.
     pub(crate) segment: ImageSegment<'a>,
 }

@@ -1,4 +1,4 @@
-//! What the hooks in a program counted, against what strace saw of it.
+//! Counts of the hooks in a program, compared with strace.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,9 +14,9 @@ pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     /// Calls that the hooks saw, by number, at the end of the program.
     pub(crate) counted: BTreeMap<u32, u64>,
-    /// How many of them came back.
+    /// Number of them that returned.
     pub(crate) came_back: u64,
-    /// Calls that strace saw of the first process, of the wanted numbers.
+    /// Calls of the first process that strace saw, of the wanted numbers.
     pub(crate) seen: BTreeMap<u32, u64>,
 }
 
@@ -48,11 +48,11 @@ pub(crate) fn observe(program: &Path, arguments: &[&str], directory: &Path) -> R
     }
 }
 
-/// The wanted calls of all processes, but for what made the first one, as the program made them.
+/// Wanted calls of all processes as the program made them, except those before its start.
 fn seen(trace: &str) -> BTreeMap<u32, u64> {
     let mut counts = BTreeMap::new();
     let mut threads: BTreeMap<&str, Thread> = BTreeMap::new();
-    // The first is strace's own.
+    // The first call is strace's own.
     for line in trace.lines().skip(1) {
         let (thread, call) = line.split_once(char::is_whitespace).unwrap();
         let (thread, call) = (threads.entry(thread).or_default(), call.trim_start());
@@ -70,12 +70,12 @@ fn seen(trace: &str) -> BTreeMap<u32, u64> {
             thread.end(number, call);
             continue;
         }
-        // With this one the counts are told.
+        // This call reports the counts.
         if number == 438 {
             *counts.entry(number).or_default() += 1;
             break;
         }
-        // What the kernel begins again after a handler, the program began once.
+        // A call that the kernel restarts after a handler was made once by the program.
         let is_restarted = thread.restarts.take() == Some(number);
         if is_wanted(number) && !is_restarted {
             *counts.entry(number).or_default() += 1;
@@ -85,13 +85,13 @@ fn seen(trace: &str) -> BTreeMap<u32, u64> {
     counts
 }
 
-/// What a thread was in the middle of.
+/// State of a thread.
 #[derive(Default)]
 struct Thread {
     interrupted: Option<u32>,
-    /// Of each of its signals' handlers that has not ended, the call that it came into.
+    /// For each signal handler that has not ended, the call that it interrupted.
     handlers: Vec<Option<u32>>,
-    /// The call that begins again now, unless the handler has the thread go on elsewhere.
+    /// The call that restarts now, unless the handler lets the thread continue elsewhere.
     restarts: Option<u32>,
 }
 

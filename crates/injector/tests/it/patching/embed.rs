@@ -1,5 +1,5 @@
-//! A program with hooks in it: hooks, stubs and patches are written into its file, and a header
-//! that nobody needs makes the kernel load them.
+//! Program with embedded hooks: hooks, stubs and patches are written into its file, and a header
+//! that is not needed makes the kernel load them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use object::endian::{U32, U64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSymbol};
 
-/// A page, and what the hooks are aligned to.
+/// Size of a page, and alignment of the hooks.
 const PAGE: u64 = 4096;
 /// Size of a program header.
 const HEADER: usize = size_of::<elf::ProgramHeader64<LittleEndian>>();
@@ -24,7 +24,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) {
     assert!(status.success(), "{program} {arguments:?}: {status}");
 }
 
-/// A file beside this one.
+/// Source file next to this one.
 pub(crate) fn source(name: &str) -> String {
     format!("{}/tests/it/patching/programs/{name}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -34,7 +34,7 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, PatchPlan) {
     let mut file = fs::read(program).unwrap();
     let image = ElfImage::parse(&file).unwrap();
     assert!(image.is_fixed(), "{} has no address of its own", program.display());
-    // Behind the program, far enough for what grows from its end.
+    // After the program, far enough for memory that grows from its end.
     let at = (image.address_span().end + (256 << 20)).next_multiple_of(PAGE);
     let hooks = directory.join("hooks");
     let (hooks, text) = (hooks.to_str().unwrap(), format!("-Wl,-Ttext={at:#x}"));
@@ -98,7 +98,7 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, PatchPlan) {
         p_align: U64::new(LittleEndian, PAGE),
     };
     file[header..header + HEADER].copy_from_slice(object::bytes_of(&segment));
-    // Some programs ask what they are called.
+    // Some programs depend on their own name.
     let patched = directory.join("patched");
     fs::create_dir_all(&patched).unwrap();
     let patched = patched.join(program.file_name().unwrap());
@@ -107,7 +107,7 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, PatchPlan) {
     (patched, survey)
 }
 
-/// The place in the file of an address.
+/// Offset in the file of an address.
 fn place(file: &[u8], address: u64) -> usize {
     let header = FileHeader64::<LittleEndian>::parse(file).unwrap();
     let segments = header.program_headers(LittleEndian, file).unwrap();
@@ -120,8 +120,8 @@ fn place(file: &[u8], address: u64) -> usize {
     found.unwrap()
 }
 
-/// The place of a program header that can be done without: notes, or what says that the stack holds
-/// no code.
+/// Offset of a dispensable program header: notes, or the one that marks the stack as not
+/// executable.
 fn spare_header(file: &[u8]) -> usize {
     let header = FileHeader64::<LittleEndian>::parse(file).unwrap();
     let segments = header.program_headers(LittleEndian, file).unwrap();

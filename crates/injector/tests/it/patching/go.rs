@@ -1,4 +1,4 @@
-//! Go programs, of several versions: their sockets and new processes go through two places, and
+//! Go programs of several versions: their sockets and new processes go through two places, and
 //! their threads through a third one.
 
 use std::path::Path;
@@ -11,14 +11,14 @@ use injector::patching::{
 use super::counting::observe;
 use super::embed::{embed, source};
 
-/// Versions from the oldest on that are patched.
+/// Patched versions, from the oldest on.
 const VERSIONS: [&str; 3] = ["1.21.13", "1.24.11", "1.27.3"];
 
-/// Numbers that only patched places have: `sigaltstack`, and those that only `Syscall6` has. The
-/// runtime has reads, closes and threads of its own.
+/// Numbers that only patched places have: `sigaltstack`, and numbers that only `Syscall6` has. The
+/// runtime has its own reads, closes and threads.
 const PATCHED: [u32; 10] = [41, 42, 49, 50, 72, 131, 275, 288, 292, 438];
 
-/// Where the hooks count goroutines that are let go on.
+/// Index at which the hooks count unblocked goroutines.
 const READY: u32 = 511;
 
 fn build(version: &str, options: &[&str], cgo: bool, program: &Path) {
@@ -61,7 +61,7 @@ fn programs_of_go() {
             assert!(survey.goroutine_fields.is_some() && survey.ready.is_some(), "{version}");
 
             let run = observe(&patched, &[], directory.path());
-            // Locks, channels and the collector of garbage let goroutines go on.
+            // Locks, channels and the garbage collector unblock goroutines.
             assert!(run.counted.get(&READY).is_some_and(|count| *count > 100), "{run:?}");
             let expected = "child\n <nil>\n".repeat(5) + "5000\n";
             assert_eq!((&*run.output, run.code), (&*expected, Some(0)), "{version}: {run:?}");

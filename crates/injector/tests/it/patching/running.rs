@@ -1,4 +1,4 @@
-//! Patched programs do what they did before, and their hooks see every wanted call.
+//! Patched programs behave as before, and their hooks see every wanted call.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ fn compile(compiler: &str, options: &[&str], directory: &Path) -> PathBuf {
     program
 }
 
-/// Runs a program as it is and patched. Calls are as many as strace says, and of all of these that
-/// could come back, as many did, if the program has one thread.
+/// Runs a program unchanged and patched. The number of calls equals strace's, and all calls that
+/// could return did return, if the program has one thread.
 fn compare(program: &Path, arguments: &[&str], directory: &Path) -> Run {
     let (patched, survey) = embed(program, directory);
     println!("{:?}, left: {:?}", kinds(&survey.sites), survey.count_unpatched());
@@ -55,7 +55,7 @@ fn static_musl() {
     compare(&program, &[], directory.path());
 }
 
-/// The stack pointer behind a call is the one before it, at each kind of site.
+/// The stack pointer after a call is the one before it, at each kind of site.
 #[test]
 fn calls_come_back_where_they_were_made() {
     for compiler in ["gcc", "musl-gcc"] {
@@ -67,7 +67,7 @@ fn calls_come_back_where_they_were_made() {
     }
 }
 
-/// Children that fork and vfork make go on, and run other programs.
+/// Children that fork and vfork make continue, and run other programs.
 #[test]
 fn children() {
     for compiler in ["gcc", "musl-gcc"] {
