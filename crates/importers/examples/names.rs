@@ -1,4 +1,4 @@
-//! The names of all importers, a line each.
+//! Prints the names of all importers, one per line.
 
 fn main() {
     for kind in importers::IMPORTERS {

@@ -1,5 +1,5 @@
-//! Imports files of spans, and says how fast that was: `spans KIND DIR FILE...`. `scripts/bench
-//! spans` runs it.
+//! Imports span files and prints the speed: `spans KIND DIR FILE...`. `scripts/bench spans` runs
+//! it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use importers::IMPORTERS;
 use message_trace::{DataDir, Progress};
 use registry::FlagValues;
 
-/// When reading ended.
+/// Time at which reading ended.
 #[derive(Debug)]
 struct Steps {
     begin: Instant,
@@ -30,10 +30,10 @@ impl Progress for Steps {
     fn advance_step(&self, _: u64) {}
 }
 
-/// Processor time of this process, in ticks of 10 ms; 0 where the system does not tell.
+/// Processor time of this process, in ticks of 10 ms; 0 if the system does not report it.
 fn processor_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program, in parentheses, may have spaces. Behind it, both times are fields 11
+    // The program's name, in parentheses, may contain spaces. After it, the two times are fields 11
     // and 12.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()

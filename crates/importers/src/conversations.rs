@@ -1,8 +1,8 @@
-//! Conversations: which messages of a table are of one connection, and which side connected, where
-//! the table does not say it.
+//! Conversations: which messages of a table belong to one connection, and which side connected, if
+//! the table does not state it.
 //!
-//! A conversation is between two nodes or, where endpoints are given, between two endpoints.
-//! Nothing is decided before all rows were read, so that their order makes no difference:
+//! A conversation is between two nodes or, if endpoints are given, between two endpoints. It is
+//! decided only after all rows were read, so that their order makes no difference:
 //!
 //! ```text
 //! web 10.0.0.1:40001 --- db 10.0.0.2:5432    5432 comes again with other ports of web: it is
@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::tuning::FIRST_EPHEMERAL_PORT;
 
-/// What tells the messages of one conversation.
+/// What distinguishes conversations between the same ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ConversationScope {
     /// All messages between two ends.
@@ -29,22 +29,22 @@ pub(crate) enum ConversationScope {
     Calls,
 }
 
-/// An end of a conversation: the node and, where it is known, the endpoint.
+/// One end of a conversation: the node and, if it is known, the endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ConversationEnd {
     pub(crate) node: NodeId,
-    /// A number of the endpoint's name that depends on nothing else; 0: it is not known.
+    /// Number that depends on the endpoint's name only; 0 if it is not known.
     name: u64,
     kind: PortKind,
 }
 
-/// How likely an endpoint is that of a service, the least likely first.
+/// How likely an endpoint belongs to a service, the least likely first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum PortKind {
-    /// It has no port, or its name says nothing.
+    /// It has no port, or an unknown name.
     #[default]
     None,
-    /// A port that systems give to those who connect.
+    /// A port that systems assign to clients.
     Ephemeral,
     /// Another port.
     Usual,
@@ -52,14 +52,14 @@ enum PortKind {
     WellKnown,
 }
 
-/// Key of a conversation: its ends in their order, whichever sent.
+/// Key of a conversation: its ends in a fixed order, independent of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ConversationKey {
     scope: ConversationScope,
     sides: [ConversationEnd; 2],
 }
 
-/// The earliest times of the messages of one direction; [`i64::MAX`] where there is none.
+/// Earliest times of the messages of one direction; [`i64::MAX`] without any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct EarliestTimes {
     /// On the common clock of the table.
@@ -73,21 +73,22 @@ struct EarliestTimes {
 #[derive(Debug, Default)]
 pub(crate) struct Conversations {
     places: FxHashMap<ConversationKey, u32>,
-    /// Of each: the earliest times of what each side sent.
+    /// For each conversation: the earliest times of each side's messages.
     earliest: Vec<[EarliestTimes; 2]>,
 }
 
-/// What was found out about a conversation.
+/// Inferred facts of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConversationOutcome {
     /// The side that connected.
     pub(crate) connecting: usize,
-    /// Its place among all conversations, in an order that does not depend on that of the rows.
+    /// Its number among all conversations, in an order that does not depend on the order of the
+    /// rows.
     pub(crate) number: u32,
 }
 
 impl ConversationEnd {
-    /// The end at `node` with that endpoint.
+    /// Creates the end at `node` with that endpoint.
     pub(crate) fn new(node: NodeId, endpoint: &Endpoint) -> ConversationEnd {
         let mut hasher = FxHasher::default();
         endpoint.hash(&mut hasher);
@@ -109,9 +110,9 @@ impl ConversationEnd {
 }
 
 impl ConversationKey {
-    /// The key of what `from` sends to `to`, and which of its sides `from` is. Where the endpoint
-    /// of one of them is not known, the other's is not looked at: it may be the sender's of every
-    /// row, so that the two directions would have nothing in common.
+    /// Key of messages from `from` to `to`, and which of its sides `from` is. If one endpoint is
+    /// not known, the other one is ignored: it may be the sender's in every row, and the two
+    /// directions would have nothing in common.
     pub(crate) fn from_ends(
         scope: ConversationScope,
         from: ConversationEnd,
@@ -134,7 +135,7 @@ impl ConversationKey {
         self.sides[0].name != 0
     }
 
-    /// The nodes of its ends.
+    /// Nodes of its ends.
     fn nodes(&self) -> [NodeId; 2] {
         self.sides.map(|side| side.node)
     }
@@ -150,12 +151,12 @@ impl EarliestTimes {
 }
 
 impl Conversations {
-    /// How many there are.
+    /// Number of conversations.
     pub(crate) fn len(&self) -> usize {
         self.earliest.len()
     }
 
-    /// The place of a conversation, which may be new.
+    /// Index of the conversation with a key, which is added if it is new.
     pub(crate) fn place_of_key(&mut self, key: ConversationKey) -> u32 {
         let next = self.earliest.len() as u32;
         let place = *self.places.entry(key).or_insert(next);
@@ -165,12 +166,12 @@ impl Conversations {
         place
     }
 
-    /// The place of a conversation that is known.
+    /// Index of a known conversation.
     pub(crate) fn find_place(&self, key: &ConversationKey) -> Option<u32> {
         self.places.get(key).copied()
     }
 
-    /// Takes the times of a message of that conversation, which `side` sent.
+    /// Adds the times of a message of a conversation, sent by `side`.
     pub(crate) fn add_message(&mut self, place: u32, side: usize, message: &Message) {
         let Some(earliest) = self.earliest.get_mut(place as usize) else { return };
         let of_side = &mut earliest[side];
@@ -182,8 +183,8 @@ impl Conversations {
         least(&mut of_side.received, message.recv_first);
     }
 
-    /// What is found out about each. `ranks` are places of the nodes in an order that does not
-    /// depend on that of the rows.
+    /// Infers the facts of each conversation. `ranks` order the nodes independently of the order of
+    /// the rows.
     pub(crate) fn infer_outcomes(&self, ranks: &[NodeId]) -> Vec<ConversationOutcome> {
         let rank = |node: NodeId| ranks.get(node as usize).copied().unwrap_or(node);
         let meetings = EndpointMeetings::from_keys(self.places.keys());
@@ -201,7 +202,7 @@ impl Conversations {
                 outcome.connecting = connecting;
             }
             let begin = earliest.iter().map(EarliestTimes::earliest_of_any).min();
-            // The connecting side first, as numbers of nodes are another each time.
+            // The connecting side first, as node numbers differ from import to import.
             let ranked = [ranked[connecting], ranked[1 - connecting]];
             order.push((begin, ranked, key.scope, *place));
         }
@@ -215,9 +216,9 @@ impl Conversations {
     }
 }
 
-/// How often endpoints come in conversations.
+/// How often endpoints occur in conversations.
 struct EndpointMeetings {
-    /// Of an endpoint with all endpoints of another node: the most for any node.
+    /// Of an endpoint with all endpoints of another node: the maximum over the nodes.
     with_a_node: FxHashMap<ConversationEnd, u32>,
     /// Of an endpoint with any other.
     with_any: FxHashMap<ConversationEnd, u32>,
@@ -243,7 +244,7 @@ impl EndpointMeetings {
         EndpointMeetings { with_a_node, with_any }
     }
 
-    /// The side whose endpoint is another one each time, where that is to be told.
+    /// The side with a different endpoint each time, if that can be determined.
     fn connecting_side(&self, key: &ConversationKey) -> Option<usize> {
         if !key.has_endpoints() {
             return None;
@@ -273,7 +274,7 @@ impl EndpointMeetings {
     }
 }
 
-/// The side that was the first to send, by a clock that has both directions where there is one.
+/// The side that sent first, by a clock that has both directions if there is one.
 fn first_sending_side(earliest: &[EarliestTimes; 2]) -> Option<usize> {
     let [one, other] = earliest;
     let both = |first: i64, second: i64| {

@@ -1,9 +1,10 @@
-//! Copies: messages that several files of an import have, as two sniffers saw them both.
+//! Copies: messages that several files of an import contain, such as messages that two sniffers
+//! saw.
 //!
-//! One message looks like many others, so files are compared by what they have of each connection
-//! and direction: as many messages, of the same sizes, over the same time but for how far the
-//! clocks of both files are apart. That is enough where endpoints tell the connection, or call ids
-//! are equal; of two nodes alone, several threads may do the same at the same time.
+//! Single messages look alike, so files are compared by their messages of each connection and
+//! direction: equal numbers and sizes, over the same time apart from the difference of the files'
+//! clocks. That is sufficient if endpoints identify the connection, or call ids are equal; between
+//! two nodes alone, several threads may do the same at the same time.
 //!
 //! ```text
 //! web.csv   web>db   10 B  200 B  10 B     at 5, 8, 9 s         the same messages: one of each is
@@ -19,42 +20,42 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use crate::conversations::{ConversationEnd, ConversationKey, ConversationScope};
 use crate::tuning::{COPIES_APART_NS, COPIES_JITTER_NS, MAX_RUNS, MIN_COPIES};
 
-/// The connection and the side that sends, in all files.
+/// Connection and sending side, in all files.
 pub(crate) type ConversationDirection = (ConversationKey, u8);
 
-/// What the files have of each connection and direction.
+/// Messages of each connection and direction by file.
 #[derive(Debug, Default)]
 pub(crate) struct DirectionRuns {
     runs: FxHashMap<ConversationDirection, Vec<(u32, DirectionRun)>>,
     count: usize,
 }
 
-/// What one file has of a connection and direction.
+/// Messages of one file for a connection and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DirectionRun {
-    /// The sum of all times, in nanoseconds.
+    /// Sum of all times, in nanoseconds.
     times: i128,
     first: i64,
     last: i64,
     messages: u64,
-    /// A number that the sizes give, in any order.
+    /// Hash of the sizes, independent of their order.
     content: u64,
-    /// The same of the call ids; 0 where there is none.
+    /// Hash of the call ids; 0 without any.
     calls: u64,
 }
 
-/// Which files have what others have.
+/// Files that repeat messages of other files.
 #[derive(Debug, Default)]
 pub(crate) struct FileCopies {
-    /// Of a connection and direction: the files that are left out, and the one that is kept.
+    /// For a connection and direction: the files that are left out, and the one that is kept.
     left_out: FxHashMap<ConversationDirection, (FxHashSet<u32>, u32)>,
-    /// How many messages are left out.
+    /// Number of messages that are left out.
     pub(crate) messages: u64,
-    /// How many may be copies, and are kept: nothing but sizes and times says so.
+    /// Number of messages that may be copies and are kept, as only sizes and times match.
     pub(crate) ambiguous: u64,
 }
 
-/// The way of a message.
+/// Connection and direction of a message.
 pub(crate) fn direction_of_message(
     message: &Message,
     endpoints: [&Endpoint; 2],
@@ -68,14 +69,14 @@ pub(crate) fn direction_of_message(
     (key, side as u8)
 }
 
-/// The time of a message by which files are compared: the first that is known.
+/// Time of a message by which files are compared: the first that is known.
 pub(crate) fn time_of(message: &Message) -> Option<i64> {
     let sent = message.send_ts.or(message.send_first);
     sent.or(message.recv_ts).or(message.recv_first)
 }
 
 impl DirectionRuns {
-    /// Takes a message of a file.
+    /// Adds a message of a file.
     pub(crate) fn add_message(
         &mut self,
         way: ConversationDirection,
@@ -102,13 +103,15 @@ impl DirectionRuns {
         }
     }
 
-    /// Which files are copies. There is none where files have more than can be compared.
+    /// Finds the files that are copies. There are none if files have more messages than can be
+    /// compared.
     pub(crate) fn find_copies(&self) -> FileCopies {
         let mut copies = FileCopies::default();
         if self.count >= MAX_RUNS {
             return copies;
         }
-        // Of two files: messages that are the same, and messages of what both have.
+        // For two files: the number of equal messages, and of messages on connections that both
+        // have.
         let mut pairs: FxHashMap<[u32; 2], [u64; 2]> = FxHashMap::default();
         let several = || self.runs.iter().filter(|(_, of_way)| of_way.len() > 1);
         for (_, of_way) in several() {
@@ -125,8 +128,8 @@ impl DirectionRuns {
             let both = pairs.get(&[one.min(other), one.max(other)]).copied();
             both.is_some_and(|[same, all]| same >= MIN_COPIES && 10 * same >= 9 * all)
         };
-        // One file is kept for requests and answers, as call ids may be the file's own; which one
-        // it is its messages tell.
+        // One file is kept for both requests and responses, as call ids may be specific to the
+        // file; which one is decided by its messages.
         let whole = self.sum_by_file();
         for (way, of_way) in several() {
             let mut of_way = of_way.clone();
@@ -156,7 +159,7 @@ impl DirectionRuns {
 }
 
 impl DirectionRuns {
-    /// All that each file has.
+    /// Sums the messages of each file.
     fn sum_by_file(&self) -> FxHashMap<u32, DirectionRun> {
         let mut whole: FxHashMap<u32, DirectionRun> = FxHashMap::default();
         for (file, run) in self.runs.values().flatten() {
@@ -201,13 +204,13 @@ impl DirectionRun {
 }
 
 impl FileCopies {
-    /// Whether there is none.
+    /// Whether there are no copies.
     pub(crate) fn is_empty(&self) -> bool {
         self.left_out.is_empty()
     }
 
-    /// Whether a message of that way and file is left out; else whether it is the one that is kept
-    /// of several.
+    /// Whether a message of that connection, direction and file is left out; otherwise whether it
+    /// is the kept one of several.
     pub(crate) fn is_left_out(&self, way: &ConversationDirection, file: u32) -> Option<bool> {
         let (left_out, kept) = self.left_out.get(way)?;
         match left_out.contains(&file) {

@@ -1,5 +1,4 @@
-//! Why an import could not be made at all. What is merely wrong with a row is no error: it is
-//! skipped and counted.
+//! Errors of a whole import. A faulty row is not an error: it is skipped and counted.
 
 use std::io;
 use std::path::Path;
@@ -8,20 +7,20 @@ use message_trace::PathError;
 
 use crate::summary::{FilePlace, FilePosition};
 
-/// An error of an [`Importer`](crate::Importer).
+/// Error of an [`Importer`](crate::Importer).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read or written, or a table of the data directory is damaged.
     #[error(transparent)]
     File(#[from] PathError),
-    /// A file is not what it should be.
+    /// A file has invalid content.
     #[error("{place}: {why}{}", indent_lines(.more))]
     Malformed {
-        /// Where.
+        /// Place in the file.
         place: FilePlace,
-        /// What is wrong, and what to do.
+        /// The fault and its remedy.
         why: String,
-        /// More of it, in lines: what was passed over, a command to paste into a shell.
+        /// Further lines: the skipped parts, a command to paste into a shell.
         more: Vec<String>,
     },
 }
@@ -36,12 +35,12 @@ impl Error {
         Error::File(PathError::io(file, source))
     }
 
-    /// `why` the place `at` in `file` is not what it should be.
+    /// Error for the place `at` in `file` with the fault `why`.
     pub fn malformed_at(file: &Path, at: FilePosition, why: impl Into<String>) -> Error {
         Error::Malformed { place: FilePlace::new(file, at), why: why.into(), more: Vec::new() }
     }
 
-    /// The same with more to know, in lines.
+    /// Adds further lines.
     pub(crate) fn with_lines(self, lines: impl IntoIterator<Item = String>) -> Error {
         match self {
             Error::Malformed { place, why, mut more } => {
@@ -52,7 +51,7 @@ impl Error {
         }
     }
 
-    /// What people read, in lines: what is wrong, and more of it. Text of files may be in any.
+    /// Lines for the user: the fault and further lines, any of which may contain text from files.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Error::Malformed { place, why, more } => {

@@ -1,13 +1,13 @@
-//! Importers of events: what tracers of kernels and programs wrote down. All files of one command
-//! become one table, `DIR/events/NAME.parquet`, in the order of time.
+//! Importers of events: records of kernel and program tracers. All files of one command become one
+//! table, `DIR/events/NAME.parquet`, in the order of time.
 //!
 //! ```text
 //!  driver               a format                    events
 //!  opens each file -->  reads it into a piece  -->  EventWriter puts them in the order of time
 //! ```
 //!
-//! [`driver`] is the importer that all kinds share, [`format`](mod@format) what each has of its
-//! own, [`sink`] where events go.
+//! [`driver`] is the importer that all kinds share, [`format`](mod@format) the part that is
+//! specific to each kind, and [`sink`] collects the events.
 
 mod ctf;
 mod driver;

@@ -2,7 +2,7 @@
 
 use registry::{Flag, values};
 
-/// What the import is called.
+/// Name of the import.
 pub(crate) static NAME: Flag<String> = Flag::text(
     "name",
     "NAME",

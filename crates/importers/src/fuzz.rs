@@ -1,5 +1,5 @@
-//! Importers of tables on any bytes, without a directory. It panics where an importer breaks its
-//! word: everything that is read is either used or counted as skipped.
+//! Table importers on arbitrary bytes, without a directory. Panics if an importer violates its
+//! contract: everything that is read is either used or counted as skipped.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::import_input::ImportInput;
 use crate::summary::ImportSummary;
 use crate::target::MessageTarget;
 
-/// Bytes that stand for a file.
+/// Bytes in place of a file.
 pub(crate) fn input_of(bytes: &[u8]) -> Result<ImportInput<'_>, Error> {
     let file = Path::new("input");
     ImportInput::from_reader(file, Cursor::new(bytes)).map_err(|error| Error::from_io(file, error))
 }
 
-/// Runs an importer that makes at most `most` messages of a row, and of a row that it does not skip
-/// at least one.
+/// Runs an importer that makes at most `most` messages of a row, and at least one of a row that it
+/// does not skip.
 pub(crate) fn run_import<'a>(
     bytes: &'a [u8],
     most: u64,

@@ -1,5 +1,5 @@
-//! Opening what is imported: plain, gzip, zstd or xz by the file's first bytes, whatever it is
-//! called, with progress by the bytes on disk.
+//! Input of an import: plain, gzip, zstd or xz by the file's first bytes, regardless of its name,
+//! with progress by the bytes on disk.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -17,14 +17,14 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 
-/// Bytes to import, and what they are called in messages to the user.
+/// Bytes to import, and their name in messages to the user.
 pub(crate) struct ImportInput<'a> {
     pub(crate) file: PathBuf,
     pub(crate) bytes: Box<dyn Read + Send + 'a>,
 }
 
 impl<'a> ImportInput<'a> {
-    /// Opens `path`; `progress` is told of each byte of it that is read.
+    /// Opens `path`; each byte that is read is reported to `progress`.
     pub(crate) fn open(path: &Path, progress: &'a dyn Progress) -> Result<ImportInput<'a>, Error> {
         let file = File::open(path).map_err(|error| Error::from_io(path, error))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
@@ -38,7 +38,7 @@ impl<'a> ImportInput<'a> {
             .map_err(|error| Error::from_io(path, error))
     }
 
-    /// The bytes that `raw` holds, by the name of `file`.
+    /// Creates an input from the bytes of `raw`, with the name of `file`.
     pub(crate) fn from_reader(
         file: &Path,
         mut raw: impl Read + Send + 'a,
@@ -66,7 +66,7 @@ impl<'a> ImportInput<'a> {
     }
 }
 
-/// A compressed file whose bytes are counted.
+/// Compressed file that counts its bytes.
 struct PackedReader<R> {
     bytes: R,
     count: Arc<AtomicU64>,
@@ -80,7 +80,7 @@ impl<R: Read> Read for PackedReader<R> {
     }
 }
 
-/// Content of a compressed file, as long as it is not longer than that of a recording can be.
+/// Content of a compressed file, up to the maximum length of a recording.
 struct UnpackedReader<R> {
     bytes: R,
     packed: Arc<AtomicU64>,
@@ -103,7 +103,7 @@ impl<R: Read> Read for UnpackedReader<R> {
     }
 }
 
-/// A file whose reading is told.
+/// File that reports its reading.
 struct ProgressReader<'a> {
     file: File,
     progress: &'a dyn Progress,

@@ -1,4 +1,4 @@
-//! The trait that every importer implements.
+//! Trait of all importers.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,29 @@ use message_trace::{DataDir, Progress};
 use crate::error::Error;
 use crate::summary::ImportSummary;
 
-/// Brings files of one kind into a data directory. What the user may choose is in the importer
-/// itself.
+/// Imports files of one kind into a data directory. The user's choices are in the importer itself.
 pub trait Importer {
-    /// What is read, for one and for several: `["row", "rows"]`.
+    /// Noun for the input, singular and plural: `["row", "rows"]`.
     fn input_nouns(&self) -> [&'static str; 2];
 
-    /// What is made of it, for one and for several: `["message", "messages"]`.
+    /// Noun for the output, singular and plural: `["message", "messages"]`.
     fn output_nouns(&self) -> [&'static str; 2];
 
-    /// The command that shows what was made.
+    /// Command that shows the result.
     fn next_command(&self) -> &'static str {
         "report"
     }
 
-    /// Imports `files` together into `data`. `progress` is told of one step for each file, whose
-    /// units are bytes of the file as it is on disk.
+    /// Imports `files` together into `data`. `progress` receives one step for each file, in bytes
+    /// of the file on disk.
     ///
-    /// What cannot be used is skipped and counted ([`SkipCounts`](crate::SkipCounts)), and what can
-    /// is kept; importing the same again replaces what was there.
+    /// Unusable parts are skipped and counted ([`SkipCounts`](crate::SkipCounts)), and the rest is
+    /// kept; repeating an import replaces its earlier result.
     ///
     /// # Errors
     /// When a file cannot be read or is of another kind, when nothing in the files can be used, or
-    /// when the data directory cannot be written; what was imported before under the same name is
-    /// then still there.
+    /// when the data directory cannot be written; an earlier import of the same name is then still
+    /// present.
     fn import_files(
         &self,
         files: &[PathBuf],

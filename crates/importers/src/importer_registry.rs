@@ -1,6 +1,6 @@
-//! The registry of importers. To add one: write its file with its [`ImporterSpec`] and its code,
-//! and add its `mod` line and one line here. Subcommand, help, completions, manual page,
-//! configuration keys and fuzzing follow.
+//! Registry of importers. To add one: write its file with its [`ImporterSpec`] and its code, and
+//! add its `mod` line and one line here. Subcommand, help, completions, manual page, configuration
+//! keys and fuzzing follow.
 
 use crate::importer_spec::ImporterSpec;
 use crate::{events, pcap, spans, strace, tabular};

@@ -1,4 +1,4 @@
-//! What an importer says of itself, beside its code: the entry of a registry.
+//! Importer spec: the registry entry of an importer.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use crate::importer::Importer;
 
 /// One kind of foreign capture.
 pub struct ImporterSpec {
-    /// The name and the help.
+    /// Name and help.
     pub about: EntryHelp,
-    /// What help says of the files that are imported.
+    /// Help text for the files that are imported.
     pub files: &'static str,
-    /// The long name of a flag that names files, too: with it, none need be named otherwise.
+    /// Long name of a flag that also names files: with it, no other files are required.
     pub files_by: Option<&'static str>,
     /// The flags.
     pub flags: &'static [&'static dyn AnyFlag],
-    /// Makes the importer that the user wants.
+    /// Creates the importer for the user's flag values.
     pub make: fn(&FlagValues) -> Box<dyn Importer>,
-    /// Imports any bytes as a file and writes nothing. It panics where the importer breaks its
-    /// word: everything that is read is either used or counted as skipped, and an error names the
-    /// file, which is called `input`.
+    /// Imports arbitrary bytes as a file and writes nothing. Panics if the importer violates its
+    /// contract: everything that is read is either used or counted as skipped, and an error names
+    /// the file, which is called `input`.
     pub fuzz: fn(&[u8]),
     /// Whole files: tests damage them, and fuzzing begins with them.
     #[cfg(test)]

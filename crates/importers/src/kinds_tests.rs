@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-/// What happens to a file: some bytes are others, some are missing, some are there twice.
+/// Mutates a file: some bytes are changed, removed or duplicated.
 fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let length = whole.len();
     let change = (0..length, 0..length, any::<u8>(), 0u8..6);
@@ -28,7 +28,7 @@ fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Runs every importer on files that `damaged` makes of its samples.
+/// Runs every importer on files that `damaged` makes from its samples.
 fn all<S: Strategy<Value = Vec<u8>>>(damaged: impl Fn(Vec<u8>) -> S) {
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() };
     for kind in IMPORTERS {
@@ -66,7 +66,7 @@ fn entries_are_whole() {
     }
 }
 
-/// Where `scripts/fuzz` wants them, the samples become seeds of their importers.
+/// Writes the samples as fuzzing seeds of their importers, if `scripts/fuzz` asks for them.
 #[test]
 fn seeds_for_fuzzing() {
     for kind in IMPORTERS {

@@ -1,12 +1,12 @@
-//! `import pcap`: captured packets. What passed the network becomes the logs that the programs at
-//! both ends would have written, and reconcile matches them as it matches those of the library
-//! (WAP5 section 7, Project 5 section 6).
+//! `import pcap`: captured packets. The traffic becomes the logs that the programs at both ends
+//! would have written, and reconcile matches them in the same way as logs of the library (WAP5
+//! section 7, Project 5 section 6).
 //!
-//! Captures are read twice. First each sniffer's are looked through ([`index_pass`]); copies of
-//! packets under other names show translated addresses ([`translation`]), and it is decided by
-//! whose clock each host is timed (`plan`). Then each sniffer's packets are put together to
-//! streams and datagrams (`replay`, [`tcp`]), which become `logs`. Neither
-//! pass holds more than what is going on at one time, so captures may be larger than memory.
+//! Captures are read twice. First each sniffer's captures are indexed ([`index_pass`]); copies of
+//! packets under other names show translated addresses ([`translation`]), and a clock is chosen for
+//! each host (`plan`). Then each sniffer's packets are assembled to streams and datagrams
+//! (`replay`, [`tcp`]), which become `logs`. Neither pass holds more than the traffic in progress,
+//! so captures may be larger than memory.
 
 mod container;
 mod flow;
@@ -46,17 +46,17 @@ pub use sniffer::Sniffer;
 pub use sniffer_report::SnifferReport;
 pub(crate) use spec::PCAP;
 
-/// The importer of captured packets.
+/// Importer of captured packets.
 #[derive(Clone, Debug, Default)]
 pub struct PacketImporter {
-    /// On which hosts files were captured, where the user says so. All files of a host are one
-    /// sniffer's; any other file is a sniffer of its own, called after the file.
+    /// Hosts on which files were captured, as given by the user. All files of a host belong to one
+    /// sniffer; any other file is a sniffer of its own, named after the file.
     pub hosts: Vec<(String, PathBuf)>,
-    /// Which host has which address, where the user says so.
+    /// Addresses of hosts, as given by the user.
     pub addresses: Vec<(String, IpAddr)>,
 }
 
-/// What is said of captures in which nothing is found.
+/// Error text for captures without usable traffic.
 const NONE: &str = "there is no TCP connection with data and no UDP datagram between hosts over IP";
 
 impl Importer for PacketImporter {
@@ -113,7 +113,7 @@ impl Importer for PacketImporter {
         for logs in replayed.iter().map(|replayed| &replayed.logs) {
             logs.iter().for_each(|log| summary.replaced |= earlier.remove(log));
         }
-        // What is not made any more, as the hosts are others now.
+        // Logs of an earlier import that no longer result, as the hosts differ now.
         for log in earlier {
             summary.replaced = true;
             log.remove_file().map_err(|error| Error::from_io(&log, error))?;
@@ -124,8 +124,7 @@ impl Importer for PacketImporter {
 }
 
 impl PacketImporter {
-    /// Who captured what: the files in the order in which they are named, those of one host
-    /// together.
+    /// Groups the files by sniffer, in the order in which they are named.
     pub fn group_by_sniffer(&self, files: &[PathBuf]) -> Vec<Sniffer> {
         let mut sniffers: Vec<Sniffer> = Vec::new();
         let mut add = |name: &str, file: &Path| {
@@ -149,8 +148,8 @@ impl PacketImporter {
     }
 }
 
-/// Imports what would be a file, and writes nothing; says how many packets were read, and how many
-/// records came of them.
+/// Imports bytes in place of a file, and writes nothing; returns the number of packets that were
+/// read, and of records that resulted.
 fn import_dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let file = PathBuf::from("input");
     let sniffers =
@@ -164,8 +163,8 @@ fn import_dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     Ok((summary.read, replayed.records))
 }
 
-/// What a file's sniffer is called: as the file, without the endings of captures and with nothing
-/// that a directory's name may not have.
+/// Name of a file's sniffer: that of the file, without the extensions of captures and without
+/// characters that are not allowed in a directory's name.
 fn sniffer_name(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut name = name.as_ref();
@@ -195,7 +194,7 @@ fn sum_sizes(sniffers: &[Sniffer]) -> Result<ImportSummary, Error> {
     Ok(summary)
 }
 
-/// Puts what the first pass read and skipped into the summary.
+/// Adds the counts of the first pass to the summary.
 fn summarize_first_pass(surveys: &[SnifferIndex], summary: &mut ImportSummary) {
     for survey in surveys {
         let counts = &survey.counts;
@@ -207,7 +206,7 @@ fn summarize_first_pass(surveys: &[SnifferIndex], summary: &mut ImportSummary) {
     }
 }
 
-/// Says what the second pass made, and what was decided.
+/// Adds the results of the second pass and the plan's decisions to the summary.
 fn summarize_second_pass(
     captured: &[SnifferReport],
     replayed: &[ReplayResult],

@@ -1,6 +1,6 @@
-//! Settling: an import's messages get what only all rows tell. Numbers of nodes, threads and flows
-//! and the directions of conversations are those that the rows tell in any order, and of what
-//! several files have one is left.
+//! Row resolution: an import's messages get the values that depend on all rows. Numbers of nodes,
+//! threads and flows and the directions of conversations do not depend on the order of the rows,
+//! and one copy is kept of messages in several files.
 
 use message_trace::table::{self, MessageWriter};
 use message_trace::{DataPath, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace};
@@ -14,8 +14,8 @@ use crate::conversations::{
 use crate::copies::{ConversationDirection, FileCopies, direction_of_message, time_of};
 use crate::tuning::MAX_COPIED_MESSAGES;
 
-/// Bits of `Message::direction` in the rows that are not settled: which side of its conversation
-/// the sender is, and what the conversation is to tell.
+/// Code in `Message::direction` of unresolved rows: the sender's side of its conversation, and
+/// which values the conversation is to provide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UnresolvedDirection(i8);
 
@@ -24,12 +24,12 @@ impl UnresolvedDirection {
     const DIRECTION: i8 = 2;
     const FLOW: i8 = 4;
 
-    /// A message whose direction and flow the table tells.
+    /// A message with direction and flow from the table.
     pub(crate) fn resolved(direction: i8) -> UnresolvedDirection {
         UnresolvedDirection(direction)
     }
 
-    /// A message that `side` of a conversation sent, whose flow and direction are to be told.
+    /// A message from `side` of a conversation, with unresolved flow and direction.
     pub(crate) fn unresolved_flow_and_direction(side: usize) -> UnresolvedDirection {
         UnresolvedDirection(
             side as i8 & UnresolvedDirection::SECOND_SIDE
@@ -38,19 +38,19 @@ impl UnresolvedDirection {
         )
     }
 
-    /// The same where the direction is known.
+    /// A message with unresolved flow and known direction.
     pub(crate) fn unresolved_flow(direction: i8) -> UnresolvedDirection {
         UnresolvedDirection(direction | UnresolvedDirection::FLOW)
     }
 
-    /// The same where the flow is known.
+    /// A message from `side` of a conversation, with known flow.
     pub(crate) fn from_side(side: usize) -> UnresolvedDirection {
         UnresolvedDirection(
             side as i8 & UnresolvedDirection::SECOND_SIDE | UnresolvedDirection::DIRECTION,
         )
     }
 
-    /// As it is written in place of a direction.
+    /// Encodes the value for storage in place of a direction.
     pub(crate) fn to_code(self) -> i8 {
         self.0
     }
@@ -60,24 +60,24 @@ impl UnresolvedDirection {
     }
 }
 
-/// What all rows tell.
+/// Values that depend on all rows.
 pub(crate) struct RowResolver<'a> {
-    /// What several files have.
+    /// Messages that several files contain.
     pub(crate) copies: FileCopies,
-    /// The number of the first row of each file.
+    /// Number of the first row of each file.
     pub(crate) files: &'a [u64],
-    /// The number of each node.
+    /// Number of each node.
     pub(crate) nodes: Vec<NodeId>,
-    /// The number of each thread that is no number: of -1, of -2, and so on.
+    /// Number of each thread without a numeric id: of -1, of -2, and so on.
     pub(crate) threads: Vec<i32>,
     pub(crate) conversations: &'a Conversations,
     pub(crate) outcomes: Vec<ConversationOutcome>,
-    /// The number of the first flow that the table does not name.
+    /// Number of the first flow that the table does not name.
     pub(crate) first_flow: i64,
 }
 
 impl RowResolver<'_> {
-    /// Whether nothing of any message changes.
+    /// Whether no message changes.
     pub(crate) fn is_as_written(&self) -> bool {
         self.outcomes.is_empty()
             && self.copies.is_empty()
@@ -85,7 +85,7 @@ impl RowResolver<'_> {
             && self.threads.iter().zip(1..).all(|(number, place)| *number == -place)
     }
 
-    /// Writes the messages of the table `from` to the table `to`, settled.
+    /// Writes the messages of the table `from`, resolved, to the table `to`.
     pub(crate) fn write_resolved(&self, from: &DataPath, to: &DataPath) -> Result<(), PathError> {
         let other_times = self.times_of_copies(from)?;
         let mut writer = MessageWriter::create(to)?;
@@ -117,7 +117,7 @@ impl RowResolver<'_> {
         writer.finish()
     }
 
-    /// As [`FileCopies`], of the row with that number.
+    /// Does the same as [`FileCopies`], for the row with that number.
     fn is_left_out(
         &self,
         message: &Message,
@@ -130,18 +130,18 @@ impl RowResolver<'_> {
         self.copies.is_left_out(&direction_between(message, endpoints), self.file_of(number))
     }
 
-    /// The file that a row is of.
+    /// File of a row.
     fn file_of(&self, number: u64) -> u32 {
         self.files.partition_point(|first| *first <= number).saturating_sub(1) as u32
     }
 
-    /// The times that the copies of messages have: by the number of the row that is kept.
+    /// Times from copies of messages, by the number of the row that is kept.
     fn times_of_copies(&self, from: &DataPath) -> Result<FxHashMap<u64, ImportedTimes>, PathError> {
         let mut times = FxHashMap::default();
         if self.copies.is_empty() || self.copies.messages > MAX_COPIED_MESSAGES {
             return Ok(times);
         }
-        // The messages of each way and file in the order of time, those that are kept first.
+        // Messages of each direction and file in the order of time, the kept ones first.
         let mut all = Vec::new();
         let mut ways = FxHashMap::default();
         let mut number = 0;
@@ -219,7 +219,7 @@ fn direction_between(
     direction_of_message(message, endpoints.map(|endpoint| endpoint.unwrap_or(&nothing)))
 }
 
-/// The times of a message, in the order of the table's columns.
+/// Times of a message, in the order of the table's columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct ImportedTimes([Option<i64>; 6]);
 
@@ -230,12 +230,12 @@ impl ImportedTimes {
         ImportedTimes([send_first, send_last, recv_first, recv_last, send_ts, recv_ts])
     }
 
-    /// Takes over what is not known yet.
+    /// Fills in times that are unknown so far.
     fn fill_from(&mut self, other: &ImportedTimes) {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own = own.or(other));
     }
 
-    /// Adds to each end of a message that has no time what is known here of that end.
+    /// Fills in the times of each end of a message that has none.
     fn fill_message(&self, message: &mut Message) {
         let ImportedTimes(own) = ImportedTimes::from_message(message);
         let ImportedTimes([send_first, send_last, recv_first, recv_last, send_ts, recv_ts]) = *self;

@@ -1,4 +1,4 @@
-//! Importers of spans: what tracers wrote down. All files of one command become one import of
+//! Importers of spans: the output of tracers. All files of one command become one import of
 //! requests, `DIR/spans/imports/NAME/` with `requests.parquet`, `steps.parquet` and `clocks.json`.
 //!
 //! ```text
@@ -6,11 +6,11 @@
 //!  opens each file  -->   reads it into spans          -->     joins spans into requests
 //! ```
 //!
-//! [`driver`] is the importer that all kinds share, and [`format`](mod@format) what each has of its
-//! own. [`span_import`] is what a format reads with, and [`tally`] counts what came of it.
-//! [`texts`] are parts of a file that are read each by itself, on all processors; `lines`
-//! splits a file into them, and [`json`] the elements of documents. [`objects`] finds what is whole
-//! in damaged JSON.
+//! [`driver`] is the importer that all kinds share, and [`format`](mod@format) the part that is
+//! specific to each kind. [`span_import`] is a format's interface for reading, and [`tally`] counts
+//! the results. [`texts`] are parts of a file that are read in parallel, on all processors; `lines`
+//! splits a file into them, and [`json`] the elements of documents. [`objects`] finds the intact
+//! parts of damaged JSON.
 
 mod attributes;
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! The importer of strace's output: for programs that load no library, the calls as the kernel saw
-//! them become the same logs that the library would have written.
+//! Importer of strace's output: for programs that cannot load the library, the system calls become
+//! the same logs that the library would have written.
 //!
-//! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and
-//! process (`tasks`), and what the call did (`calls`, `lifecycle`, `moves`, `failed`; with `value`,
+//! A line is read (`lines`), parsed (`line`, `result`) and assigned to its thread and process
+//! (`tasks`). The effect of the call (`calls`, `lifecycle`, `transfers`, `failed_calls`; with
 //! `descriptor`, `decoration`, `address`, `messages`, `segment_size` and `segments` for the
-//! arguments) changes what is known of sockets and descriptors (`world`, `sockets`, `tables`) and
-//! is written to the process's log (`log`). Memory holds what is open at one moment, whatever the
+//! arguments) changes the state of sockets and descriptors (`traced_system`, `sockets`, `tables`)
+//! and is written to the process's log (`log`). Memory holds the state at one moment, whatever the
 //! size of the files.
 
 mod accept;
@@ -55,12 +55,12 @@ use self::outcome::StraceOutcome;
 use self::tasks::{DeferredLine, TaskTable};
 use self::traced_system::{LogDestination, StraceCaller, TracedSystem};
 
-/// The importer of strace's output. Files of `strace -ff` belong together, and those of several
-/// straces that ran on one host may be given at once. The files are looked at before anything is
-/// written: one that is not strace's or has no whole times is an error.
+/// Importer of strace's output. Files of `strace -ff` belong together, and files of several straces
+/// that ran on one host may be given together. All files are checked before anything is written: a
+/// file that is not strace's, or without absolute times, is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StraceImporter {
-    /// The host that the programs ran on.
+    /// Host on which the programs ran.
     pub host: String,
 }
 
@@ -117,8 +117,8 @@ impl Importer for StraceImporter {
     }
 }
 
-/// `import strace` of a file with these bytes, without writing anything, for fuzzing: how many
-/// lines there were, and how many of them were not understood.
+/// Runs `import strace` on a file with these bytes, without writing anything, for fuzzing: returns
+/// the number of lines, and of lines that were not understood.
 fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let place = LogDestination { host: "host".into(), directory: None, salt: 0 };
     let files = [PathBuf::from("input")];
@@ -130,7 +130,7 @@ fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     Ok((imported.lines, imported.skipped.total()))
 }
 
-/// Imports the lines of files that have been looked at.
+/// Imports the lines of files that have been checked.
 fn import_lines(
     files: &[PathBuf],
     mut lines: MergedLines,
@@ -170,15 +170,15 @@ fn import_lines(
     import.finish(ended)
 }
 
-/// What a file begins with.
+/// Facts from the beginning of a file.
 struct StraceHead {
-    /// The time of its first call.
+    /// Time of its first call.
     time: Option<i64>,
-    /// The thread of lines that name none.
+    /// Thread of lines that name none.
     thread: Option<u32>,
 }
 
-/// Looks whether a file is strace's.
+/// Checks whether a file is strace's.
 fn read_head(path: &Path) -> Result<StraceHead, Error> {
     let failed = |error| Error::from_io(path, error);
     let mut head = StraceHead { time: None, thread: None };
@@ -212,8 +212,8 @@ fn read_head(path: &Path) -> Result<StraceHead, Error> {
     }
 }
 
-/// The thread that the first lines are of, where strace wrote to the terminal: it names threads
-/// only when there are several, and then it is the first that is not another's child.
+/// Thread of the first lines, if strace wrote to the terminal: it names threads only once there are
+/// several, and then the first thread is the one that is not another's child.
 fn first_thread(path: &Path) -> std::io::Result<Option<u32>> {
     if lines::thread_of(path).is_some() {
         return Ok(None);
@@ -239,8 +239,8 @@ fn first_thread(path: &Path) -> std::io::Result<Option<u32>> {
     }
 }
 
-/// Sets this import's socket numbers apart from those of others, and is the same whenever the same
-/// is imported.
+/// Salt that separates this import's socket numbers from those of others, and that is equal for
+/// equal imports.
 fn socket_salt(files: &[PathBuf], heads: &[StraceHead]) -> u64 {
     use std::hash::Hasher;
     let mut hasher = rustc_hash::FxHasher::default();
@@ -251,13 +251,13 @@ fn socket_salt(files: &[PathBuf], heads: &[StraceHead]) -> u64 {
     hasher.finish()
 }
 
-/// An import under way.
+/// Import in progress.
 struct StraceImport {
     world: TracedSystem,
     tasks: TaskTable,
-    /// The latest time met.
+    /// Latest time so far.
     latest: i64,
-    /// The time of the last line of each file.
+    /// Time of the last line of each file.
     clocks: Vec<i64>,
 }
 
@@ -292,8 +292,8 @@ impl StraceImport {
         }
     }
 
-    /// Where times are coarse, many lines have the same: each then comes a little after the one
-    /// before it in its file, so that the order stays.
+    /// Separates lines with equal coarse times: each follows the previous one in its file by a
+    /// small step, so that the order stays.
     fn order_line(&mut self, line: &mut line::StraceLine, file: usize) {
         let Some(clock) = self.clocks.get_mut(file) else { return };
         if line.unit > FINE_NS {
@@ -303,7 +303,7 @@ impl StraceImport {
         *clock = line.time;
     }
 
-    /// Takes lines that had to wait into account.
+    /// Processes lines that were deferred.
     fn replay_deferred(&mut self, files: &[PathBuf]) {
         for held in std::mem::take(&mut self.tasks.released) {
             let Ok(mut line) = line::parse_line(&held.text) else { continue };
@@ -316,8 +316,7 @@ impl StraceImport {
         }
     }
 
-    /// Ends all logs; of an import that has `ended` by an error, or that no socket was in, none is
-    /// left.
+    /// Finishes all logs; after an error in `ended`, or without any socket, no log is left.
     fn finish(mut self, ended: Result<(), Error>) -> Result<(StraceOutcome, MatchedNames), Error> {
         let mut left: Vec<u32> = self.world.processes.keys().copied().collect();
         left.sort_unstable();
@@ -332,8 +331,7 @@ impl StraceImport {
         let ended = ended.and_then(|()| failed.map_or(Ok(()), Err));
         if ended.is_err() || self.world.imported.sockets == 0 {
             for log in self.world.log_paths() {
-                // What cannot be removed either is a log without a header, and no reader takes it
-                // for one.
+                // A log that cannot be removed either has no header, and is rejected by readers.
                 let _ = log.remove_file();
             }
         }

@@ -1,5 +1,4 @@
-//! What an importer tells of its work: how much it read and made, and what it passed over, by cause
-//! and place.
+//! Summary of an import: how much it read and produced, and what it skipped, by cause and place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,42 +8,42 @@ use message_trace::{DataPath, Progress};
 
 use crate::tuning::SKIPPED_SHOWN;
 
-/// What came of an import.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportSummary {
-    /// Files read.
+    /// Number of files.
     pub files: u64,
-    /// Their size on disk, in bytes.
+    /// Size on disk, in bytes.
     pub bytes: u64,
-    /// What was read: rows, packets, lines; skipped ones too.
+    /// Number of inputs: rows, packets, lines, including skipped ones.
     pub read: u64,
-    /// What was made of it: messages, records of logs.
+    /// Number of outputs: messages, records of logs.
     pub made: u64,
-    /// What was written: a directory or several, in the data directory.
+    /// Written directories in the data directory.
     pub written: Vec<DataPath>,
     /// Whether it replaced an earlier import.
     pub replaced: bool,
-    /// What was passed over.
+    /// Skipped inputs.
     pub skipped: SkipCounts,
-    /// What else is worth knowing: columns that were not used, what was taken to be what.
+    /// Further notes for the user: unused columns, assumptions that were made.
     pub notes: Vec<String>,
 }
 
-/// What was passed over. Nothing that was read is dropped without being counted here.
+/// Skipped inputs. Nothing that was read is dropped without being counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkipCounts {
-    /// How much, by cause.
+    /// Number by cause.
     pub causes: BTreeMap<&'static str, u64>,
-    /// The first ones, each with its place.
+    /// First skipped inputs, each with its place.
     pub first: Vec<SkippedItem>,
 }
 
-/// Something that was passed over.
+/// A skipped input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedItem {
-    /// Where it is.
+    /// Its place.
     pub place: FilePlace,
-    /// What is wrong with it and, where something can be done, what.
+    /// Its fault and, if there is one, a remedy.
     pub why: String,
 }
 
@@ -53,11 +52,11 @@ pub struct SkippedItem {
 pub struct FilePlace {
     /// The file.
     pub file: PathBuf,
-    /// Where in it.
+    /// Position in the file.
     pub at: FilePosition,
 }
 
-/// Where in a file; of a compressed file, in what it holds.
+/// Position in a file; in a compressed file, in its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePosition {
     /// The file as a whole.
@@ -66,12 +65,12 @@ pub enum FilePosition {
     Line(u64),
     /// A packet, from 1, as Wireshark numbers them.
     Packet(u64),
-    /// Number of bytes from the beginning.
+    /// Offset in bytes from the beginning.
     Offset(u64),
 }
 
 impl ImportSummary {
-    /// A file is begun.
+    /// Counts a file that is about to be read.
     pub(crate) fn begin_file(&mut self, file: &Path, progress: &dyn Progress) {
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         self.files += 1;
@@ -79,14 +78,14 @@ impl ImportSummary {
         progress.begin_step(&format!("reading {}", file.display()), size);
     }
 
-    /// `file` has `columns` that mean nothing here.
+    /// Notes that `columns` of `file` were not used.
     pub(crate) fn note_unused_columns(&mut self, file: &Path, columns: &[String]) {
         if !columns.is_empty() {
             self.notes.push(format!("{}: not used: column {}", file.display(), columns.join(", ")));
         }
     }
 
-    /// Nothing after `place` can be read.
+    /// Counts everything after `place` as unreadable.
     pub(crate) fn cut_off(&mut self, place: FilePlace, error: &std::io::Error) {
         let why = format!("what follows cannot be read: {error}; was the file cut off?");
         self.skipped.add("rest of a file that cannot be read", || SkippedItem { place, why });
@@ -94,7 +93,7 @@ impl ImportSummary {
 }
 
 impl FilePlace {
-    /// The place `at` in `file`.
+    /// Creates the place `at` in `file`.
     pub fn new(file: &Path, at: FilePosition) -> FilePlace {
         FilePlace { file: file.to_owned(), at }
     }
@@ -119,8 +118,8 @@ impl fmt::Display for SkippedItem {
 }
 
 impl SkipCounts {
-    /// Counts one thing under `cause`; `skip` says where it is and what is wrong, and is asked for
-    /// the first ones only.
+    /// Counts one item under `cause`; `skip` provides its place and fault, and is called for the
+    /// first ones only.
     pub fn add(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem) {
         *self.causes.entry(cause).or_default() += 1;
         if self.first.len() < SKIPPED_SHOWN {
@@ -128,7 +127,7 @@ impl SkipCounts {
         }
     }
 
-    /// Counts all that `later` counts, which comes after what is counted here.
+    /// Adds the counts of `later`, which follow these.
     pub(crate) fn append(&mut self, later: SkipCounts) {
         for (cause, count) in later.causes {
             *self.causes.entry(cause).or_default() += count;
@@ -137,7 +136,7 @@ impl SkipCounts {
         self.first.extend(later.first.into_iter().take(room));
     }
 
-    /// How much was passed over.
+    /// Total number of skipped inputs.
     pub fn total(&self) -> u64 {
         self.causes.values().sum()
     }

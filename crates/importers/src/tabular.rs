@@ -1,9 +1,9 @@
-//! Importers of text files with one message or one call a row.
+//! Importers of text files with one message or one call per row.
 //!
 //! `messages`, `calls` and `project5` are the importers. Two of them read CSV: `rows` splits a file
-//! into rows, `columns` finds the columns by their names, `values` reads times, numbers and names.
-//! The importer of tables of spans reads them with the same. `lines` splits Project 5's traces.
-//! `tables` opens the files of one import one after the other.
+//! into rows, `columns` finds the columns by their names, `values` parses times, numbers and names.
+//! The importer of span tables uses the same modules. `lines` splits Project 5's traces. `tables`
+//! opens the files of one import in sequence.
 
 mod calls;
 mod columns;

@@ -1,14 +1,14 @@
-//! What an importer of messages writes: `imports/NAME/messages.parquet` and `nodes.parquet`, in the
-//! format of the message trace but for two things that reconcile sees to:
+//! Output of an importer of messages: `imports/NAME/messages.parquet` and `nodes.parquet`, in the
+//! format of the message trace with two differences that reconcile handles:
 //!
-//! - The messages are in the order of the files they came from, not of time.
-//! - `send_ts` and `recv_ts` say what the file says of the common clock. Where they are null and
-//!   `send_first` or `recv_last` is not, the time is on the clock of the host that read it, and
+//! - The messages are in the order of their files, not of time.
+//! - `send_ts` and `recv_ts` are times on the common clock, if the file has any. If they are null
+//!   and `send_first` or `recv_last` is not, the time is on the clock of the host that read it, and
 //!   reconcile corrects it.
 //!
 //! Messages are written as they come; only the names of nodes and threads and the conversations are
-//! held in memory. What all rows have to tell, such as which side connected, is known in the end:
-//! then the messages are read and written once more ([`RowResolver`]).
+//! held in memory. Values that depend on all rows, such as the connecting side, are known at the
+//! end: then the messages are read and written once more ([`RowResolver`]).
 
 use std::path::{Path, PathBuf};
 
@@ -24,38 +24,39 @@ use crate::summary::{FilePosition, ImportSummary};
 use crate::tuning::{MAX_CONVERSATIONS, MAX_NAMES};
 use crate::unfinished::{UnfinishedImport, nothing_imported};
 
-/// An import in the making. It takes the place of an earlier one of its name when it is finished,
-/// and leaves nothing behind when it is not.
+/// Unfinished import. It replaces an earlier import of its name when it is finished, and otherwise
+/// leaves no files.
 pub(crate) struct MessageTarget {
-    /// Where the messages go, and the directory. `None`: what would be written is only counted.
+    /// Writer of the messages, and the directory. `None` to only count them.
     place: Option<(MessageWriter, UnfinishedImport)>,
     messages: u64,
     nodes: NodeList,
     /// Nodes by command and host.
     names: FxHashMap<Box<str>, FxHashMap<Box<str>, NodeId>>,
-    /// The earliest time of each node's messages, and whether it received that one.
+    /// Earliest time of each node's messages, and whether the node received that message.
     begins: Vec<(i64, bool)>,
     threads: FxHashMap<Box<str>, i32>,
     conversations: Conversations,
-    /// The number behind all flows that the table names.
+    /// Number after all flow numbers of the table.
     next_flow: i64,
-    /// What each file has, where there are several.
+    /// Runs of each file, if there are several.
     runs: Option<DirectionRuns>,
-    /// The number of the first message of each file.
+    /// Number of the first message of each file.
     files: Vec<u64>,
 }
 
-/// What a table tells of the connection that a message is of.
+/// Facts from a table on the connection of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionHint {
-    /// The sender connected or accepted, as the direction says, for a call between both nodes.
+    /// A call between both nodes, in which the sender connected or accepted, according to the
+    /// direction.
     OfCalls(i8),
-    /// The flow and the direction, as far as the table tells them.
+    /// Flow and direction, as far as the table has them.
     Of(Option<i64>, Option<i8>),
 }
 
 const MESSAGES: &str = "messages.parquet";
-/// The messages before they are settled.
+/// File for messages before row resolution.
 const UNSETTLED: &str = "unsettled.parquet";
 
 impl MessageTarget {
@@ -68,7 +69,7 @@ impl MessageTarget {
         Ok(target)
     }
 
-    /// A target that writes nothing.
+    /// Creates a target that writes nothing.
     pub(crate) fn without_output() -> MessageTarget {
         MessageTarget {
             place: None,
@@ -84,7 +85,7 @@ impl MessageTarget {
         }
     }
 
-    /// A file begins, of `files` in all.
+    /// Begins a file, one of `files`.
     pub(crate) fn begin_file(&mut self, files: usize) {
         self.files.push(self.messages);
         if files > 1 && self.runs.is_none() {
@@ -92,7 +93,7 @@ impl MessageTarget {
         }
     }
 
-    /// The node of that name: `command` on `host`, or on a host of its own name.
+    /// Node of that name: `command` on `host`, or on a host of the same name.
     pub(crate) fn node_of_command(
         &mut self,
         file: &Path,
@@ -109,14 +110,14 @@ impl MessageTarget {
         Ok(node)
     }
 
-    /// Adds a node with more than a name.
+    /// Adds a node with further facts than its name.
     pub(crate) fn add_node(&mut self, file: &Path, node: Node) -> Result<NodeId, Error> {
         check_count(file, self.nodes.len(), "nodes")?;
         Ok(self.nodes.push(node))
     }
 
-    /// The thread of that name: its number, or for another text a number below 0, which no thread
-    /// has of itself.
+    /// Thread of that name: its number, or a negative number for another text, which cannot be a
+    /// real thread id.
     pub(crate) fn thread_number(
         &mut self,
         file: &Path,
@@ -135,18 +136,18 @@ impl MessageTarget {
         Ok(Some(next))
     }
 
-    /// The number of an endpoint, for the next message only.
+    /// Number of an endpoint, valid for the next message only.
     pub(crate) fn endpoint_number(&mut self, endpoint: &Endpoint) -> u32 {
         self.place.as_mut().map_or(0, |(writer, _)| writer.intern(endpoint))
     }
 
-    /// The number of an unknown endpoint, for the next message only.
+    /// Number of an unknown endpoint, valid for the next message only.
     pub(crate) fn unknown_endpoint(&mut self) -> u32 {
         self.place.as_mut().map_or(0, |(writer, _)| writer.unnamed_endpoint())
     }
 
-    /// Writes a message whose ends have these endpoints. What `connection` does not tell of its
-    /// flow and direction all messages tell in the end. A node that read a time of it was traced.
+    /// Writes a message with these endpoints. If `connection` lacks the flow or direction, it is
+    /// inferred from all messages at the end. A node that read a time of the message was traced.
     pub(crate) fn write_message(
         &mut self,
         file: &Path,
@@ -224,7 +225,7 @@ impl MessageTarget {
         }
     }
 
-    /// Takes the times of a message of a conversation, and gives that a number.
+    /// Adds the times of a message to its conversation, which gets a number.
     fn add_to_conversation(
         &mut self,
         file: &Path,
@@ -244,12 +245,13 @@ impl MessageTarget {
         Ok(i64::from(place))
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub(crate) fn message_count(&self) -> u64 {
         self.messages
     }
 
-    /// Ends the import, of `files`; `summary` is told. One without any message replaces nothing.
+    /// Ends the import of `files` and completes `summary`. An import without messages replaces
+    /// nothing.
     pub(crate) fn finish(
         mut self,
         files: &[PathBuf],
@@ -294,7 +296,7 @@ impl MessageTarget {
         unfinished.finish(summary)
     }
 
-    /// What all rows told.
+    /// Resolver with the values that depend on all rows.
     fn row_resolver(&self) -> RowResolver<'_> {
         let nodes = self.rank_nodes();
         let mut threads: Vec<(&str, i32)> =
@@ -317,8 +319,8 @@ impl MessageTarget {
         }
     }
 
-    /// A number for each node: those of a table of nodes keep theirs, and the others follow by
-    /// the time of their first message, and by name.
+    /// Final number of each node: nodes from a table of nodes keep their numbers, and the others
+    /// follow by the time of their first message, and by name.
     fn rank_nodes(&self) -> Vec<NodeId> {
         let never = (i64::MAX, true);
         let begin = |node: NodeId| self.begins.get(node as usize).copied().unwrap_or(never);

@@ -1,5 +1,5 @@
-//! Lines of a stream as they come: what was read is handed out at once, so that a pipe is followed
-//! without delay; in bounded memory.
+//! Lines of a stream as they arrive: bytes that were read are returned immediately, so that a pipe
+//! is followed without delay; in bounded memory.
 
 use std::io::{self, Read};
 
@@ -13,22 +13,22 @@ pub(crate) struct TextLines<R> {
     buffer: Vec<u8>,
     begin: usize,
     end: usize,
-    /// What was searched for the end of a line, from the beginning of the buffer.
+    /// Number of bytes of the buffer that were searched for a line end.
     searched: usize,
     number: u64,
     ended: bool,
 }
 
-/// What comes next.
+/// Result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextLine<'l> {
     /// A line, without its end.
     Line(&'l [u8]),
-    /// A line that is longer than any real one: it is passed over.
+    /// An overlong line, which is skipped.
     TooLong,
-    /// More has to be read first: [`TextLines::read_more`] does it.
+    /// More has to be read first, by [`TextLines::read_more`].
     Pending,
-    /// There is none.
+    /// The end of the stream.
     End,
 }
 
@@ -45,12 +45,12 @@ impl<R: Read> TextLines<R> {
         }
     }
 
-    /// The number of the last line, from 1.
+    /// Number of the last line, from 1.
     pub(crate) fn line_number(&self) -> u64 {
         self.number
     }
 
-    /// The next line of what was read.
+    /// Next line of the bytes that were read.
     pub(crate) fn next_line(&mut self) -> NextLine<'_> {
         let rest = self.buffer.get(self.searched..self.end).unwrap_or_default();
         let found = memchr(b'\n', rest).map(|place| self.searched + place);
@@ -74,13 +74,13 @@ impl<R: Read> TextLines<R> {
     /// Reads more, once.
     ///
     /// # Errors
-    /// When it cannot be read. The line that was begun is dropped: its end may be missing.
+    /// When it cannot be read. The incomplete line is dropped: its end may be missing.
     pub(crate) fn read_more(&mut self) -> io::Result<()> {
         let kept = self.end - self.begin;
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end, self.searched) = (0, kept, kept);
         if kept > MAX_TEXT_LINE_BYTES {
-            // Of a line that is too long, one byte more than may be is kept.
+            // One byte more than the limit is kept of an overlong line.
             self.end = MAX_TEXT_LINE_BYTES + 1;
             self.searched = self.end;
         }
@@ -111,7 +111,7 @@ impl<R: Read> TextLines<R> {
 mod tests {
     use super::*;
 
-    /// Reads in pieces of that many bytes.
+    /// Reads in pieces of the given number of bytes.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(lines(&text, 100_000), [Some(b"one".to_vec()), None, Some(b"two".to_vec())]);
     }
 
-    /// Fails once everything was read.
+    /// Fails after everything was read.
     struct Broken<'a>(&'a [u8]);
 
     impl Read for Broken<'_> {

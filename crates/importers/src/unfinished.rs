@@ -1,5 +1,5 @@
-//! Import in the making: a hidden directory, which takes the place of an earlier import of its name
-//! when it is whole. One that is given up leaves nothing behind.
+//! Unfinished import: a hidden directory, which replaces an earlier import of its name when it is
+//! complete. An abandoned one leaves no files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::summary::{FilePosition, ImportSummary, SkippedItem};
 use crate::tuning::SKIPS_OF_NOTHING;
 
-/// The directory of an import that is not whole yet.
+/// Directory of an unfinished import.
 #[derive(Debug)]
 pub(crate) struct UnfinishedImport {
     path: DataPath,
@@ -28,12 +28,12 @@ impl UnfinishedImport {
         Ok(UnfinishedImport { path, whole })
     }
 
-    /// Where to write.
+    /// Directory for the output.
     pub(crate) fn path(&self) -> &DataPath {
         &self.path
     }
 
-    /// Replaces the earlier import; `summary` is told.
+    /// Replaces the earlier import and records that in `summary`.
     pub(crate) fn finish(self, summary: &mut ImportSummary) -> Result<(), Error> {
         summary.replaced = self.whole.exists();
         remove_directory(&self.whole)?;
@@ -45,13 +45,13 @@ impl UnfinishedImport {
 
 impl Drop for UnfinishedImport {
     fn drop(&mut self) {
-        // Nothing is there any more where it was finished.
+        // After it was finished the directory no longer exists.
         let _ = self.path.remove_dir_all();
     }
 }
 
-/// The name of the import of `files` where the user gives none: that of the first file, without
-/// what follows its first point.
+/// Default name of the import of `files`: that of the first file, without the text after its first
+/// point.
 pub(crate) fn name_of_files(files: &[PathBuf]) -> String {
     let name =
         files.first().and_then(|file| file.file_name()).unwrap_or_default().to_string_lossy();
@@ -61,7 +61,7 @@ pub(crate) fn name_of_files(files: &[PathBuf]) -> String {
     if stem.is_empty() { "import".to_owned() } else { stem }
 }
 
-/// A name becomes the name of a directory, so it may be no path.
+/// Checks that a name, which becomes a directory's name, is not a path.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || name.len() > 127 || !name.chars().all(allowed) {
@@ -72,8 +72,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The error of an import that took nothing: what was looked for (`none`, a sentence that says that
-/// it is not there), what was passed over by cause and, of the first of it, where and why.
+/// Error of an import without any result: the expected content (`none`, a sentence that it is
+/// missing), the skipped inputs by cause and, for the first of them, place and fault.
 pub(crate) fn nothing_imported(files: &[PathBuf], none: &str, summary: &ImportSummary) -> Error {
     let more = match files.len() {
         0 | 1 => String::new(),

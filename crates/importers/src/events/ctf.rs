@@ -1,5 +1,5 @@
-//! `import ctf`: traces of LTTng and other tools in the Common Trace Format, through the program
-//! babeltrace2, whose text is parsed.
+//! `import ctf`: traces of LTTng and other tools in the Common Trace Format, by parsing the text
+//! output of the program babeltrace2.
 
 mod child;
 mod fields;

@@ -1,4 +1,4 @@
-//! The importer that all kinds of events share, and the same without a directory for fuzzing.
+//! Importer that all kinds of events share, and a variant without a directory for fuzzing.
 
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use crate::importer::Importer;
 use crate::summary::ImportSummary;
 use crate::unfinished::name_of_files;
 
-/// The importer of events in one format.
+/// Importer of events in one format.
 #[derive(Clone, Debug)]
 pub(super) struct EventImporter<F> {
-    /// What the import is called; `None`: after its first file.
+    /// Name of the import; `None` to use that of its first file.
     pub(super) name: Option<String>,
-    /// How its files are read.
+    /// Reader of its files.
     pub(super) format: F,
 }
 
@@ -60,8 +60,8 @@ impl<F: EventFormat> Importer for EventImporter<F> {
     }
 }
 
-/// Has `format` read `bytes` as one file. It panics where the format breaks its word: every record
-/// that is read is an event or counted as skipped.
+/// Lets `format` read `bytes` as one file. Panics if the format violates its contract: every record
+/// that is read is an event or is counted as skipped.
 pub(super) fn fuzz_format(format: &impl EventFormat, bytes: &[u8]) {
     let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
     match format.read_source(&EventSource::Bytes(bytes), &mut sink, &mut summary) {

@@ -3,7 +3,7 @@
 use registry::Flag;
 use socket_log::names;
 
-/// The host of events that do not say theirs.
+/// Host of events that do not state it.
 pub(super) static HOST: Flag<String> = Flag::text(
     "host",
     "NAME",
@@ -11,7 +11,7 @@ pub(super) static HOST: Flag<String> = Flag::text(
     "The host of the events that do not name theirs, by the name it has in the trace",
 );
 
-/// What is added to each time.
+/// Offset that is added to each time.
 pub(super) static CLOCK_OFFSET: Flag<i64> = Flag::text(
     "clock-offset",
     "NS",

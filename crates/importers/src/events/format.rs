@@ -1,19 +1,19 @@
-//! What each kind of events has of its own: how its files are read.
+//! Event format: how the files of one kind of events are read.
 
 use super::sink::EventSink;
 use super::source::EventSource;
 use crate::error::Error;
 use crate::summary::ImportSummary;
 
-/// A way to write events down.
+/// Format of event files.
 pub(super) trait EventFormat {
-    /// What is said of files in which there is no event: what was looked for.
+    /// Error text for files without an event: which content was expected.
     const NONE: &str;
 
-    /// Reads one file. What cannot be used is counted as skipped, with its place.
+    /// Reads one file. Unusable parts are counted as skipped, with their places.
     ///
     /// # Errors
-    /// When the file is of another kind, or what was read cannot be kept.
+    /// When the file is of another kind, or its events cannot be written.
     fn read_source(
         &self,
         source: &EventSource<'_>,
@@ -21,8 +21,8 @@ pub(super) trait EventFormat {
         summary: &mut ImportSummary,
     ) -> Result<(), Error>;
 
-    /// Whether all files have to be read once more, and what was read of them is of no use: it was
-    /// found on the way that a file must be read in another way. Asked once they are read.
+    /// Whether all files have to be read again and the events so far discarded, as one file turned
+    /// out to need another way of reading. Called after all files were read.
     fn begins_anew(&self) -> bool {
         false
     }

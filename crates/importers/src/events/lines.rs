@@ -1,5 +1,5 @@
-//! `import events`: JSON, an object a line, and CSV with a header. Which of them a file is, its
-//! first byte tells.
+//! `import events`: JSON with one object per line, and CSV with a header. The first byte of a file
+//! determines its form.
 
 mod column;
 mod csv;

@@ -1,5 +1,5 @@
-//! `import perf`: the text that `perf script` writes, and `perf.data` itself. Which of them a file
-//! is, its first bytes tell.
+//! `import perf`: the text output of `perf script`, and `perf.data` itself. The first bytes of a
+//! file determine its form.
 
 mod data;
 mod fields;

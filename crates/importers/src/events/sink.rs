@@ -1,4 +1,4 @@
-//! Where the events of an import go: through a piece to the writer of the table.
+//! Sink for the events of an import: a batch that is passed to the table's writer.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use crate::summary::{FilePosition, ImportSummary};
 use crate::tuning::{EVENT_PIECE_BYTES, MAX_NAMES};
 use crate::unfinished::{check_name, nothing_imported};
 
-/// The table that reconcile writes.
+/// Name of the table that reconcile writes.
 const OWN: &str = "sockcap";
 
 /// Events on their way to a table.
 pub(super) struct EventSink {
-    /// `None`: what would be written is only counted.
+    /// `None` to only count events.
     writer: Option<(EventWriter, DataPath)>,
     /// Names of all events.
     pub(super) names: NameInterner,
-    /// Where events are added; [`EventSink::flush_if_full`] is called after each.
+    /// Batch to which events are added; [`EventSink::flush_if_full`] is called after each.
     pub(super) piece: EventBatch,
     made: u64,
 }
@@ -29,7 +29,7 @@ impl EventSink {
     /// Begins the import `name` in `data`.
     ///
     /// # Errors
-    /// When the table cannot be made.
+    /// When the table cannot be created.
     pub(super) fn create(data: &DataDir, name: &str) -> Result<EventSink, Error> {
         check_name(name)?;
         if name == OWN {
@@ -43,7 +43,7 @@ impl EventSink {
         Ok(EventSink { writer: Some((writer, path)), ..EventSink::without_output() })
     }
 
-    /// A sink that writes nothing.
+    /// Creates a sink that writes nothing.
     pub(super) fn without_output() -> EventSink {
         EventSink {
             writer: None,
@@ -58,10 +58,10 @@ impl EventSink {
         self.made + self.piece.len() as u64
     }
 
-    /// Hands events on where there are enough.
+    /// Passes events on if there are enough.
     ///
     /// # Errors
-    /// When they cannot be written, or there are too many different names in `file`.
+    /// When they cannot be written, or `file` has too many different names.
     pub(super) fn flush_if_full(&mut self, file: &Path) -> Result<(), Error> {
         if self.piece.bytes() < EVENT_PIECE_BYTES {
             return Ok(());
@@ -85,8 +85,8 @@ impl EventSink {
         Ok(())
     }
 
-    /// Ends the import, of `files`; `summary` is told. One without any event replaces nothing, and
-    /// `none` says what was looked for.
+    /// Ends the import of `files` and completes `summary`. An import without events replaces
+    /// nothing, and its error states the expected content, `none`.
     ///
     /// # Errors
     /// When the table cannot be written, or there is no event.

@@ -1,4 +1,4 @@
-//! What a format reads: a file, which may be opened twice, or bytes that stand for one.
+//! Source of a format: a file, which may be opened twice, or bytes in place of one.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use crate::error::Error;
 use crate::fuzz::input_of;
 use crate::import_input::ImportInput;
 
-/// A file, or bytes that stand for one.
+/// A file, or bytes in place of one.
 #[derive(Clone, Copy)]
 pub(super) enum EventSource<'a> {
-    /// A file, and who is told of what is read.
+    /// A file, and the receiver of its progress.
     File(&'a Path, &'a dyn Progress),
     /// Bytes.
     Bytes(&'a [u8]),
 }
 
 impl<'a> EventSource<'a> {
-    /// The name of the file.
+    /// Name of the file.
     pub(super) fn name(&self) -> &'a Path {
         match self {
             EventSource::File(path, _) => path,
@@ -26,7 +26,7 @@ impl<'a> EventSource<'a> {
         }
     }
 
-    /// Opens it; whoever listens is told of what is read.
+    /// Opens the source and reports progress.
     pub(super) fn open(&self) -> Result<ImportInput<'a>, Error> {
         match self {
             EventSource::File(path, progress) => ImportInput::open(path, *progress),
@@ -34,7 +34,7 @@ impl<'a> EventSource<'a> {
         }
     }
 
-    /// Opens it; nobody is told.
+    /// Opens the source without reporting progress.
     pub(super) fn open_quietly(&self) -> Result<ImportInput<'a>, Error> {
         match self {
             EventSource::File(path, _) => ImportInput::open(path, &()),

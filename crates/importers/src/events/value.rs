@@ -1,10 +1,10 @@
-//! Values of attributes that are written as texts: which of them are numbers.
+//! Attribute values that are written as texts, some of which are numbers.
 
 use std::borrow::Cow;
 
 use ::events::AttributeValue;
 
-/// A value of the text `text`.
+/// Value of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::events) enum ParsedValue<'t> {
     Int(i64),
@@ -22,7 +22,8 @@ impl ParsedValue<'_> {
     }
 }
 
-/// The value of a field called `name`: a number where it is one, but that commands are texts.
+/// Parses the value of a field called `name`: a number if it is one, except that commands are
+/// texts.
 pub(in crate::events) fn parse_value<'t>(name: &[u8], text: &'t [u8]) -> ParsedValue<'t> {
     if name.ends_with(b"comm") {
         return ParsedValue::Text(String::from_utf8_lossy(text));
@@ -34,7 +35,8 @@ pub(in crate::events) fn parse_value<'t>(name: &[u8], text: &'t [u8]) -> ParsedV
         .map_or_else(|| ParsedValue::Text(String::from_utf8_lossy(text)), ParsedValue::Real)
 }
 
-/// A whole number: decimal, or hexadecimal with `0x`. Unsigned ones beyond `i64` have its bits.
+/// Parses a whole number: decimal, or hexadecimal with `0x`. Unsigned numbers beyond `i64` keep
+/// their bits.
 fn parse_int(text: &[u8]) -> Option<i64> {
     if let Some(digits) = text.strip_prefix(b"0x") {
         if digits.is_empty() || digits.len() > 16 {
@@ -67,7 +69,7 @@ fn parse_int(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// A number with decimals: digits, a point, and digits.
+/// Parses a number with decimals: digits, a point, and digits.
 fn parse_real(text: &[u8]) -> Option<f64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let point = digits.iter().position(|byte| *byte == b'.')?;

@@ -1,10 +1,10 @@
-//! Capture files: pcap and pcapng of either byte order, of any resolution of time, as a stream of
+//! Capture files: pcap and pcapng of either byte order, with any time resolution, as a stream of
 //! frames.
 //!
-//! Files are read record by record, so that their size does not matter, and each record's place is
-//! known, so that damage can be told by file and byte. The fields of headers and blocks are taken
-//! apart by pcap-parser; the walk from record to record is here, as a damaged one must neither end
-//! the file before its time nor be believed when it claims to be gigabytes long.
+//! Files are read record by record, so that their size does not matter, and each record's offset is
+//! known, so that damage can be reported by file and byte. pcap-parser parses the fields of headers
+//! and blocks; the iteration over records is here, as a damaged record must neither end the file
+//! early nor be trusted if it claims to be gigabytes long.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -15,13 +15,13 @@ use pcap_parser::{OptionCode, PcapNGOption};
 
 use crate::tuning::{MAX_HELD_DAMAGE, MAX_INTERFACES, MAX_RECORD_BYTES};
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: i64 = 1_000_000_000;
 
-/// Which way a frame passed the interface that it was captured on.
+/// Direction in which a frame passed the interface where it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameDirection {
-    /// The file does not say, or it was for another host.
+    /// The file does not record it, or the frame was for another host.
     Unknown,
     /// To this host, or through it.
     In,
@@ -32,11 +32,11 @@ pub(crate) enum FrameDirection {
 /// A frame as it was captured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CapturedFrame<'a> {
-    /// When, in nanoseconds since the Unix epoch by the sniffer's clock.
+    /// Time in nanoseconds since the Unix epoch by the sniffer's clock.
     pub(crate) time: i64,
-    /// The type of the link, one of tcpdump's `LINKTYPE_` numbers.
+    /// Type of the link, one of tcpdump's `LINKTYPE_` numbers.
     pub(crate) link: i32,
-    /// The interface, by its place in the section.
+    /// The interface, by its index in the section.
     pub(crate) interface: u32,
     pub(crate) direction: FrameDirection,
     /// Its size on the wire.
@@ -45,14 +45,14 @@ pub(crate) struct CapturedFrame<'a> {
     pub(crate) data: &'a [u8],
 }
 
-/// Something wrong with a file. Reading goes on behind it where it can.
+/// Damage in a file. Reading continues after it if possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CaptureDamage {
-    /// Bytes from the beginning; of a compressed file, of what it holds.
+    /// Offset in bytes from the beginning; in a compressed file, of its content.
     pub(crate) offset: u64,
-    /// For counting.
+    /// Cause by which damage is counted.
     pub(crate) cause: &'static str,
-    /// For people.
+    /// Description for the user.
     pub(crate) why: String,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct CaptureFile<'a> {
     position: u64,
     format: CaptureFormat,
     record: Vec<u8>,
-    /// The frame that was read last, but for its data.
+    /// The latest frame, without its data.
     head: Option<FrameHeader>,
     damage: Vec<CaptureDamage>,
     more_damage: BTreeMap<&'static str, u64>,
@@ -82,28 +82,28 @@ struct FrameHeader {
 }
 
 enum CaptureFormat {
-    /// The old format.
+    /// The pcap format.
     Pcap { big_endian: bool, unit: i64, link: i32, head: usize },
-    /// The new one.
+    /// The pcapng format.
     PcapNg { big_endian: bool, interfaces: Vec<CaptureInterface> },
 }
 
 #[derive(Clone, Copy)]
 struct CaptureInterface {
     link: i32,
-    /// Units of time in a second.
+    /// Time units per second.
     units: u64,
-    /// Seconds to be added.
+    /// Offset of times, in seconds.
     offset: i64,
     snap: u32,
 }
 
-/// Why a file is no capture.
+/// Reason why a file is not a capture.
 #[derive(Debug)]
 pub(crate) enum NotACapture {
     /// It could not be read.
     Io(io::Error),
-    /// It holds nothing.
+    /// It is empty.
     Empty,
     /// It is something else, or its header is damaged.
     Other,
@@ -145,14 +145,14 @@ impl<'a> CaptureFile<'a> {
         self.format = CaptureFormat::Pcap {
             big_endian: header.is_bigendian(),
             unit: if header.is_nanosecond_precision() { 1 } else { 1000 },
-            // The upper bits tell of frame check sequences.
+            // The upper bits describe frame check sequences.
             link: header.network.0 & 0xffff,
             head: if header.is_modified_format() { 24 } else { 16 },
         };
         Ok(())
     }
 
-    /// The first section's header. Its block type has been read already.
+    /// Reads the first section's header, after its block type has been read.
     fn section_header(&mut self) -> Result<(), NotACapture> {
         match self.read_block(4) {
             Ok(true) if self.damage.is_empty() => Ok(()),
@@ -161,7 +161,7 @@ impl<'a> CaptureFile<'a> {
         }
     }
 
-    /// Goes on to the next frame. `false`: there is none.
+    /// Advances to the next frame. Returns `false` if there is none.
     pub(crate) fn advance(&mut self) -> bool {
         self.head = None;
         while !self.ended && self.head.is_none() {
@@ -185,7 +185,7 @@ impl<'a> CaptureFile<'a> {
         self.head.is_some()
     }
 
-    /// The frame that `CaptureFile::advance` went to.
+    /// Frame that `CaptureFile::advance` moved to.
     pub(crate) fn frame(&self) -> Option<CapturedFrame<'_>> {
         let FrameHeader { time, link, interface, direction: way, original, begin, end } =
             self.head?;
@@ -193,22 +193,22 @@ impl<'a> CaptureFile<'a> {
         Some(CapturedFrame { time, link, interface, direction: way, original, data })
     }
 
-    /// The time of that frame.
+    /// Time of that frame.
     pub(crate) fn time(&self) -> i64 {
         self.head.map_or(i64::MAX, |head| head.time)
     }
 
-    /// What was wrong since this was last called.
+    /// Takes the damage since the last call.
     pub(crate) fn take_damage(&mut self) -> Vec<CaptureDamage> {
         std::mem::take(&mut self.damage)
     }
 
-    /// How much more was wrong since then, by cause.
+    /// Takes the counts of further damage since the last call, by cause.
     pub(crate) fn take_more_damage(&mut self) -> BTreeMap<&'static str, u64> {
         std::mem::take(&mut self.more_damage)
     }
 
-    /// Reads `more` bytes behind the first `have` of the record; says how many there were.
+    /// Reads `more` bytes after the first `have` bytes of the record; returns how many there were.
     fn fill_buffer(&mut self, have: usize, more: usize) -> io::Result<usize> {
         self.record.resize(have, 0);
         let read = self.input.by_ref().take(more as u64).read_to_end(&mut self.record)?;
@@ -269,8 +269,8 @@ impl<'a> CaptureFile<'a> {
         Ok(true)
     }
 
-    /// Reads a block of pcapng. Its first `have` bytes have been read already. `false`: there is
-    /// none.
+    /// Reads a block of pcapng. Its first `have` bytes have been read already. Returns `false` if
+    /// there is none.
     fn read_block(&mut self, have: usize) -> io::Result<bool> {
         const HEAD: usize = 12;
         let begin = self.position - have as u64;
@@ -375,7 +375,7 @@ impl<'a> CaptureFile<'a> {
 
 type BlockFault = (&'static str, String);
 
-/// The type of a section header: the same in both byte orders.
+/// Block type of a section header: the same in both byte orders.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 impl CaptureInterface {
@@ -387,14 +387,14 @@ impl CaptureInterface {
     }
 }
 
-/// Units in a second by the option `if_tsresol`: a negative power of ten or, with the top bit, of
+/// Units per second by the option `if_tsresol`: a negative power of ten or, with the top bit, of
 /// two.
 fn units_per_second(resolution: u8) -> Option<u64> {
     let power = u32::from(resolution & 0x7f);
     if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 1u64.checked_shl(power) }
 }
 
-/// The option `if_tsoffset`.
+/// Value of the option `if_tsoffset`.
 fn timestamp_offset(options: &[PcapNGOption], big_endian: bool) -> i64 {
     let value = options.iter().find(|option| option.code == OptionCode::IfTsoffset);
     let bytes = value.and_then(|option| <[u8; 8]>::try_from(option.value().get(..8)?).ok());
@@ -404,7 +404,7 @@ fn timestamp_offset(options: &[PcapNGOption], big_endian: bool) -> i64 {
     )
 }
 
-/// The way that the option `epb_flags` tells.
+/// Direction in the option `epb_flags`.
 fn direction_of_flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirection {
     const FLAGS: OptionCode = OptionCode(2);
     let Some(option) = options.iter().find(|option| option.code == FLAGS) else {
@@ -417,7 +417,7 @@ fn direction_of_flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirect
     }
 }
 
-/// The 32-bit number at `at`; 0 where there is none.
+/// Reads the 32-bit number at `at`; 0 if it is missing.
 fn u32_at(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
     let bytes =
         bytes.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).unwrap_or_default();

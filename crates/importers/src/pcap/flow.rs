@@ -1,4 +1,4 @@
-//! What a flow of packets is called, and how copies of one packet are known.
+//! Key of a flow of packets, and recognition of copies of a packet.
 
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use super::container::FrameDirection;
 use super::headers::{Packet, PacketEnd, Transport};
 use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS, DATAGRAM_HEAD_BYTES};
 
-/// Both ends of a flow in a fixed order, whichever way a packet goes.
+/// Both ends of a flow in a fixed order, independent of a packet's direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PacketFlowKey {
     pub(crate) ends: [PacketEnd; 2],
@@ -17,7 +17,7 @@ pub(crate) struct PacketFlowKey {
 }
 
 impl PacketFlowKey {
-    /// The flow of a packet, and which of its ends sent it.
+    /// Flow of a packet, and which of its ends sent it.
     pub(crate) fn from_packet(packet: &Packet) -> (PacketFlowKey, usize) {
         let udp = packet.transport == Transport::Udp;
         let (source, destination) = (packet.source, packet.destination);
@@ -29,14 +29,13 @@ impl PacketFlowKey {
     }
 }
 
-/// Whether packets to `ip` may reach many.
+/// Whether packets to `ip` may reach several receivers.
 pub(crate) fn is_group_address(ip: IpAddr) -> bool {
     ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[3] == 255)
 }
 
-/// Remembers the packets of the last second, by their hashes, as far as room allows: a sniffer that
-/// listens on several interfaces, or on both directions of a switch's port, sees one packet several
-/// times.
+/// Packets of the last second by their hashes, as far as memory allows: a sniffer that listens on
+/// several interfaces, or on both directions of a switch port, sees one packet several times.
 pub(crate) struct RecentPackets {
     slots: Vec<RecentPacket>,
 }
@@ -55,9 +54,8 @@ impl RecentPackets {
         RecentPackets { slots: vec![RecentPacket::default(); COPY_SLOTS] }
     }
 
-    /// Whether `packet` is a copy of one that was seen just now. Without a number of its own from
-    /// IP it may be as well a second packet with the same bytes, unless it is seen in another place
-    /// or passing the other way.
+    /// Whether `packet` is a copy of a recent one. Without its own IP id it may also be a second
+    /// packet with the same bytes, unless it is seen elsewhere or in the other direction.
     pub(crate) fn is_copy(&mut self, packet: &Packet, checksum: u32) -> bool {
         let mut hasher = FxHasher::default();
         (packet.source, packet.destination, packet.id, packet.bytes, checksum).hash(&mut hasher);
@@ -79,8 +77,9 @@ impl RecentPackets {
     }
 }
 
-/// The beginning of a datagram, which is the same where the sender's network card has not cut it
-/// yet, and of the first of what it was cut into. `None`: it is too short to tell it from others.
+/// Signature of a datagram's beginning, which is equal for a datagram that the sender's network
+/// card has not segmented yet and for its first segment. `None` if it is too short to be
+/// distinctive.
 pub(crate) fn head_signature(packet: &Packet) -> Option<u64> {
     if packet.transport != Transport::Udp {
         return None;
@@ -91,15 +90,15 @@ pub(crate) fn head_signature(packet: &Packet) -> Option<u64> {
     Some(mixed(hasher.finish()))
 }
 
-/// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever
-/// they are seen and whatever their addresses are. `None`: there is too little in it to tell it
-/// from others.
+/// Signature of the packet fields that stay constant along the way, so that copies have equal
+/// signatures wherever they are seen and whatever their addresses are. `None` if there is too
+/// little content to be distinctive.
 pub(crate) fn packet_signature(packet: &Packet, checksum: u32) -> Option<u64> {
     use super::headers::TcpHeader;
     let mut hasher = FxHasher::default();
     match packet.transport {
-        // The two numbers are as good as random. Of the body the beginning is compared, which all
-        // have that cut packets.
+        // The two numbers are practically random. The beginning of the body is compared, which
+        // truncated packets have, too.
         Transport::Tcp(tcp)
             if tcp.has_flag(TcpHeader::ACK)
                 && (tcp.has_flag(TcpHeader::SYN) || packet.bytes > 0) =>
@@ -116,7 +115,7 @@ pub(crate) fn packet_signature(packet: &Packet, checksum: u32) -> Option<u64> {
     Some(mixed(hasher.finish()))
 }
 
-/// The hasher's lower bits are weak, and the samples are chosen by them.
+/// The hasher's lower bits are weak, and samples are chosen by them.
 fn mixed(hash: u64) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

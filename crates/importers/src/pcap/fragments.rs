@@ -1,5 +1,5 @@
-//! Packets of IP that were sent in fragments, put together again. How many are held at once is
-//! limited: what does not become whole is forgotten when its place is needed.
+//! Reassembly of IP packets that were sent in fragments. The number of pending packets is limited:
+//! an incomplete packet is dropped when its slot is needed.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -9,36 +9,36 @@ use rustc_hash::FxHashMap;
 use super::headers::IpFragment;
 use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
 
-/// IP cannot count further.
+/// Maximum size of an IP packet.
 const LONGEST: u32 = 65_535;
 
 type FragmentKey = (IpAddr, IpAddr, u8, u32);
 
-/// The parts of packets that are not whole yet.
+/// Fragments of incomplete packets.
 #[derive(Debug, Default)]
 pub(crate) struct FragmentReassembler {
     partial_packets: FxHashMap<FragmentKey, PartialPacket>,
     order: VecDeque<FragmentKey>,
-    /// Packets that never became whole.
+    /// Number of packets that stayed incomplete.
     pub(crate) incomplete: u64,
-    /// Fragments seen.
+    /// Number of fragments.
     pub(crate) seen: u64,
 }
 
 #[derive(Debug, Default)]
 struct PartialPacket {
     bytes: Vec<u8>,
-    /// Which of them are there: in order, apart.
+    /// Ranges that are present: in order, disjoint.
     there: Vec<(u32, u32)>,
     total: Option<u32>,
 }
 
 impl FragmentReassembler {
-    /// Takes a fragment; gives the payload of the packet if it is whole now.
+    /// Adds a fragment; returns the payload of the packet if it is complete now.
     pub(crate) fn add_fragment(&mut self, fragment: &IpFragment) -> Option<Vec<u8>> {
         self.seen += 1;
         let end = fragment.offset.saturating_add(fragment.bytes);
-        // What the sniffer cut off cannot be put together.
+        // A fragment that the sniffer truncated cannot be reassembled.
         if end > LONGEST || (fragment.data.len() as u32) < fragment.bytes {
             return None;
         }
@@ -60,7 +60,7 @@ impl FragmentReassembler {
         Some(whole.bytes)
     }
 
-    /// How many packets did not become whole.
+    /// Number of packets that were not completed.
     pub(crate) fn lost_packets(&self) -> u64 {
         self.incomplete + self.partial_packets.len() as u64
     }
@@ -135,7 +135,7 @@ mod tests {
         }
         assert_eq!(fragments.partial_packets.len(), MAX_HELD_PACKETS);
         assert_eq!(fragments.lost_packets(), MAX_HELD_PACKETS as u64 + 10);
-        // The oldest is forgotten, the latest is not.
+        // The oldest packet was dropped, the latest was not.
         assert!(fragments.add_fragment(&fragment(0, 8, false, b"x")).is_none());
         assert!(
             fragments
@@ -147,8 +147,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// In any order, and some twice: the packet is whole with its last missing fragment, and
-        /// equal.
+        /// In any order, and with duplicates: the packet is completed by its last missing fragment,
+        /// and equal.
         #[test]
         fn any_order_gives_the_packet(
             whole in prop::collection::vec(any::<u8>(), 1..4000),

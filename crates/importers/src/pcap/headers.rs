@@ -1,8 +1,9 @@
-//! From a frame to a TCP segment or a datagram: the headers of the link, of IP, and of TCP and UDP.
+//! Decoder from a frame to a TCP segment or a datagram: the headers of the link, of IP, and of TCP
+//! and UDP.
 //!
-//! IP and UDP headers are taken apart by etherparse. Those of links are a few bytes each and differ
-//! in what they tell of the way that a packet went; of a TCP header the first twenty bytes are
-//! enough, where a capture was cut.
+//! etherparse parses IP and UDP headers. Link headers are a few bytes each and differ in how they
+//! record a packet's direction; of a TCP header the first twenty bytes are sufficient if a capture
+//! is truncated.
 
 use std::net::IpAddr;
 
@@ -21,18 +22,18 @@ pub(crate) struct Packet<'a> {
     pub(crate) time: i64,
     pub(crate) source: PacketEnd,
     pub(crate) destination: PacketEnd,
-    /// How many hops it may still go.
+    /// Remaining number of hops.
     pub(crate) ttl: u8,
-    /// IPv4's number of the packet, 0 for none.
+    /// IPv4's identification of the packet, 0 for none.
     pub(crate) id: u16,
     pub(crate) interface: u32,
     pub(crate) direction: FrameDirection,
-    /// It was captured on a loopback interface.
+    /// Whether it was captured on a loopback interface.
     pub(crate) loopback: bool,
     pub(crate) transport: Transport,
-    /// The size of its payload.
+    /// Size of its payload.
     pub(crate) bytes: u32,
-    /// The payload, as far as it was captured.
+    /// Payload, as far as it was captured.
     pub(crate) payload: &'a [u8],
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum Transport {
     Udp,
 }
 
-/// What a TCP header says.
+/// Fields of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpHeader {
     pub(crate) sequence: u32,
@@ -62,7 +63,7 @@ impl TcpHeader {
     }
 }
 
-/// A piece of a packet that was sent in fragments.
+/// Fragment of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IpFragment<'a> {
     pub(crate) source: IpAddr,
@@ -70,24 +71,24 @@ pub(crate) struct IpFragment<'a> {
     pub(crate) ttl: u8,
     pub(crate) protocol: u8,
     pub(crate) id: u32,
-    /// Where in the whole payload of IP it belongs, in bytes.
+    /// Offset in the whole IP payload, in bytes.
     pub(crate) offset: u32,
     pub(crate) more: bool,
-    /// Its size.
+    /// Size of the fragment.
     pub(crate) bytes: u32,
     pub(crate) data: &'a [u8],
 }
 
-/// What a frame is.
+/// Decoded content of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DecodedFrame<'a> {
     Packet(Packet<'a>),
     Fragment(IpFragment<'a>),
-    /// Nothing that carries messages, and what it is.
+    /// Content without messages, and its kind.
     Other(&'static str),
 }
 
-/// What a frame of a link is whose type is not read.
+/// Kind of frames with an unsupported link type.
 pub(crate) const UNKNOWN_LINK: &str = "unknown link type";
 
 mod link {
@@ -108,7 +109,7 @@ const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const ARPHRD_LOOPBACK: u16 = 772;
 const CUT: DecodedFrame = DecodedFrame::Other("headers cut off");
 
-/// Where the payload of IP begins, and all that the headers before it say.
+/// Offset of the IP payload, and the facts from the headers before it.
 struct IpPayload<'a> {
     source: IpAddr,
     destination: IpAddr,
@@ -119,7 +120,7 @@ struct IpPayload<'a> {
     data: &'a [u8],
 }
 
-/// Takes `frame` apart.
+/// Decodes `frame`.
 pub(crate) fn decode_frame<'a>(frame: &CapturedFrame<'a>) -> DecodedFrame<'a> {
     let LinkPayload { ip, direction: way, loopback } = match strip_link(frame) {
         Ok(link) => link,
@@ -138,8 +139,8 @@ pub(crate) fn decode_frame<'a>(frame: &CapturedFrame<'a>) -> DecodedFrame<'a> {
     }
 }
 
-/// Takes the payload of IP apart, which was put together from fragments; `last` is the frame with
-/// the last of them.
+/// Decodes an IP payload that was reassembled from fragments; `last` is the frame with the last
+/// fragment.
 pub(crate) fn decode_reassembled<'a>(
     fragment: &IpFragment,
     whole: &'a [u8],
@@ -197,8 +198,8 @@ fn strip_link<'a>(frame: &CapturedFrame<'a>) -> Result<LinkPayload<'a>, DecodedF
     }
 }
 
-/// What the kernel calls the packet in a cooked capture: for this host, for all, for some, for
-/// another host, or from this host.
+/// Direction from the kernel's packet type in a cooked capture: for this host, broadcast,
+/// multicast, for another host, or from this host.
 fn cooked_direction(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirection {
     match kind {
         Some(0..=2) => FrameDirection::In,
@@ -207,8 +208,7 @@ fn cooked_direction(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirect
     }
 }
 
-/// What is behind the type of the payload, which is at `at`, and behind the tags of virtual
-/// networks.
+/// Skips the payload type at `at`, and the VLAN tags after it.
 fn skip_vlan_tags(data: &[u8], mut at: usize) -> Result<&[u8], DecodedFrame<'static>> {
     // A frame has at most two tags; a few more do no harm.
     for _ in 0..4 {
@@ -224,7 +224,7 @@ fn skip_vlan_tags(data: &[u8], mut at: usize) -> Result<&[u8], DecodedFrame<'sta
 fn decode_ipv4(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> {
     let header = Ipv4HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
     let head = header.slice().len();
-    // Packets that the network card is to cut may be longer than the field can tell.
+    // Packets that the network card is to segment may be longer than the field can hold.
     let total = match header.total_len() {
         0 => wire,
         total => u32::from(total),
@@ -279,18 +279,18 @@ fn decode_ipv6(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> 
     Ok(IpPayload { source, destination, ttl, id: 0, protocol, bytes, data: rest })
 }
 
-/// What is behind the extension headers of IPv6.
+/// Payload after the extension headers of IPv6.
 struct ExtensionsEnd<'a> {
     protocol: u8,
     rest: &'a [u8],
-    /// The header that says that only a part follows.
+    /// Fragment header, if only a fragment follows.
     fragment: Option<Ipv6FragmentHeaderSlice<'a>>,
 }
 
-/// Steps over the extension headers. Each tells its length and what is next; they are walked here,
-/// as etherparse's own walk reads beyond headers that were cut off.
+/// Skips the extension headers, each with its length and the type of the next one. etherparse's own
+/// iteration reads past truncated headers, so it is not used.
 fn skip_extensions(mut next: u8, mut data: &[u8]) -> Result<ExtensionsEnd<'_>, DecodedFrame<'_>> {
-    // Nobody makes more; each is taken off, so it ends anyway.
+    // No packet has more headers; each step consumes one, so the loop ends anyway.
     for _ in 0..16 {
         let length = match IpNumber(next) {
             IpNumber::IPV6_FRAGMENTATION_HEADER => {
@@ -360,7 +360,7 @@ fn decode_transport<'a>(
             let header = UdpHeaderSlice::from_slice(data).map_err(|_| CUT)?;
             let head = header.slice().len();
             let bytes = match header.length() {
-                // A jumbogram, or one that the network card is to cut.
+                // A jumbogram, or a packet that the network card is to segment.
                 0 => bytes.saturating_sub(head as u32),
                 length if u32::from(length) < head as u32 => {
                     return Err(DecodedFrame::Other("damaged UDP header"));

@@ -1,7 +1,6 @@
-//! What one sniffer saw of whom: the first of the two passes over a capture. It tells which
-//! addresses there are and how many of their packets this sniffer has, which ports are servers',
-//! which connections it joined in their middle, and keeps a sample of packets by which copies are
-//! found that other sniffers saw.
+//! Index of one sniffer's captures: the first of the two passes. It records the addresses and how
+//! much of their traffic this sniffer has, the ports of servers, and the midstream connections, and
+//! keeps a sample of packets by which copies in other sniffers' captures are found.
 
 use std::net::IpAddr;
 
@@ -15,16 +14,16 @@ use super::sniffer::{Sighting, Sniffer, SnifferCounts, read_without_copies};
 use crate::error::Error;
 use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_CALLS, MAX_FLOWS};
 
-/// What a sniffer saw.
+/// Index of a sniffer's captures.
 #[derive(Debug, Default)]
 pub(crate) struct SnifferIndex {
     pub(crate) addresses: FxHashMap<IpAddr, AddressPackets>,
-    /// Bytes from one host to another, of IPv4 and of IPv6. Not packets: what one sniffer sees as
-    /// one the network card cuts into many on their way to another.
+    /// Bytes from one host to another, of IPv4 and of IPv6. Packets are not counted: one packet at
+    /// one sniffer may be segmented by the network card into many at another.
     pub(crate) bytes: [u64; 2],
-    /// Who connects to which end, or sends datagrams to it first.
+    /// Clients and the ends to which they connect, or send datagrams first.
     pub(crate) calls: FxHashSet<ClientCall>,
-    /// The connections that were joined in their middle.
+    /// Connections that are older than the capture.
     pub(crate) joined: FxHashMap<PacketFlowKey, MidstreamConnection>,
     pub(crate) samples: PacketSamples,
     pub(crate) counts: SnifferCounts,
@@ -38,27 +37,28 @@ pub(crate) struct ClientCall {
     pub(crate) udp: bool,
 }
 
-/// What is known of the beginning of a connection that was joined in its middle.
+/// Beginning of a midstream connection, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MidstreamConnection {
-    /// The first sequence number of each end.
+    /// First sequence number of each end.
     pub(crate) first: [Option<u32>; 2],
-    /// Which end data was seen of first.
+    /// End from which data was seen first.
     pub(crate) speaker: Option<usize>,
 }
 
-/// How an address was seen.
+/// Traffic of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AddressPackets {
-    /// Bytes from it and to it; a packet without any counts as one.
+    /// Bytes from and to it; a packet without payload counts as one.
     pub(crate) bytes: u64,
-    /// Packets that say that it is this sniffer's own: from it going out, to it coming in.
+    /// Number of packets that show it to be this sniffer's own address: outgoing from it, incoming
+    /// to it.
     pub(crate) own: u64,
-    /// Packets that say the contrary.
+    /// Number of packets that show the contrary.
     pub(crate) other: u64,
 }
 
-/// A packet that may be found again elsewhere.
+/// Packet that may be found again in another capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketSample {
     pub(crate) signature: u64,
@@ -67,11 +67,11 @@ pub(crate) struct PacketSample {
     pub(crate) destination: PacketEnd,
     pub(crate) ttl: u8,
     pub(crate) udp: bool,
-    /// Whether the signature is of the packet's beginning only.
+    /// Whether the signature covers the packet's beginning only.
     pub(crate) head: bool,
 }
 
-/// Samples that all sniffers choose alike: those with the smallest signatures.
+/// Samples that all sniffers choose by the same rule: the smallest signatures.
 #[derive(Debug)]
 pub(crate) struct PacketSamples {
     pub(crate) all: Vec<PacketSample>,
@@ -99,7 +99,7 @@ impl PacketSamples {
     }
 }
 
-/// Looks through the captures of `sniffer`; `limit` is how many samples to keep.
+/// Indexes the captures of `sniffer`; `limit` is the number of samples to keep.
 pub(crate) fn index(
     sniffer: &Sniffer,
     limit: usize,
@@ -128,7 +128,7 @@ struct SnifferIndexer {
 
 #[derive(Clone, Copy)]
 struct IndexedFlow {
-    /// Its beginning was seen.
+    /// Whether its beginning was seen.
     whole: bool,
     joined: MidstreamConnection,
     last: i64,
@@ -165,14 +165,13 @@ impl SnifferIndexer {
         let survey = &mut self.survey;
         let (source, destination) = (packet.source.0, packet.destination.0);
         let family = usize::from(source.is_ipv6());
-        // What a host tells itself, and what others tell all, says nothing of whose this sniffer
-        // is.
+        // Loopback and broadcast traffic does not show which host the sniffer is on.
         let bytes = u64::from(packet.bytes.max(1));
         if !source.is_loopback() && !is_group_address(destination) {
             survey.bytes[family] += bytes;
         }
         let (own, other) = match packet.direction {
-            // What a host sends to itself comes in as well.
+            // Packets that a host sends to itself are incoming as well.
             _ if packet.loopback || source == destination => ([false; 2], [false; 2]),
             FrameDirection::Out => ([true, false], [false, true]),
             FrameDirection::In => ([false, true], [true, false]),
@@ -222,7 +221,7 @@ impl SnifferIndexer {
             return;
         }
         let (source, destination) = (packet.source, packet.destination);
-        // An answer whose question was not seen.
+        // A response without its request.
         if source.1 < 1024 && destination.1 >= 1024 {
             self.add_server(source, true, destination.0);
         } else {
@@ -249,8 +248,8 @@ impl SnifferIndexer {
         flow
     }
 
-    /// Forgets flows that nothing was heard of for a while; those joined in their middle are what
-    /// is looked for, and stay as long as there is room.
+    /// Evicts flows that have been idle for a while; midstream connections are kept as long as
+    /// there is room, as they are the purpose.
     fn make_room(&mut self, now: i64) {
         let mut idle = IDLE_KEPT_NS;
         while self.flows.len() >= MAX_FLOWS / 4 * 3 {

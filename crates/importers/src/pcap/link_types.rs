@@ -1,6 +1,6 @@
-//! Types of links that are not read, by the names that people know them by.
+//! Unsupported link types, by their common names.
 
-/// The number of a link type (tcpdump's `LINKTYPE_`) and what it is.
+/// Number of a link type (tcpdump's `LINKTYPE_`) and its name.
 const NAMES: &[(i32, &str)] = &[
     (6, "Token Ring"),
     (8, "SLIP"),
@@ -32,7 +32,7 @@ const NAMES: &[(i32, &str)] = &[
     (254, "Bluetooth"),
 ];
 
-/// Says that frames of the link type `number` are not read, and which are.
+/// Message that frames of the link type `number` are not supported, and which are.
 pub(super) fn unsupported_link_name(number: i32) -> String {
     let name = NAMES.iter().find(|(known, _)| *known == number);
     let name = name.map_or_else(String::new, |(_, name)| format!(" ({name})"));

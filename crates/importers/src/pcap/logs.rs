@@ -1,8 +1,8 @@
-//! The logs of the hosts that are timed by one sniffer: what their programs would have logged, as
-//! far as packets tell.
+//! Logs of the hosts that are timed by one sniffer: the records that their programs would have
+//! written, as far as packets show.
 //!
-//! A log is written piece by piece, under another name, and takes its own when all is done: so an
-//! import that fails leaves no half of a log, and the size of a capture does not matter.
+//! A log is written piece by piece, under another name, and gets its own name at the end: a failing
+//! import leaves no partial log, and the size of a capture does not matter.
 
 use std::fs::File;
 use std::io;
@@ -22,37 +22,37 @@ use crate::tuning::{MAX_HELD_CHUNKS, NEW_FILE_MODE};
 /// A UDP socket of the IPv6 family.
 const UDP6: SocketParameters = SocketParameters { domain: 10, ..UDP };
 
-/// A socket in a log.
+/// Reference to a socket in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowRef {
     log: u32,
     flow: u32,
 }
 
-/// The logs that one sniffer makes.
+/// Logs that one sniffer produces.
 pub(crate) struct SnifferLogs {
-    /// `None`: what would be written is only counted.
+    /// `None` to only count records.
     hosts: Option<DataPath>,
     sniffer: String,
     logs: Vec<NodeLog>,
     by_node: FxHashMap<(u32, Option<u16>), u32>,
-    /// Ports that a log says a socket listens on.
+    /// Ports with a listening socket in a log.
     listening: FxHashSet<(u32, u16)>,
-    /// Records written.
+    /// Number of records written.
     pub(crate) records: u64,
 }
 
 struct NodeLog {
     writer: LogWriter,
     path: DataPath,
-    /// Its path while it is written.
+    /// Path while it is being written.
     unfinished: DataPath,
     flows: u32,
     begun: bool,
 }
 
 impl SnifferLogs {
-    /// The logs of `sniffer` in `data`; without, nothing is written.
+    /// Creates the logs of `sniffer` in `data`, or without output if that is `None`.
     pub(crate) fn new(data: Option<&DataDir>, sniffer: &str) -> SnifferLogs {
         SnifferLogs {
             hosts: data.map(DataDir::hosts_dir),
@@ -64,7 +64,7 @@ impl SnifferLogs {
         }
     }
 
-    /// A connection of `own`, which is on the host number `number`.
+    /// Opens a connection of `own`, which is on the host number `number`.
     pub(crate) fn open_connection(
         &mut self,
         (number, host): (u32, &PlannedHost),
@@ -83,7 +83,7 @@ impl SnifferLogs {
         let (own, peer) = (encode_end(own), encode_end(peer));
         self.write_record(reference, |writer, flow| {
             match role {
-                // The connection's first packet is what the call to connect sends.
+                // The connection's first packet is sent by the call to connect.
                 FlowRole::Connect => {
                     writer.endpoints_connecting(ticks_of_time(time), flow, 0, [&own, &peer], 0)
                 }
@@ -93,7 +93,7 @@ impl SnifferLogs {
         reference
     }
 
-    /// A socket that listens on the port of `own`, whatever the address, as connections to it are
+    /// Opens a socket that listens on the port of `own`, on any address, as connections to it are
     /// older than the capture; once for each log.
     pub(crate) fn open_listener(
         &mut self,
@@ -116,7 +116,7 @@ impl SnifferLogs {
         });
     }
 
-    /// A socket for datagrams, bound to `own`.
+    /// Opens a socket for datagrams, bound to `own`.
     pub(crate) fn open_datagram_socket(
         &mut self,
         (number, host): (u32, &PlannedHost),
@@ -133,7 +133,7 @@ impl SnifferLogs {
         reference
     }
 
-    /// Bytes of a stream.
+    /// Writes a transfer of stream bytes.
     pub(crate) fn write_transfer(
         &mut self,
         to: FlowRef,
@@ -147,7 +147,7 @@ impl SnifferLogs {
         self.make_room(to)
     }
 
-    /// A datagram.
+    /// Writes a transfer of a datagram.
     pub(crate) fn write_datagram(
         &mut self,
         to: FlowRef,
@@ -172,14 +172,14 @@ impl SnifferLogs {
         self.make_room(to)
     }
 
-    /// The socket is closed.
+    /// Closes the socket.
     pub(crate) fn close_socket(&mut self, of: FlowRef, time: i64) {
         self.write_record(of, |writer, flow| {
             writer.close(ticks_of_time(time), flow);
         });
     }
 
-    /// Writes what is left and gives all logs their names. Says which they are.
+    /// Writes the remaining records and gives all logs their names. Returns their paths.
     pub(crate) fn finish(mut self) -> Result<Vec<DataPath>, Error> {
         let mut paths = Vec::new();
         for log in self.logs.iter_mut().filter(|_| self.hosts.is_some()) {
@@ -193,7 +193,7 @@ impl SnifferLogs {
         Ok(paths)
     }
 
-    /// The log of the node that `own` belongs to.
+    /// Log of the node to which `own` belongs.
     fn log_of_end(&mut self, number: u32, host: &PlannedHost, own: PacketEnd, time: i64) -> u32 {
         let service = Some(own.1).filter(|port| host.services.contains(port));
         let next = self.logs.len() as u32;
@@ -253,10 +253,10 @@ impl SnifferLogs {
 }
 
 impl Drop for SnifferLogs {
-    /// Logs that were not finished are not wanted.
+    /// Removes logs that were not finished.
     fn drop(&mut self) {
         for log in self.logs.iter().filter(|log| log.begun) {
-            // It may have its own name already, or be out of reach; nobody reads it either way.
+            // It may have its own name already, or be out of reach; it is not read in either case.
             let _ = log.unfinished.remove_file();
         }
     }
@@ -283,12 +283,12 @@ impl NodeLog {
     }
 }
 
-/// What the logs' names begin with that `sniffer` made.
+/// Prefix of the names of logs from `sniffer`.
 fn log_prefix(sniffer: &str) -> String {
     format!("packets-{sniffer}-")
 }
 
-/// The logs that an earlier import of `sniffer` made in `data`.
+/// Logs in `data` from an earlier import of `sniffer`.
 pub(crate) fn earlier_logs(data: &DataDir, sniffer: &str) -> Result<Vec<DataPath>, Error> {
     let prefix = log_prefix(sniffer);
     let is_ours = |path: &DataPath| {
@@ -307,7 +307,7 @@ fn encode_end(end: PacketEnd) -> Vec<u8> {
     inet_address(SocketAddr::new(end.0, end.1))
 }
 
-/// Times as ticks: nanoseconds since the Unix epoch.
+/// Converts a time to ticks: nanoseconds since the Unix epoch.
 fn ticks_of_time(time: i64) -> u64 {
     u64::try_from(time).unwrap_or(0)
 }

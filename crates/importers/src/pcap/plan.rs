@@ -1,10 +1,10 @@
-//! Who is who: which host each address is, by which sniffer's clock its packets are timed (WAP5
-//! section 7), and which of its ports are services. Made from what all sniffers saw, between the
-//! two passes over the captures.
+//! Capture plan: the host of each address, the sniffer with the clock for its packets (WAP5 section
+//! 7), and the ports of services. It is made from all sniffers' indexes, between the two passes
+//! over the captures.
 //!
-//! A sniffer on a node's own host or switch sees all of its packets, so of all sniffers the one
-//! with most bytes of a node has its clock. Where two see them all, copies of the same packets
-//! tell which is nearer: what the node sends passes the nearer one first, what it receives last,
+//! A sniffer on a node's own host or switch sees all of its packets, so the sniffer with most bytes
+//! of a node provides its clock. If two see all of them, copies of the same packets show which is
+//! nearer: packets from the node pass the nearer one first, packets to it pass the nearer one last,
 //! whatever the clocks of the two.
 
 use std::net::IpAddr;
@@ -19,40 +19,39 @@ use super::sniffer::Sniffer;
 use super::translation::{AddressTranslations, CopyEvidence, SnifferDelay};
 use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 
-/// What was decided.
+/// Result of the planning.
 #[derive(Debug, Default)]
 pub(crate) struct CapturePlan {
     pub(crate) hosts: Vec<PlannedHost>,
-    /// The host of each address but loopback ones.
+    /// Host of each address except loopback ones.
     addresses: FxHashMap<IpAddr, u32>,
-    /// The host that each sniffer is on, which has its loopback addresses.
+    /// Host that each sniffer is on, which has its loopback addresses.
     own: Vec<u32>,
     pub(crate) translations: AddressTranslations,
-    /// Where connections begin for both ends, by the sequence numbers of each, where a sniffer
-    /// joined them late.
+    /// Sequence numbers at which connections begin for both ends, if a sniffer joined them late.
     pub(crate) starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]>,
-    /// Addresses that have no host, as there are too many.
+    /// Number of addresses without a host, because there are too many.
     pub(crate) left_out: u64,
 }
 
-/// A host: one clock, and one or several nodes.
+/// Host: one clock, and one or several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedHost {
     pub(crate) name: String,
-    /// By whose clock its packets are timed.
+    /// Sniffer with the clock for its packets.
     pub(crate) sniffer: u32,
-    /// That sniffer is on the host itself: what it sees coming in has arrived.
+    /// Whether that sniffer is on the host itself: incoming packets that it sees have arrived.
     pub(crate) near: bool,
-    /// The ports of its services that are nodes each.
+    /// Ports of its services that are separate nodes.
     pub(crate) services: Vec<u16>,
     /// The only service of the rest of it.
     pub(crate) service: Option<u16>,
-    /// Ports that connections lead to that are older than the captures, in order.
+    /// Ports of connections that are older than the captures, in order.
     pub(crate) listening: Vec<u16>,
 }
 
 impl CapturePlan {
-    /// The host of `address` as the sniffer number `sniffer` sees it.
+    /// Host of `address` as the sniffer number `sniffer` sees it.
     pub(crate) fn host_of(&self, address: IpAddr, sniffer: u32) -> Option<u32> {
         if address.is_loopback() {
             return self.own.get(sniffer as usize).copied();
@@ -60,7 +59,7 @@ impl CapturePlan {
         self.addresses.get(&address).copied()
     }
 
-    /// That host, if it is timed by that sniffer.
+    /// That host if it is timed by that sniffer.
     pub(crate) fn timed_by(&self, address: IpAddr, sniffer: u32) -> Option<(u32, &PlannedHost)> {
         let host = self.host_of(address, sniffer)?;
         self.hosts
@@ -70,7 +69,7 @@ impl CapturePlan {
     }
 }
 
-/// Decides. `named` gives names to addresses that the user knows.
+/// Makes the plan. `named` are the user's names for addresses.
 pub(crate) fn plan_hosts(
     sniffers: &[Sniffer],
     surveys: &[SnifferIndex],
@@ -130,17 +129,17 @@ pub(crate) fn plan_hosts(
     plan
 }
 
-/// The sniffer of an address.
+/// Chosen sniffer of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SnifferChoice {
     sniffer: u32,
-    /// Its frames say that the address is this sniffer's own.
+    /// Whether its frames show that the address is this sniffer's own.
     certain: bool,
     near: bool,
 }
 
-/// The addresses that are those of the very hosts that sniffers are on: their frames say so or,
-/// where they say nothing, all packets of a family are one address's, which has no nearer sniffer.
+/// Addresses of the hosts on which sniffers run: their frames show it or, if they do not, all
+/// packets of a family belong to one address, which has no nearer sniffer.
 fn own_addresses(
     chooser: &SnifferChooser,
     choices: &[(IpAddr, SnifferChoice)],
@@ -170,10 +169,10 @@ fn own_addresses(
     own
 }
 
-/// What the choice of sniffers is made from.
+/// Data for the choice of sniffers.
 struct SnifferChooser<'a> {
     indexes: &'a [SnifferIndex],
-    /// By address and two sniffers: for how much of what both saw the first is nearer, less the
+    /// By address and two sniffers: the number of packets for which the first is nearer, minus the
     /// contrary.
     nearer: FxHashMap<(IpAddr, u32, u32), i64>,
 }
@@ -204,13 +203,13 @@ impl SnifferChooser<'_> {
         survey.and_then(|survey| survey.addresses.get(&address).copied()).unwrap_or_default()
     }
 
-    /// Whether the sniffer's frames say which way they went.
+    /// Whether the sniffer's frames record their direction.
     fn knows_directions(&self, sniffer: u32) -> bool {
         let survey = self.indexes.get(sniffer as usize);
         survey.is_some_and(|survey| survey.addresses.values().any(|seen| seen.own + seen.other > 0))
     }
 
-    /// How much of the sniffer's bytes, of the address's family, are the address's.
+    /// Share of the sniffer's bytes, in the address's family, that belong to the address.
     fn packet_share(&self, address: IpAddr, sniffer: u32) -> f64 {
         let survey = self.indexes.get(sniffer as usize);
         let all = survey.map_or(0, |survey| survey.bytes[usize::from(address.is_ipv6())]);
@@ -247,19 +246,19 @@ impl SnifferChooser<'_> {
     }
 }
 
-/// Counts for each address and two sniffers which is nearer. What an address sends passes the
-/// nearer sniffer first, so by the second's clock it is later by the difference of clocks and the
-/// way between; what it receives is later by the difference less the way. Only neighbours in time
-/// are compared, as clocks drift.
+/// Votes for each address and two sniffers which one is nearer. Packets from an address pass the
+/// nearer sniffer first, so by the second's clock they are later by the clock difference plus the
+/// transit time; packets to it are later by the difference minus the transit time. Only neighbours
+/// in time are compared, as clocks drift.
 fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
-    /// When the first sniffer saw a packet, how much later the second, whether the address sent it,
-    /// and how many hops more it had been at the second.
+    /// Time at the first sniffer, delay at the second, whether the address sent the packet, and how
+    /// many more hops it had made at the second.
     type PacketCrossing = (i64, i64, bool, i64);
     let mut by_pair: FxHashMap<(IpAddr, u32, u32), Vec<PacketCrossing>> = FxHashMap::default();
     for delay in delays {
         let SnifferDelay { source, destination, sniffers: [one, other], times, ttls } = *delay;
         let later = times[1].saturating_sub(times[0]);
-        // With fewer hops left it is further from where it came from.
+        // With fewer hops left it is further from its sender.
         let hops = (i64::from(ttls[0]) - i64::from(ttls[1])).signum();
         for (address, out) in [(source, true), (destination, false)] {
             let hops = if out { hops } else { -hops };
@@ -281,16 +280,16 @@ fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64
     nearer
 }
 
-/// Finds the services of the hosts. Where a host also connects to others, packets do not say which
-/// of its services did, so they are one node: to take them apart would cut every path through it.
-/// But a service that the host itself connects to is another program than the one that does.
+/// Finds the services of the hosts. If a host also connects to others, packets do not show which of
+/// its services did, so they are one node: separating them would cut every path through it. But a
+/// service to which the host itself connects is a different program than the connecting one.
 fn find_services(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
     let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
     let mut connects = vec![false; plan.hosts.len()];
     let mut call = |client: IpAddr, (address, port): PacketEnd, sniffer: u32| {
         let host = plan.host_of(address, sniffer);
         let from = plan.host_of(client, sniffer);
-        // Whatever addresses of its own a host takes, it speaks to itself.
+        // Such traffic stays on the host, whichever of its addresses it uses.
         let inner = from == host;
         if let Some(host) = host {
             *ports[host as usize].entry(port).or_default() |= inner;
@@ -328,8 +327,8 @@ fn find_services(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
     }
 }
 
-/// Where connections begin that a sniffer joined in their middle: at the byte from which on both
-/// ends' sniffers have them, so that the bytes of both ends can be counted together.
+/// Finds where midstream connections begin: at the first byte that both ends' sniffers have, so
+/// that the bytes of both ends can be counted together.
 fn find_starts(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
     let mut starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]> = FxHashMap::default();
     for (sniffer, survey) in (0..).zip(surveys) {

@@ -1,4 +1,4 @@
-//! The second pass over the captures of one sniffer: connections and datagrams become the logs of
+//! Replay of one sniffer's captures, the second pass: connections and datagrams become the logs of
 //! the hosts that are timed by this sniffer.
 
 use message_trace::{DataDir, DataPath, Progress};
@@ -14,23 +14,24 @@ use super::tcp::{DataSegment, HalfStream, StreamEvent, StreamOddities};
 use crate::error::Error;
 use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
 
-/// What a sniffer's second pass made.
+/// Result of a sniffer's second pass.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayResult {
     pub(crate) logs: Vec<DataPath>,
     pub(crate) records: u64,
     pub(crate) odd: StreamOddities,
-    /// Connections that were joined in their middle.
+    /// Number of midstream connections.
     pub(crate) joined: u64,
-    /// Connections that were given up, as there were too many at once.
+    /// Number of connections that were given up because too many were open.
     pub(crate) given_up: u64,
-    /// Connections that no data was seen of, so that they are in no log.
+    /// Number of connections without data, which are in no log.
     pub(crate) empty: u64,
-    /// Packets neither of whose addresses is a host's: to all, from nobody yet.
+    /// Number of packets with no host at either address: broadcasts, or before an address is
+    /// assigned.
     pub(crate) homeless: u64,
 }
 
-/// Writes the logs of the hosts that `plan` has timed by `sniffer`, whose number is `number`.
+/// Writes the logs of the hosts that `plan` times by `sniffer`, the sniffer number `number`.
 pub(crate) fn replay_sniffer(
     sniffer: &Sniffer,
     number: u32,
@@ -55,7 +56,7 @@ struct SnifferReplay<'a> {
     logs: SnifferLogs,
     connections: FxHashMap<PacketFlowKey, TcpConnection>,
     sockets: FxHashMap<PacketEnd, UdpSocketState>,
-    /// Keys of connections that began once: places in the plan's starts count for the first only.
+    /// Keys of connections that have begun once: the plan's starts apply to the first one only.
     started: FxHashMap<PacketFlowKey, ()>,
     events: Vec<StreamEvent>,
     swept: i64,
@@ -67,11 +68,11 @@ struct UdpSocketState {
     last: i64,
 }
 
-/// A connection: the stream of each end to the other.
+/// A connection: the stream from each end to the other.
 #[derive(Default)]
 struct TcpConnection {
     halves: [HalfStream; 2],
-    /// The sockets of both ends, where they are this sniffer's and have moved data.
+    /// Sockets of both ends, if they are this sniffer's and have transferred data.
     flows: [Option<FlowRef>; 2],
     /// Whether packets of each end were seen.
     seen: [bool; 2],
@@ -220,7 +221,7 @@ impl<'a> SnifferReplay<'a> {
                 &mut self.events,
             )?;
         }
-        // What a reset carries is for people.
+        // The payload of a reset is a message for people.
         if packet.bytes > 0 && !tcp.has_flag(TcpHeader::RST) {
             let sequence = tcp.sequence.wrapping_add(u32::from(tcp.has_flag(TcpHeader::SYN)));
             let (bytes, push, near) =
@@ -257,7 +258,7 @@ impl<'a> SnifferReplay<'a> {
         Ok(())
     }
 
-    /// Ends a connection: what was held back is written.
+    /// Ends a connection and writes its pending events.
     fn close_connection(&mut self, key: PacketFlowKey) -> Result<(), Error> {
         let Some(mut connection) = self.connections.remove(&key) else { return Ok(()) };
         for half in 0..2 {
@@ -280,7 +281,7 @@ impl<'a> SnifferReplay<'a> {
             let sum = &mut self.result.odd;
             sum.repeated += repeated;
             sum.missed += missed;
-            // Whether they arrived is asked where the receiver is timed.
+            // Whether they arrived is determined where the receiver is timed.
             sum.unacknowledged += if host.is_some() { unacknowledged } else { 0 };
             sum.impossible += impossible;
         }
@@ -291,8 +292,7 @@ impl<'a> SnifferReplay<'a> {
         Ok(())
     }
 
-    /// Ends the connections that are over, and forgets sockets that nothing is heard of; sooner
-    /// where there are many.
+    /// Ends connections that are over, and idle sockets; sooner if there are many.
     fn close_idle(&mut self, now: i64) -> Result<(), Error> {
         let mut full = self.connections.len().max(self.sockets.len()) >= MAX_FOLLOWED;
         if !full
@@ -310,7 +310,7 @@ impl<'a> SnifferReplay<'a> {
             };
             let keys = self.connections.iter().filter(|(_, connection)| over(connection));
             let mut keys: Vec<PacketFlowKey> = keys.map(|(key, _)| *key).collect();
-            // In an order that is the connections' own, that equal captures give equal logs.
+            // In an order of the connections' own, so that equal captures give equal logs.
             keys.sort_unstable();
             for key in keys {
                 self.result.given_up += u64::from(full && !self.connections[&key].is_closed());
@@ -348,8 +348,8 @@ impl<'a> SnifferReplay<'a> {
     }
 }
 
-/// Writes what became known of the stream of end number `half`: its sends to that end's log, its
-/// arrivals to the other's.
+/// Writes the new events of the stream of end number `half`: its sends to that end's log, its
+/// arrivals to the other end's.
 fn write_stream_events(
     logs: &mut SnifferLogs,
     plan: &CapturePlan,

@@ -1,12 +1,12 @@
-//! Which end of a connection is the service, where the connection is older than the capture: no
-//! packet says who connected.
+//! Service end of a connection that is older than the capture: no packet shows which side
+//! connected.
 //!
-//! What tells is, in this order of weight: that connections to the port were seen being made; how
-//! many others the port speaks to, as a service has one port for many clients and each of these
-//! one of its own for each connection; that the port is none of those that systems give to clients;
-//! and who is seen speaking first, as a capture mostly begins while a connection rests. A port
-//! counts for its host as a whole: a service listens on any of its addresses, and loopback alone
-//! has many.
+//! The evidence, in descending order of weight: connections to the port were seen being
+//! established; the number of peers of the port, as a service has one port for many clients and
+//! each client has a new one for each connection; the port is not in the range that systems assign
+//! to clients; and the side that is seen sending first, as a capture mostly begins while a
+//! connection is idle. A port counts for its host as a whole: a service listens on any of its
+//! addresses, and loopback alone has many.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use super::headers::PacketEnd;
 use super::index_pass::SnifferIndex;
 use crate::tuning::{PORT_CLASS_WEIGHT, SHARED_BY_MANY, SPEAKS_FIRST_WEIGHT};
 
-/// A port of a host, or of an address that is of no host.
+/// A port of a host, or of an address without a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct PortPlace {
     host: Option<u32>,
@@ -24,29 +24,30 @@ struct PortPlace {
     port: u16,
 }
 
-/// A connection that was joined in its middle, with its service.
+/// Midstream connection with its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InferredService {
-    /// By which sniffer it was seen.
+    /// Sniffer that saw it.
     pub(crate) sniffer: u32,
     pub(crate) service: PacketEnd,
     pub(crate) client: PacketEnd,
-    /// The client's port is a fixed one, too, so that it tells who the client is.
+    /// Whether the client's port is a fixed one, too, and thus identifies the client.
     pub(crate) both_fixed: bool,
 }
 
-/// What is known of a place by all connections that were joined in their middle.
+/// Evidence for a port from all midstream connections.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortEvidence {
-    /// Number of places that it speaks to.
+    /// Number of peers.
     peers: u32,
-    /// Connections in which the other end was seen speaking first, less those in which it was.
+    /// Number of connections in which the other end was seen sending first, minus those in which it
+    /// was this end.
     asked: i32,
     connections: u32,
 }
 
-/// Decides for all connections that a survey has joined in their middle and that data was seen of.
-/// `host_of` says which host has an address as a sniffer sees it.
+/// Decides for all midstream connections with data. `host_of` returns the host of an address as a
+/// sniffer sees it.
 pub(crate) fn infer_services(
     surveys: &[SnifferIndex],
     host_of: impl Fn(IpAddr, u32) -> Option<u32>,
@@ -92,7 +93,7 @@ pub(crate) fn infer_services(
     joined.into_iter().map(decide).collect()
 }
 
-/// Whether the first of two ends is rather the service.
+/// Whether the first of two ends is more likely the service.
 fn is_first(ends: [PacketEnd; 2], of: [PortEvidence; 2]) -> bool {
     let score = |end: PacketEnd, of: PortEvidence| {
         let asked = f64::from(of.asked) / f64::from(of.connections.max(1));
@@ -101,12 +102,12 @@ fn is_first(ends: [PacketEnd; 2], of: [PortEvidence; 2]) -> bool {
             + SPEAKS_FIRST_WEIGHT * asked
     };
     let [one, other] = [score(ends[0], of[0]), score(ends[1], of[1])];
-    // Where nothing tells, the lower port is rather a service's.
+    // Without evidence, the lower port is more likely a service's.
     if one == other { ends[0].1 < ends[1].1 } else { one > other }
 }
 
-/// What a port says by itself: those up to 1023 are services' (2), those from 32768 on are given to
-/// who connects (0; by Linux, and of the later ones by all systems).
+/// Class of a port by itself: ports up to 1023 are services' (2), ports from 32768 are assigned to
+/// clients (0; by Linux, and the higher ones by all systems).
 fn port_class(port: u16) -> f64 {
     match port {
         ..1024 => 2.0,

@@ -1,6 +1,6 @@
 //! Captures of a connection and of a datagram, for tests.
 
-/// One in each format.
+/// One capture in each format.
 pub(super) fn samples() -> Vec<Vec<u8>> {
     [false, true].map(capture).to_vec()
 }
@@ -71,8 +71,8 @@ fn capture(new: bool) -> Vec<u8> {
 fn captures_are_whole_before_they_are_damaged() {
     for new in [false, true] {
         let (read, made) = super::import_dry(&capture(new)).unwrap();
-        // Two flows of TCP and two of UDP with their names, three messages sent and three
-        // arrivals, a datagram at each end, and what is closed.
+        // Two TCP flows and two UDP flows with their names, three messages sent and three arrivals,
+        // a datagram at each end, and the closed sockets.
         assert_eq!((read, made), (9, 4 * 2 + 2 + 3 + 2 + 2), "{new}");
     }
 }

@@ -1,4 +1,4 @@
-//! A sniffer: the files that one host, or one port of a switch, captured by one clock, as one
+//! Sniffer: the files that one host, or one port of a switch, captured with one clock, as one
 //! stream of packets.
 
 use std::collections::BTreeSet;
@@ -19,40 +19,40 @@ use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, SkipCounts, SkippedItem};
 use crate::tuning::LINKS_NAMED;
 
-/// The files of one sniffer, and what it is called.
+/// Files of one sniffer, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sniffer {
-    /// Its name: that of the host that it captured on, or the file's.
+    /// Name: that of the host on which it captured, or of the file.
     pub name: String,
-    /// Its files. Their packets are put together by their times.
+    /// Its files. Their packets are merged by time.
     pub files: Vec<PathBuf>,
-    /// What stands for the files, where there are none.
+    /// Bytes in place of the files.
     pub(crate) held: Option<Vec<u8>>,
 }
 
-/// What was read, and what of it could not be used.
+/// Counts of what was read, and of what could not be used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SnifferCounts {
     /// Frames read.
     pub(crate) frames: u64,
-    /// Segments and datagrams.
+    /// Number of segments and datagrams.
     pub(crate) packets: u64,
     /// Number of packets that were captured in part.
     pub(crate) truncated: u64,
     pub(crate) skipped: SkipCounts,
-    /// The first link types that are not read, which are named once each.
+    /// Unsupported link types, of which the first are each named once.
     links: BTreeSet<i32>,
 }
 
-/// Something the sniffer saw.
+/// Packet that the sniffer saw.
 pub(crate) struct Sighting<'a, 'p> {
     pub(crate) packet: &'a Packet<'p>,
-    /// The CRC-32 of a datagram's payload, as far as it was captured.
+    /// CRC-32 of a datagram's payload, as far as it was captured.
     pub(crate) checksum: u32,
 }
 
 /// Calls `each` with every segment and datagram of `sniffer`, in the order of time as far as its
-/// files keep it.
+/// files have it.
 ///
 /// # Errors
 /// When a file cannot be opened, or none is a capture.
@@ -82,8 +82,7 @@ pub(crate) fn read_sniffer(
     Ok(counts)
 }
 
-/// As [`read_sniffer`], without what was seen just before: copies of one packet on another
-/// interface.
+/// Does the same as [`read_sniffer`], without recently seen packets: copies on another interface.
 pub(crate) fn read_without_copies(
     sniffer: &Sniffer,
     progress: &dyn Progress,
@@ -165,7 +164,7 @@ struct OpenCapture<'a> {
 }
 
 impl OpenCapture<'_> {
-    /// Goes on to the next frame, and counts what was wrong on the way.
+    /// Advances to the next frame, and counts damage on the way.
     fn advance_frame(&mut self, counts: &mut SnifferCounts) -> bool {
         let more = self.container.advance();
         for damage in self.container.take_damage() {

@@ -1,5 +1,5 @@
-//! What was read from the captures of each sniffer and what came of it, kept beside the logs: who
-//! looks at the trace later wants to know what the captures lacked.
+//! Sniffer report: what was read from the captures of each sniffer and what resulted, kept next to
+//! the logs, so that gaps of the captures can be reported with the trace later.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::summary::SkippedItem;
 use crate::tuning::MAX_CAPTURED_BYTES;
 
-/// What a sniffer captured, `hosts/SNIFFER/packets-SNIFFER.json`.
+/// Report of a sniffer, `hosts/SNIFFER/packets-SNIFFER.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SnifferReport {
@@ -23,19 +23,19 @@ pub struct SnifferReport {
     pub sniffer: String,
     /// Its files.
     pub files: Vec<PathBuf>,
-    /// Frames in them.
+    /// Number of frames in them.
     pub frames: u64,
-    /// Segments and datagrams among these.
+    /// Number of segments and datagrams among these.
     pub packets: u64,
-    /// Records of the logs that were made of them.
+    /// Number of records in the resulting logs.
     pub records: u64,
-    /// The hosts that are timed by its clock.
+    /// Hosts that are timed by its clock.
     pub hosts: Vec<String>,
-    /// What was passed over, by cause, in frames and records of the files.
+    /// Number of skipped frames and records, by cause.
     pub skipped: BTreeMap<String, u64>,
-    /// Where files are damaged and how; the first places only where there are many.
+    /// Damage of files with its places; only the first ones if there are many.
     pub damaged: Vec<String>,
-    /// What was odd about the packets, by what it is; of streams in bytes.
+    /// Oddities of the packets, by kind; for streams in bytes.
     pub odd: BTreeMap<String, u64>,
 }
 
@@ -87,18 +87,18 @@ impl SnifferReport {
         Ok(json::write_json(directory.join(format!("packets-{}.json", self.sniffer)), self)?)
     }
 
-    /// What the sniffers captured whose packets are in `data`, by their names.
+    /// Reports of the sniffers with packets in `data`, by their names.
     ///
     /// # Errors
-    /// When a file of these cannot be read.
+    /// When a report cannot be read.
     pub fn read_all(data: &DataDir) -> Result<Vec<SnifferReport>, message_trace::PathError> {
         let mut all: Vec<SnifferReport> = Vec::new();
-        // A data directory without logs has no such files either.
+        // A data directory without logs has no reports either.
         for host in data.hosts_dir().entries().unwrap_or_default() {
             let name = host.path.file_name().unwrap_or_default().to_string_lossy();
             let file = host.path.join(format!("packets-{name}.json"));
             if file.is_file() {
-                // Others may put files there: what is none of ours is passed over.
+                // Other files may be there: files of another format are skipped.
                 let text = file.read_text_at_most(MAX_CAPTURED_BYTES).unwrap_or_default();
                 all.extend(serde_json::from_str::<SnifferReport>(&text));
             }

@@ -1,4 +1,4 @@
-//! `import pcap`: what it says of itself.
+//! `import pcap`: its registry entry.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ static ADDRESSES: Flag<(String, IpAddr)> =
     Flag::text("address", "NAME=ADDRESS", parse_host_address, "Which host an address is of")
         .repeated();
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static PCAP: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "pcap",
@@ -69,11 +69,11 @@ fn parse_host_address(text: &str) -> Result<(String, IpAddr), String> {
     Ok((names::read_host_name(name)?, address))
 }
 
-/// `import pcap` of a capture.
+/// Runs `import pcap` on a capture.
 fn fuzz_capture(bytes: &[u8]) {
     match import_dry(bytes) {
-        // A packet is at most a flow and its names at both ends, a message out and one in, and what
-        // it ends.
+        // A packet yields at most a flow and its names at both ends, one message out and one in,
+        // and the ends of sockets.
         Ok((read, made)) => assert!(made <= 32 * read, "{made} records of {read} packets"),
         Err(error) => assert!(error.to_string().contains("input"), "{error}"),
     }

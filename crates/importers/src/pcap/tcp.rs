@@ -1,19 +1,19 @@
-//! One direction of a TCP connection, put together from its segments as one sniffer saw them.
+//! One direction of a TCP connection, assembled from its segments as one sniffer saw them.
 //!
-//! What matters is when which bytes went out and came in, never what they were; so a stream is its
-//! sequence numbers. Of every byte the first sight is when it was sent, since what the sender
-//! repeats it had already. It has arrived when all before it have. Segments come twice, out of
-//! order, overlapping, or not at all where the sniffer was too slow: what the receiver acknowledges
-//! was sent and did arrive, whether it was seen or not.
+//! Only the times at which bytes went out and came in matter, never their content; so a stream is
+//! its sequence numbers. A byte was sent when it was first seen, as the sender had it then. It has
+//! arrived when all bytes before it have. Segments come twice, out of order, overlapping, or not at
+//! all if the sniffer was too slow: bytes that the receiver acknowledges were sent and have
+//! arrived, whether they were seen or not.
 
 use std::collections::VecDeque;
 
 use crate::tuning::{MAX_AHEAD, MAX_ARRIVALS, MESSAGE_PAUSE_NS, PATIENCE_NS, PATIENCE_PACKETS};
 
-/// No window is larger, so what lies further ahead belongs to another connection, or to none.
+/// Windows are not larger, so a byte further ahead belongs to another connection, or to none.
 const FARTHEST: i64 = 1 << 30;
 
-/// What became known of the stream. Times are nanoseconds by the sniffer's clock.
+/// Event of the stream. Times are nanoseconds by the sniffer's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEvent {
     /// The sender sent a message, with its size in bytes.
@@ -22,16 +22,16 @@ pub(crate) enum StreamEvent {
     Arrived { time: i64, bytes: u64 },
 }
 
-/// What was odd, in bytes.
+/// Odd bytes, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamOddities {
-    /// Seen more than once.
+    /// Number of bytes seen more than once.
     pub(crate) repeated: u64,
-    /// Not seen, though acknowledged.
+    /// Number of bytes not seen, though acknowledged.
     pub(crate) missed: u64,
-    /// Seen, but never acknowledged.
+    /// Number of bytes seen, but never acknowledged.
     pub(crate) unacknowledged: u64,
-    /// In segments of impossible sequence numbers.
+    /// Number of bytes in segments with impossible sequence numbers.
     pub(crate) impossible: u64,
 }
 
@@ -39,21 +39,21 @@ pub(crate) struct StreamOddities {
 /// known.
 #[derive(Debug, Default)]
 pub(crate) struct HalfStream {
-    /// The sequence number at offset 0.
+    /// Sequence number at offset 0.
     origin: Option<u32>,
-    /// All bytes before it have been seen, or were given up.
+    /// Offset before which all bytes have been seen, or were given up.
     next: u64,
-    /// What was seen beyond, in order, without overlaps.
+    /// Ranges that were seen beyond it, in order, without overlaps.
     ahead: Vec<SegmentRange>,
-    /// The receiver has all bytes before it.
+    /// Offset before which the receiver has all bytes.
     acknowledged: u64,
-    /// Since when bytes are acknowledged that have not been seen.
+    /// Acknowledged bytes that have not been seen, and since when.
     gap: Option<StreamGap>,
-    /// Where the stream ends.
+    /// Offset where the stream ends.
     end: Option<u64>,
-    /// The message that is being sent.
+    /// Message that is being sent.
     open: Option<StreamMessage>,
-    /// What has arrived and is not acknowledged yet.
+    /// Arrivals that are not acknowledged yet.
     arrivals: VecDeque<StreamArrival>,
     pub(crate) odd: StreamOddities,
 }
@@ -93,19 +93,18 @@ pub(crate) struct DataSegment {
     pub(crate) sequence: u32,
     pub(crate) bytes: u32,
     pub(crate) push: bool,
-    /// The sniffer is at the receiver: what it sees has arrived. Elsewhere only what is
-    /// acknowledged has.
+    /// Whether the sniffer is at the receiver: bytes that it sees have arrived. Elsewhere only
+    /// acknowledged bytes have.
     pub(crate) near: bool,
 }
 
 impl HalfStream {
-    /// The stream begins at `sequence`; what came before is not looked at. Only the first call
-    /// counts.
+    /// Begins the stream at `sequence`; earlier bytes are ignored. Only the first call counts.
     pub(crate) fn begin_at(&mut self, sequence: u32) {
         self.origin.get_or_insert(sequence);
     }
 
-    /// Whether the beginning is known, and is another than `sequence`.
+    /// Whether the beginning is known and differs from `sequence`.
     pub(crate) fn begins_elsewhere(&self, sequence: u32) -> bool {
         self.origin.is_some_and(|origin| origin != sequence)
     }
@@ -115,7 +114,7 @@ impl HalfStream {
         self.end.is_some_and(|end| self.next >= end)
     }
 
-    /// A segment with data was seen. Says whether it brought anything new in order.
+    /// Adds a segment with data. Returns whether it brought new bytes in order.
     pub(crate) fn add_segment(
         &mut self,
         segment: &DataSegment,
@@ -148,7 +147,7 @@ impl HalfStream {
         false
     }
 
-    /// The receiver acknowledged all bytes before `sequence`.
+    /// Processes an acknowledgement of all bytes before `sequence`.
     pub(crate) fn acknowledge_until(
         &mut self,
         sequence: u32,
@@ -173,7 +172,7 @@ impl HalfStream {
         self.release_acknowledged(out);
     }
 
-    /// Any packet of the connection was seen: time goes on.
+    /// Advances the time with any packet of the connection.
     pub(crate) fn advance_time(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let Some(gap) = &mut self.gap else { return };
         gap.packets += 1;
@@ -185,7 +184,7 @@ impl HalfStream {
         }
     }
 
-    /// The stream ends behind the segment that ends with `sequence`.
+    /// Ends the stream after the segment that ends with `sequence`.
     pub(crate) fn finish_at(&mut self, sequence: u32) {
         self.begin_at(sequence);
         if let Some(end) = self.offset_of_sequence(sequence).and_then(|end| u64::try_from(end).ok())
@@ -195,20 +194,20 @@ impl HalfStream {
         }
     }
 
-    /// The other direction has its turn: what is being sent is a message.
+    /// Ends the message that is being sent, as the other direction has its turn.
     pub(crate) fn end_message(&mut self, out: &mut Vec<StreamEvent>) {
         if let Some(message) = self.open.take() {
             out.push(StreamEvent::Sent { time: message.first, bytes: message.bytes });
         }
     }
 
-    /// No more will be seen. `answered`: packets of the other direction were seen, which
-    /// acknowledge.
+    /// Closes the stream: no more packets follow. `answered`: packets of the other direction, with
+    /// acknowledgements, were seen.
     pub(crate) fn close_stream(&mut self, near: bool, answered: bool, out: &mut Vec<StreamEvent>) {
         if let Some(StreamGap { since, .. }) = self.gap {
             self.fill_gaps(since, near, out);
         }
-        // Pieces behind a gap that was never acknowledged were sent all the same.
+        // Ranges after a gap that was never acknowledged were sent all the same.
         if !self.ahead.is_empty() && !answered {
             while let Some(piece) = self.ahead.first() {
                 let (start, time) = (piece.start, piece.time);
@@ -228,17 +227,17 @@ impl HalfStream {
         self.ahead.clear();
     }
 
-    /// Where `sequence` is; the nearest such place to what comes next. `None`: too far from it to
-    /// be true.
+    /// Offset of `sequence`, chosen nearest to the next expected byte. `None` if it is too far away
+    /// to be valid.
     fn offset_of_sequence(&self, sequence: u32) -> Option<i64> {
         let next = self.origin?.wrapping_add(self.next as u32);
         let distance = i64::from(sequence.wrapping_sub(next) as i32);
         (distance.abs() <= FARTHEST).then(|| self.next as i64 + distance)
     }
 
-    /// The bytes from `start` to `end` were seen once more. Where the sniffer is not at the
-    /// receiver, the first copy may not have got there: as long as nothing is acknowledged, the
-    /// latest counts, for all that waited for it.
+    /// Handles the bytes from `start` to `end`, which were seen once more. If the sniffer is not at
+    /// the receiver, the first copy may have been lost: until something is acknowledged, the latest
+    /// copy counts, for all bytes that waited for it.
     fn add_retransmission(&mut self, start: i64, end: i64, segment: &DataSegment) {
         self.odd.repeated += u64::try_from(end - start).unwrap_or(0);
         let first = self.arrivals.iter().position(|arrival| arrival.end as i64 > start);
@@ -249,12 +248,12 @@ impl HalfStream {
         }
     }
 
-    /// When the first of the pieces from `from` on was seen.
+    /// Time when the first range from index `from` on was seen.
     fn first_sight(&self, from: usize) -> i64 {
         self.ahead.iter().skip(from).map(|piece| piece.time).min().unwrap_or(i64::MAX)
     }
 
-    /// Holds a piece that lies ahead, but for what is held already.
+    /// Buffers a range that lies ahead, without the parts that are buffered already.
     fn buffer_range(&mut self, mut piece: SegmentRange) {
         let mut at = self.ahead.partition_point(|held| held.end <= piece.start);
         while piece.start < piece.end {
@@ -276,8 +275,8 @@ impl HalfStream {
         }
     }
 
-    /// Takes what was held and is in order now. It has arrived at `time`, when what was missing
-    /// came.
+    /// Takes buffered ranges that are in order now. They have arrived at `time`, when the missing
+    /// bytes came.
     fn absorb_buffered(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let mut taken = 0;
         while let Some(piece) =
@@ -293,7 +292,7 @@ impl HalfStream {
         self.ahead.drain(..taken);
     }
 
-    /// The next bytes of the stream: sent at the piece's time, arrived at `arrived`.
+    /// Delivers the next bytes of the stream: sent at the range's time, arrived at `arrived`.
     fn deliver_range(
         &mut self,
         piece: SegmentRange,
@@ -324,7 +323,7 @@ impl HalfStream {
         }
     }
 
-    /// Passes on what is acknowledged of what has arrived.
+    /// Emits arrivals that are acknowledged.
     fn release_acknowledged(&mut self, out: &mut Vec<StreamEvent>) {
         while let Some(arrival) = self.arrivals.front() {
             if arrival.end > self.acknowledged && self.arrivals.len() <= MAX_ARRIVALS {
@@ -335,12 +334,12 @@ impl HalfStream {
         }
     }
 
-    /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and
-    /// had arrived.
+    /// Stops waiting for bytes that were acknowledged and not seen: by `since` they had been sent,
+    /// and had arrived.
     fn fill_gaps(&mut self, since: i64, near: bool, out: &mut Vec<StreamEvent>) {
         while self.next < self.acknowledged {
-            // A single byte with nothing behind it is the end of the stream, which counts as one,
-            // unless that is known.
+            // A single byte with nothing after it is the end of the stream, which counts as one,
+            // unless the end is known.
             if self.end.is_none() && self.next + 1 == self.acknowledged && self.ahead.is_empty() {
                 break;
             }
@@ -349,7 +348,7 @@ impl HalfStream {
         self.gap = None;
     }
 
-    /// Takes the bytes up to `limit`, or to the first piece that is held, for sent and arrived at
+    /// Assumes the bytes up to `limit`, or to the first buffered range, to be sent and arrived at
     /// `time`.
     fn give_up(&mut self, limit: u64, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let end = self.ahead.first().map_or(limit, |piece| piece.start.min(limit));

@@ -1,5 +1,5 @@
-//! Tests of putting a stream together: by hand, and for any way of cutting, repeating and shuffling
-//! it.
+//! Tests of stream assembly: handwritten ones, and with arbitrary cuts, repetitions and orders of
+//! segments.
 
 use proptest::prelude::*;
 
@@ -137,7 +137,7 @@ fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
     half.advance_time(9 + PATIENCE_NS, true, &mut out);
     assert_eq!(sent(&out), [(1, 10)]);
     half.advance_time(10 + PATIENCE_NS, true, &mut out);
-    // What was lost went out before what came behind it, and in one message with it, as nothing
+    // The lost bytes went out before the bytes after them, and in one message with them, as nothing
     // else is known.
     assert_eq!(sent(&out), [(1, 10), (8, 30)]);
     assert_eq!(arrived(&out), [(1, 10), (9, 20), (9, 10)]);
@@ -175,10 +175,10 @@ fn away_from_the_receiver_a_lost_segment_arrives_with_its_repetition() {
         |time, sequence, bytes| DataSegment { near: false, ..data(time, sequence, bytes, true) };
     let (mut half, mut out) = run(0, &[far(1, 0, 10), far(2, 10, 10), far(3, 20, 10)]);
     half.acknowledge_until(10, 4, &mut out);
-    // The second was lost behind the sniffer; the third waits for it at the receiver.
+    // The second was lost after the sniffer; the third waits for it at the receiver.
     half.add_segment(&far(9, 10, 10), &mut out);
     half.acknowledge_until(30, 10, &mut out);
-    // A needless repetition changes nothing any more.
+    // A needless repetition has no further effect.
     half.add_segment(&far(12, 20, 10), &mut out);
     assert_eq!(sent(&out), [(1, 10), (2, 10), (3, 10)]);
     assert_eq!(arrived(&out), [(1, 10), (9, 10), (9, 10)]);
@@ -211,7 +211,7 @@ fn impossible_numbers_are_counted() {
     assert_eq!((sent(&out), half.odd.impossible), (vec![(1, 10)], 10));
 }
 
-/// A stream of messages, and the segments by which it may be seen: cut anywhere, some twice,
+/// A stream of messages, and the segments by which it may be seen: cut anywhere, with duplicates,
 /// overlapping, shuffled within a distance.
 #[derive(Clone, Debug)]
 struct Wire {
@@ -235,7 +235,7 @@ fn wire() -> impl Strategy<Value = Wire> {
             while at < end {
                 let (bytes, before, delay, twice) = cuts.next().unwrap_or((1, 0, 0, false));
                 let bytes = bytes.min(end - at);
-                // It may begin before, with what was sent already.
+                // It may begin earlier, with bytes that were sent already.
                 let from = at - before.min(at);
                 let order = segments.len() + delay;
                 segments.push((from, at + bytes - from, order));
@@ -251,7 +251,7 @@ fn wire() -> impl Strategy<Value = Wire> {
     })
 }
 
-/// Where each message of `wire` ends.
+/// End of each message of `wire`.
 fn ends(wire: &Wire) -> Vec<u64> {
     let mut end = 0;
     wire.messages
@@ -266,8 +266,8 @@ fn ends(wire: &Wire) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a stream is cut up, repeated and shuffled: each message is sent when the first byte
-    /// of it or of any behind it was seen, and each byte arrives when all before it have been seen.
+    /// However a stream is cut, repeated and shuffled: each message is sent when its first byte, or
+    /// any later byte, was seen, and each byte arrives when all bytes before it have been seen.
     #[test]
     fn any_segments_give_the_messages_of_the_stream(wire in wire()) {
         let ends = ends(&wire);
@@ -286,8 +286,8 @@ proptest! {
         }
         half.close_stream(true, true, &mut out);
         prop_assert_eq!(half.odd.missed, 0);
-        // A border that a segment hides which was seen first, as of a repetition that holds two
-        // messages, is not seen.
+        // A message border is hidden by a segment across it that was seen first, such as a
+        // repetition of two messages.
         let hidden = |end: u64| wire.segments.iter().any(|(start, bytes, _)| {
             u64::from(*start) < end && end < u64::from(start + bytes)
         });
@@ -311,8 +311,8 @@ proptest! {
         prop_assert_eq!(at, total);
     }
 
-    /// Whatever the sniffer dropped, the acknowledgements make up for: every byte is accounted for,
-    /// seen or missed.
+    /// Acknowledgements make up for all losses of the sniffer: every byte is accounted for, seen or
+    /// missed.
     #[test]
     fn losses_of_the_sniffer_are_made_up_for(wire in wire(), dropped in prop::collection::vec(any::<bool>(), 60)) {
         let total = *ends(&wire).last().unwrap();
@@ -338,7 +338,7 @@ proptest! {
         prop_assert!(arrived(&out).is_sorted_by_key(|(time, _)| *time));
     }
 
-    /// No segments, however wild, make it panic, or count a byte twice.
+    /// Arbitrary segments cause no panic, and no byte is counted twice.
     #[test]
     fn wild_segments_do_no_harm(
         packets in prop::collection::vec((any::<u32>(), 0u32..100_000, any::<u32>(), any::<bool>(), 0u8..8), 0..60),

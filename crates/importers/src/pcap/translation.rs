@@ -1,12 +1,12 @@
 //! Translated addresses (WAP5 section 7.1): packets with equal bodies and headers but other
-//! addresses are one packet, before and behind a translation. The one that may still go more hops
-//! is nearer to its sender; so the sender's own name is the one before the translation, and the
-//! receiver's own the one behind.
+//! addresses are one packet, before and after a translation. The copy with more remaining hops is
+//! nearer to its sender; so the sender's own name is the one before the translation, and the
+//! receiver's own name the one after it.
 //!
-//! The numbers of a TCP segment are as good as random, so one pair is proof. Equal datagrams may be
-//! accidental, as where clients ask the same: it takes several of a flow, and no other of either
-//! flow between a datagram and its copy, since a translation forwards them one after the other. The
-//! same copies tell which of two sniffers is nearer to a node.
+//! The numbers of a TCP segment are practically random, so one pair is proof. Equal datagrams may
+//! be accidental, as when clients send the same request: it takes several of a flow, with no other
+//! datagram of either flow between a datagram and its copy, since a translation forwards them in
+//! order. The same copies show which of two sniffers is nearer to a node.
 
 use std::net::IpAddr;
 
@@ -16,30 +16,29 @@ use super::headers::PacketEnd;
 use super::index_pass::{PacketSample, SnifferIndex};
 use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 
-/// A packet's ends, from sender to receiver, and whether it is a datagram.
+/// Ends of a packet, from sender to receiver, and whether it is a datagram.
 pub(crate) type PacketNames = (PacketEnd, PacketEnd, bool);
 
-/// What the flows are called whose names are translated: by the names of their packets, the ends'
-/// own names.
+/// Own names of the ends of flows with translated names, by the names in their packets.
 #[derive(Debug, Default)]
 pub(crate) struct AddressTranslations {
     canonical: FxHashMap<PacketNames, (PacketEnd, PacketEnd)>,
-    /// The sniffers that saw packets both before and behind a translation.
+    /// Sniffers that saw packets both before and after a translation.
     both_sides: FxHashSet<u32>,
 }
 
-/// When two sniffers saw the same packet.
+/// Times at which two sniffers saw the same packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SnifferDelay {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
-    /// The sniffers by their numbers, the smaller first.
+    /// Sniffers by their numbers, the smaller first.
     pub(crate) sniffers: [u32; 2],
     pub(crate) times: [i64; 2],
     pub(crate) ttls: [u8; 2],
 }
 
-/// What copies of packets tell.
+/// Evidence from copies of packets.
 #[derive(Debug, Default)]
 pub(crate) struct CopyEvidence {
     pub(crate) translations: AddressTranslations,
@@ -49,26 +48,26 @@ pub(crate) struct CopyEvidence {
 #[derive(Clone, Copy)]
 struct TranslationEvidence {
     canonical: (PacketEnd, PacketEnd),
-    /// By how many hops the copies differ.
+    /// Difference of the copies in hops.
     hops: u8,
-    /// How many different packets say so, and the latest of them.
+    /// Number of different packets with this evidence, and the latest of them.
     packets: u32,
     latest: u64,
 }
 
 impl AddressTranslations {
-    /// The ends' own names of a packet between these.
+    /// Own names of the ends of a packet with these names.
     pub(crate) fn own_ends(&self, names: &PacketNames) -> Option<(PacketEnd, PacketEnd)> {
         self.canonical.get(names).copied()
     }
 
-    /// Whether that sniffer is where names are translated: what it sees is mostly not its own
+    /// Whether that sniffer is where names are translated: most of its traffic is not its own
     /// host's.
     pub(crate) fn is_between_hosts(&self, sniffer: u32) -> bool {
         self.both_sides.contains(&sniffer)
     }
 
-    /// The addresses that stand for others, and are nobody's own.
+    /// Addresses that stand for others, and belong to no host.
     pub(crate) fn alias_addresses(&self) -> FxHashSet<IpAddr> {
         let (mut all, mut own) = (FxHashSet::default(), FxHashSet::default());
         for ((source, destination, _), (from, to)) in &self.canonical {
@@ -78,7 +77,7 @@ impl AddressTranslations {
         all.difference(&own).copied().collect()
     }
 
-    /// How many flows go by other names than those of their packets.
+    /// Number of flows with own names that differ from the names in their packets.
     pub(crate) fn flow_count(&self) -> usize {
         let ends: FxHashSet<(PacketEnd, PacketEnd)> =
             self.canonical.values().map(|(from, to)| (*from.min(to), *from.max(to))).collect();
@@ -101,7 +100,7 @@ pub(crate) fn compare_samples(surveys: &[SnifferIndex]) -> CopyEvidence {
             continue;
         }
         if alike.iter().any(|(_, sample)| sample.head) {
-            // Others may begin alike: only two tell something.
+            // Other datagrams may begin alike: only pairs are evidence.
             if alike.len() == 2 && found.delays.len() < MAX_DELAYS {
                 add_delays(alike, &mut found.delays);
             }
@@ -120,7 +119,7 @@ pub(crate) fn compare_samples(surveys: &[SnifferIndex]) -> CopyEvidence {
             add_delays(alike, &mut found.delays);
         }
     }
-    // Both directions of a flow have the same names, whichever of them packets proved.
+    // Both directions of a flow have the same names, whichever of them was proved by packets.
     for ((source, destination, udp), evidence) in evidence {
         if !udp || evidence.packets >= MIN_DATAGRAMS {
             let (from, to) = evidence.canonical;
@@ -132,7 +131,7 @@ pub(crate) fn compare_samples(surveys: &[SnifferIndex]) -> CopyEvidence {
     found
 }
 
-/// When each sniffer saw the datagrams of each flow.
+/// Times at which each sniffer saw the datagrams of each flow.
 struct DatagramPassages(FxHashMap<(u32, PacketNames), Vec<i64>>);
 
 impl DatagramPassages {
@@ -145,8 +144,8 @@ impl DatagramPassages {
         DatagramPassages(times)
     }
 
-    /// Whether one of these datagrams can be the other behind a translation. Of two sniffers the
-    /// clocks are not compared.
+    /// Whether one of these datagrams can be the other after a translation. Clocks of two sniffers
+    /// are not compared.
     fn can_be_copies(&self, one: &(u32, PacketSample), other: &(u32, PacketSample)) -> bool {
         let ((sniffer, one), (of, other)) = (one, other);
         let (from, to) = (one.time.min(other.time), one.time.max(other.time));
@@ -164,7 +163,7 @@ fn names_of_packet(sample: &PacketSample) -> PacketNames {
     (sample.source, sample.destination, sample.udp)
 }
 
-/// Notes the own names of both ends of a packet that was seen under several.
+/// Adds the own names of both ends of a packet that was seen under several names.
 fn add_translations(
     alike: &[(u32, PacketSample)],
     passed: &DatagramPassages,
@@ -189,7 +188,7 @@ fn add_translations(
         };
         (with(most), with(least))
     } else if alike.iter().all(|(sniffer, _)| sniffer == first_sniffer) {
-        // One clock: it goes from the earlier to the later.
+        // With one clock, the packet goes from the earlier sighting to the later.
         let by_time = |(_, sample): &&(u32, PacketSample)| sample.time;
         let samples = || alike.iter();
         (
@@ -212,7 +211,7 @@ fn add_translations(
     }
 }
 
-/// Notes when each two sniffers saw a packet under the same names.
+/// Adds the times at which each two sniffers saw a packet under the same names.
 fn add_delays(alike: &[(u32, PacketSample)], delays: &mut Vec<SnifferDelay>) {
     for (place, (one, first)) in alike.iter().enumerate() {
         for (other, second) in alike.iter().skip(place + 1) {
@@ -281,7 +280,7 @@ mod tests {
 
     #[test]
     fn hops_tell_the_own_names_of_both_ends() {
-        // The request alone, the answer alone, and both.
+        // The request alone, the response alone, and both.
         let requests =
             [sample(1, 100, CLIENT, VIRTUAL, 64, false), sample(1, 5, GATEWAY, SERVER, 63, false)];
         let answers =
@@ -297,7 +296,7 @@ mod tests {
         let of_one =
             [sample(1, 5, CLIENT, VIRTUAL, 64, false), sample(1, 6, GATEWAY, SERVER, 64, false)];
         assert_canonical(&compare_samples(&[seen(&of_one)]));
-        // The clocks of two are not compared.
+        // The clocks of two sniffers are not compared.
         let found = compare_samples(&[seen(&of_one[..1]), seen(&of_one[1..])]);
         assert_eq!(found.translations.flow_count(), 0);
     }
@@ -331,7 +330,7 @@ mod tests {
         assert_eq!(canonical, Some((end(CLIENT), end(SERVER))));
     }
 
-    /// Two clients ask the same, one after the other, or both again and again.
+    /// Two clients send the same request, one after the other, or both repeatedly.
     #[test]
     fn equal_datagrams_with_others_between_are_an_accident() {
         let asks =

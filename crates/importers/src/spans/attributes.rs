@@ -1,26 +1,26 @@
-//! What attributes mean, by OpenTelemetry's conventions, those of now and those of earlier years.
-//! An attribute that becomes part of a span or a resource is no parameter as well.
+//! Attributes with a meaning in OpenTelemetry's conventions, current and earlier ones. An attribute
+//! that becomes part of a span or a resource is not a parameter as well.
 
 use std::borrow::Cow;
 
 use request_flow::spans::SpanResource;
 
-/// Names and values as they were written down.
+/// Names and values as recorded.
 pub(super) type SpanAttributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
-/// What the attributes of a span tell beside its parameters.
+/// Facts from the attributes of a span, other than its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AttributeFacts<'t> {
     pub(super) bytes_in: Option<i64>,
     pub(super) bytes_out: Option<i64>,
     pub(super) probability: Option<f64>,
-    /// Names of the node at the other end, the best first, and the ports of some.
+    /// Names of the node at the other end, the best first, with the ports of some.
     peers: [Option<&'t str>; 5],
     ports: [Option<&'t str>; 2],
 }
 
 impl<'t> AttributeFacts<'t> {
-    /// Takes in an attribute; says whether it needs to be a parameter as well.
+    /// Takes an attribute; returns whether it has to be a parameter as well.
     pub(super) fn take_attribute(&mut self, name: &str, value: &'t str) -> bool {
         let slot = match name {
             "sockcap.probability" => return set_once(&mut self.probability, value),
@@ -48,12 +48,12 @@ impl<'t> AttributeFacts<'t> {
         true
     }
 
-    /// The node that calls, as what it calls knows it.
+    /// The calling node, as the called one names it.
     pub(super) fn calling_node(&self) -> Option<Cow<'t, str>> {
         self.peers[0].map(Cow::Borrowed)
     }
 
-    /// The node that is called, as its caller knows it.
+    /// The called node, as its caller names it.
     pub(super) fn called_node(&self) -> Option<Cow<'t, str>> {
         let [service, server, net_peer, others @ ..] = self.peers;
         let [server_port, net_peer_port] = self.ports;
@@ -70,7 +70,7 @@ impl<'t> AttributeFacts<'t> {
     }
 }
 
-/// Sets what is not set yet; says whether the value could not be taken.
+/// Sets a value that is not set yet; returns whether the value could not be used.
 fn set_once<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
     match (&slot, value.parse()) {
         (None, Ok(value)) => {
@@ -81,10 +81,10 @@ fn set_once<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
     }
 }
 
-/// The resource with these attributes.
+/// Resource with these attributes.
 ///
-/// Its host is where its clock is. A pod or a container has none of its own: where its name is
-/// given for the host's, the name of its machine is the better one.
+/// Its host is the one that has its clock. A pod or a container has no clock of its own: if its
+/// name is given as the host's, the name of its machine is the better one.
 pub(super) fn resource_of_attributes<'t>(attributes: &'t SpanAttributes<'_>) -> SpanResource<'t> {
     let value = |name: &'static str| {
         let found = attributes.iter().find(|(key, value)| key == name && !value.is_empty());
@@ -113,7 +113,7 @@ pub(super) fn resource_of_attributes<'t>(attributes: &'t SpanAttributes<'_>) -> 
     }
 }
 
-/// What OpenTelemetry calls a service without a name.
+/// OpenTelemetry's name for a service without a name.
 const UNKNOWN_SERVICE: &str = "unknown_service";
 
 #[cfg(test)]

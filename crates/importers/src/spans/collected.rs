@@ -1,4 +1,4 @@
-//! Spans that tests keep, and trees of them that tests write in each format.
+//! Collected spans for tests, and trees of them that tests write in each format.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::texts::FileText;
 use crate::error::Error;
 use crate::summary::{FilePosition, SkippedItem};
 
-/// A span with all that it borrowed.
+/// Span that owns everything.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CollectedSpan {
     pub(super) trace: String,
@@ -31,7 +31,7 @@ pub(super) struct CollectedSpan {
 }
 
 impl CollectedSpan {
-    /// The value of a parameter.
+    /// Value of a parameter.
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_str())
     }
@@ -40,10 +40,10 @@ impl CollectedSpan {
 /// Names and values.
 type TextPairs = Vec<(String, String)>;
 
-/// A receiver that keeps all spans, and what was passed over in words.
+/// Receiver that keeps all spans, and the skipped parts as text.
 #[derive(Debug, Default)]
 pub(super) struct SpanCollector {
-    /// Node, host and parameters of each.
+    /// Node, host and parameters of each resource.
     resources: Vec<(String, String, TextPairs)>,
     pub(super) spans: Vec<CollectedSpan>,
     pub(super) skipped: Vec<String>,
@@ -100,7 +100,7 @@ impl SpanReceiver for SpanCollector {
     }
 }
 
-/// Has `read` read a text of file `x`.
+/// Lets `read` read a text of file `x`.
 pub(super) fn collect_spans(
     text: &str,
     read: impl FnOnce(FileText<'_>, &Path, &mut SpanCollector) -> Result<(), Error>,
@@ -111,7 +111,7 @@ pub(super) fn collect_spans(
     kept
 }
 
-/// Trees of spans: each span has a parent among those before it in its trace, or none. Times are
+/// Trees of spans: each span has a parent among the previous ones in its trace, or none. Times are
 /// whole microseconds, ids are numbers.
 pub(super) fn span_trees() -> impl Strategy<Value = Vec<CollectedSpan>> {
     let kind = prop::sample::select(vec![

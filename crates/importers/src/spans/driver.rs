@@ -1,5 +1,5 @@
-//! The importer that all kinds of spans share: it opens the files, has the format read them, has
-//! the spans joined into requests, and puts the tables into their place.
+//! Importer that all kinds of spans share: it opens the files, has the format read them, has the
+//! spans joined into requests, and moves the tables into place.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,12 @@ use crate::summary::ImportSummary;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
 use crate::unfinished::{UnfinishedImport, name_of_files, nothing_imported};
 
-/// The importer of spans in one format.
+/// Importer of spans in one format.
 #[derive(Clone, Debug)]
 pub(crate) struct SpanImporter<F> {
-    /// What the import is called; `None`: after its first file.
+    /// Name of the import; `None` to use that of its first file.
     pub(crate) name: Option<String>,
-    /// How its files are read.
+    /// Reader of its files.
     pub(crate) format: F,
 }
 
@@ -60,7 +60,7 @@ impl<F: SpanFormat> Importer for SpanImporter<F> {
     }
 }
 
-/// What is worth knowing of the requests.
+/// Notes on the requests for the user.
 fn request_notes(joined: &JoinSummary) -> Vec<String> {
     let JoinSummary { traces, requests, torn, duplicates, parts, .. } = joined;
     let JoinSummary { broken, crowded_out, moved, late, .. } = joined;
@@ -83,7 +83,7 @@ fn request_notes(joined: &JoinSummary) -> Vec<String> {
     notes
 }
 
-/// How far each host's clock was off, where spans tell that it was.
+/// Notes on each host's clock offset, if spans show one.
 fn clock_notes(clocks: &ClockModel) -> impl Iterator<Item = String> {
     let compared = clocks.hosts.iter().filter(|host| {
         let is_off = host.offset_ns.saturating_abs() > host.uncertainty_ns.unwrap_or(0);

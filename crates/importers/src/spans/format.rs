@@ -1,4 +1,4 @@
-//! What each kind of spans has of its own: how its files are read.
+//! Span format: how the files of one kind of spans are read.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,23 @@ use super::span_import::SpanImport;
 use crate::error::Error;
 use crate::import_input::ImportInput;
 
-/// A way to write spans down.
+/// Format of span files.
 pub(crate) trait SpanFormat: Sync {
-    /// What is said of files in which there is no span: what was looked for.
+    /// Error text for files without a span: which content was expected.
     const NONE: &str;
 
-    /// Reads one file into spans. What cannot be used is counted as skipped, with its place.
+    /// Reads one file into spans. Unusable parts are counted as skipped, with their places.
     ///
     /// # Errors
-    /// When the file is of another kind, or what was read cannot be kept.
+    /// When the file is of another kind, or its spans cannot be written.
     fn read_file(
         &self,
         input: ImportInput<'_>,
         reading: &mut SpanImport<'_, '_>,
     ) -> Result<(), Error>;
 
-    /// Reads what the user names. A format whose files belong together in folders reads folders
-    /// here; for all others, each name is a file.
+    /// Reads the paths that the user names. A format with files that belong together in folders
+    /// reads folders here; for all others, each path is a file.
     ///
     /// # Errors
     /// When a file cannot be opened, and as for [`SpanFormat::read_file`].

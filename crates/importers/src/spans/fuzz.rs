@@ -1,5 +1,5 @@
-//! Importers of spans on any bytes, without a directory. It panics where an importer breaks its
-//! word: every span that is read is either in the sink or counted as skipped.
+//! Span importers on arbitrary bytes, without a directory. Panics if an importer violates its
+//! contract: every span that is read is either in the sink or counted as skipped.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::error::Error;
 use crate::fuzz::input_of;
 use crate::summary::ImportSummary;
 
-/// Has `format` read `bytes` as one file.
+/// Lets `format` read `bytes` as one file.
 pub(crate) fn fuzz_format(format: &impl SpanFormat, bytes: &[u8]) {
     let Ok(input) = input_of(bytes) else { return };
     fuzz_reader(|reading| format.read_file(input, reading));
 }
 
-/// Has `read` read whatever it likes.
+/// Lets `read` read arbitrary input.
 pub(crate) fn fuzz_reader(read: impl FnOnce(&mut SpanImport<'_, '_>) -> Result<(), Error>) {
     match count_spans(read) {
         Ok((kept, summary)) => {
@@ -34,11 +34,11 @@ pub(crate) fn fuzz_reader(read: impl FnOnce(&mut SpanImport<'_, '_>) -> Result<(
     }
 }
 
-/// Has `read` read, and returns how many spans are in the sink and what is told.
+/// Lets `read` read, and returns the number of spans in the sink, and the summary.
 pub(super) fn count_spans(
     read: impl FnOnce(&mut SpanImport<'_, '_>) -> Result<(), Error>,
 ) -> Result<(u64, ImportSummary), Error> {
-    // All stays in memory, so the folder is not written to.
+    // Everything stays in memory, so the folder is not written to.
     let budget = MemoryBudget::new(u64::MAX);
     let sink = SpanSink::new(&budget, Path::new("/nonexistent"));
     let mut summary = ImportSummary::default();

@@ -1,18 +1,18 @@
-//! Head of a file: what is looked at to see how it is laid out, before it is read.
+//! Head of a file: the part that is examined to determine its layout, before it is read.
 
 use std::io::{Cursor, Read};
 
 use crate::import_input::ImportInput;
 use crate::tuning::SPANS_HEAD_BYTES;
 
-/// The beginning of a file.
+/// Beginning of a file.
 #[derive(Debug)]
 pub(super) struct FileHead {
     pub(super) bytes: Vec<u8>,
 }
 
 impl FileHead {
-    /// The head of a file, and the whole file again.
+    /// Reads the head of a file; returns it and the whole file again.
     pub(super) fn read_head<'i>(mut input: ImportInput<'i>) -> (FileHead, ImportInput<'i>) {
         let mut bytes = Vec::new();
         let read = input.bytes.by_ref().take(SPANS_HEAD_BYTES).read_to_end(&mut bytes);
@@ -20,7 +20,7 @@ impl FileHead {
         let again = Cursor::new(bytes.clone());
         let bytes_again: Box<dyn Read + Send + 'i> = match read {
             Ok(_) => Box::new(again.chain(rest)),
-            // What reads on fails where this did.
+            // Further reading fails with the same error.
             Err(error) => Box::new(again.chain(FailingReader(Some(error)))),
         };
         (FileHead { bytes }, ImportInput { file: input.file, bytes: bytes_again })

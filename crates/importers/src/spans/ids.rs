@@ -1,9 +1,9 @@
-//! Ids of traces and spans as tracers write them: hexadecimal numbers, and other texts.
+//! Ids of traces and spans in tracers' notation: hexadecimal numbers, and other texts.
 
 use request_flow::spans::TracingId;
 
-/// The id that `text` is: a number of 64 or 128 bits, whatever zeros are in front of it, or any
-/// other text. `None` for an empty text.
+/// Parses an id: a number of 64 or 128 bits, with or without leading zeros, or any other text.
+/// `None` for an empty text.
 pub(super) fn parse_hexadecimal_id(text: &str) -> Option<TracingId<'_>> {
     let digits = (1..=32).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_hexdigit());
     match digits.then(|| u128::from_str_radix(text, 16)) {
@@ -12,13 +12,13 @@ pub(super) fn parse_hexadecimal_id(text: &str) -> Option<TracingId<'_>> {
     }
 }
 
-/// The id of a parent, for tracers that write a zero or nothing where there is none.
+/// Parses a parent's id, for tracers that write a zero or nothing if there is no parent.
 pub(super) fn parse_parent_id(text: &str) -> Option<TracingId<'_>> {
     parse_hexadecimal_id(text).filter(|id| *id != TracingId::Number(0))
 }
 
-/// The id that `text` is where all texts are possible: a number if it looks like one of tracers, as
-/// they write 16 or 32 hexadecimal digits in small letters. `None` for an empty text.
+/// Parses an id if any text is possible: a number if it looks like a tracer's, which has 16 or 32
+/// lower-case hexadecimal digits. `None` for an empty text.
 pub(super) fn parse_any_id(text: &str) -> Option<TracingId<'_>> {
     let small = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     match matches!(text.len(), 16 | 32) && text.bytes().all(small) {

@@ -1,11 +1,11 @@
 //! Jaeger's traces: the JSON of its API and of the download in its UI.
 //!
-//! An answer of the API, whose `data` are traces; a trace alone, an array of them, or one a line;
-//! and spans alone with their process in them, as Jaeger's stores have them. [`model`] is what the
-//! JSON says.
+//! A file is a response of the API, with traces in its `data`; a single trace, an array of traces,
+//! or one per line; or single spans that contain their process, as in Jaeger's stores. [`model`]
+//! describes the JSON.
 //!
-//! Of a trace that is damaged, the spans that are whole are used. They wait for its processes,
-//! which Jaeger writes behind the spans.
+//! In a damaged trace, the intact spans are used. They wait for its processes, which Jaeger writes
+//! after the spans.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -37,7 +37,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static JAEGER: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "jaeger",
@@ -97,12 +97,11 @@ fn read_text(text: FileText<'_>, file: &Path, spans: &mut impl SpanReceiver) -> 
     traces.emit_waiting(&JaegerProcesses::default(), spans)
 }
 
-/// What was read and not given yet: spans of a damaged trace that wait for its processes, as they
-/// were written.
+/// Spans of a damaged trace that wait for its processes, as text.
 #[derive(Default)]
 struct JaegerTraces {
     waiting: Vec<u8>,
-    /// Where each ends, and where it was.
+    /// End of each span in the text, and its place in the file.
     spans: Vec<(usize, FilePlace)>,
 }
 
@@ -141,7 +140,7 @@ impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
                 Ok(ObjectOutcome::Part(length))
             }
             JaegerShape::Other => {
-                // Of a damaged trace the processes may be whole.
+                // The processes of a damaged trace may be intact.
                 let (processes, length): (JaegerProcesses, usize) = objects::parse_first(text)?;
                 if !spot.is_lost || processes.0.is_empty() {
                     return Err(serde_json::Error::custom("it is no trace and no span").into());
@@ -154,7 +153,7 @@ impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
 }
 
 impl JaegerTraces {
-    /// Gives the spans that wait to `spans`: `processes` wrote them.
+    /// Emits the waiting spans to `spans`; `processes` are the ones that wrote them.
     fn emit_waiting(
         &mut self,
         processes: &JaegerProcesses<'_>,
@@ -164,7 +163,7 @@ impl JaegerTraces {
         let mut begin = 0;
         for (end, place) in all {
             let text = waiting.get(begin..end).unwrap_or_default();
-            // What waits was read once, so it can be read again.
+            // A waiting span was parsed once, so it can be parsed again.
             if let Ok((span, _)) = objects::parse_first::<JaegerSpan>(text) {
                 span.emit_span("", processes, || place, spans)?;
             }
@@ -175,7 +174,7 @@ impl JaegerTraces {
 }
 
 impl JaegerSpan<'_> {
-    /// Gives the span to `spans`. `trace` is the id of the trace that it is in, and `processes` are
+    /// Emits the span to `spans`. `trace` is the id of the enclosing trace, and `processes` are
     /// those of that trace.
     fn emit_span(
         &self,
@@ -241,8 +240,8 @@ impl JaegerSpan<'_> {
 }
 
 impl JaegerProcess<'_> {
-    /// Its number as a resource. Its host is what Jaeger's or OpenTelemetry's libraries say, or
-    /// else its address.
+    /// Number of its resource. Its host is the one given by Jaeger's or OpenTelemetry's libraries,
+    /// or otherwise its address.
     fn resource_id(&self, spans: &mut impl SpanReceiver) -> ResourceId {
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
         let mut all: attributes::SpanAttributes<'_> = Vec::with_capacity(tags.len() + 1);
@@ -262,16 +261,16 @@ impl JaegerProcess<'_> {
     }
 }
 
-/// The parent of a span.
+/// Parent of a span.
 struct ParentSpan<'a> {
     id: Option<TracingId<'a>>,
     /// Whether the span follows from it: the parent does not wait for it.
     follows: bool,
-    /// In words what else the span refers to.
+    /// Descriptions of the span's other references.
     others: Vec<String>,
 }
 
-/// The parent of a span: the first of the trace that it is the child of or, without such, that it
+/// Parent of a span: the first one in the trace that it is the child of or, without such, that it
 /// follows from.
 fn parent_of_span<'a>(written: &'a JaegerSpan<'_>, trace: TracingId<'_>) -> ParentSpan<'a> {
     let references = written.references.as_ref().map_or(&[][..], |list| &list.0);

@@ -1,6 +1,6 @@
-//! JSON of spans, however it is laid out: a value on each line, one document of any size, several
-//! documents one after the other. A document's elements are read each by itself, so that neither
-//! its size nor damage in one of them matters to the others.
+//! JSON of spans in any layout: one value per line, one document of any size, or several documents
+//! in sequence. A document's elements are read one by one, so that neither its size nor damage in
+//! one of them affects the others.
 
 mod elements;
 mod scan;
@@ -16,12 +16,12 @@ use crate::import_input::ImportInput;
 use elements::JsonElements;
 use scan::BYTE_ORDER_MARK;
 
-/// Has `read` read each value of a file on all processors: each line of a file with a value on each
-/// line, else each element of a document.
+/// Lets `read` read each value of a file on all processors: each line of a file with one value per
+/// line, otherwise each element of a document.
 ///
-/// The elements of a document are those of an array that it is, or of an array that is below one of
-/// `keys` in an object that it is. What is below other keys is passed over. Without `keys`, an
-/// object is an element itself.
+/// The elements of a document are those of an outermost array, or of an array below one of `keys`
+/// in an outermost object. Values below other keys are skipped. Without `keys`, an object is an
+/// element itself.
 pub(crate) fn for_each_value(
     input: ImportInput<'_>,
     keys: &'static [&'static str],
@@ -35,8 +35,8 @@ pub(crate) fn for_each_value(
     texts::for_each_text(input, |bytes| JsonElements::new(bytes, keys), reading, read)
 }
 
-/// As [`for_each_value`], for a `read` that finds what is whole in damaged JSON: it is given what
-/// is no JSON as well, up to where a document can begin.
+/// Does the same as [`for_each_value`], for a `read` that finds the intact parts of damaged JSON:
+/// it also receives text that is not JSON, up to where a document can begin.
 pub(crate) fn for_each_value_or_damage(
     input: ImportInput<'_>,
     keys: &'static [&'static str],
@@ -55,8 +55,8 @@ pub(crate) fn for_each_value_or_damage(
     )
 }
 
-/// Whether JSON begins at `head`, as it cannot be told by chance: a brace or a bracket, and what
-/// may follow that.
+/// Whether JSON certainly begins at `head`: a brace or a bracket, and a character that may follow
+/// it.
 pub(crate) fn is_json(head: &[u8]) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     let Some(b'{' | b'[') = head.first() else { return false };
@@ -67,18 +67,18 @@ pub(crate) fn is_json(head: &[u8]) -> bool {
     }
 }
 
-/// Whether each line is a value of its own. A document that is one line is none of these: its
-/// elements are read each by itself.
+/// Whether each line is a value of its own. This is false for a document on one line: its elements
+/// are read one by one.
 fn has_values_on_lines(head: &FileHead) -> bool {
     let lines = head.bytes.split_inclusive(|byte| *byte == b'\n');
     let mut lines = lines.map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty());
     let (Some(first), Some(second)) = (lines.next(), lines.next()) else { return false };
-    // The first line may be damaged, and the second is then like it.
+    // The first line may be damaged, and the second is then similar to it.
     let like = |line: &[u8]| line.get(..16).is_some_and(|begin| first.starts_with(begin));
     is_object(first) || is_object(second) && like(second)
 }
 
-/// Whether a line is an object, all of it.
+/// Whether a whole line is an object.
 fn is_object(line: &[u8]) -> bool {
     let end = JsonScan::default().find_end(line);
     line.starts_with(b"{") && end.is_some_and(|end| line[end..].trim_ascii().is_empty())
@@ -117,7 +117,7 @@ mod tests {
         for json in ["{", "\n {\n\t\"a\"", "[]", "[[", " [{", "\u{feff}{\"a\":1}", "{}"] {
             assert!(is_json(json.as_bytes()), "{json}");
         }
-        // Protobuf that begins with an end of a line and a brace, as its first length is 123.
+        // Protobuf that begins with a line end and a brace, as its first length is 123.
         for other in [&b""[..], b"a,b\n1,2", b"\n\x7b\n\x22\n", b"\n\x7b\n\x20\n\x1e", b"\0\0\0{"] {
             assert!(!is_json(other), "{other:?}");
         }

@@ -1,9 +1,9 @@
 //! `import kieker`: logs of the Kieker monitoring framework, which are folders of text files.
 //!
-//! [`folders`] finds the files of a log_of_end and [`types`] its table of types. [`log`] goes
-//! through the records one by one; a record is `fields`. An operation is told by one
-//! record when it is over ([`executions`]), or by an event when it begins and one when it ends
-//! ([`events`]). Its node is the class that its `signature` names.
+//! [`folders`] finds the files of a log and [`types`] its table of types. [`log`] processes the
+//! records one by one; a record is `fields`. An operation is reported by one record at its end
+//! ([`executions`]), or by one event at its beginning and one at its end ([`events`]). Its node is
+//! the class that its `signature` names.
 
 mod events;
 mod executions;
@@ -38,7 +38,7 @@ static EVENTS: Flag<bool> = Flag::switch(
     "Where a log has its operations twice, as executions and as events, take the events",
 );
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static KIEKER: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "kieker",
@@ -69,7 +69,7 @@ class. Operations that did not end are steps without an end.",
 /// The format.
 #[derive(Clone, Copy, Debug)]
 struct KiekerFormat {
-    /// Whether events are taken where there are executions, too.
+    /// Whether events are used if there are executions, too.
     events: bool,
 }
 
@@ -145,7 +145,7 @@ fn read_records(
     }
 }
 
-/// `import kieker` of a log: what comes before the first byte 0 is its table of types.
+/// Runs `import kieker` on a log: the bytes before the first zero byte are its table of types.
 fn fuzz_log(bytes: &[u8]) {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or_default();
     let (map, records) = bytes.split_at(end);

@@ -1,5 +1,4 @@
-//! Lines of a file as texts, empty ones left out. One that is longer than memory should have to
-//! hold is passed over.
+//! Lines of a file as texts, without empty ones. A line that exceeds the memory limit is skipped.
 
 use std::io::{self, Read};
 
@@ -11,12 +10,12 @@ use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES, TEXTS_BYTES};
 #[derive(Debug)]
 pub(crate) struct LineTexts<R> {
     bytes: R,
-    /// What was read of a line whose end was not.
+    /// Beginning of an incomplete line.
     begun: Vec<u8>,
     line: u64,
     longest: usize,
     ended: bool,
-    /// What ended it, until that is told.
+    /// Read error that is not reported yet.
     error: Option<io::Error>,
 }
 
@@ -43,7 +42,7 @@ impl<R: Read> LineTexts<R> {
         }
     }
 
-    /// Passes over the rest of a line, whose end is not in what was read.
+    /// Skips the rest of a line that does not end in the buffer.
     fn skip_long_line(&mut self) -> TextBatch {
         let mut bytes = Vec::new();
         while !self.ended {
@@ -82,7 +81,7 @@ impl<R: Read + Send> TextSource for LineTexts<R> {
         while !self.ended || !self.begun.is_empty() {
             let mut bytes = std::mem::take(&mut self.begun);
             bytes.reserve((TEXTS_BYTES + READ_BUFFER_BYTES).saturating_sub(bytes.len()));
-            // Where the last whole line ends.
+            // End of the last complete line.
             let mut whole = None;
             while !self.ended && (whole.is_none() || bytes.len() < TEXTS_BYTES) {
                 let from = bytes.len();
@@ -113,7 +112,7 @@ impl<R: Read + Send> TextSource for LineTexts<R> {
 mod tests {
     use super::*;
 
-    /// Reads in pieces of `piece` bytes and fails at the end, if it is to.
+    /// Reads in pieces of the given number of bytes and fails at the end, if requested.
     struct Pieces<'a>(&'a [u8], usize, bool);
 
     impl Read for Pieces<'_> {
@@ -161,7 +160,7 @@ mod tests {
         let expected = vec![line(1, "one"), line(3, " two\r"), line(5, "five")];
         for piece in 1..=text.len() {
             assert_eq!(lines(LineTexts::new(Pieces(text, piece, false))), (expected.clone(), None));
-            // What was read before an error is given first.
+            // The bytes before an error are returned first.
             assert_eq!(
                 lines(LineTexts::new(Pieces(text, piece, true))),
                 (expected.clone(), Some(5))

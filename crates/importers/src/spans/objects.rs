@@ -1,8 +1,8 @@
-//! Objects of JSON in a text: one, several in arrays or arrays of arrays, or in a wrapper.
+//! JSON objects in a text: a single one, several in arrays or arrays of arrays, or in a wrapper.
 //!
-//! Where an object is damaged, it is counted, and what begins with a brace behind its own is tried
-//! until an object is whole again. So damage costs what is damaged and no more, even where a lost
-//! quote hides all that follows from whoever counts brackets.
+//! A damaged object is counted, and the search continues at each following brace until an object is
+//! intact again. Damage thus costs only the damaged part, even if a lost quote would hide
+//! everything after it from a parser that counts brackets.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use super::texts::FileText;
 use crate::error::Error;
 use crate::summary::{FilePlace, SkippedItem};
 
-/// What becomes of the objects of a format.
+/// Consumer of the objects of a format.
 pub(super) trait ObjectConsumer<R> {
-    /// Uses the object that `text` begins with. What follows it in `text` is none of its business.
+    /// Consumes the object at the beginning of `text`, and ignores the text after it.
     ///
     /// # Errors
-    /// When the object is damaged or of another kind; then nothing of it was used.
+    /// When the object is damaged or of another kind; then no part of it was used.
     fn take_object(
         &mut self,
         text: &[u8],
@@ -29,23 +29,23 @@ pub(super) trait ObjectConsumer<R> {
     ) -> Result<ObjectOutcome, ObjectRefusal>;
 }
 
-/// What was taken.
+/// Result of consuming an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObjectOutcome {
-    /// A whole object of this length.
+    /// A complete object of this length.
     Whole(usize),
-    /// A part of an object that is damaged, of this length.
+    /// A part of a damaged object, of this length.
     Part(usize),
-    /// Nothing: the object wraps those to come.
+    /// Nothing: the object wraps the following ones.
     Wrapper,
 }
 
-/// Why nothing was taken.
+/// Reason why nothing was consumed.
 #[derive(Debug)]
 pub(super) enum ObjectRefusal {
-    /// It is damaged, or no such object.
+    /// It is damaged, or another kind of object.
     Json(serde_json::Error),
-    /// Nothing can be taken any more.
+    /// Results cannot be written any more.
     Failed(Error),
 }
 
@@ -61,10 +61,10 @@ impl From<Error> for ObjectRefusal {
     }
 }
 
-/// The value that `text` begins with, and its length.
+/// Parses the value at the beginning of `text`, and returns its length, too.
 ///
 /// # Errors
-/// When it is damaged, or no such value.
+/// When it is damaged, or another kind of value.
 pub(super) fn parse_first<'a, T: Deserialize<'a>>(
     text: &'a [u8],
 ) -> serde_json::Result<(T, usize)> {
@@ -75,24 +75,24 @@ pub(super) fn parse_first<'a, T: Deserialize<'a>>(
     }
 }
 
-/// Where an object is.
+/// Place of an object.
 pub(super) struct ObjectSpot<'a> {
-    /// Whether it is inside or behind one that is damaged.
+    /// Whether it is inside or after a damaged one.
     pub(super) is_lost: bool,
     file: &'a Path,
     text: FileText<'a>,
-    /// The line of the text, from 1.
+    /// Line in the text, from 1.
     line: usize,
 }
 
 impl ObjectSpot<'_> {
-    /// The line that it begins in.
+    /// The line in which it begins.
     pub(super) fn place(&self) -> FilePlace {
         FilePlace::new(self.file, self.text.line_at(self.line))
     }
 }
 
-/// Has `objects` take all that are in a text of `file`.
+/// Passes all objects in a text of `file` to `objects`.
 ///
 /// # Errors
 /// When `objects` fails.
@@ -107,13 +107,13 @@ pub(super) fn read_objects<R: SpanReceiver>(
         .read_all(objects, spans)
 }
 
-/// Whether what is ahead is inside or behind a damaged object.
+/// Whether the following text is inside or after a damaged object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DamageState {
     Not,
-    /// It is, until an object is whole again.
+    /// It is, until an object is intact again.
     UntilWhole,
-    /// It is up to that place: the object is JSON, and only of another kind.
+    /// It is, up to that offset: the object is valid JSON of another kind.
     Until(usize),
 }
 
@@ -121,10 +121,10 @@ struct ObjectScanner<'a> {
     file: &'a Path,
     text: FileText<'a>,
     at: usize,
-    /// How far lines were counted, and the line there. Each byte is looked at once for it, however
-    /// many places are asked for.
+    /// Offset up to which lines were counted, and the line there. Each byte is counted once,
+    /// however many places are requested.
     lines: (usize, usize),
-    /// Number of arrays and wrappers that are open.
+    /// Number of open arrays and wrappers.
     depth: u64,
     lost: DamageState,
     /// Whether there was any damage, so that brackets cannot be counted.
@@ -145,7 +145,7 @@ impl<'a> ObjectScanner<'a> {
                 b']' | b'}' if self.depth > 0 => {
                     (self.depth, self.at) = (self.depth - 1, self.at + 1);
                 }
-                // Record separators stand before each text of RFC 7464.
+                // A record separator precedes each text in RFC 7464.
                 b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | 0x1e => self.at += 1,
                 _ if self.depth > 0 && self.is_scalar() => {}
                 _ => self.begin_damage("text that is no object of JSON", spans, || {
@@ -165,7 +165,7 @@ impl<'a> ObjectScanner<'a> {
         self.text.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// Passes over a text, number or word of a wrapper; `false` where there is none.
+    /// Skips a text, number or word of a wrapper; returns `false` if there is none.
     fn is_scalar(&mut self) -> bool {
         match parse_first::<IgnoredAny>(self.unread_bytes()) {
             Ok((_, length)) => self.at += length,
@@ -204,7 +204,7 @@ impl<'a> ObjectScanner<'a> {
         Ok(())
     }
 
-    /// The line of this place, from 1.
+    /// Line of the current position, from 1.
     fn current_line(&mut self) -> usize {
         let (counted, line) = self.lines;
         let more = self.text.bytes.get(counted..self.at).unwrap_or_default();
@@ -213,7 +213,7 @@ impl<'a> ObjectScanner<'a> {
         line
     }
 
-    /// An object is whole again.
+    /// Ends the damage, as an object is intact again.
     fn end_damage(&mut self) {
         if self.lost == DamageState::UntilWhole {
             self.lost = DamageState::Not;
@@ -238,8 +238,8 @@ impl<'a> ObjectScanner<'a> {
         }
     }
 
-    /// Counts what is ahead as damaged, if it is not behind something that is counted already, and
-    /// goes on in search of an object.
+    /// Counts the following text as damaged, unless it is part of damage that was counted already,
+    /// and continues in search of an object.
     fn begin_damage(
         &mut self,
         cause: &'static str,
@@ -264,7 +264,7 @@ impl<'a> ObjectScanner<'a> {
         spans.count_damage(cause, || SkippedItem { place: spot.place(), why: why() });
     }
 
-    /// Goes on to a brace, or to the end of what is known to be damaged.
+    /// Skips to a brace, or to the end of the known damage.
     fn skip_to_next_object(&mut self) {
         let ahead = self.unread_bytes();
         let next = memchr::memchr(b'{', ahead).unwrap_or(ahead.len());
@@ -277,7 +277,7 @@ impl<'a> ObjectScanner<'a> {
     }
 }
 
-/// What is wrong with an object, and how far behind its beginning.
+/// Description of an object's error, and its distance from the object's beginning.
 fn describe_error(error: &serde_json::Error) -> String {
     let why = error.to_string();
     let why = why.split(" at line ").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The order of rows, files and parts of spans makes no difference, whatever the format.
+//! The order of rows, files and parts of spans makes no difference in any format.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::importer_spec::ImporterSpec;
 use crate::spans::{JAEGER, KIEKER, OTLP, SPANS, ZIPKIN};
 
-/// What is reported of a span at one time, as all formats can say it. Times are microseconds.
+/// Report on a span at one time, as all formats can express it. Times are microseconds.
 #[derive(Clone, Debug)]
 struct SpanReport {
     trace: u64,
@@ -26,7 +26,7 @@ struct SpanReport {
     failed: bool,
 }
 
-/// Where all times are, so that none is 0.
+/// Base of all times, so that none is 0.
 const BEGIN_US: i64 = 1_700_000_000_000_000;
 
 impl SpanReport {
@@ -92,7 +92,7 @@ fn hex(number: u64) -> String {
 
 const HEADER: &str = "trace,span,parent,service,kind,operation,begin_us,end_us,failed\n";
 
-/// A file of reports in each format.
+/// Formats the reports as a file in each format.
 fn in_formats(reports: &[SpanReport]) -> [(&'static ImporterSpec, String); 4] {
     let lines = |line: fn(&SpanReport) -> String| -> String {
         reports.iter().map(|report| line(report) + "\n").collect()
@@ -105,7 +105,7 @@ fn in_formats(reports: &[SpanReport]) -> [(&'static ImporterSpec, String); 4] {
     ]
 }
 
-/// All steps of an import of these files, in words.
+/// All steps of an import of these files, as text.
 fn imported(kind: &ImporterSpec, files: &[String]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let map = directory.path().join("kieker.map");
@@ -139,7 +139,7 @@ fn imported(kind: &ImporterSpec, files: &[String]) -> Vec<String> {
     all
 }
 
-/// Reports of few spans, so that several are of one.
+/// Reports on few spans, so that several concern the same one.
 fn reports() -> impl Strategy<Value = Vec<SpanReport>> {
     let kind = prop::sample::select(vec!["", "internal", "server", "client", "consumer"]);
     let time = || prop::option::weighted(0.8, 0..9_i64);
@@ -152,13 +152,13 @@ fn reports() -> impl Strategy<Value = Vec<SpanReport>> {
     prop::collection::vec(one, 1..14)
 }
 
-/// Texts in parts of three at most.
+/// Divides items into three parts at most.
 fn in_three<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
     all.chunks(all.len().div_ceil(3)).map(<[T]>::to_vec).collect()
 }
 
-/// A call whose server's span is there as it begins, as it ends with a later begin, and once more
-/// without kind and times, but with its failure: no report has all that the span is.
+/// A call with its server's span reported at its begin, at its end with a later begin time, and
+/// once more without kind and times, but with its failure: no report contains the whole span.
 fn call_in_parts() -> Vec<SpanReport> {
     let of = |id, parent, node, kind, begin, end| SpanReport {
         trace: 1,

@@ -1,8 +1,8 @@
-//! `import otlp`: spans as OpenTelemetry's collector writes them with its file exporter, and as
-//! others write the same messages: JSON in lines or in one document, and protobuf.
+//! `import otlp`: spans as written by the file exporter of OpenTelemetry's collector, and by others
+//! in the same messages: JSON in lines or in one document, and protobuf.
 //!
-//! [`layout`] tells how a file is laid out. [`json`] and [`frames`] with [`protobuf`] read it into
-//! what `span` has of a span.
+//! [`layout`] determines the layout of a file. [`json`] and [`frames`] with [`protobuf`] parse it
+//! into the fields in `span`.
 
 mod any_value;
 mod frames;
@@ -35,7 +35,7 @@ use frames::OtlpFrames;
 use layout::{OtlpLayout, ZSTD};
 use span::OtlpSpanReader;
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static OTLP: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "otlp",
@@ -99,7 +99,7 @@ impl SpanFormat for OtlpFormat {
     }
 }
 
-/// Reads a message out of a frame, which may be compressed, and may be JSON.
+/// Reads a message from a frame, which may be compressed, and may be JSON.
 fn read_message(
     text: FileText<'_>,
     file: &Path,

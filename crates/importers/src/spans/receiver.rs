@@ -1,5 +1,4 @@
-//! Receiver: what a format gives its spans to, with what it passes over. It is a piece of the sink,
-//! and in tests a list.
+//! Receiver of a format's spans and of its skip counts: a batch of the sink, or a list in tests.
 
 use request_flow::spans::{ResourceId, Span, SpanResource};
 
@@ -7,21 +6,21 @@ use super::span_import::SpanBatch;
 use crate::error::Error;
 use crate::summary::SkippedItem;
 
-/// Takes spans.
+/// Receiver of spans.
 pub(super) trait SpanReceiver {
-    /// The number of a resource.
+    /// Returns the number of a resource.
     fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId;
 
-    /// Takes a span.
+    /// Adds a span.
     ///
     /// # Errors
-    /// When it cannot be kept.
+    /// When it cannot be written.
     fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error>;
 
-    /// Counts a span that is passed over.
+    /// Counts a skipped span.
     fn count_skip(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem);
 
-    /// Counts something that is passed over, with any number of spans in it.
+    /// Counts a skipped part with any number of spans.
     fn count_damage(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem);
 }
 

@@ -1,11 +1,12 @@
-//! Resources that a piece has met, so that the sink is asked once for each and not with every span.
+//! Cache of the resources in a batch, so that the sink is asked once for each and not for every
+//! span.
 
 use request_flow::spans::{ResourceId, SpanResource};
 use rustc_hash::FxHashMap;
 
 use crate::tuning::MAX_KNOWN_RESOURCES;
 
-/// The numbers of resources by what they are.
+/// Numbers of resources by their content.
 #[derive(Debug, Default)]
 pub(super) struct ResourceCache {
     known: FxHashMap<Box<str>, ResourceId>,
@@ -13,7 +14,7 @@ pub(super) struct ResourceCache {
 }
 
 impl ResourceCache {
-    /// The number of `resource`, which `ask` gives where it is not known.
+    /// Number of `resource`, which `ask` provides if it is not cached.
     pub(super) fn get_or_ask(
         &mut self,
         resource: &SpanResource<'_>,
@@ -22,7 +23,7 @@ impl ResourceCache {
         self.key.clear();
         let parameters = resource.parameters.iter().flat_map(|(name, value)| [*name, value]);
         for text in [resource.node, resource.host].into_iter().chain(parameters) {
-            // With its length in front, no text can be taken for two.
+            // With its length in front, no text can be read as two.
             self.key.push_str(&text.len().to_string());
             self.key.push(':');
             self.key.push_str(text);

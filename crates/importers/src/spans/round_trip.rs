@@ -1,4 +1,5 @@
-//! Trees through files of each format, compressed or not, and through the join to both tables.
+//! Round trip of trees through files of each format, compressed or not, and through the join to
+//! both tables.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +16,7 @@ use crate::importer_spec::ImporterSpec;
 use crate::spans::{JAEGER, KIEKER, SPANS, ZIPKIN};
 use crate::summary::ImportSummary;
 
-/// A step of a tree, as all formats can say it.
+/// Step of a tree, as all formats can express it.
 #[derive(Clone, Debug, PartialEq)]
 struct SyntheticStep {
     trace: u64,
@@ -28,14 +29,15 @@ struct SyntheticStep {
 }
 
 impl SyntheticStep {
-    /// The operation, whose name is no part of another's: such could be both ends of a call.
+    /// Operation, with a name that is not part of another step's name: such steps could be both
+    /// ends of a call.
     fn operation(&self) -> String {
         format!("{}.f", self.class)
     }
 }
 
-/// Trees by a walk: at each step something begins in what is open, or what is open ends. What
-/// begins where nothing is open is the root of a trace.
+/// Trees from a walk: at each step an operation begins within the open one, or the open one ends.
+/// An operation that begins with none open is the root of a trace.
 fn step_trees() -> impl Strategy<Value = Vec<SyntheticStep>> {
     prop::collection::vec((any::<bool>(), 0u8..3), 1..40).prop_map(|walk| {
         let (mut all, mut open, mut time) = (Vec::<SyntheticStep>::new(), Vec::<usize>::new(), 0);
@@ -102,7 +104,7 @@ fn in_lines(made: &[SyntheticStep]) -> [(&'static ImporterSpec, String); 2] {
     [(&SPANS, spans), (&KIEKER, kieker)]
 }
 
-/// A file with `text`, compressed in one way of four.
+/// Writes `text` to a file, compressed in one of four ways.
 fn write_compressed(path: &Path, text: &str, way: usize) {
     let bytes = match way {
         0 => text.as_bytes().to_vec(),
@@ -128,7 +130,7 @@ fn import_file(kind: &ImporterSpec, file: &Path, data: &DataDir) -> ImportSummar
     importer.import_files(&[PathBuf::from(file)], data, &()).unwrap()
 }
 
-/// Depth, node, host, and both times of each step, request by request.
+/// Depth, node, host, and both times of each step, by request.
 type RequestSteps = Vec<Vec<(u32, String, String, Option<i64>, Option<i64>)>>;
 
 fn read_steps(summary: &ImportSummary) -> RequestSteps {

@@ -1,5 +1,5 @@
-//! Values of JSON as tracers write them: texts that may be numbers, times, and maps whose order
-//! counts.
+//! JSON values as tracers write them: texts that may be numbers, times, and maps with a significant
+//! order.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Se
 
 use crate::tuning::{FARTHEST_NS, MAX_ENTRIES};
 
-/// Any value as a text: a text as it is, what is none as JSON has it, and null as an empty one.
+/// Any value as a text: a text unchanged, another value as JSON, and null as an empty text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AnyText<'a>(pub(super) Cow<'a, str>);
 
@@ -69,7 +69,7 @@ impl<'de: 'a, 'a> Visitor<'de> for AnyTextVisitor<'a> {
     }
 }
 
-/// A time or a duration, written in microseconds, in nanoseconds.
+/// A time or a duration that is written in microseconds, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MicrosecondTime(pub(super) i64);
 
@@ -119,7 +119,7 @@ fn too_far<E: Error>(value: impl fmt::Display) -> E {
     E::custom(format_args!("{value} us is farther from 1970 than 146 years"))
 }
 
-/// Writes a value as JSON while it is read. A tree of it would take 32 bytes for each two.
+/// Writes a value as JSON while it is parsed. A tree of the value would take 32 bytes for each two.
 struct JsonText<'t>(&'t mut String);
 
 impl JsonText<'_> {
@@ -201,8 +201,8 @@ pub(in crate::spans) fn too_many<E: Error>(most: usize) -> E {
     E::custom(format_args!("it has more than {most} entries"))
 }
 
-/// A list with at most `MAX_LENGTH` entries. One with more is damage: a short text could take a
-/// thousand times the memory.
+/// A list with at most `MAX_LENGTH` entries. A longer one is damage: a short text could take a
+/// thousand times its size in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::spans) struct BoundedList<T, const MAX_LENGTH: usize = MAX_ENTRIES>(
     pub(in crate::spans) Vec<T>,
@@ -239,7 +239,7 @@ impl<'de, T: Deserialize<'de>, const MAX_LENGTH: usize> Visitor<'de>
     }
 }
 
-/// The entries of a map in their order.
+/// Entries of a map, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MapEntries<'a, T>(pub(super) Vec<(Cow<'a, str>, T)>);
 

@@ -1,8 +1,8 @@
-//! What a format reads with: files and the sink of their spans.
+//! Interface of a format for reading: files, and the sink of their spans.
 //!
-//! A format that reads in order asks for a [`SpanImport::begin_batch`] and gives it back. One that
-//! reads on all processors has `SpanImport::batches` do so. Either way the numbers of pieces
-//! follow the order of the files, and so does what is told of them, whatever the threads do.
+//! A format that reads in order calls [`SpanImport::begin_batch`] and returns the batch. A format
+//! that reads on all processors has `SpanImport::batches` do so. Either way the numbers of batches
+//! follow the order of the files, and so do the counts, independent of the threads.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, ImportSummary, SkippedItem};
 
-/// The files of one import on their way to the sink.
+/// Files of one import on their way to the sink.
 pub(crate) struct SpanImport<'r, 'a> {
     sink: &'r SpanSink<'a>,
     progress: &'r dyn Progress,
@@ -33,7 +33,7 @@ pub(crate) struct SpanBatch<'r, 'a> {
 }
 
 impl<'r, 'a> SpanImport<'r, 'a> {
-    /// Reads into `sink`, and tells `summary`.
+    /// Creates an import into `sink` that counts in `summary`.
     pub(super) fn new(
         sink: &'r SpanSink<'a>,
         progress: &'r dyn Progress,
@@ -53,20 +53,20 @@ impl<'r, 'a> SpanImport<'r, 'a> {
         self.kept
     }
 
-    /// A piece for what comes next, which [`SpanImport::add_batch`] takes back.
+    /// Begins a batch for the next spans, which [`SpanImport::add_batch`] takes back.
     pub(crate) fn begin_batch(&mut self) -> SpanBatch<'r, 'a> {
         self.pieces += 1;
         SpanBatch::new(self.sink, self.pieces - 1)
     }
 
-    /// Takes back a piece.
+    /// Adds a batch.
     pub(crate) fn add_batch(&mut self, piece: SpanBatch<'r, 'a>) -> Result<(), Error> {
         self.add_tally(piece.finish()?);
         Ok(())
     }
 
-    /// Has `read` read all that `next` gives into spans, on all processors. `next` is asked for one
-    /// part of the file after the other, until it gives `None`.
+    /// Reads all parts that `next` returns with `read`, on all processors. `next` is called for one
+    /// part of the file after the other, until it returns `None`.
     pub(crate) fn batches<P>(
         &mut self,
         next: impl FnMut() -> Result<Option<P>, Error> + Send,
@@ -88,17 +88,17 @@ impl<'r, 'a> SpanImport<'r, 'a> {
         done
     }
 
-    /// Counts something that is passed over, whose number of spans nobody knows.
+    /// Counts a skipped part with an unknown number of spans.
     pub(crate) fn count_damage(&mut self, cause: &'static str, skip: impl FnOnce() -> SkippedItem) {
         self.summary.skipped.add(cause, skip);
     }
 
-    /// Nothing after `place` can be read.
+    /// Counts everything after `place` as unreadable.
     pub(crate) fn cut_off(&mut self, place: FilePlace, error: &std::io::Error) {
         self.summary.cut_off(place, error);
     }
 
-    /// Something else that the user should know.
+    /// Adds another note for the user.
     pub(crate) fn add_note(&mut self, note: String) {
         self.summary.notes.push(note);
     }
@@ -108,7 +108,7 @@ impl<'r, 'a> SpanImport<'r, 'a> {
     }
 }
 
-/// Where tallies go.
+/// Totals of the tallies.
 struct TallyTotals<'t>(&'t mut ImportSummary, &'t mut u64);
 
 impl TallyTotals<'_> {
@@ -140,7 +140,7 @@ impl<'r, 'a> SpanBatch<'r, 'a> {
         Ok(())
     }
 
-    /// Where what is passed over is counted.
+    /// Tally for skipped parts.
     pub(crate) fn tally(&mut self) -> &mut SpanTally {
         &mut self.tally
     }

@@ -1,8 +1,8 @@
-//! `import spans`: a CSV table of spans, one a row.
+//! `import spans`: a CSV table with one span per row.
 //!
-//! A row tells of a span at its service, and may tell what its caller saw of it: `caller_begin` and
-//! `caller_end` are on the caller's clock. Such a row is both halves of a call. Columns that mean
-//! nothing here are parameters.
+//! A row reports a span at its service, and may report what its caller saw of it: `caller_begin`
+//! and `caller_end` are on the caller's clock. Such a row is both halves of a call. Columns with
+//! other names are parameters.
 
 mod columns;
 
@@ -27,7 +27,7 @@ use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tabular::{CsvRows, NextRow, TimeUnit, UNIT, WrongValue, chosen_unit};
 use columns::{SpanColumn, SpanColumns, SpanRow};
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static SPANS: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "spans",
@@ -80,7 +80,7 @@ impl SpanFormat for SpanTableFormat {
     }
 }
 
-/// Reads a table; returns where and why it ends too early, if it does.
+/// Reads a table; returns where and why it ends early, if it does.
 fn read_table(
     input: ImportInput<'_>,
     unit: TimeUnit,
@@ -115,7 +115,7 @@ fn read_table(
     }
 }
 
-/// Gives a row to `spans`.
+/// Emits a row to `spans`.
 fn read_row<R: Read>(
     rows: &CsvRows<R>,
     columns: &SpanColumns,
@@ -147,7 +147,7 @@ fn read_row<R: Read>(
     let [service, host] = [row.text(SpanColumn::Service)?, row.text(SpanColumn::Host)?];
     let span = Span {
         parent,
-        // Where there are parents, they say it.
+        // If there are parents, they determine the depth.
         depth: depth.filter(|_| !columns.has(SpanColumn::Parent)),
         order: row.number(SpanColumn::Order)?,
         kind: if has_caller { SpanKind::Server } else { span_kind(row.text(SpanColumn::Kind)?) },
@@ -164,7 +164,7 @@ fn read_row<R: Read>(
     };
     if has_caller {
         let host = match (caller, caller_host) {
-            // Nobody knows who it was: its clock is taken for that of the span.
+            // The caller is unknown: its clock is assumed to be the span's.
             ("", "") if host.is_empty() => service,
             ("", "") => host,
             _ => caller_host,
@@ -193,7 +193,7 @@ fn span_kind(text: &str) -> SpanKind {
     }
 }
 
-/// Whether a span failed, by the text in its column: a message, or yes or no in any way.
+/// Whether a span failed, by the text in its column: a message, or any form of yes or no.
 fn has_failed(text: &str) -> bool {
     let no = ["", "0", "false", "f", "no", "n", "ok", "unset", "none", "null"];
     !no.contains(&text.to_ascii_lowercase().as_str())

@@ -1,5 +1,5 @@
-//! Texts: parts of a file that are read each by itself, such as lines, with the places at which
-//! they begin. Several go to a thread at a time.
+//! Texts: separately readable parts of a file, such as lines, with the places at which they begin.
+//! A thread gets several at a time.
 
 use std::io;
 
@@ -21,21 +21,21 @@ struct TextRange {
     at: FilePosition,
     begin: usize,
     end: usize,
-    /// What is wrong, where the part is nothing to be read.
+    /// Fault, if the part cannot be read.
     fault: Option<&'static str>,
 }
 
 /// One text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileText<'t> {
-    /// Where it begins.
+    /// Position where it begins.
     pub(crate) at: FilePosition,
-    /// What it holds.
+    /// Its bytes.
     pub(crate) bytes: &'t [u8],
 }
 
 impl FileText<'_> {
-    /// The place of a line of it, counted from 1.
+    /// Position of one of its lines, counted from 1.
     pub(crate) fn line_at(&self, number: usize) -> FilePosition {
         match self.at {
             FilePosition::Line(first) => {
@@ -46,27 +46,27 @@ impl FileText<'_> {
     }
 }
 
-/// What takes a file apart.
+/// Splitter of a file into texts.
 pub(crate) trait TextSource: Send {
-    /// The next texts; `None` at the end. After an error there are none.
+    /// Returns the next texts; `None` at the end. After an error there are none.
     fn next(&mut self) -> io::Result<Option<TextBatch>>;
 
-    /// The place that is read now.
+    /// Current position.
     fn at(&self) -> FilePosition;
 }
 
 impl TextBatch {
-    /// Texts that are in `bytes`.
+    /// Creates a batch for texts in `bytes`.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> TextBatch {
         TextBatch { bytes, ranges: Vec::new() }
     }
 
-    /// Says that a text is at `begin..end` of the bytes.
+    /// Adds a text at `begin..end` of the bytes.
     pub(super) fn add_range(&mut self, at: FilePosition, begin: usize, end: usize) {
         self.ranges.push(TextRange { at, begin, end, fault: None });
     }
 
-    /// Appends a text, which is what `write` appends to the bytes.
+    /// Appends a text, which `write` appends to the bytes.
     pub(super) fn append_text<T>(
         &mut self,
         at: FilePosition,
@@ -78,14 +78,14 @@ impl TextBatch {
         done
     }
 
-    /// Takes the last text away.
+    /// Removes the last text.
     pub(super) fn drop_last(&mut self) {
         if let Some(part) = self.ranges.pop() {
             self.bytes.truncate(part.begin);
         }
     }
 
-    /// Says that something was passed over.
+    /// Adds a fault for a skipped part.
     pub(super) fn add_fault(&mut self, at: FilePosition, fault: &'static str) {
         self.ranges.push(TextRange { at, begin: 0, end: 0, fault: Some(fault) });
     }
@@ -95,12 +95,12 @@ impl TextBatch {
         self.ranges.is_empty()
     }
 
-    /// Whether they are enough for a thread.
+    /// Whether there are enough texts for a thread.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= TEXTS_BYTES || self.ranges.len() >= MAX_TEXTS
     }
 
-    /// All texts, and for what was passed over its place and what is wrong.
+    /// All texts, and for skipped parts their place and fault.
     pub(super) fn iter(
         &self,
     ) -> impl Iterator<Item = Result<FileText<'_>, (FilePosition, &'static str)>> {
@@ -114,7 +114,7 @@ impl TextBatch {
     }
 }
 
-/// Has `read` read each text of a file, on all processors. `source` takes its bytes apart.
+/// Reads each text of a file with `read`, on all processors. `source` splits its bytes.
 pub(crate) fn for_each_text<'i, S: TextSource>(
     input: ImportInput<'i>,
     source: impl FnOnce(Box<dyn io::Read + Send + 'i>) -> S,

@@ -1,9 +1,9 @@
-//! Why a row or a record is not used.
+//! Reasons why a row or a record is not used.
 
 use crate::error::Error;
 use crate::tabular::WrongValue;
 
-/// It is wrong, or nothing can be kept any more.
+/// It is wrong, or nothing can be written any more.
 #[derive(Debug)]
 pub(super) enum UnusedRecord {
     Skipped(WrongValue),

@@ -1,8 +1,8 @@
-//! Zipkin's spans: version 2 of its JSON, as its API answers and its clients send it.
+//! Zipkin's spans: version 2 of its JSON, as returned by its API and sent by its clients.
 //!
-//! An array of spans, an array of traces, one array a line, or one span a line. The halves of a
-//! call at client and server share an id where the library does so (`shared`), and are one step
-//! after the join.
+//! A file is an array of spans, an array of traces, one array per line, or one span per line. The
+//! halves of a call at client and server share an id if the library does so (`shared`), and are one
+//! step after the join.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -29,7 +29,7 @@ use crate::import_input::ImportInput;
 use crate::importer_spec::ImporterSpec;
 use crate::summary::{FilePosition, SkippedItem};
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static ZIPKIN: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "zipkin",
@@ -84,7 +84,7 @@ fn read_text(text: FileText<'_>, file: &Path, spans: &mut impl SpanReceiver) -> 
     objects::read_objects(text, file, &mut ZipkinSpans, spans)
 }
 
-/// A span as Zipkin writes it.
+/// Span in Zipkin's JSON.
 #[derive(Deserialize)]
 struct ZipkinSpan<'a> {
     #[serde(borrow, rename = "traceId")]
@@ -105,7 +105,7 @@ struct ZipkinSpan<'a> {
     remote: Option<ZipkinEndpoint<'a>>,
     #[serde(borrow)]
     tags: Option<MapEntries<'a, AnyText<'a>>>,
-    /// What only version 1 has.
+    /// Field that only version 1 has.
     #[serde(rename = "binaryAnnotations")]
     of_version_1: Option<IgnoredAny>,
 }
@@ -160,7 +160,7 @@ impl<R: SpanReceiver> ObjectConsumer<R> for ZipkinSpans {
 }
 
 impl ZipkinSpan<'_> {
-    /// Gives the span to `spans`; `false` where it has no id.
+    /// Emits the span to `spans`; returns `false` if it has no id.
     fn emit_span(&self, spans: &mut impl SpanReceiver) -> Result<bool, Error> {
         let (Some(trace), Some(id)) =
             (ids::parse_hexadecimal_id(&self.trace.0), ids::parse_hexadecimal_id(&self.id.0))
@@ -202,7 +202,7 @@ impl ZipkinSpan<'_> {
         let kind = span_kind(text_or_empty(&self.kind));
         let named = |name: &str| Some(Cow::Owned(name.to_owned())).filter(|_| !name.is_empty());
         let peer = match kind {
-            // Of a server's span the other end is the caller, whose port tells nothing.
+            // The other end of a server's span is the caller, which has an arbitrary port.
             SpanKind::Server | SpanKind::Consumer => named(remote.service_name()),
             _ => named(remote.service_name())
                 .or_else(|| told.called_node())
@@ -217,7 +217,7 @@ impl ZipkinSpan<'_> {
             peer: peer.as_deref(),
             begin,
             end,
-            // Another report of the span may say when it began.
+            // Another report of the span may contain its begin.
             duration: duration.filter(|_| begin.is_none()),
             failed: tags.iter().any(|(name, value)| is_failure_tag(name, &value.0)),
             probability: told.probability,
@@ -241,7 +241,7 @@ fn span_kind(text: &str) -> SpanKind {
     kind.map_or(SpanKind::Unknown, |(_, kind)| kind)
 }
 
-/// Whether a tag says that the span failed. Libraries of OpenTracing write that it did not, too.
+/// Whether a tag states that the span failed. Libraries of OpenTracing also write that it did not.
 fn is_failure_tag(name: &str, value: &str) -> bool {
     match name {
         "error" => !value.eq_ignore_ascii_case("false"),

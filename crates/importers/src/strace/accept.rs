@@ -1,4 +1,4 @@
-//! Connections that are accepted.
+//! Calls that accept connections.
 
 use socket_log::encode::{Direction, FlowOrigin, FlowRole};
 
@@ -11,8 +11,8 @@ use super::sockets::{STREAM, SocketId, SocketSpec};
 use super::traced_system::TracedSystem;
 use super::{address, descriptor};
 
-/// The socket that a connection is accepted on. One whose making is not in the file is one for
-/// streams, of the family that the client's name is of.
+/// Socket on which a connection is accepted. If its creation is not in the file, it is a stream
+/// socket of the family of the client's name.
 fn find_listener(world: &mut TracedSystem, call: StraceCall) -> Option<Option<(SocketId, i32)>> {
     let known = first_socket(world, call)?;
     let peer = call.arguments().nth_argument(1).and_then(address::parse_sockaddr);

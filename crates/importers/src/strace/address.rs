@@ -1,5 +1,6 @@
-//! Addresses in arguments: `{sa_family=AF_INET, sin_port=htons(80),
-//! sin_addr=inet_addr("10.0.0.1")}` and its kin, made into the raw `sockaddr` that a log keeps.
+//! Addresses in arguments:
+//! `{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("10.0.0.1")}` and similar, converted
+//! to the raw `sockaddr` that a log contains.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,10 +10,10 @@ pub(super) const UNIX: u8 = 1;
 pub(super) const INET: u8 = 2;
 pub(super) const INET6: u8 = 10;
 
-/// The longest `sockaddr` of a unix socket.
+/// Longest path in the `sockaddr` of a unix socket, in bytes.
 const LONGEST_PATH: usize = 108;
 
-/// The number of an address family, by its name or as a number.
+/// Parses an address family, given by name or number.
 pub(super) fn parse_family(word: &[u8]) -> Option<u8> {
     Some(match word {
         b"AF_UNSPEC" | b"PF_UNSPEC" => 0,
@@ -25,8 +26,8 @@ pub(super) fn parse_family(word: &[u8]) -> Option<u8> {
     })
 }
 
-/// The raw `sockaddr` of a printed one. `None` where there is none (a pointer, `NULL`), or it is of
-/// another family.
+/// Parses a raw `sockaddr` from its printed form. `None` if there is none (a pointer, `NULL`), or
+/// it is of another family.
 pub(super) fn parse_sockaddr(mut cursor: ArgumentCursor) -> Option<Vec<u8>> {
     if cursor.peek() != Some(b'{') {
         return None;
@@ -37,7 +38,7 @@ pub(super) fn parse_sockaddr(mut cursor: ArgumentCursor) -> Option<Vec<u8>> {
         b"sin_port" | b"sin6_port" => port = parse_port(value),
         b"sin_addr" | b"sin6_addr" => ip = ip.or_else(|| parse_ip(value)),
         b"sun_path" => name = parse_unix_name(&mut value),
-        // inet_pton(AF_INET6, "::1", &sin6_addr) stands without a name.
+        // inet_pton(AF_INET6, "::1", &sin6_addr) has no field name.
         b"" => ip = ip.or_else(|| parse_ip(value)),
         _ => {}
     })?;
@@ -55,7 +56,7 @@ pub(super) fn parse_sockaddr(mut cursor: ArgumentCursor) -> Option<Vec<u8>> {
     }
 }
 
-/// `htons(80)`, a number, or its two bytes (`-X raw`).
+/// Parses `htons(80)`, a number, or its two bytes (`-X raw`).
 fn parse_port(mut value: ArgumentCursor) -> Option<u16> {
     if value.peek() == Some(b'"') {
         let mut bytes = Vec::new();
@@ -66,7 +67,7 @@ fn parse_port(mut value: ArgumentCursor) -> Option<u16> {
     value.read_number().and_then(|port| u16::try_from(port).ok())
 }
 
-/// `inet_addr("10.0.0.1")`, `inet_pton(AF_INET6, "::1", &sin6_addr)`, or the address in quotes,
+/// Parses `inet_addr("10.0.0.1")`, `inet_pton(AF_INET6, "::1", &sin6_addr)`, or the quoted address,
 /// as text or as its bytes (`-X raw`).
 fn parse_ip(mut value: ArgumentCursor) -> Option<IpAddr> {
     let begin = value;
@@ -84,8 +85,8 @@ fn parse_ip(mut value: ArgumentCursor) -> Option<IpAddr> {
     of_text.or_else(|| v4().or_else(v6).ok())
 }
 
-/// The raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the abstract
-/// space.
+/// Parses the raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the
+/// abstract namespace.
 pub(super) fn parse_unix_name(cursor: &mut ArgumentCursor) -> Option<Vec<u8>> {
     let mut raw = vec![UNIX, 0];
     let is_abstract = cursor.eat_token(b"@");
@@ -100,12 +101,12 @@ pub(super) fn parse_unix_name(cursor: &mut ArgumentCursor) -> Option<Vec<u8>> {
     Some(raw)
 }
 
-/// Whether a raw `sockaddr` is no name, but the wish to have none.
+/// Whether a raw `sockaddr` is not a name, but the request to remove it (`AF_UNSPEC`).
 pub(super) fn is_unspecified(raw: &[u8]) -> bool {
     raw.starts_with(&[0, 0])
 }
 
-/// The address and port of a raw `sockaddr`.
+/// Address and port of a raw `sockaddr`.
 pub(super) fn inet_address(raw: &[u8]) -> Option<SocketAddr> {
     match socket_log::SocketName::from_sockaddr(raw)? {
         socket_log::SocketName::Inet(address) => Some(address),
@@ -113,7 +114,7 @@ pub(super) fn inet_address(raw: &[u8]) -> Option<SocketAddr> {
     }
 }
 
-/// Whether two names can be of one end: equal, or one says less than the other.
+/// Whether two names can belong to one end: they are equal, or one is less specific than the other.
 pub(super) fn names_agree(one: &[u8], other: &[u8]) -> bool {
     if one.is_empty() || other.is_empty() || one == other {
         return true;
@@ -129,7 +130,7 @@ pub(super) fn names_agree(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Names of unix sockets: strace shows an abstract one only up to a zero byte.
+/// Whether names of unix sockets are equal: strace shows an abstract one only up to a zero byte.
 fn is_same_path(one: &[u8], other: &[u8]) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     short.len() <= 2 || (short.starts_with(&[UNIX, 0, 0]) && long.starts_with(short))

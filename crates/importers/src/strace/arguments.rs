@@ -1,13 +1,13 @@
-//! The arguments of a call as strace prints them: numbers, words, texts in C's notation, structs
-//! and lists, with remarks and the kinds of descriptors in between.
+//! Arguments of a call as strace prints them: numbers, words, texts in C's notation, structs and
+//! lists, with comments and decorations of descriptors in between.
 //!
-//! Nothing is built: a [`ArgumentCursor`] goes over the line, and whoever asks takes from it what
-//! is wanted and passes over the rest. All functions take any bytes at all, and answer `None` where
-//! these are not what was asked for.
+//! Nothing is allocated: an [`ArgumentCursor`] moves over the line, and its caller reads the wanted
+//! parts and skips the rest. All functions accept arbitrary bytes, and return `None` if these are
+//! not what was requested.
 
 use super::decoration;
 
-/// A place in a line.
+/// Position in a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArgumentCursor<'a> {
     text: &'a [u8],
@@ -23,12 +23,12 @@ impl<'a> ArgumentCursor<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// What is left.
+    /// Remaining text.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or(&[])
     }
 
-    /// What lies between an earlier place and this one.
+    /// Text between an earlier position and this one.
     pub(super) fn text_since(&self, earlier: &ArgumentCursor<'a>) -> &'a [u8] {
         self.text.get(earlier.at..self.at).unwrap_or(&[])
     }
@@ -37,7 +37,7 @@ impl<'a> ArgumentCursor<'a> {
         self.at = self.at.saturating_add(bytes).min(self.text.len());
     }
 
-    /// Goes over `token` if it is next.
+    /// Skips `token` if it is next.
     pub(super) fn eat_token(&mut self, token: &[u8]) -> bool {
         let found = self.rest().starts_with(token);
         if found {
@@ -52,13 +52,13 @@ impl<'a> ArgumentCursor<'a> {
         }
     }
 
-    /// Goes on to the next argument, field or element; `None` behind the last one.
+    /// Moves to the next argument, field or element; `None` after the last one.
     pub(super) fn next_argument(&mut self) -> Option<()> {
         self.skip_value()?;
         self.eat_token(b",").then(|| self.skip_spaces())
     }
 
-    /// The argument with this number, the first being 0, of a cursor at the first.
+    /// Cursor at the argument with this number, from 0; this cursor is at the first one.
     pub(super) fn nth_argument(mut self, number: usize) -> Option<ArgumentCursor<'a>> {
         for _ in 0..number {
             self.next_argument()?;
@@ -66,8 +66,8 @@ impl<'a> ArgumentCursor<'a> {
         Some(self)
     }
 
-    /// Passes over the rest of a value: to the comma or the closing bracket behind it, or the
-    /// text's end.
+    /// Skips the rest of a value: to the comma or the closing bracket after it, or the end of the
+    /// text.
     pub(super) fn skip_value(&mut self) -> Option<()> {
         let mut depth = 0u32;
         let mut after_digit = false;
@@ -100,7 +100,7 @@ impl<'a> ArgumentCursor<'a> {
         (depth == 0).then_some(())
     }
 
-    /// Passes over a text in quotes.
+    /// Skips a quoted text.
     fn skip_text(&mut self) -> Option<()> {
         self.at += 1;
         loop {
@@ -114,8 +114,8 @@ impl<'a> ArgumentCursor<'a> {
         }
     }
 
-    /// A number: decimal, or hexadecimal with `0x`; what does not fit is taken for the largest
-    /// there is.
+    /// Reads a number: decimal, or hexadecimal with `0x`; a number that does not fit becomes the
+    /// largest one.
     pub(super) fn read_number(&mut self) -> Option<i64> {
         let negative = self.eat_token(b"-");
         let (radix, from) = if self.eat_token(b"0x") { (16, self.at) } else { (10, self.at) };
@@ -127,8 +127,8 @@ impl<'a> ArgumentCursor<'a> {
         (self.at > from).then_some(if negative { -value } else { value })
     }
 
-    /// Names, numbers and what joins them, such as `MSG_PEEK|MSG_DONTWAIT`, up to the next mark
-    /// that ends a value.
+    /// Reads names, numbers and their connectors, such as `MSG_PEEK|MSG_DONTWAIT`, up to the next
+    /// mark that ends a value.
     pub(super) fn read_word(&mut self) -> &'a [u8] {
         let begin = *self;
         let length = self.rest().iter().position(|byte| b" ,()[]{}\"=<>".contains(byte));
@@ -136,21 +136,20 @@ impl<'a> ArgumentCursor<'a> {
         self.text_since(&begin)
     }
 
-    /// Whether the flags that come next have one of this name. Numbers stand for what strace does
-    /// not know.
+    /// Reads the following flags. Flags that strace does not know are numbers.
     pub(super) fn read_flags(mut self) -> FlagWords<'a> {
         let begin = self;
         let _ = self.skip_value();
         FlagWords(self.text_since(&begin))
     }
 
-    /// All words of the text. For calls that have no texts among their arguments.
+    /// Reads all words of the text, for calls without texts among their arguments.
     pub(super) fn read_all_flags(self) -> FlagWords<'a> {
         FlagWords(self.rest())
     }
 
-    /// A text in quotes: its bytes are appended to `bytes`. True when it is whole, false when
-    /// strace has cut it off.
+    /// Reads a quoted text: its bytes are appended to `bytes`. Returns true if it is complete, and
+    /// false if strace has truncated it.
     pub(super) fn read_text(&mut self, bytes: &mut Vec<u8>) -> Option<bool> {
         if !self.eat_token(b"\"") {
             return None;
@@ -166,7 +165,7 @@ impl<'a> ArgumentCursor<'a> {
         }
     }
 
-    /// What stands for a byte behind a backslash.
+    /// Reads the byte that an escape encodes, after the backslash.
     fn read_escape(&mut self) -> Option<u8> {
         let byte = self.peek()?;
         self.at += 1;
@@ -215,7 +214,7 @@ impl<'a> ArgumentCursor<'a> {
             }
             let begin = *self;
             let mut name = self.read_word();
-            // Old versions tell a length with the name: msg_name(16)={...}.
+            // Old versions print a length after the name: msg_name(16)={...}.
             if self.peek() == Some(b'(') {
                 let mut behind = *self;
                 behind.at += 1;
@@ -330,7 +329,7 @@ mod tests {
         assert!(!flags.has_flag("MSG_PEE") && !flags.has_flag("NULL"));
     }
 
-    /// Bytes as strace prints them: the shortest form that reads back, as its manual has it.
+    /// Bytes as strace prints them: the shortest form that can be read back, as in its manual.
     fn quoted(bytes: &[u8], hexadecimal: bool) -> String {
         let mut out = String::from("\"");
         for (at, byte) in bytes.iter().enumerate() {
@@ -349,7 +348,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any bytes come back from what strace makes of them, and the cursor stands behind them.
+        /// Arbitrary bytes come back from strace's notation, and the cursor is after them.
         #[test]
         fn texts_come_back(bytes in prop::collection::vec(any::<u8>(), 0..200), hexadecimal: bool, cut: bool) {
             let printed = quoted(&bytes, hexadecimal) + if cut { "..., 7)" } else { ", 7)" };
@@ -363,7 +362,7 @@ mod tests {
             prop_assert_eq!(over.read_number(), Some(7));
         }
 
-        /// No bytes at all are too much.
+        /// Arbitrary bytes are accepted.
         #[test]
         fn anything_is_taken(bytes in prop::collection::vec(prop::sample::select(b"\"\\[]{}(),<>=:/*-0x1aT. \n".to_vec()), 0..60)) {
             let mut cursor = ArgumentCursor::new(&bytes);

@@ -1,4 +1,4 @@
-//! Which calls matter, and who looks after each.
+//! Dispatch of relevant calls to their handlers.
 
 use socket_log::encode::{Direction, FlowRole};
 
@@ -8,7 +8,7 @@ use super::traced_system::TracedSystem;
 use super::transfers::{self, PayloadShape};
 use super::{accept, lifecycle, segments};
 
-/// Does what a call on descriptors did. `None` where its text is not understood.
+/// Applies a call on descriptors. `None` if its text is not understood.
 pub(super) fn handle_call(
     world: &mut TracedSystem,
     payload: &mut CallPayload,

@@ -1,13 +1,13 @@
-//! The names of connections that the file does not tell of both ends: without `-yy` strace shows
-//! the server's name as a client connects to it, and the client's as the server accepts it, and
-//! nowhere that the two are one connection.
+//! Names of connections of which the file shows only one name at each end: without `-yy` strace
+//! shows the server's name at the client's connect, and the client's name at the server's accept,
+//! but not that the two are one connection.
 //!
-//! The kernel hands connections to a listening socket out in the order in which they were made. So
-//! the k-th that connected is the k-th that was accepted, unless others connected whom strace did
-//! not see. What was sent and received when by either end shows whether a pair can be: nothing
-//! arrives that was not sent. Where the order does not hold, only those are taken for one that can
-//! be with nobody else. What is found counts at a second reading of the files, as it is known too
-//! late for the first.
+//! The kernel hands out connections to a listening socket in the order in which they were made. So
+//! the k-th connect corresponds to the k-th accept, unless clients connected that strace did not
+//! see. The times of the ends' sends and receives show whether a pair is possible: nothing arrives
+//! before it was sent. If the order does not hold, only ends with a single possible partner are
+//! paired. The result is used in a second reading of the files, as it is known too late for the
+//! first.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,49 +18,49 @@ use super::address;
 use super::sockets::{STREAM, SocketId, TracedSocket};
 use crate::tuning::{FIRST_CALLS, MAX_COMPARED_ENDS, MAX_UNNAMED, STRACE_LATE_NS};
 
-/// A call that gave a socket its names: its thread, its time, its descriptor, and how many of the
-/// same three were before it. Where the file has whole seconds only, there may be several.
+/// Call that gave a socket its names: its thread, its time, its descriptor, and the number of
+/// earlier calls with the same three. There may be several if the file has whole seconds only.
 pub(super) type NamingCall = (u32, i64, i32, u32);
 
-/// The own names of sockets, by the call that connected or accepted them.
+/// Own names of sockets, by the call that connected or accepted them.
 pub(super) type OwnNames = FxHashMap<NamingCall, Vec<u8>>;
 
-/// One end of a connection whose own name is not known, or which tells that of another.
+/// End of a connection with an unknown own name, or with another end's name as its peer.
 #[derive(Clone, Debug)]
 struct NamelessEnd {
     by: NamingCall,
-    /// When the call was made, of one that connects; when it returned, of one that accepts.
+    /// Time of the call for a connect; time of the return for an accept.
     time: i64,
     local: Option<SocketAddr>,
     peer: SocketAddr,
     /// Bytes sent and received.
     totals: [u64; 2],
-    /// The first sends and receives: when, and how many bytes with all before.
+    /// First sends and receives: their times, and the cumulative number of bytes.
     first: [Vec<(i64, u64)>; 2],
 }
 
-/// The ends of connections that were made as the files tell.
+/// Ends of connections in the files.
 #[derive(Debug, Default)]
 pub(super) struct NamelessConnections {
     connected: Vec<NamelessEnd>,
     accepted: Vec<NamelessEnd>,
-    /// Which of both an open socket is, by its number and connection.
+    /// Side and index of an open socket, by its number and connection.
     open: FxHashMap<(SocketId, u32), (bool, usize)>,
-    /// Own names of sockets that connected, which the files do tell.
+    /// Own names of connected sockets that the files do contain.
     reported_names: FxHashSet<SocketAddr>,
 }
 
-/// What was found.
+/// Result of the matching.
 #[derive(Debug, Default)]
 pub(super) struct MatchedNames {
     pub(super) names: OwnNames,
-    /// Connections with bytes whose own name at the end that connected is not known.
+    /// Number of connections with bytes and an unknown own name at the connecting end.
     pub(super) without: u64,
 }
 
 impl NamelessConnections {
-    /// A socket has connected (or is about to), or was accepted, by this call, which was made or
-    /// returned at `time`.
+    /// Adds a socket that has connected (or is about to), or was accepted, by the call `by`, which
+    /// was made or returned at `time`.
     pub(super) fn add_end(
         &mut self,
         by: NamingCall,
@@ -87,7 +87,7 @@ impl NamelessConnections {
         });
     }
 
-    /// A socket has moved bytes.
+    /// Adds bytes that a socket has transferred.
     pub(super) fn add_bytes(
         &mut self,
         id: SocketId,
@@ -116,7 +116,7 @@ impl NamelessConnections {
         }
     }
 
-    /// Finds which ends are one connection.
+    /// Finds the ends that are one connection.
     pub(super) fn match_ends(mut self) -> MatchedNames {
         let is_named = |end: &NamelessEnd| {
             end.local.is_some_and(|local| local.port() != 0 && !local.ip().is_unspecified())
@@ -153,7 +153,7 @@ impl NamelessConnections {
     }
 }
 
-/// Pairs the ends in their order; `None` where one with bytes is left over, so that the order does
+/// Pairs the ends in their order; `None` if an end with bytes is left over, so that the order does
 /// not hold.
 fn pair_in_order(
     connected: &[NamelessEnd],
@@ -179,7 +179,7 @@ fn pair_in_order(
     if connected.iter().zip(&free).any(is_left) { None } else { Some(pairs) }
 }
 
-/// The pairs of ends that can be with nobody else.
+/// Pairs of ends with a single possible partner.
 fn pair_unique(connected: &[NamelessEnd], accepted: &[NamelessEnd]) -> Vec<(usize, usize)> {
     if connected.len().saturating_mul(accepted.len()) > MAX_COMPARED_ENDS * MAX_COMPARED_ENDS {
         return Vec::new();
@@ -205,11 +205,12 @@ fn pair_unique(connected: &[NamelessEnd], accepted: &[NamelessEnd]) -> Vec<(usiz
     of_one.iter().enumerate().filter_map(only).collect()
 }
 
-/// Whether two ends can be those of one connection.
+/// Whether two ends can be the ends of one connection.
 fn may_be_connected(connecting: &NamelessEnd, accepting: &NamelessEnd) -> bool {
     let (to, from) = (connecting.peer.ip(), accepting.peer.ip());
     let listens = accepting.local.map_or(to, |local| local.ip());
-    // A machine speaks to an address of its own from that same one, to loopback from loopback.
+    // A machine connects to one of its own addresses from that same address, and to loopback from
+    // loopback.
     let on_one_machine = to == from || (to.is_loopback() && from.is_loopback());
     let [sent, received] = connecting.totals;
     let [answered, asked] = accepting.totals;
@@ -222,7 +223,7 @@ fn may_be_connected(connecting: &NamelessEnd, accepting: &NamelessEnd) -> bool {
         && could_arrive(&accepting.first[0], &connecting.first[1])
 }
 
-/// Whether nothing was received that had not been sent, as far as the first calls tell.
+/// Whether nothing was received before it had been sent, as far as the first calls show.
 fn could_arrive(sent: &[(i64, u64)], received: &[(i64, u64)]) -> bool {
     received.iter().all(|(time, bytes)| {
         match sent.iter().find(|(_, sum)| sum >= bytes) {

@@ -1,9 +1,9 @@
-//! Decorations: what strace prints in angle brackets behind a descriptor.
+//! Decorations: the text that strace prints in angle brackets after a descriptor.
 
-/// The length of the decoration that `text` begins with, brackets included.
+/// Length of the decoration at the beginning of `text`, including its brackets.
 pub(super) fn decoration_length(text: &[u8]) -> Option<usize> {
     let inside = text.strip_prefix(b"<")?;
-    // Of a socket it ends with the bracket; a path in it is in quotes.
+    // A socket's decoration ends with the bracket; a path in it is quoted.
     let colon = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')?;
     if inside.get(colon..)?.starts_with(b":[")
         && inside.first().is_some_and(u8::is_ascii_alphabetic)
@@ -18,7 +18,7 @@ pub(super) fn decoration_length(text: &[u8]) -> Option<usize> {
         }
         return None;
     }
-    // Of a file it is the path, where brackets are escaped, and maybe the device's number in
+    // A file's decoration is the path, with escaped brackets, and possibly the device's number in
     // brackets of its own.
     let mut depth = 0u32;
     for (at, byte) in inside.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn decoration_length(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// The place behind the text in quotes that begins at `at`.
+/// Index after the quoted text that begins at `at`.
 fn end_of_text(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {

@@ -1,29 +1,29 @@
 //! Descriptors as strace prints them with `-y` and `-yy`: `4<TCP:[10.0.0.1:80->10.0.0.2:5000]>`,
 //! `3</etc/hosts>`.
 //!
-//! What stands in the brackets comes from strace's own look at the kernel's tables. It is the only
-//! place where the trace tells the name of a socket that `connect` has bound, and it says which
-//! socket a descriptor is whose making was not traced. strace keeps what it has found for a socket,
-//! so it can be older than the socket's last change.
+//! The text in the brackets comes from strace's own look-up in the kernel's tables. Only there does
+//! the trace show the name of a socket that `connect` has bound, and which socket a descriptor
+//! refers to if its creation was not traced. strace caches what it has found for a socket, so it
+//! can be older than the socket's last change.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::arguments::ArgumentCursor;
 use super::{address, decoration};
 
-/// A descriptor with what it leads to, as printed, or empty where strace does not say.
+/// A descriptor with its decoration, which is empty if strace prints none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DecoratedDescriptor<'a> {
     pub(super) number: i32,
     pub(super) decoration: &'a [u8],
 }
 
-/// A socket, as far as a decoration tells.
+/// A socket, as far as a decoration shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DecoratedSocket {
-    /// `AF_INET` and the like; 0 where the decoration has the inode alone.
+    /// `AF_INET` and similar; 0 if the decoration has the inode only.
     pub(super) domain: u8,
-    /// `SOCK_STREAM` and the like; 0 where it is not said: of a unix socket of an older kernel.
+    /// `SOCK_STREAM` and similar; 0 if it is not shown: for a unix socket of an older kernel.
     pub(super) kind: u8,
     pub(super) protocol: u16,
     /// Raw `sockaddr`s, or empty.
@@ -34,7 +34,7 @@ pub(super) struct DecoratedSocket {
 }
 
 impl<'a> ArgumentCursor<'a> {
-    /// A descriptor.
+    /// Reads a descriptor.
     pub(super) fn read_descriptor(&mut self) -> Option<DecoratedDescriptor<'a>> {
         let number = i32::try_from(self.read_number()?).ok()?;
         if self.peek() != Some(b'<') {
@@ -49,8 +49,8 @@ impl<'a> ArgumentCursor<'a> {
     }
 }
 
-/// The socket that a decoration tells of; `None` for anything else, and for sockets of families
-/// that are not captured.
+/// Parses the socket in a decoration; `None` for anything else, and for sockets of families that
+/// are not captured.
 pub(super) fn parse_socket(decoration: &[u8]) -> Option<DecoratedSocket> {
     let colon = decoration.iter().position(|byte| *byte == b':')?;
     let (name, inside) = decoration.split_at_checked(colon)?;
@@ -84,7 +84,7 @@ fn parse_protocol(name: &[u8]) -> Option<(u8, u8, u16)> {
     })
 }
 
-/// `123`, `123->456`, `123,"/path"`, `123->456,@"name"`.
+/// Parses `123`, `123->456`, `123,"/path"`, `123->456,@"name"`.
 fn parse_unix(inside: &[u8], seen: &mut DecoratedSocket) -> Option<()> {
     let mut cursor = ArgumentCursor::new(inside);
     seen.inode = Some(u64::try_from(cursor.read_number()?).ok()?);
@@ -97,7 +97,7 @@ fn parse_unix(inside: &[u8], seen: &mut DecoratedSocket) -> Option<()> {
     Some(())
 }
 
-/// `123`, `10.0.0.1:80`, `10.0.0.1:80->10.0.0.2:5000`, `[::1]:80->[::1]:5000`.
+/// Parses `123`, `10.0.0.1:80`, `10.0.0.1:80->10.0.0.2:5000`, `[::1]:80->[::1]:5000`.
 fn parse_inet(inside: &[u8], domain: u8, seen: &mut DecoratedSocket) -> Option<()> {
     if inside.iter().all(u8::is_ascii_digit) {
         seen.inode = Some(std::str::from_utf8(inside).ok()?.parse().ok()?);
@@ -112,7 +112,7 @@ fn parse_inet(inside: &[u8], domain: u8, seen: &mut DecoratedSocket) -> Option<(
     Some(())
 }
 
-/// The raw `sockaddr` of an address and port.
+/// Encodes an address and port as a raw `sockaddr`.
 fn encode_name(text: &str, domain: u8) -> Option<Vec<u8>> {
     let (ip, port) = text.rsplit_once(':')?;
     let ip = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip);
@@ -203,7 +203,7 @@ mod tests {
             prop_assert_eq!(seen.map(|seen| seen.local), Some(socket_log::write::inet_address(v6)));
         }
 
-        /// No bytes at all are too much.
+        /// Arbitrary bytes are accepted.
         #[test]
         fn anything_is_taken(bytes in prop::collection::vec(prop::sample::select(b"<>[]\":-1aUNIX,@\\TCP.".to_vec()), 0..40)) {
             let _ = decoration::decoration_length(&bytes);

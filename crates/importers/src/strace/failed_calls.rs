@@ -7,7 +7,7 @@ use super::result::{AGAIN, EBADF, ENOTSOCK};
 use super::sockets::SocketId;
 use super::traced_system::TracedSystem;
 
-/// A call failed: that is logged, unless it only has to be made again.
+/// Logs a failed call, unless it only has to be repeated.
 pub(super) fn log_failed_call(
     world: &mut TracedSystem,
     call: StraceCall,

@@ -1,4 +1,4 @@
-//! Calls that make, name, connect, duplicate and close sockets.
+//! Calls that create, name, connect, duplicate and close sockets.
 
 use socket_log::encode::{self, Direction, FlowOrigin, FlowRole};
 
@@ -11,13 +11,13 @@ use super::tables::DescriptorEntry;
 use super::traced_system::{StraceCaller, TracedSystem};
 use super::{address, descriptor};
 
-/// The result of a call, and a cursor behind its number.
+/// Result of a call, and a cursor after its number.
 pub(super) fn call_result(call: StraceCall) -> Option<(CallResult, ArgumentCursor)> {
     let mut cursor = call.arguments();
     Some((result::parse_result(&mut cursor)?, cursor))
 }
 
-/// The descriptor that a call has given.
+/// Descriptor that a call has returned.
 pub(super) fn returned_descriptor(
     call: StraceCall,
 ) -> Option<Option<descriptor::DecoratedDescriptor>> {
@@ -34,8 +34,8 @@ pub(super) fn returned_descriptor(
     }
 }
 
-/// Family, type and protocol among the first three arguments. `Some(None)` for sockets that are not
-/// captured.
+/// Parses family, type and protocol from the first three arguments. `Some(None)` for sockets that
+/// are not captured.
 fn parse_socket_spec(call: StraceCall, origin: FlowOrigin, pid: u32) -> Option<Option<SocketSpec>> {
     let mut arguments = call.arguments();
     let domain = address::parse_family(arguments.read_word());
@@ -94,7 +94,7 @@ pub(super) fn handle_socket(world: &mut TracedSystem, call: StraceCall) -> Optio
     Some(())
 }
 
-/// A new socket, which `fd` leads to.
+/// Adds a new socket to which `fd` refers.
 pub(super) fn add_socket(
     world: &mut TracedSystem,
     who: StraceCaller,
@@ -111,7 +111,7 @@ pub(super) fn add_socket(
     socket
 }
 
-/// Takes over what strace shows of a socket that was just made.
+/// Applies strace's decoration of a socket that was just created.
 fn apply_decoration(world: &mut TracedSystem, socket: SocketId, decoration: &[u8]) {
     if let Some(seen) = descriptor::parse_socket(decoration) {
         world.sockets.apply_decoration(socket, decoration, &seen);
@@ -148,7 +148,7 @@ pub(super) fn handle_socketpair(world: &mut TracedSystem, call: StraceCall) -> O
     Some(())
 }
 
-/// The socket that a call's first argument leads to.
+/// Socket to which a call's first argument refers.
 pub(super) fn first_socket(
     world: &mut TracedSystem,
     call: StraceCall,
@@ -181,7 +181,7 @@ pub(super) fn handle_bind(
             socket.local = name;
         }
         socket.role = role;
-        // A name without a port is told when the kernel has chosen one.
+        // A name without a port is recorded when the kernel has chosen one.
         socket.version += u32::from(socket.has_name());
     }
     world.flow_of_socket(call.caller_at_return(), id, fd);
@@ -192,7 +192,7 @@ pub(super) fn handle_bind(
 pub(super) fn handle_connect(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let name = call.arguments().nth_argument(1).and_then(address::parse_sockaddr);
     let Some((id, fd)) = first_socket(world, call)? else {
-        // Of a socket whose making is not in the file it is not known of what kind it is.
+        // The kind of a socket is unknown if its creation is not in the file.
         let is_captured = name.is_some_and(|name| !address::is_unspecified(&name));
         world.imported.unknown_sockets += u64::from(is_captured);
         return Some(());
@@ -203,7 +203,7 @@ pub(super) fn handle_connect(world: &mut TracedSystem, call: StraceCall) -> Opti
             ends_connection(world, id, &name);
             mark_connected(world, call.caller, id, fd, name);
         }
-        // It goes on in the kernel.
+        // It continues in the kernel.
         CallResult::Failed(EINPROGRESS | EINTR) => mark_connected(world, call.caller, id, fd, name),
         CallResult::Failed(errno) => log_failed_call(world, call, Direction::Send, id, fd, errno),
         _ => {}
@@ -211,7 +211,7 @@ pub(super) fn handle_connect(world: &mut TracedSystem, call: StraceCall) -> Opti
     Some(())
 }
 
-/// A call that succeeded may have ended what was connected before: then it begins another flow.
+/// A successful call may have ended the previous connection: then it begins another flow.
 fn ends_connection(world: &mut TracedSystem, id: SocketId, name: &[u8]) {
     let Some(socket) = world.sockets.get_mut(id) else { return };
     let was_connected = socket.role == FlowRole::Connect && !socket.peer.is_empty();
@@ -229,7 +229,7 @@ fn ends_connection(world: &mut TracedSystem, id: SocketId, name: &[u8]) {
     }
 }
 
-/// A socket is connected to `name`, or about to be.
+/// Marks a socket as connected to `name`, or about to be.
 pub(super) fn mark_connected(
     world: &mut TracedSystem,
     who: StraceCaller,
@@ -275,7 +275,7 @@ pub(super) fn handle_shutdown(world: &mut TracedSystem, call: StraceCall) -> Opt
     Some(())
 }
 
-/// `getsockname` and `getpeername`: what a name is, for those who trace without `-yy`.
+/// `getsockname` and `getpeername`: they show a name in traces without `-yy`.
 pub(super) fn handle_name(
     world: &mut TracedSystem,
     call: StraceCall,
@@ -296,10 +296,10 @@ pub(super) fn handle_name(
     Some(())
 }
 
-/// `close(4<...>) = 0`, at its call: behind it another thread may have been given the number.
+/// `close(4<...>) = 0`, applied at its call: by its return another thread may have got the number.
 pub(super) fn handle_close(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let descriptor = call.arguments().read_descriptor()?;
-    // What it shows last may be the only word of the socket's names.
+    // Its last decoration may be the only record of the socket's names.
     if let Some(id) = world.socket_of_descriptor(call.caller, descriptor)
         && world.is_known(call.caller, id)
     {
@@ -345,7 +345,7 @@ pub(super) fn handle_duplicate(
     let Some(fd) = returned_descriptor(call)? else { return Some(()) };
     let who = call.caller_at_return();
     match former {
-        // A descriptor may be put in its own place.
+        // A descriptor may be duplicated to itself.
         Some((_, old)) if old == fd.number => {}
         Some((id, old)) => {
             world.flow_of_socket(who, id, old);
@@ -357,7 +357,8 @@ pub(super) fn handle_duplicate(
     Some(())
 }
 
-/// `fcntl(4<...>, F_DUPFD, 0) = 7<...>`, and what sets a descriptor's and a socket's flags.
+/// `fcntl(4<...>, F_DUPFD, 0) = 7<...>`, and commands that set the flags of a descriptor and a
+/// socket.
 pub(super) fn handle_fcntl(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     match call.arguments().nth_argument(1)?.read_word() {
         b"F_DUPFD" => handle_duplicate(world, call, false),
@@ -413,14 +414,13 @@ fn set_nonblocking(world: &mut TracedSystem, call: StraceCall, is_nonblocking: b
 }
 
 impl TracedSystem {
-    /// Whether the process's log knows of the socket, or would have to be told of it only as it is
-    /// closed.
+    /// Whether the process's log has the socket, or would first mention it as it is closed.
     fn is_known(&self, who: StraceCaller, socket: SocketId) -> bool {
         let log = self.processes.get(&who.process).and_then(|process| process.log.as_ref());
         log.is_some_and(|log| log.known_flow_or_zero(socket) != 0)
     }
 
-    /// The process shares its table of descriptors no more.
+    /// Ends the sharing of the process's descriptor table.
     pub(super) fn unshare_table(&mut self, process: super::traced_system::ProcessId) {
         let table = self.table_of_process(process);
         if self.tables.is_shared(table) {
@@ -432,7 +432,7 @@ impl TracedSystem {
         }
     }
 
-    /// Closes what is closed when another program begins.
+    /// Closes the descriptors that an exec closes.
     pub(super) fn close_on_exec(&mut self, process: super::traced_system::ProcessId) {
         let table = self.table_of_process(process);
         for fd in

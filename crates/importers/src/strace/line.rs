@@ -1,65 +1,65 @@
-//! One line of strace's output: whose it is, when it was, and what it tells.
+//! One line of strace's output: its thread, time and content.
 //!
-//! `4731  1795184746.055875 read(3<TCP:[...]>, "x", 1) = 1 <0.000012>`, or with `[pid  4731]` in
-//! front where strace writes to the terminal. A call during which other lines were written is in
-//! two lines: `... <unfinished ...>`, and `<... read resumed>...` later.
+//! `4731  1795184746.055875 read(3<TCP:[...]>, "x", 1) = 1 <0.000012>`, or preceded by
+//! `[pid  4731]` if strace writes to the terminal. A call during which other lines were written is
+//! on two lines: `... <unfinished ...>`, and later `<... read resumed>...`.
 
 use super::arguments::ArgumentCursor;
 
-/// A line, taken apart.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StraceLine<'a> {
-    /// The thread, where the line names it.
+    /// Thread, if the line names it.
     pub(super) thread: Option<u32>,
-    /// The name of its program, where strace was told to show it.
+    /// Name of its program, if strace was asked to show it.
     pub(super) command: &'a [u8],
-    /// In nanoseconds since the Unix epoch. 0 in a remark of strace's own.
+    /// Time in nanoseconds since the Unix epoch; 0 in a comment by strace.
     pub(super) time: i64,
-    /// How finely the time is told, in nanoseconds.
+    /// Resolution of the time, in nanoseconds.
     pub(super) unit: i64,
     pub(super) what: LineContent<'a>,
 }
 
-/// What a line tells.
+/// Content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineContent<'a> {
-    /// A whole call: its name, and everything behind the bracket that opens.
+    /// A complete call: its name, and everything after the opening bracket.
     Call { name: &'a [u8], rest: &'a [u8] },
-    /// A call that has begun: the same, up to where the line breaks off.
+    /// A call that has begun: the same, up to where the line is interrupted.
     Unfinished { name: &'a [u8], rest: &'a [u8] },
-    /// The end of a call that has begun, from where its first line broke off.
+    /// The end of a call that has begun, from where its first line was interrupted.
     Resumed { rest: &'a [u8] },
     /// The thread has ended, with this status.
     Exited(i32),
-    /// The thread was killed; the status that a shell would tell.
+    /// The thread was killed; the status is the one that a shell would report.
     Killed(i32),
-    /// The thread has gone, and this one of its process goes on under its number, with another
-    /// program.
+    /// The thread is gone, and this other thread of its process continues under its number, with
+    /// another program.
     Superseded(u32),
-    /// A signal, or a remark of strace's: nothing to be done.
+    /// A signal, or a comment by strace, which is ignored.
     Remark,
 }
 
-/// Why a line cannot be used.
+/// Reason why a line cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineProblem {
-    /// It is not strace's, or cut off.
+    /// It is not strace's, or truncated.
     NotUnderstood,
     /// It has no time.
     NoTime,
-    /// It has the time of the day, and no date (`-t`, `-tt`).
+    /// It has the time of day without a date (`-t`, `-tt`).
     TimeOfDay,
-    /// It has the time since the line before (`-r`).
+    /// It has the time since the previous line (`-r`).
     Relative,
 }
 
-/// Takes a line apart.
+/// Parses a line.
 pub(super) fn parse_line(text: &[u8]) -> Result<StraceLine<'_>, LineProblem> {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let remark =
         StraceLine { thread: None, command: b"", time: 0, unit: 1, what: LineContent::Remark };
     let mut cursor = ArgumentCursor::new(text);
-    // Stacks (-k) and dumps of data (-e read, -e write) are behind the line that they belong to.
+    // Stacks (-k) and data dumps (-e read, -e write) follow the line that they belong to.
     if text.is_empty() || cursor.eat_token(b" > ") || cursor.eat_token(b" | ") || is_remark(text) {
         return Ok(remark);
     }
@@ -71,14 +71,14 @@ pub(super) fn parse_line(text: &[u8]) -> Result<StraceLine<'_>, LineProblem> {
     Ok(StraceLine { thread, command, time, unit, what })
 }
 
-/// Lines of strace's own, which it writes to the terminal.
+/// Whether a line is strace's own output to the terminal.
 fn is_remark(text: &[u8]) -> bool {
     text.starts_with(b"strace: ")
         || text.starts_with(b"Process ")
         || text.starts_with(b"[ Process PID=")
 }
 
-/// `4731`, `[pid  4731]`, and either with `<name>` behind the number.
+/// Parses `4731`, `[pid  4731]`, and either with `<name>` after the number.
 fn parse_thread<'a>(cursor: &mut ArgumentCursor<'a>) -> (Option<u32>, &'a [u8]) {
     let begin = *cursor;
     let in_brackets = cursor.eat_token(b"[pid");
@@ -89,14 +89,14 @@ fn parse_thread<'a>(cursor: &mut ArgumentCursor<'a>) -> (Option<u32>, &'a [u8]) 
     };
     let mut command: &[u8] = b"";
     if number.is_some() && cursor.peek() == Some(b'<') {
-        // A program's name may have any bytes in it, but is short.
+        // A program's name may contain any bytes, but is short.
         let end = cursor.rest().iter().take(20).position(|byte| *byte == b'>');
         if let Some(name) = end.and_then(|end| cursor.rest().get(1..end)) {
             command = name;
             cursor.skip_bytes(name.len() + 2);
         }
     }
-    // A number that something else follows than a space is a time.
+    // A number that is not followed by a space is a time.
     if number.is_none()
         || !(if in_brackets { cursor.eat_token(b"]") } else { cursor.peek() == Some(b' ') })
     {
@@ -107,9 +107,10 @@ fn parse_thread<'a>(cursor: &mut ArgumentCursor<'a>) -> (Option<u32>, &'a [u8]) 
     (number, command)
 }
 
-/// Seconds since the epoch and their fraction, in nanoseconds; and how finely they are told.
+/// Parses seconds since the epoch and their fraction, in nanoseconds; returns their resolution,
+/// too.
 fn parse_time(cursor: &mut ArgumentCursor) -> Result<(i64, i64), LineProblem> {
-    /// Smaller numbers (years before 1973) are times since the line before.
+    /// Smaller numbers (years before 1973) are times since the previous line.
     const RELATIVE: i64 = 100_000_000;
     cursor.skip_spaces();
     if !cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -131,7 +132,7 @@ fn parse_time(cursor: &mut ArgumentCursor) -> Result<(i64, i64), LineProblem> {
     if seconds < RELATIVE {
         return Err(LineProblem::Relative);
     }
-    // With -r beside -ttt: "(+     0.000012)".
+    // With -r next to -ttt: "(+     0.000012)".
     if cursor.eat_token(b"(+") {
         cursor.skip_value();
         cursor.eat_token(b")");
@@ -144,7 +145,7 @@ fn parse_time(cursor: &mut ArgumentCursor) -> Result<(i64, i64), LineProblem> {
         .ok_or(LineProblem::NoTime)
 }
 
-/// The digits behind a point, in billionths, and the unit of the last.
+/// Parses the digits after a point, in billionths, and returns the unit of the last digit.
 fn parse_fraction(cursor: &mut ArgumentCursor) -> Option<(i64, i64)> {
     let (mut value, mut unit) = (0, 1_000_000_000i64);
     while let Some(byte @ b'0'..=b'9') = cursor.peek() {
@@ -155,7 +156,7 @@ fn parse_fraction(cursor: &mut ArgumentCursor) -> Option<(i64, i64)> {
     (unit < 1_000_000_000).then_some((value, unit.max(1)))
 }
 
-/// The instruction's address (`-i`) and the call's number (`-n`), in brackets.
+/// Skips the instruction's address (`-i`) and the call's number (`-n`), in brackets.
 fn skip_addresses(cursor: &mut ArgumentCursor) {
     while cursor.peek() == Some(b'[') {
         let begin = *cursor;
@@ -179,7 +180,7 @@ fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
         let behind = resumed.windows(8).take(64).position(|word| word == b"resumed>");
         let rest = behind.and_then(|at| resumed.get(at + 8..)).ok_or(LineProblem::NotUnderstood)?;
         return match strip_end(rest, b"<unfinished ...>") {
-            // It was broken off again by the thread's end.
+            // It was interrupted again by the thread's end.
             Some(_) => Ok(LineContent::Remark),
             None => Ok(LineContent::Resumed { rest }),
         };
@@ -193,7 +194,7 @@ fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
     if strip_end(rest, b"<detached ...>").is_some() {
         return Ok(LineContent::Remark);
     }
-    // On the terminal, strace's remarks break lines off.
+    // On the terminal, strace's comments interrupt lines.
     if attached_thread(rest).is_some()
         && let Some(at) = rest.windows(ATTACHED.len()).rposition(|word| word == ATTACHED)
     {
@@ -207,7 +208,7 @@ fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
 
 const ATTACHED: &[u8] = b"strace: Process ";
 
-/// The thread that strace has begun to trace, as it remarks at a line's end.
+/// Thread that strace has begun to trace, from a comment at a line's end.
 pub(super) fn attached_thread(text: &[u8]) -> Option<u32> {
     let text = text.trim_ascii_end().strip_suffix(b" attached")?;
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -217,7 +218,7 @@ pub(super) fn attached_thread(text: &[u8]) -> Option<u32> {
     })?
 }
 
-/// `text` without `end` and the spaces before it.
+/// Strips `end` and the spaces before it from `text`.
 fn strip_end<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
     text.strip_suffix(end).map(|text| text.strip_suffix(b" ").unwrap_or(text))
 }
@@ -244,7 +245,7 @@ fn parse_thread_end(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
         .ok_or(LineProblem::NotUnderstood)
 }
 
-/// The signals from 1 on, as on all machines but a few old ones.
+/// Signals from 1 on, as on all machines except a few old ones.
 const SIGNALS: [&str; 15] = [
     "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL",
     "SIGUSR1", "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM",
@@ -355,7 +356,7 @@ mod tests {
     }
 
     proptest! {
-        /// No line at all is too much.
+        /// Arbitrary lines are accepted.
         #[test]
         fn anything_is_taken(text in "[\\[\\]<>.+ 0-9:()a-z,=\"\\\\-]{0,60}") {
             let _ = parse_line(text.as_bytes());

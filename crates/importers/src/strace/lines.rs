@@ -1,9 +1,9 @@
-//! The lines of one or several files, in the order of time.
+//! Lines of one or several files, in the order of time.
 //!
-//! Each file keeps its own order; of several, the line with the earliest time comes first (`strace
-//! -ff` writes a file for each thread). Every line comes with the time of the one behind it in its
-//! file: where strace was not told to show how long calls took, that is all there is to know of
-//! when one ended.
+//! Each file keeps its own order; of several files, the line with the earliest time comes first
+//! (`strace -ff` writes a file for each thread). Every line comes with the time of the next one in
+//! its file: if strace was not asked to show how long calls took, only that limits when a call
+//! ended.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,19 +20,19 @@ use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 /// One file.
 struct StraceFile {
     path: PathBuf,
-    /// What is read, unless the file is opened anew each time; always, if it is compressed.
+    /// Open file, or `None` if it is opened anew for each read; compressed files stay open.
     file: Option<Box<dyn Read>>,
     keeps_open: bool,
-    /// How much of the file is in the buffer or has been.
+    /// Number of bytes of the file that were read into the buffer so far.
     offset: u64,
     step: usize,
     buffer: Vec<u8>,
     line: Range<usize>,
     next: Range<usize>,
-    /// The number of the line, from 1 on.
+    /// Number of the line, from 1 on.
     number: u64,
     is_whole: bool,
-    /// The thread of lines that name none.
+    /// Thread of lines that name none.
     thread: Option<u32>,
 }
 
@@ -40,12 +40,12 @@ struct StraceFile {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlacedLine<'a> {
     pub(super) text: &'a [u8],
-    /// The file, by its place among the files.
+    /// Index of the file.
     pub(super) file: usize,
     pub(super) number: u64,
-    /// The next line of the file, or nothing.
+    /// Next line of the file, or empty.
     following: &'a [u8],
-    /// Whose the line is, where it does not say.
+    /// Thread of the line, if the line names none.
     pub(super) thread: Option<u32>,
 }
 
@@ -55,9 +55,9 @@ impl NextTime for PlacedLine<'_> {
     }
 }
 
-/// Who knows when the next line of the same file was written.
+/// Source of the time of the next line in the same file.
 pub(super) trait NextTime {
-    /// That time; 0 where there is none.
+    /// That time; 0 if there is none.
     fn next_time(&self) -> i64;
 }
 
@@ -90,7 +90,7 @@ impl StraceFile {
         Ok(this)
     }
 
-    /// Reads on. False at the end of the file.
+    /// Reads on. Returns false at the end of the file.
     fn read_more(&mut self) -> io::Result<bool> {
         let held = self.buffer.len();
         let mut file: Box<dyn Read> = match self.file.take() {
@@ -106,14 +106,14 @@ impl StraceFile {
         if self.keeps_open {
             self.file = Some(file);
         }
-        // A compressed file that is cut off gives what it has.
+        // A truncated compressed file yields the data that it has.
         match read {
             Err(error) if self.buffer.len() == held => Err(error),
             _ => Ok(self.buffer.len() > held),
         }
     }
 
-    /// The line that begins at `from`, without its end; empty at the end of the file. Of an
+    /// Finds the line that begins at `from`, without its end; empty at the end of the file. For an
     /// overlong line, only the beginning.
     fn find_line(&mut self, from: usize) -> io::Result<Range<usize>> {
         let mut searched = from;
@@ -124,7 +124,7 @@ impl StraceFile {
             }
             searched = self.buffer.len();
             if searched - from > MAX_LINE_BYTES {
-                // Go on behind its end, keeping what makes it one that is not understood.
+                // Continues after its end, and keeps enough of it to mark it as not understood.
                 self.buffer.truncate(from + 200);
                 searched = self.buffer.len();
                 if !self.pass_over_line()? {
@@ -140,7 +140,8 @@ impl StraceFile {
         }
     }
 
-    /// Drops what comes up to the end of the line, which is kept. False at the end of the file.
+    /// Drops the bytes up to the end of the line, which is kept. Returns false at the end of the
+    /// file.
     fn pass_over_line(&mut self) -> io::Result<bool> {
         let held = self.buffer.len();
         while self.read_more()? {
@@ -159,14 +160,14 @@ impl StraceFile {
         Ok(false)
     }
 
-    /// Goes on to the next line. False behind the last.
+    /// Advances to the next line. Returns false after the last.
     fn advance_line(&mut self) -> io::Result<bool> {
         self.line = self.next.clone();
         self.number += 1;
         if self.line.is_empty() {
             return Ok(false);
         }
-        // Room is made before more is read, when most of the buffer is behind.
+        // The buffer is compacted before more is read, once most of it has been consumed.
         if self.line.start > self.buffer.len() / 2 && self.line.start > 0 {
             let behind = self.line.start;
             self.buffer.drain(..behind);
@@ -176,7 +177,7 @@ impl StraceFile {
         Ok(true)
     }
 
-    /// When the line takes its place among those of other files.
+    /// Time by which the line is ordered among the lines of other files.
     fn order_time(&self) -> i64 {
         line::parse_line(self.text(&self.line)).map_or(0, |line| order_of_line(&line))
     }
@@ -187,7 +188,8 @@ impl StraceFile {
     }
 }
 
-/// `strace -ff -o NAME` writes to NAME.PID and names no thread in the lines.
+/// Thread of a file of `strace -ff -o NAME`, which writes to NAME.PID and names no thread in the
+/// lines.
 pub(super) fn thread_of(path: &Path) -> Option<u32> {
     path.extension()?.to_str()?.parse().ok()
 }
@@ -197,8 +199,8 @@ pub(super) fn open_file(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(ImportInput::from_reader(path, File::open(path)?)?.bytes)
 }
 
-/// When a line takes its place among those of other files: a call when it ended, as far as that is
-/// known, but one that makes a thread when it began, before the thread's first.
+/// Time by which a line is ordered among the lines of other files: a call's end, as far as that is
+/// known; but for a call that creates a thread its begin, before the thread's first line.
 fn order_of_line(line: &StraceLine) -> i64 {
     match line.what {
         LineContent::Call { name, rest }
@@ -214,10 +216,10 @@ fn order_of_line(line: &StraceLine) -> i64 {
 #[derive(Default)]
 pub(super) struct MergedLines {
     readers: Vec<StraceFile>,
-    /// Of the other files than the present: the time of their line, and which.
+    /// For the other files: the time of their line, and their index.
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     present: Option<usize>,
-    /// The latest time met in each file.
+    /// Latest time so far in each file.
     times: Vec<i64>,
     read: u64,
 }
@@ -236,10 +238,10 @@ impl MergedLines {
         Ok(this)
     }
 
-    /// The lines of these bytes.
+    /// Creates the lines of these bytes.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> MergedLines {
         let mut this = MergedLines::default();
-        // Memory gives what it has.
+        // Reading from memory does not fail.
         if let Ok(reader) = StraceFile::from_reader(
             Path::new(""),
             Some(Box::new(io::Cursor::new(bytes))),
@@ -262,7 +264,7 @@ impl MergedLines {
         Ok(())
     }
 
-    /// Sets the thread of a file's lines that name none, where the file's name does not.
+    /// Sets the thread of a file's lines that name none, unless the file's name provides it.
     pub(super) fn set_thread(&mut self, file: usize, thread: u32) {
         if let Some(reader) = self.readers.get_mut(file) {
             reader.thread.get_or_insert(thread);
@@ -276,8 +278,7 @@ impl MergedLines {
         {
             self.read += reader.line.len() as u64;
             if reader.advance_line().map_err(|error| (reader.path.clone(), error))? {
-                // A line without a time goes where the one before it was. One file has its own
-                // order.
+                // A line without a time follows the previous line. A single file has its own order.
                 let time = if self.times.len() == 1 { 0 } else { reader.order_time() };
                 self.times[file] = time.max(self.times[file]);
                 self.waiting.push(Reverse((self.times[file], file)));
@@ -290,7 +291,7 @@ impl MergedLines {
         Ok(Some(PlacedLine { text, file, number: reader.number, following, thread: reader.thread }))
     }
 
-    /// How many bytes have been gone over since the last time this was asked.
+    /// Number of bytes that were processed since the last call.
     pub(super) fn take_bytes_read(&mut self) -> u64 {
         std::mem::take(&mut self.read)
     }

@@ -1,8 +1,8 @@
-//! The log of a process under one program: what the library would have written, as far as the trace
-//! tells.
+//! Log of a process under one program: the records that the library would have written, as far as
+//! the trace shows.
 //!
-//! A log numbers its own flows. A socket becomes a flow of the log at the first call of its process
-//! on it, and its names are written whenever more of them has become known. Ticks are nanoseconds
+//! A log numbers its own flows. A socket becomes a flow of the log at its process's first call on
+//! it, and its names are written whenever more of them has become known. Ticks are nanoseconds
 //! since the Unix epoch.
 
 use std::fs::File;
@@ -20,11 +20,11 @@ use super::sockets::{SocketId, TracedSocket};
 use crate::error::Error;
 use crate::tuning::{FULL_CHUNKS, NEW_FILE_MODE};
 
-/// The room in a log's header for the host's name, the executable's path and the arguments, with
-/// the zeros behind.
+/// Space in a log's header for the host's name, the executable's path and the arguments, including
+/// their terminating zeros.
 const ROOM: (usize, usize, usize) = (128, 1024, 2048);
 
-/// What a program is called.
+/// Name of a program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProgramIdentity {
     pub(super) executable: String,
@@ -35,28 +35,28 @@ pub(super) struct ProgramIdentity {
 #[derive(Debug)]
 struct SocketView {
     flow: u32,
-    /// The socket's connection that the flow is of.
+    /// Connection of the socket that the flow belongs to.
     connection: u32,
-    /// The version of the names that was written.
+    /// Version of the names that was written.
     version: u32,
-    /// The descriptors that the log knows of.
+    /// Descriptors that the log has recorded.
     descriptors: Vec<i32>,
 }
 
-/// A log being written.
+/// Log that is being written.
 #[derive(Debug)]
 pub(super) struct ProcessLog {
     writer: LogWriter,
-    /// `None`: nothing is written.
+    /// `None` to write nothing.
     path: Option<DataPath>,
     file: Option<NewFile>,
     views: FxHashMap<SocketId, SocketView>,
     flows: u32,
-    /// Sets apart the socket numbers of this import from those of others.
+    /// Salt that separates the socket numbers of this import from those of others.
     salt: u64,
 }
 
-/// Who writes a record, and when.
+/// Thread and time of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordStamp {
     pub(super) thread: u32,
@@ -70,7 +70,7 @@ impl RecordStamp {
 }
 
 impl ProcessLog {
-    /// The log of a process `pid`, child of `parent`, that runs `program` since `start`.
+    /// Creates the log of the process `pid`, child of `parent`, that runs `program` since `start`.
     pub(super) fn new(
         host: &str,
         (pid, parent): (u32, u32),
@@ -102,7 +102,7 @@ impl ProcessLog {
         ProcessLog { writer, path, file: None, views: FxHashMap::default(), flows: 0, salt }
     }
 
-    /// A record.
+    /// Writes a record.
     pub(super) fn write_record<const CAPACITY: usize>(
         &mut self,
         at: RecordStamp,
@@ -111,12 +111,12 @@ impl ProcessLog {
         self.writer.set_thread(at.thread).raw_record(at.ticks(), words.as_slice());
     }
 
-    /// A thread of the process has ended.
+    /// Records the end of a thread.
     pub(super) fn end_thread(&mut self, thread: u32) {
         self.writer.end_thread(thread);
     }
 
-    /// Bytes of a stream.
+    /// Writes a transfer of stream bytes.
     pub(super) fn write_transfer(
         &mut self,
         at: RecordStamp,
@@ -136,13 +136,13 @@ impl ProcessLog {
         };
     }
 
-    /// A datagram.
+    /// Writes a transfer of a datagram.
     pub(super) fn write_datagram(&mut self, at: RecordStamp, datagram: &encode::DatagramRecord) {
         self.writer.set_thread(at.thread).datagram(datagram);
     }
 
-    /// The flow of `socket`, to which `fd` leads; it is described first where it is new to the log,
-    /// and named again where more is known of its names. `listener` is the flow it was accepted on,
+    /// Flow of `socket`, to which `fd` refers; it is described first if it is new to the log, and
+    /// named again if more of its names is known. `listener` is the flow on which it was accepted,
     /// 0 for none.
     pub(super) fn flow_of_socket(
         &mut self,
@@ -177,7 +177,7 @@ impl ProcessLog {
         flow
     }
 
-    /// Begins a flow: the socket's first here, or the next of one that was connected anew.
+    /// Begins a flow: the socket's first one here, or the next one after it was connected anew.
     fn begin_flow(
         &mut self,
         at: RecordStamp,
@@ -203,7 +203,7 @@ impl ProcessLog {
             kind: socket.kind,
             protocol: socket.protocol,
             origin: if is_again { FlowOrigin::Socket } else { socket.origin },
-            // By the kernel's id both would pass for the same.
+            // With the same kernel id, both would count as the same flow.
             cookie: if is_again { 0 } else { self.socket_cookie(id) },
             listener,
             namespace: 0,
@@ -218,12 +218,12 @@ impl ProcessLog {
         );
     }
 
-    /// The flow that a socket has in this log, 0 for none.
+    /// Flow of a socket in this log, 0 for none.
     pub(super) fn known_flow_or_zero(&self, id: SocketId) -> u32 {
         self.views.get(&id).map_or(0, |view| view.flow)
     }
 
-    /// How many sockets are in it.
+    /// Number of its sockets.
     pub(super) fn socket_count(&self) -> u32 {
         self.flows
     }
@@ -234,7 +234,7 @@ impl ProcessLog {
             && socket.peer.is_empty();
         if !is_unnamed {
             let (local, peer) = (&socket.local, &socket.peer);
-            // What connects is written with the time of the call, as if it were under way then.
+            // A connect is written with the time of the call, as still in progress.
             let is_call = socket.role == FlowRole::Connect;
             let connect = is_call.then_some(ConnectOutcome { took: 0, under_way: true });
             let (now, pid) = (at.ticks(), socket.peer_pid);
@@ -245,7 +245,7 @@ impl ProcessLog {
         }
     }
 
-    /// `fd` leads to the socket no more.
+    /// Records that `fd` no longer refers to the socket.
     pub(super) fn close_descriptor(&mut self, at: RecordStamp, id: SocketId, fd: i32) {
         let Some(view) = self.views.get_mut(&id) else { return };
         let Some(place) = view.descriptors.iter().position(|known| *known == fd) else { return };
@@ -257,13 +257,12 @@ impl ProcessLog {
         self.write_record(at, &encode::close_record(at.ticks(), flow, fd));
     }
 
-    /// The kernel's id of a socket, as this import has it: it shall be that of no socket of another
-    /// log.
+    /// Replacement for the kernel's id of a socket, which must differ from all ids in other logs.
     fn socket_cookie(&self, id: SocketId) -> u64 {
         1 << 63 | self.salt.wrapping_add(id)
     }
 
-    /// Writes what is full, when there is much of it.
+    /// Writes full chunks, once there are many.
     pub(super) fn flush_if_large(&mut self) -> Result<(), Error> {
         if self.writer.full_chunks() < FULL_CHUNKS {
             return Ok(());
@@ -285,7 +284,8 @@ impl ProcessLog {
         Ok(())
     }
 
-    /// The process has ended or gone on as another program, or the trace is over.
+    /// Finishes the log, as the process has ended or executed another program, or the trace is
+    /// over.
     pub(super) fn finish(mut self, at: RecordStamp, end: ProcessLogEnd) -> Result<(), Error> {
         let (event, ending) = match end {
             ProcessLogEnd::Exited(status) => (Some((ProcessEvent::Exit, status)), state::EXITED),
@@ -305,16 +305,16 @@ impl ProcessLog {
     }
 }
 
-/// How a process's log comes to its end.
+/// How a process's log ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProcessLogEnd {
     /// By `exit`, with this status.
     Exited(i32),
-    /// By a signal, or out of sight.
+    /// By a signal, or unseen.
     Killed(i32),
     /// Another program runs in its place.
     Replaced,
-    /// It was not seen.
+    /// Its end was not seen.
     Unknown,
 }
 
@@ -323,7 +323,7 @@ fn create_file(path: &DataPath) -> io::Result<NewFile> {
     path.create_as(NEW_FILE_MODE)
 }
 
-/// The part of a text that fits, in whole characters.
+/// Part of a text that fits, in whole characters.
 fn truncate_text(text: &str, room: usize) -> &str {
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {

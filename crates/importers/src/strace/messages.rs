@@ -1,18 +1,18 @@
-//! Payloads in arguments: a text, a list of buffers, a message's header, or a list of these.
+//! Payloads in arguments: a text, a list of buffers, a message header, or a list of these.
 
 use std::ops::Range;
 
 use super::address;
 use super::arguments::ArgumentCursor;
 
-/// What a call moved, as far as the line has it.
+/// Payload of a call, as far as the line contains it.
 #[derive(Debug, Default)]
 pub(super) struct CallPayload {
-    /// The bytes printed.
+    /// Printed bytes.
     pub(super) bytes: Vec<u8>,
-    /// Whether nothing was cut off before the end.
+    /// Whether nothing before the end was truncated.
     pub(super) is_whole: bool,
-    /// How many bytes the buffers have room for.
+    /// Total size of the buffers, in bytes.
     pub(super) capacity: u64,
 }
 
@@ -23,15 +23,16 @@ impl CallPayload {
         self.capacity = 0;
     }
 
-    /// The checksum of the bytes at `place`, if they are all there.
+    /// Checksum of the bytes at `place`, if all of them are present.
     pub(super) fn checksum(&self, place: Range<u64>) -> Option<u32> {
         let ends = usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?;
         let bytes = self.bytes.get(ends)?;
-        // What was cut off may be behind what counts, but where is not known once a buffer was.
+        // The truncated part may be outside of `place`, but positions are unknown after a truncated
+        // buffer.
         (self.is_whole || bytes.is_empty()).then(|| crc32fast::hash(bytes))
     }
 
-    /// One text; a pointer stands where it could not be read.
+    /// Adds one text; strace prints a pointer if it could not read it.
     pub(super) fn add_text(&mut self, mut value: ArgumentCursor) {
         match value.read_text(&mut self.bytes) {
             Some(whole) => self.is_whole &= whole,
@@ -39,7 +40,7 @@ impl CallPayload {
         }
     }
 
-    /// `[{iov_base="...", iov_len=5}, ...]`, or the elements without names.
+    /// Adds `[{iov_base="...", iov_len=5}, ...]`, or the elements without names.
     pub(super) fn add_vector(&mut self, mut value: ArgumentCursor) {
         let read = value.for_each_field(|_, mut element| {
             if element.eat_token(b"...") {
@@ -64,19 +65,20 @@ impl CallPayload {
     }
 }
 
-/// A message's header.
+/// Header of a message.
 #[derive(Debug, Default)]
 pub(super) struct MessageHeader<'a> {
-    /// The raw `sockaddr` of the name in it, or empty.
+    /// Raw `sockaddr` of its name, or empty.
     pub(super) name: Vec<u8>,
-    /// A part did not fit into the buffers.
+    /// Whether a part did not fit into the buffers.
     pub(super) is_truncated: bool,
-    /// What is behind `msg_control=`.
+    /// Cursor after `msg_control=`.
     pub(super) control: Option<ArgumentCursor<'a>>,
 }
 
+/// Parses
 /// `{msg_name={...}, msg_namelen=16, msg_iov=[...], msg_iovlen=1, msg_controllen=0, msg_flags=0}`.
-/// `None` where it is not shown.
+/// `None` if it is not shown.
 pub(super) fn parse_header<'a>(
     mut value: ArgumentCursor<'a>,
     payload: &mut CallPayload,
@@ -95,8 +97,8 @@ pub(super) fn parse_header<'a>(
     Some(message)
 }
 
-/// `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of bytes, as
-/// long as it wants more.
+/// Parses `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of
+/// bytes, as long as it returns true.
 pub(super) fn for_each_header<'a>(
     mut value: ArgumentCursor<'a>,
     mut each: impl FnMut(ArgumentCursor<'a>, u64),
@@ -118,7 +120,7 @@ pub(super) fn for_each_header<'a>(
     })
 }
 
-/// The descriptors that came with a message (`SCM_RIGHTS`).
+/// Calls `each` with the descriptors that came with a message (`SCM_RIGHTS`).
 pub(super) fn for_each_right(control: ArgumentCursor, mut each: impl FnMut(i32)) {
     let mut control = control;
     control.for_each_field(|_, mut element| {

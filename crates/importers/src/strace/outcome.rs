@@ -1,4 +1,4 @@
-//! What an import of strace's output found and could not use, in the words of the user; and how
+//! Outcome of an import of strace's output in the user's words, including unusable parts; and how
 //! to run strace.
 
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use crate::summary::{FilePlace, FilePosition, ImportSummary, SkipCounts, Skipped
 use crate::tuning::LINE_SHOWN;
 use crate::unfinished::nothing_imported;
 
-/// The options by which strace says all that an import needs, but for the calls.
+/// Options with which strace prints all that an import needs, without the choice of calls.
 const OPTIONS: [&str; 6] = ["-f", "-ttt", "-T", "-yy", "-s", "65535"];
 
-/// The calls that an import needs, in two parts that fit a line each.
+/// Calls that an import needs, in two parts that fit on one line each.
 const CALLS: [&str; 2] = [
     "%network,%process,read,readv,write,writev,sendfile,splice,close",
     "close_range,dup,dup2,dup3,fcntl,ioctl",
 ];
 
-/// All options for strace, in front of `-o`, the file and the command.
+/// All options for strace, before `-o`, the file and the command.
 pub fn strace_options() -> Vec<String> {
     let calls = format!("trace={}", CALLS.join(","));
     OPTIONS.iter().map(|option| (*option).to_owned()).chain(["-e".to_owned(), calls]).collect()
 }
 
-/// What a user types to trace `command` into `file`: lines that fit a terminal and can be pasted
-/// into a shell, each but the first behind two blanks.
+/// Command line that traces `command` into `file`: lines that fit a terminal and can be pasted into
+/// a shell, each except the first indented by two blanks.
 pub fn how_to_run(file: &str, command: &str) -> String {
     let [first, second] = CALLS;
     let options = OPTIONS.join(" ");
@@ -34,52 +34,53 @@ pub fn how_to_run(file: &str, command: &str) -> String {
     )
 }
 
-/// The lines of what a user types.
+/// Lines of the command.
 fn command_lines() -> Vec<String> {
     how_to_run("FILE", "CMD").lines().map(|line| line.trim().to_owned()).collect()
 }
 
-/// What was found.
+/// Counts of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StraceOutcome {
-    /// Lines read.
+    /// Number of lines.
     pub(super) lines: u64,
-    /// Sockets in the logs; one that is in several counts in each.
+    /// Number of sockets in the logs; a socket in several logs counts in each.
     pub(super) sockets: u64,
-    /// Calls that moved bytes of a stream.
+    /// Number of calls that transferred bytes of a stream.
     pub(super) transfers: u64,
-    /// Datagrams sent, received or looked at.
+    /// Number of datagrams that were sent, received or peeked at.
     pub(super) datagrams: u64,
-    /// Datagrams whose payload is not whole in the file, so that they have no checksum.
+    /// Number of datagrams without a checksum, as their payload is not complete in the file.
     pub(super) without_checksum: u64,
-    /// Messages that a call moved in a batch and that are not in the file.
+    /// Number of messages of batch calls that are not in the file.
     pub(super) cut_off: u64,
-    /// Calls on sockets whose kind the file does not tell.
+    /// Number of calls on sockets of an unknown kind.
     pub(super) unknown_sockets: u64,
-    /// Receives without a known time of return.
+    /// Number of receives without a known time of return.
     pub(super) without_end: u64,
-    /// Threads whose beginning is not in the file, though others are; each is taken for a process.
+    /// Number of threads with their creation not in the file, although other creations are; each is
+    /// treated as a process.
     pub(super) found_threads: u64,
-    /// Calls that set up `io_uring`, which moves bytes without calls.
+    /// Number of calls that set up `io_uring`, which transfers bytes without calls.
     pub(super) io_uring: u64,
-    /// Connections whose own name at the end that connected is not known.
+    /// Number of connections with an unknown own name at the connecting end.
     pub(super) unnamed: u64,
-    /// Lines whose times are of whole seconds or little better.
+    /// Number of lines with times of whole seconds or little better.
     pub(super) coarse: u64,
     /// Lines that were not understood.
     pub(super) skipped: SkipCounts,
-    /// Whether there was a log of the same name before.
+    /// Whether a log of the same name existed before.
     pub(super) replaced: bool,
 }
 
 impl StraceOutcome {
-    /// A line was not understood.
+    /// Counts a line that was not understood.
     pub(super) fn add_unparsed(&mut self, file: &Path, number: u64, text: &[u8]) {
         let place = FilePlace::new(file, FilePosition::Line(number));
         self.skipped.add("line not understood", || SkippedItem { place, why: shorten_line(text) });
     }
 
-    /// For the user, all but what the caller knows of the files.
+    /// Summary for the user, without the facts on the files that the caller has.
     pub(super) fn into_summary(self) -> ImportSummary {
         let mut notes = Vec::new();
         let mut note = |count: u64, what: &str| {
@@ -133,7 +134,7 @@ impl StraceOutcome {
     }
 }
 
-/// The beginning of a line, for people.
+/// Beginning of a line, for display.
 pub(super) fn shorten_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text.get(..4 * LINE_SHOWN).unwrap_or(text));
     let mut shown: String = text.chars().take(LINE_SHOWN).flat_map(char::escape_debug).collect();
@@ -143,24 +144,24 @@ pub(super) fn shorten_line(text: &[u8]) -> String {
     shown
 }
 
-/// A file is something else than strace's output.
+/// Error for a file that is not strace's output.
 pub(super) fn not_strace_error(file: &Path, number: u64, text: &str) -> Error {
     let why = format!("no output of strace: '{text}'; make it with");
     Error::malformed_at(file, FilePosition::Line(number), why).with_lines(command_lines())
 }
 
-/// There is nothing in a file.
+/// Error for an empty file.
 pub(super) fn empty_file_error(file: &Path) -> Error {
     Error::malformed_at(file, FilePosition::File, "no call is in it; make it with")
         .with_lines(command_lines())
 }
 
-/// There is no process in the files that did anything with a socket.
+/// Error for files without a process that used a socket.
 pub(super) fn no_sockets_error(files: &[PathBuf], summary: ImportSummary) -> Error {
     nothing_imported(files, "there is no call on a socket", &summary)
 }
 
-/// The times of a file do not tell the date.
+/// Error for a file with times that do not include the date.
 pub(super) fn time_error(file: &Path, number: u64, problem: LineProblem) -> Option<Error> {
     let what = match problem {
         LineProblem::NoTime => "the lines have no times",

@@ -1,19 +1,19 @@
-//! How a call ended: what stands behind its arguments.
+//! Result of a call, which follows its arguments.
 
 use super::arguments::ArgumentCursor;
 
-/// A call's result.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallResult {
-    /// It returned this.
+    /// It returned this value.
     Returned(i64),
     /// It failed with this error.
     Failed(i32),
-    /// It did not return, or will be made again by the kernel.
+    /// It did not return, or the kernel will restart it.
     Unknown,
 }
 
-/// The errors of a call that only has to be made again.
+/// Errors of a call that only has to be repeated.
 pub(super) const AGAIN: &[i32] = &[EAGAIN, EINTR, EINPROGRESS, EALREADY];
 pub(super) const EINTR: i32 = 4;
 pub(super) const EBADF: i32 = 9;
@@ -22,7 +22,7 @@ pub(super) const ENOTSOCK: i32 = 88;
 pub(super) const EALREADY: i32 = 114;
 pub(super) const EINPROGRESS: i32 = 115;
 
-/// The text of a call without its duration, and that in nanoseconds (`<0.000123>`, with `-T`).
+/// Splits off the duration of a call from its text, in nanoseconds (`<0.000123>`, with `-T`).
 pub(super) fn split_duration(text: &[u8]) -> (&[u8], Option<i64>) {
     let whole = (text, None);
     let Some(inside) = text.strip_suffix(b">") else { return whole };
@@ -49,7 +49,7 @@ pub(super) fn split_duration(text: &[u8]) -> (&[u8], Option<i64>) {
     (text.get(..begin - 1).unwrap_or(text), Some(nanoseconds))
 }
 
-/// The result at the end of a call's text (without duration), where it is a plain number, from the
+/// Result at the end of a call's text (without duration), if it is a plain number, parsed from the
 /// end: nothing else ends in `) = 123`.
 pub(super) fn plain_result(text: &[u8]) -> Option<i64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -61,8 +61,8 @@ pub(super) fn plain_result(text: &[u8]) -> Option<i64> {
     Some(number.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
 }
 
-/// The result of a call, by a cursor among its arguments. The cursor is left behind the number,
-/// where the descriptor's decoration begins if the result is one.
+/// Result of a call, parsed by a cursor among its arguments. The cursor is left after the number,
+/// where the decoration begins if the result is a descriptor.
 pub(super) fn parse_result(cursor: &mut ArgumentCursor) -> Option<CallResult> {
     while cursor.next_argument().is_some() {}
     if !cursor.eat_token(b")") {
@@ -85,7 +85,7 @@ pub(super) fn parse_result(cursor: &mut ArgumentCursor) -> Option<CallResult> {
     Some(CallResult::Returned(number))
 }
 
-/// An error's number, by its name; 0 for names of no error of Linux's.
+/// Number of an error by its name; 0 for names that are not Linux errors.
 fn errno_of_name(name: &[u8]) -> i32 {
     let place = ERRORS.iter().position(|error| error.as_bytes() == name);
     match (name, place) {
@@ -97,7 +97,7 @@ fn errno_of_name(name: &[u8]) -> i32 {
     }
 }
 
-/// Linux's errors from 1 on, as on all machines but a few old ones.
+/// Linux's errors from 1 on, as on all machines except a few old ones.
 const ERRORS: [&str; 133] = [
     "EPERM",
     "ENOENT",

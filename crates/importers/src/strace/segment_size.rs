@@ -1,36 +1,36 @@
-//! How large the datagrams are that a call moved at once, and where each is among its bytes.
+//! Size of the datagrams that one call transferred together, and their ranges in its bytes.
 
 use std::ops::Range;
 
-/// IP cannot count further, so this is the most that one call moves of UDP.
+/// Maximum size of an IP packet, and thus of the UDP data that one call transfers, in bytes.
 const LARGEST_BYTES: u64 = 65_535;
 
-/// Size of the datagrams that a call moved at once.
+/// Size of the datagrams that one call transferred together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Size {
-    /// The call moved one datagram.
+    /// The call transferred one datagram.
     #[default]
     One,
     /// All but the last have this size, in bytes.
     Of(u64),
-    /// There may be several, and the file does not say how large they are.
+    /// There may be several, of a size that the file does not contain.
     Unknown,
 }
 
 impl Size {
-    /// What a number of bytes says; 0 stands for one datagram.
+    /// Size from a number of bytes; 0 means one datagram.
     pub(super) fn of(bytes: u64) -> Size {
         if bytes == 0 { Size::One } else { Size::Of(bytes) }
     }
 
-    /// The place of each datagram among the `bytes` of a call.
+    /// Range of each datagram in the `bytes` of a call.
     pub(super) fn pieces(self, bytes: u64) -> impl Iterator<Item = Range<u64>> {
         let size = match self {
-            // A file may say anything, and the kernel moves no more at once.
+            // The file may contain any number, and the kernel transfers no more in one call.
             Size::Of(size) if size < bytes && bytes <= LARGEST_BYTES => size,
             Size::One | Size::Unknown | Size::Of(_) => bytes.max(1),
         };
-        // One without bytes is one, too.
+        // An empty datagram counts as one, too.
         let count = bytes.div_ceil(size).max(1);
         (0..count).map(move |piece| piece * size..((piece + 1) * size).min(bytes))
     }

@@ -1,9 +1,9 @@
 //! Segmentation offload of UDP: sends that the kernel cuts into datagrams (`UDP_SEGMENT`), and
 //! receives of datagrams that it has joined (`UDP_GRO`).
 //!
-//! Their size is an option of the socket, or in the control data of a message. Of the latter strace
-//! prints level and type only, as of version 6.1 and later; the size is taken where it is printed,
-//! and else [`Size::Unknown`] has reconciliation look for it at the other end.
+//! Their size is an option of the socket, or in the control data of a message. strace prints only
+//! level and type of the latter, as of version 6.1 and later; the size is used if it is printed,
+//! and otherwise [`Size::Unknown`] lets reconciliation take it from the other end.
 
 use super::arguments::ArgumentCursor;
 use super::call::StraceCall;
@@ -13,27 +13,27 @@ use super::segment_size::Size;
 use super::sockets::TracedSocket;
 use super::traced_system::TracedSystem;
 
-/// How strace calls a level or type, by its name or its number.
+/// Name and number of a level or type in strace's output.
 type Known = (&'static str, i64);
 
 const UDP: Known = ("SOL_UDP", 17);
 const SEGMENT: Known = ("UDP_SEGMENT", 103);
 const GRO: Known = ("UDP_GRO", 104);
 
-/// Size of what a call sent or received on `socket`, with this control data.
+/// Datagram size of a call that sent or received on `socket`, with this control data.
 pub(super) fn size(socket: &TracedSocket, control: Option<ArgumentCursor>, is_send: bool) -> Size {
     let kind = if is_send { SEGMENT } else { GRO };
     let told = control.and_then(|control| in_control(control, kind));
     match told {
         Some(size) => size,
         None if is_send => socket.segment,
-        // The kernel tells it to who asks, and programs need not.
+        // The kernel passes it to programs that ask for it, which is optional.
         None if socket.joins => Size::Unknown,
         None => Size::One,
     }
 }
 
-/// `setsockopt(4, SOL_UDP, UDP_SEGMENT, [1200], 4) = 0`, and what `getsockopt` says.
+/// `setsockopt(4, SOL_UDP, UDP_SEGMENT, [1200], 4) = 0`, and the result of `getsockopt`.
 pub(super) fn option(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let arguments = call.arguments();
     let name = arguments.nth_argument(2)?;
@@ -59,7 +59,7 @@ pub(super) fn option(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     Some(())
 }
 
-/// The size in `[{cmsg_len=18, cmsg_level=SOL_UDP, cmsg_type=0x67, cmsg_data=...}]`. The last item
+/// Size in `[{cmsg_len=18, cmsg_level=SOL_UDP, cmsg_type=0x67, cmsg_data=...}]`. The last item
 /// counts, as for the kernel.
 fn in_control(mut control: ArgumentCursor, kind: Known) -> Option<Size> {
     let mut found = None;
@@ -78,12 +78,12 @@ fn in_control(mut control: ArgumentCursor, kind: Known) -> Option<Size> {
     found
 }
 
-/// Whether a value is the one that has this name or number.
+/// Whether a value has this name or number.
 fn is(mut value: ArgumentCursor, (name, number): Known) -> bool {
     value.read_flags().has_flag(name) || value.read_number() == Some(number)
 }
 
-/// A number by itself, in brackets, or as its bytes in a text or a list.
+/// Parses a number by itself, in brackets, or as its bytes in a text or a list.
 fn number(mut value: ArgumentCursor) -> Option<u64> {
     let mut bytes = Vec::new();
     match value.peek()? {

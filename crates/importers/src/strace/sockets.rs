@@ -1,9 +1,10 @@
-//! The kernel's sockets, as far as the trace tells of them, whoever holds them.
+//! The kernel's sockets, as far as the trace shows them, independent of the processes that hold
+//! them.
 //!
-//! A socket is known from the call that made it, and is followed by its descriptors, which are
-//! copied by `dup` and inherited by children. One whose making is not in the trace is known by what
-//! strace shows of it: its inode, or its names, by which processes that share it are found to do
-//! so. A number of ours stands for the kernel's id.
+//! A socket is known from the call that created it, and is followed by its descriptors, which are
+//! copied by `dup` and inherited by children. A socket with its creation not in the trace is known
+//! by its decoration: its inode, or its names, by which it is found when processes share it. A
+//! number of ours replaces the kernel's id.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{FlowOrigin, FlowRole};
@@ -12,7 +13,7 @@ use super::address;
 use super::descriptor::DecoratedSocket;
 use super::segment_size::Size;
 
-/// A socket's number. Numbers are not used again.
+/// Number of a socket. Numbers are not reused.
 pub(super) type SocketId = u64;
 
 pub(super) const STREAM: u8 = 1;
@@ -25,38 +26,38 @@ pub(super) struct TracedSocket {
     pub(super) domain: u8,
     pub(super) kind: u8,
     pub(super) protocol: u16,
-    /// How the next process to use it comes to it.
+    /// How the next process that uses it obtains it.
     pub(super) origin: FlowOrigin,
     pub(super) role: FlowRole,
     /// Raw `sockaddr`s, or empty.
     pub(super) local: Vec<u8>,
     pub(super) peer: Vec<u8>,
-    /// The process that made, connected or accepted it.
+    /// Process that created, connected or accepted it.
     pub(super) pid: u32,
-    /// The process at the other end of a unix socket, 0 if unknown.
+    /// Process at the other end of a unix socket, 0 if unknown.
     pub(super) peer_pid: u32,
-    /// The socket it was accepted on.
+    /// Socket on which it was accepted.
     pub(super) listener: Option<SocketId>,
-    /// Counts the changes of names and role.
+    /// Number of changes of names and role.
     pub(super) version: u32,
-    /// Counts the connections: a socket that is connected anew has another flow.
+    /// Number of connections: a socket that is connected anew has another flow.
     pub(super) connection: u32,
     pub(super) inode: Option<u64>,
-    /// What strace showed of it last.
+    /// Its latest decoration.
     pub(super) decoration: Vec<u8>,
-    /// What its sends are cut into, where a message does not say it.
+    /// Size into which its sends are cut, unless a message states it.
     pub(super) segment: Size,
-    /// Its receives may be of several datagrams.
+    /// Whether its receives may consist of several datagrams.
     pub(super) joins: bool,
-    /// Its calls return at once.
+    /// Whether its calls return immediately.
     pub(super) is_nonblocking: bool,
-    /// It is one of a pair of sockets that are known to be each other's ends.
+    /// Whether it belongs to a pair of sockets that are known to be each other's ends.
     is_paired: bool,
-    /// How many descriptors lead to it.
+    /// Number of descriptors that refer to it.
     references: u32,
 }
 
-/// What a socket is made as.
+/// Parameters of a new socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SocketSpec {
     pub(super) domain: u8,
@@ -68,12 +69,12 @@ pub(super) struct SocketSpec {
 }
 
 impl TracedSocket {
-    /// Whether it keeps the bounds of messages.
+    /// Whether it preserves message boundaries.
     pub(super) fn is_datagram(&self) -> bool {
         self.kind != STREAM
     }
 
-    /// Whether the name is one that others can reach it by.
+    /// Whether its name is one by which others can reach it.
     pub(super) fn has_name(&self) -> bool {
         match address::inet_address(&self.local) {
             Some(address) => address.port() != 0,
@@ -81,7 +82,7 @@ impl TracedSocket {
         }
     }
 
-    /// Whether what strace shows can be of this socket.
+    /// Whether a decoration can belong to this socket.
     fn can_be(&self, seen: &DecoratedSocket) -> bool {
         if seen.domain != 0 && seen.domain != self.domain
             || seen.kind != 0 && seen.kind != self.kind
@@ -91,13 +92,14 @@ impl TracedSocket {
         if let (Some(one), Some(other)) = (self.inode, seen.inode) {
             return one == other;
         }
-        // The own name that a unix socket shows is that of its listener, which may be relative.
+        // The own name in the decoration of a unix socket is that of its listener, which may be
+        // relative.
         self.domain == address::UNIX
             || (address::names_agree(&self.local, &seen.local)
                 && address::names_agree(&self.peer, &seen.peer))
     }
 
-    /// Takes over what strace shows.
+    /// Applies a decoration.
     fn apply_decoration(&mut self, seen: &DecoratedSocket) {
         self.inode = self.inode.or(seen.inode);
         let better = |known: &[u8], seen: &[u8]| {
@@ -128,14 +130,14 @@ impl TracedSocket {
     }
 }
 
-/// All sockets that somebody holds.
+/// All sockets that have a descriptor.
 #[derive(Debug, Default)]
 pub(super) struct SocketTable {
     all: FxHashMap<SocketId, TracedSocket>,
     next: SocketId,
     by_inode: FxHashMap<u64, SocketId>,
     by_names: FxHashMap<SocketNames, SocketId>,
-    /// Whether the kernel tells unix sockets of streams from others.
+    /// Whether the kernel distinguishes stream sockets among unix sockets.
     tells_streams: bool,
 }
 
@@ -151,7 +153,7 @@ impl SocketTable {
         self.all.get_mut(&id)
     }
 
-    /// A new socket, held by nobody yet.
+    /// Adds a new socket without descriptors.
     pub(super) fn add_socket(&mut self, made: SocketSpec) -> SocketId {
         let protocol = match (made.domain, made.kind, made.protocol) {
             (address::INET | address::INET6, STREAM, 0) => 6,
@@ -184,14 +186,14 @@ impl SocketTable {
         self.next
     }
 
-    /// Another descriptor leads to it.
+    /// Adds a descriptor that refers to it.
     pub(super) fn add_reference(&mut self, id: SocketId) {
         if let Some(socket) = self.all.get_mut(&id) {
             socket.references += 1;
         }
     }
 
-    /// A descriptor that led to it is gone.
+    /// Removes a descriptor that referred to it.
     pub(super) fn drop_reference(&mut self, id: SocketId) {
         let Some(socket) = self.all.get_mut(&id) else { return };
         socket.references = socket.references.saturating_sub(1);
@@ -211,7 +213,7 @@ impl SocketTable {
         }
     }
 
-    /// strace shows this of the socket. False where it must be another one.
+    /// Applies strace's decoration of the socket. Returns false if it must be another socket.
     pub(super) fn apply_decoration(
         &mut self,
         id: SocketId,
@@ -241,7 +243,7 @@ impl SocketTable {
         true
     }
 
-    /// The socket that strace shows, if it is held by somebody.
+    /// Socket with this decoration, if it has a descriptor.
     pub(super) fn find_shown(&self, seen: &DecoratedSocket) -> Option<SocketId> {
         if let Some(inode) = seen.inode {
             return self.by_inode.get(&inode).copied();
@@ -249,13 +251,13 @@ impl SocketTable {
         self.by_names.get(&(seen.domain, seen.kind, seen.local.clone(), seen.peer.clone())).copied()
     }
 
-    /// The socket with this inode.
+    /// Socket with this inode.
     pub(super) fn socket_of_inode(&self, inode: u64) -> Option<SocketId> {
         self.by_inode.get(&inode).copied()
     }
 
-    /// The two are the ends of a pair. False where they cannot be or are known to be, or have roles
-    /// that tell more.
+    /// Records that the two are the ends of a pair. Returns false if they cannot be or are known to
+    /// be, or have more specific roles.
     pub(super) fn pair_sockets(&mut self, one: SocketId, other: SocketId) -> bool {
         let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else {
             return false;
@@ -272,8 +274,8 @@ impl SocketTable {
         can_be
     }
 
-    /// A socket whose making was not seen, as strace shows it; `None` where it does not show what
-    /// it is.
+    /// Adds a socket from its decoration, as its creation was not seen; `None` if its kind is not
+    /// shown.
     pub(super) fn add_shown(
         &mut self,
         seen: &DecoratedSocket,
@@ -283,7 +285,7 @@ impl SocketTable {
         if seen.domain == 0 {
             return None;
         }
-        // Older kernels call all unix sockets the same, and most are streams.
+        // Older kernels use one name for all unix sockets, and most are streams.
         let unknown = if self.tells_streams { DATAGRAM } else { STREAM };
         let id = self.add_socket(SocketSpec {
             domain: seen.domain,

@@ -1,4 +1,4 @@
-//! `import strace`: what it says of itself.
+//! `import strace`: its registry entry.
 
 use registry::{EntryHelp, Flag};
 use socket_log::names;
@@ -14,7 +14,7 @@ static HOST: Flag<String> = Flag::text(
      where that is not set, the kernel's name]",
 );
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static STRACE: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "strace",
@@ -46,7 +46,7 @@ Run strace like this:
     samples,
 };
 
-/// `import strace` of one file, whatever it begins with.
+/// Runs `import strace` on one file, whatever it begins with.
 fn fuzz(bytes: &[u8]) {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
     match import_bytes(bytes) {

@@ -1,14 +1,14 @@
-//! Tables of descriptors: which number leads to which socket, for each process or for several that
-//! share one.
+//! Descriptor tables: the socket of each descriptor, for one process or for several that share a
+//! table.
 
 use rustc_hash::FxHashMap;
 
 use super::sockets::{SocketId, SocketTable};
 
-/// A table's number.
+/// Number of a table.
 pub(super) type TableId = u32;
 
-/// What a descriptor leads to.
+/// Socket of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DescriptorEntry {
     pub(super) socket: SocketId,
@@ -18,7 +18,7 @@ pub(super) struct DescriptorEntry {
 #[derive(Debug, Default)]
 struct DescriptorTable {
     entries: FxHashMap<i32, DescriptorEntry>,
-    /// How many processes use it.
+    /// Number of processes that use it.
     users: u32,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct DescriptorTables {
 }
 
 impl DescriptorTables {
-    /// An empty table, for one process.
+    /// Adds an empty table, for one process.
     pub(super) fn add_table(&mut self) -> TableId {
         self.next += 1;
         self.all.insert(self.next, DescriptorTable { users: 1, ..DescriptorTable::default() });
         self.next
     }
 
-    /// One more process uses the table.
+    /// Adds a process that uses the table.
     pub(super) fn share_table(&mut self, table: TableId) -> TableId {
         if let Some(table) = self.all.get_mut(&table) {
             table.users += 1;
@@ -45,7 +45,7 @@ impl DescriptorTables {
         table
     }
 
-    /// A copy, for one process: a child's, or that of one that shares no more.
+    /// Copies a table for one process: a child, or a process that stops sharing.
     pub(super) fn copy_table(&mut self, table: TableId, sockets: &mut SocketTable) -> TableId {
         let entries = self.all.get(&table).map(|table| table.entries.clone()).unwrap_or_default();
         entries.values().for_each(|entry| sockets.add_reference(entry.socket));
@@ -54,7 +54,7 @@ impl DescriptorTables {
         self.next
     }
 
-    /// A process does not use the table any more.
+    /// Removes a process that uses the table.
     pub(super) fn leave_table(&mut self, id: TableId, sockets: &mut SocketTable) {
         let Some(table) = self.all.get_mut(&id) else { return };
         table.users = table.users.saturating_sub(1);
@@ -73,7 +73,7 @@ impl DescriptorTables {
         self.all.get(&table)?.entries.get(&fd).copied()
     }
 
-    /// Makes `fd` lead to `entry`; what it led to before must have been removed.
+    /// Makes `fd` refer to `entry`; its previous entry must have been removed.
     pub(super) fn set(
         &mut self,
         table: TableId,
@@ -95,13 +95,12 @@ impl DescriptorTables {
         }
     }
 
-    /// Takes `fd` out of the table. The caller releases the socket when it is done
-    /// with it.
+    /// Removes `fd` from the table. The caller releases the socket when it is done with it.
     pub(super) fn remove(&mut self, table: TableId, fd: i32) -> Option<DescriptorEntry> {
         self.all.get_mut(&table)?.entries.remove(&fd)
     }
 
-    /// The descriptors of the table that `wanted` chooses, in order.
+    /// Descriptors of the table that `wanted` selects, in order.
     pub(super) fn descriptors_where(
         &self,
         table: TableId,

@@ -1,5 +1,4 @@
-//! Threads and processes: who begins, becomes another program and ends, and calls that are in two
-//! lines.
+//! Threads and processes: their beginnings, execs and ends, and calls that are on two lines.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, ProcessEvent};
@@ -19,7 +18,7 @@ use crate::tuning::{FINE_NS, MAX_HELD_LINES};
 #[derive(Debug)]
 struct TracedTask {
     process: ProcessId,
-    /// The call that has begun: its text so far, the name's length in it, and when.
+    /// Call that has begun: its text so far, the length of the name in it, and its time.
     unfinished: Option<UnfinishedCall>,
 }
 
@@ -30,13 +29,13 @@ struct UnfinishedCall {
     time: i64,
 }
 
-/// A line of a thread whose maker is not known yet.
+/// Line of a thread with an unknown creator.
 #[derive(Debug)]
 pub(super) struct DeferredLine {
     pub(super) text: Vec<u8>,
     pub(super) file: usize,
     pub(super) number: u64,
-    /// When it was written, in the order of its file.
+    /// Time of the line, in the order of its file.
     pub(super) time: i64,
     pub(super) next: i64,
 }
@@ -51,11 +50,11 @@ impl NextTime for DeferredLine {
 #[derive(Debug, Default)]
 pub(super) struct TaskTable {
     all: FxHashMap<u32, TracedTask>,
-    /// Threads in the middle of a call that makes another.
+    /// Threads in a call that creates another.
     making: Vec<u32>,
     deferred: FxHashMap<u32, Vec<DeferredLine>>,
     held_lines: usize,
-    /// Lines of threads whose maker has become known.
+    /// Lines of threads with a creator that has become known.
     pub(super) released: Vec<DeferredLine>,
     payload: CallPayload,
 }
@@ -69,8 +68,7 @@ fn runs_a_program(name: &[u8]) -> bool {
 }
 
 impl TaskTable {
-    /// The thread that lines without a number are of, when the file's first has ended: the one that
-    /// is left.
+    /// Thread of lines without a number after the file's first thread has ended: the only one left.
     pub(super) fn only_thread(&self, first: u32) -> u32 {
         match self.all.keys().next() {
             Some(only) if self.all.len() == 1 && !self.all.contains_key(&first) => *only,
@@ -78,7 +76,7 @@ impl TaskTable {
         }
     }
 
-    /// Whether a line must wait until it is known whose thread it is; it is kept then.
+    /// Whether a line has to wait until its thread is known; it is stored then.
     pub(super) fn defer_line(
         &mut self,
         world: &mut TracedSystem,
@@ -90,7 +88,7 @@ impl TaskTable {
             return false;
         }
         if let &[maker] = self.making.as_slice() {
-            // Only one can be its maker.
+            // Only one thread can be its creator.
             let child = self.all.get(&maker).and_then(|task| {
                 task.unfinished.as_ref().map(|begun| (task.process, begun.text.clone()))
             });
@@ -107,7 +105,7 @@ impl TaskTable {
         true
     }
 
-    /// Lines that nobody will tell the maker of any more.
+    /// Releases lines of threads with a creator that stays unknown.
     pub(super) fn release_deferred(&mut self) {
         for (_, mut lines) in self.deferred.drain() {
             self.released.append(&mut lines);
@@ -116,7 +114,7 @@ impl TaskTable {
         self.making.clear();
     }
 
-    /// Takes a line of `thread` into account. `None` where it is not understood.
+    /// Processes a line of `thread`. `None` if it is not understood.
     pub(super) fn add_line(
         &mut self,
         world: &mut TracedSystem,
@@ -133,7 +131,7 @@ impl TaskTable {
         match line.what {
             LineContent::Call { name, rest } => {
                 let (rest, duration) = result::split_duration(rest);
-                // By a coarse clock it ended at once: before the next line was written.
+                // On a coarse clock it ended immediately: before the next line was written.
                 let end = duration.map(|duration| match line.unit > FINE_NS {
                     true => line.time,
                     false => line.time.saturating_add(duration),
@@ -141,7 +139,7 @@ impl TaskTable {
                 self.finish_call(world, StraceCall { name, rest, caller: who, end, next })
             }
             LineContent::Unfinished { name: b"close", rest } => {
-                // At its call: the number may be given out again before it returns.
+                // At its call: the number may be reused before it returns.
                 calls::handle_call(
                     world,
                     &mut self.payload,
@@ -153,7 +151,7 @@ impl TaskTable {
                 Some(())
             }
             LineContent::Resumed { rest } => {
-                // One whose beginning was before the trace's is passed over.
+                // A call that began before the trace is skipped.
                 let Some(mut begun) =
                     self.all.get_mut(&thread).and_then(|task| task.unfinished.take())
                 else {
@@ -162,7 +160,7 @@ impl TaskTable {
                 self.making.retain(|maker| *maker != thread);
                 let (rest, duration) = result::split_duration(rest);
                 begun.text.extend_from_slice(rest);
-                // The line was written when it returned; what it took is counted from a moment
+                // The line was written when the call returned; its duration counts from a moment
                 // after it began.
                 let end = duration
                     .filter(|_| line.unit <= FINE_NS)
@@ -184,7 +182,7 @@ impl TaskTable {
                 Some(())
             }
             LineContent::Superseded(by) => {
-                // All threads but that one are gone, and it goes on under this number.
+                // All threads except that one are gone, and it continues under this number.
                 let begun = self.all.remove(&by).and_then(|task| task.unfinished);
                 if let Some(task) = self.all.get_mut(&thread) {
                     task.unfinished = begun;
@@ -198,7 +196,7 @@ impl TaskTable {
         }
     }
 
-    /// Makes a process of a thread that is not known.
+    /// Adds a process for an unknown thread.
     fn add_unknown_thread(&mut self, world: &mut TracedSystem, thread: u32, line: &StraceLine) {
         if self.all.contains_key(&thread) {
             return;
@@ -207,7 +205,8 @@ impl TaskTable {
             b"" => format!("pid {thread}"),
             name => String::from_utf8_lossy(name).into_owned(),
         };
-        // What is about to become another program was none of the traced ones before.
+        // A thread that is about to execute another program was not one of the traced programs
+        // before.
         let counts = !matches!(line.what, LineContent::Call { name, .. } | LineContent::Unfinished { name, .. } if runs_a_program(name));
         world.imported.found_threads += u64::from(counts && !self.all.is_empty());
         let table = world.tables.add_table();
@@ -259,7 +258,7 @@ impl TaskTable {
         }
     }
 
-    /// A call that makes a thread or a process has returned.
+    /// Handles the return of a call that creates a thread or a process.
     fn handle_clone(&mut self, world: &mut TracedSystem, call: StraceCall) -> Option<()> {
         let CallResult::Returned(child) = result::parse_result(&mut call.arguments())? else {
             return Some(());
@@ -290,7 +289,7 @@ impl TaskTable {
         Some(())
     }
 
-    /// `child` is a thread that `parent` has made by the call of this text.
+    /// Adds `child`, which `parent` has created by the call of this text.
     fn add_child(
         &mut self,
         world: &mut TracedSystem,
@@ -321,7 +320,7 @@ impl TaskTable {
         self.all.insert(child, TracedTask { process, unfinished: None });
     }
 
-    /// A thread has ended.
+    /// Handles the end of a thread.
     fn end_thread(&mut self, world: &mut TracedSystem, who: StraceCaller, end: ProcessLogEnd) {
         self.all.remove(&who.thread);
         self.making.retain(|maker| *maker != who.thread);
@@ -338,7 +337,7 @@ impl TaskTable {
     }
 }
 
-/// A process, or a thread of it, is about to end.
+/// Handles a call that is about to end a process or a thread.
 fn handle_exit(world: &mut TracedSystem, who: StraceCaller, name: &[u8]) {
     if let Some(process) = world.processes.get_mut(&who.process)
         && (name == b"exit_group" || process.threads == 1)
@@ -347,8 +346,8 @@ fn handle_exit(world: &mut TracedSystem, who: StraceCaller, name: &[u8]) {
     }
 }
 
-/// `execve("/bin/x", ["x", "-v"], ...) = 0`: the process goes on as another program, with a log of
-/// its own.
+/// `execve("/bin/x", ["x", "-v"], ...) = 0`: the process continues as another program, with a log
+/// of its own.
 fn handle_exec(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     if result::parse_result(&mut call.arguments())? != CallResult::Returned(0) {
         return Some(());
@@ -357,7 +356,7 @@ fn handle_exec(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let mut executable = Vec::new();
     call.arguments().nth_argument(first)?.read_text(&mut executable)?;
     let mut arguments = Vec::new();
-    // Where they cannot be read strace shows a pointer.
+    // strace shows a pointer if it cannot read them.
     let _ = call.arguments().nth_argument(first + 1)?.for_each_field(|_, mut value| {
         let mut argument = Vec::new();
         if value.read_text(&mut argument).is_some() {

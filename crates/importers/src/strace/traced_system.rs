@@ -1,5 +1,5 @@
-//! What the trace tells of, at the moment that has been reached: threads, processes, their
-//! descriptors and sockets, and the logs that are being written of them.
+//! Traced system at the current line: threads, processes, their descriptors and sockets, and the
+//! logs that are being written.
 
 use message_trace::DataPath;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,39 +14,39 @@ use super::sockets::{SocketId, SocketTable};
 use super::tables::{DescriptorEntry, DescriptorTables, TableId};
 use crate::error::Error;
 
-/// A process's number. The kernel uses its own again.
+/// Number of a process. The kernel reuses its own numbers.
 pub(super) type ProcessId = u32;
 
-/// A process under one program after another.
+/// Process under one program after another.
 #[derive(Debug)]
 pub(super) struct StraceProcess {
     pub(super) pid: u32,
     pub(super) parent: u32,
     pub(super) table: TableId,
     pub(super) program: ProgramIdentity,
-    /// When its program began.
+    /// Time when its program began.
     pub(super) started: i64,
     pub(super) log: Option<ProcessLog>,
-    /// Whether it has a log even if it uses no sockets: a child that only waits to become another
+    /// Whether it has a log even if it uses no sockets: a child that only waits to execute another
     /// program has none.
     pub(super) counts: bool,
-    /// Its threads, as far as they are known.
+    /// Number of its threads, as far as they are known.
     pub(super) threads: u32,
-    /// When it called `exit`.
+    /// Time when it called `exit`.
     pub(super) exits: Option<i64>,
 }
 
-/// Where the logs go, and what they say of where they come from.
+/// Destination of the logs, and their metadata.
 #[derive(Clone, Debug)]
 pub(super) struct LogDestination {
     pub(super) host: String,
-    /// `None`: nothing is written.
+    /// `None` to write nothing.
     pub(super) directory: Option<DataPath>,
-    /// Sets apart the socket numbers of this import from those of others.
+    /// Salt that separates the socket numbers of this import from those of others.
     pub(super) salt: u64,
 }
 
-/// State of the traced system at the line that has been read.
+/// State of the traced system at the current line.
 #[derive(Debug)]
 pub(super) struct TracedSystem {
     pub(super) place: LogDestination,
@@ -56,20 +56,20 @@ pub(super) struct TracedSystem {
     pub(super) sockets: SocketTable,
     pub(super) imported: StraceOutcome,
     names: FxHashSet<DataPath>,
-    /// The first log that could not be written.
+    /// Error of the first log that could not be written.
     pub(super) failed: Option<Error>,
-    /// The own names of sockets that an earlier reading of the files has found.
+    /// Own names of sockets from an earlier reading of the files.
     pub(super) own_names: OwnNames,
-    /// Connections whose names are looked for.
+    /// Connections with unknown names.
     pub(super) unnamed: NamelessConnections,
     /// Number of calls that gave a socket its names, by thread, time and descriptor.
     namings: FxHashMap<(u32, i64, i32), u32>,
 }
 
-/// What a process has of a socket that is only spoken of.
+/// Descriptor of a process for a socket that is only mentioned.
 const NO_DESCRIPTOR: i32 = -1;
 
-/// Who makes a call, and when.
+/// Caller of a call, with a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StraceCaller {
     pub(super) thread: u32,
@@ -82,7 +82,7 @@ impl StraceCaller {
         RecordStamp { thread: self.thread, time: self.time }
     }
 
-    /// The same at another time.
+    /// The same caller at another time.
     pub(super) fn at_time(self, time: i64) -> StraceCaller {
         StraceCaller { time, ..self }
     }
@@ -105,7 +105,7 @@ impl TracedSystem {
         }
     }
 
-    /// A process with one thread.
+    /// Adds a process with one thread.
     pub(super) fn add_process(
         &mut self,
         pid: u32,
@@ -139,7 +139,7 @@ impl TracedSystem {
         self.processes.get(&process).map_or(0, |process| process.pid)
     }
 
-    /// The process's log, begun now if it has none.
+    /// Log of the process, which begins now if there is none.
     pub(super) fn log_of_process(&mut self, process: ProcessId) -> Option<&mut ProcessLog> {
         let (place, names) = (&self.place, &mut self.names);
         let process = self.processes.get_mut(&process)?;
@@ -161,8 +161,8 @@ impl TracedSystem {
         process.log.as_mut()
     }
 
-    /// The socket's flow in the process's log, which is described there if need be. 0 for a socket
-    /// that is gone.
+    /// Flow of the socket in the process's log, which is described there if necessary. 0 for a
+    /// socket that is gone.
     pub(super) fn flow_of_socket(&mut self, who: StraceCaller, socket: SocketId, fd: i32) -> u32 {
         if self.log_of_process(who.process).is_none() {
             return 0;
@@ -172,14 +172,14 @@ impl TracedSystem {
         let listener = what.listener.map_or(0, |listener| log.known_flow_or_zero(listener));
         let flow = log.flow_of_socket(who.to_stamp(), socket, what, fd, listener);
         if let Some(what) = self.sockets.get_mut(socket) {
-            // Other processes and programs come to it in another way.
+            // Other processes and programs obtain it differently.
             what.origin = FlowOrigin::Found;
         }
         flow
     }
 
-    /// `socket` has connected or was accepted, by a call of `who` that was made or returned at
-    /// `time`: it gets the own name that was found for it.
+    /// Sets the own name that was found for `socket`, which connected or was accepted by a call of
+    /// `who` that was made or returned at `time`.
     pub(super) fn add_named(
         &mut self,
         who: StraceCaller,
@@ -201,7 +201,7 @@ impl TracedSystem {
         self.unnamed.add_end(by, time, id, socket, accepts);
     }
 
-    /// A record in the process's log.
+    /// Writes a record to the process's log.
     pub(super) fn write_record<const CAPACITY: usize>(
         &mut self,
         who: StraceCaller,
@@ -212,8 +212,8 @@ impl TracedSystem {
         }
     }
 
-    /// The socket that a descriptor leads to, `None` for anything else: as the table has it, unless
-    /// what strace shows contradicts, or else as strace shows it.
+    /// Socket of a descriptor, `None` for anything else: from the table, unless its decoration
+    /// contradicts, or otherwise from the decoration.
     pub(super) fn socket_of_descriptor(
         &mut self,
         who: StraceCaller,
@@ -233,7 +233,7 @@ impl TracedSystem {
                 self.pair_socket(who, socket, number, &seen);
                 return Some(socket);
             }
-            // It was closed out of sight, and its number given to something else.
+            // It was closed unseen, and its number was reused.
             self.forget_descriptor(who, number);
         }
         // Paths begin with a slash; most descriptors are files.
@@ -260,9 +260,9 @@ impl TracedSystem {
         Some(socket)
     }
 
-    /// The ends of a pair that was made out of sight, maybe in a process that is gone, know each
-    /// other by their inodes: the log of who uses the second of them says that they are one. There
-    /// the first is described for that only.
+    /// Relates the ends of a pair that was created unseen, possibly in a process that is gone, by
+    /// their inodes: the log of the process that uses the second end records that they are one
+    /// pair. The first end is described there for that only.
     fn pair_socket(
         &mut self,
         who: StraceCaller,
@@ -287,7 +287,7 @@ impl TracedSystem {
         }
     }
 
-    /// A descriptor of the process is closed, or was out of sight.
+    /// Removes a descriptor of the process that is closed, or was closed unseen.
     pub(super) fn forget_descriptor(&mut self, who: StraceCaller, fd: i32) {
         let Some(entry) = self.tables.remove(self.table_of_process(who.process), fd) else {
             return;
@@ -300,7 +300,7 @@ impl TracedSystem {
         self.sockets.drop_reference(entry.socket);
     }
 
-    /// `fd` of the process leads to `socket` from now on.
+    /// Makes `fd` of the process refer to `socket` from now on.
     pub(super) fn set_descriptor(
         &mut self,
         who: StraceCaller,
@@ -315,7 +315,7 @@ impl TracedSystem {
         self.sockets.drop_reference(socket);
     }
 
-    /// Writes what is full of the process's log.
+    /// Writes full chunks of the process's log.
     pub(super) fn flush_log(&mut self, process: ProcessId) {
         let log = self.processes.get_mut(&process).and_then(|process| process.log.as_mut());
         if let Some(log) = log
@@ -325,11 +325,11 @@ impl TracedSystem {
         }
     }
 
-    /// The process's log comes to its end.
+    /// Finishes the process's log.
     pub(super) fn finish_log(&mut self, who: StraceCaller, end: ProcessLogEnd) {
         let counts = self.processes.get(&who.process).is_some_and(|process| process.counts);
         if counts {
-            // One that used no sockets is in the trace all the same.
+            // A process that used no sockets is in the trace all the same.
             self.log_of_process(who.process);
         }
         let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.take())
@@ -342,7 +342,7 @@ impl TracedSystem {
         }
     }
 
-    /// The process has ended, or the trace is over.
+    /// Ends the process, or its part of the trace.
     pub(super) fn end_process(&mut self, who: StraceCaller, end: ProcessLogEnd) {
         self.finish_log(who, end);
         if let Some(process) = self.processes.remove(&who.process) {
@@ -350,13 +350,13 @@ impl TracedSystem {
         }
     }
 
-    /// The logs that this import has begun.
+    /// Paths of the logs that this import has begun.
     pub(super) fn log_paths(&self) -> impl Iterator<Item = &DataPath> {
         self.names.iter()
     }
 }
 
-/// The name of a process's log: one of its own, and the same whenever the same file is imported.
+/// File name of a process's log: unique, and equal for equal imports.
 fn file_name(
     directory: &DataPath,
     pid: u32,

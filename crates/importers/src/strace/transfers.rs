@@ -1,7 +1,8 @@
-//! Calls that move bytes: sends and receives of all kinds.
+//! Calls that transfer bytes: sends and receives of all kinds.
 //!
-//! A send's time is when it was called, a receive's when it returned, as the library has it; what
-//! it leaves out (calls to be made again, `MSG_PEEK` on streams, `MSG_ERRQUEUE`) is left out here.
+//! A send has the time of its call, a receive the time of its return, as in the library; calls that
+//! the library leaves out (calls to be repeated, `MSG_PEEK` on streams, `MSG_ERRQUEUE`) are left
+//! out here, too.
 
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ use super::sockets::{SEQUENCE, SocketId};
 use super::traced_system::TracedSystem;
 use super::{address, lifecycle, segments};
 
-/// Where a call has its payload.
+/// Position of a call's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PayloadShape {
     /// `(fd, "...", size, ...)`.
@@ -30,12 +31,12 @@ pub(super) enum PayloadShape {
     Message,
     /// `(fd, [{msg_hdr={...}, msg_len=5}], count, flags, ...)`.
     Batch,
-    /// It is not shown (`sendfile`, `splice`).
+    /// Not shown (`sendfile`, `splice`).
     Hidden,
 }
 
 impl PayloadShape {
-    /// The flags among the arguments, with which a cursor begins.
+    /// Reads the flags from the arguments, given a cursor at the first one.
     fn read_flags(self, arguments: ArgumentCursor) -> Option<FlagWords> {
         match self {
             PayloadShape::Text | PayloadShape::Vector | PayloadShape::Hidden => None,
@@ -60,7 +61,8 @@ struct TransferCall<'a> {
     flags: Option<FlagWords<'a>>,
 }
 
-/// A call that moves bytes of its first descriptor. `None` where its text is not understood.
+/// Handles a call that transfers bytes of its first descriptor. `None` if its text is not
+/// understood.
 pub(super) fn handle_transfer(
     world: &mut TracedSystem,
     payload: &mut CallPayload,
@@ -128,14 +130,14 @@ fn handle_descriptor(
             log_failed_call(world, call, direction, socket, fd, errno);
             fast_open(world, &moved, errno == result::EINPROGRESS)
         }
-        // Of no messages there is nothing to be shown: `sendmmsg(3, NULL, 0, 0) = 0`.
+        // An empty batch has nothing to show: `sendmmsg(3, NULL, 0, 0) = 0`.
         CallResult::Returned(0) if shape == PayloadShape::Batch => Some(()),
         CallResult::Returned(number) if number >= 0 => {
             let moved =
                 TransferCall { flow: world.flow_of_socket(call.caller, socket, fd), ..moved };
             let number = number as u64;
             match (is_datagram, shape) {
-                // The kernel moves no datagrams without their bytes being shown.
+                // These calls do not transfer datagrams.
                 (true, PayloadShape::Hidden) => {}
                 (true, PayloadShape::Batch) => batch_of_datagrams(world, payload, &moved, number)?,
                 (true, _) => one_datagram(world, payload, &moved, number)?,
@@ -148,7 +150,7 @@ fn handle_descriptor(
     }
 }
 
-/// A send that connects.
+/// Handles a send that connects.
 fn fast_open(world: &mut TracedSystem, moved: &TransferCall, has_begun: bool) -> Option<()> {
     if !has_begun
         || moved.direction != Direction::Send
@@ -174,8 +176,7 @@ fn fast_open(world: &mut TracedSystem, moved: &TransferCall, has_begun: bool) ->
     Some(())
 }
 
-/// When the call counts: a send when it was called, a receive when it returned; and how long it
-/// took.
+/// Time of the call in the log: its begin for a send, its return for a receive; and its duration.
 fn effective_time(
     world: &mut TracedSystem,
     moved: &TransferCall,
@@ -188,7 +189,7 @@ fn effective_time(
     if call.end.is_some() {
         return (call.caller_at_return(), duration);
     }
-    // It returned before the next line was written. One that cannot wait returned at once.
+    // It returned before the next line was written. A non-blocking call returned immediately.
     world.imported.without_end += 1;
     let returns_at_once =
         world.sockets.get(moved.socket).is_some_and(|socket| socket.is_nonblocking)
@@ -203,7 +204,7 @@ fn effective_time(
     )
 }
 
-/// Bytes of a stream, or its end.
+/// Logs a transfer of stream bytes, or the end of the stream.
 fn log_transfer(
     world: &mut TracedSystem,
     payload: &mut CallPayload,
@@ -244,7 +245,7 @@ fn add_transfer(
     }
 }
 
-/// The messages of `sendmmsg` and `recvmmsg` on a stream.
+/// Logs the messages of `sendmmsg` and `recvmmsg` on a stream.
 fn batch_of_transfers(world: &mut TracedSystem, moved: &TransferCall, count: u64) -> Option<()> {
     let mut lengths = Vec::new();
     messages::for_each_header(moved.arguments.nth_argument(1)?, |_, length| lengths.push(length))?;
@@ -258,7 +259,7 @@ fn batch_of_transfers(world: &mut TracedSystem, moved: &TransferCall, count: u64
     Some(())
 }
 
-/// How many bytes a receive had room for.
+/// Buffer size of a receive, in bytes.
 fn receive_capacity(payload: &mut CallPayload, moved: &TransferCall) -> u64 {
     payload.clear();
     match moved.shape {
@@ -283,7 +284,7 @@ fn receive_capacity(payload: &mut CallPayload, moved: &TransferCall) -> u64 {
     payload.capacity
 }
 
-/// What is known of a datagram beside its payload.
+/// Facts about a datagram in addition to its payload.
 #[derive(Debug, Default)]
 struct DatagramFacts {
     bytes: u64,
@@ -324,7 +325,7 @@ fn one_datagram(
     }
     facts.size = size(world, moved, control);
     let (who, duration) = effective_time(world, moved);
-    // A read of nothing into nothing says nothing.
+    // A read of nothing into an empty buffer means nothing.
     if bytes == 0
         && payload.capacity == 0
         && moved.direction == Direction::Receive
@@ -362,7 +363,7 @@ fn batch_of_datagrams(
     Some(())
 }
 
-/// Size of the datagrams that a call moved at once.
+/// Size of the datagrams that a call transferred together.
 fn size(world: &TracedSystem, moved: &TransferCall, control: Option<ArgumentCursor>) -> Size {
     let is_send = moved.direction == Direction::Send;
     let socket = world.sockets.get(moved.socket);
@@ -387,8 +388,7 @@ fn log_datagram(
         }
         return;
     }
-    // The kernel says of few calls whether the datagram was larger; one that fills the buffers may
-    // have been.
+    // Few calls return whether the datagram was larger; one that fills the buffers may have been.
     let fills = is_receive && !is_sequence && facts.bytes >= payload.capacity;
     let is_truncated = facts.is_truncated || fills;
     let received = if is_receive { facts.bytes.min(payload.capacity) } else { facts.bytes };
@@ -396,7 +396,7 @@ fn log_datagram(
     for piece in facts.size.pieces(facts.bytes) {
         let checksum = payload.checksum(piece.start.min(received)..piece.end.min(received));
         let flags = [
-            // What found no room are the last ones.
+            // The bytes without room are the last ones.
             (is_truncated && is_last(&piece), datagram_flag::TRUNCATED),
             (is_peek, datagram_flag::PEEKED),
             (checksum.is_none(), datagram_flag::NO_CHECKSUM),
@@ -421,8 +421,8 @@ fn log_datagram(
     }
 }
 
-/// Descriptors that came with a message: their numbers lead to something else now, which strace
-/// shows when they are used.
+/// Handles descriptors that came with a message: their numbers refer to other files now, which
+/// strace shows when they are used.
 fn receive_rights(world: &mut TracedSystem, moved: &TransferCall) {
     let message = moved
         .arguments

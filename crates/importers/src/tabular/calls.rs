@@ -1,9 +1,9 @@
-//! `import calls`: a CSV table of calls, one a row. Each call is two messages, the request and the
-//! response, which have its `call_id` in common.
+//! `import calls`: a CSV table with one call per row. Each call is two messages, the request and
+//! the response, with its `call_id` in common.
 //!
 //! Every time is on the clock of the side that read it, so the messages get own-clock times, and
-//! reconcile puts them on the common clock. A table of calls says nothing of connections: all calls
-//! from one node to another are one flow, and its ends have no endpoints.
+//! reconcile converts them to the common clock. A table of calls has no connections: all calls from
+//! one node to another are one flow, and its ends have no endpoints.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::importer_spec::ImporterSpec;
 use crate::summary::{ImportSummary, SkippedItem};
 use crate::target::{ConnectionHint, MessageTarget};
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static CALLS: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "calls",
@@ -59,7 +59,7 @@ callee_thread, req_bytes, resp_bytes, caller_host and callee_host where they are
 /// The importer of calls.
 #[derive(Clone, Debug)]
 pub struct CallImporter {
-    /// What the import is called; `None`: after its first file.
+    /// Name of the import; `None` to use that of its first file.
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: TimeUnit,
@@ -194,7 +194,7 @@ impl CallImporter {
     }
 }
 
-/// `import calls` of a table.
+/// Runs `import calls` on a table.
 fn fuzz_table(bytes: &[u8]) {
     let importer = CallImporter { name: None, unit: TimeUnit::Nanoseconds };
     run_import(bytes, 2, |input, target, summary| importer.read_table(input, target, summary));

@@ -1,6 +1,5 @@
-//! A table with a header: its columns are found by name, in any order, and each row is handed over
-//! with them. What is wrong with a row is counted with its line and column, and the next row is
-//! read.
+//! Table with a header: its columns are found by name, in any order, and each row is passed on with
+//! them. A fault in a row is counted with its line and column, and the next row is read.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,14 +10,14 @@ use crate::error::Error;
 use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 
-/// Where each of `N` known columns is.
+/// Position of each of `N` known columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableColumns<const N: usize> {
     places: [Option<usize>; N],
     names: [&'static str; N],
 }
 
-/// Why a row is not used: it is wrong, or all that follows is.
+/// Reason why a row is not used: a fault of the row, or of everything after it.
 pub(super) enum UnusedRow {
     Skipped(WrongValue),
     Failed(Error),
@@ -43,8 +42,8 @@ pub(super) struct TableRow<'a, R, const N: usize> {
     columns: &'a TableColumns<N>,
 }
 
-/// Reads a table whose columns are among `names`: `check` says whether they do, and `each` takes
-/// the rows.
+/// Reads a table with columns from `names`: `check` validates the columns, and `each` receives the
+/// rows.
 pub(super) fn read_table<'a, const N: usize>(
     input: ImportInput<'a>,
     names: [&'static str; N],
@@ -123,7 +122,7 @@ impl<const N: usize> TableColumns<N> {
         self.names.get(column).copied().unwrap_or_default()
     }
 
-    /// Sees whether the table has all of `columns`.
+    /// Checks whether the table has all of `columns`.
     pub(super) fn require_columns(&self, file: &Path, columns: &[usize]) -> Result<(), Error> {
         match columns.iter().find(|column| !self.has_column(**column)) {
             None => Ok(()),
@@ -134,7 +133,7 @@ impl<const N: usize> TableColumns<N> {
         }
     }
 
-    /// The error for a table whose header does not do.
+    /// Error for a table with an unsuitable header.
     pub(super) fn missing_error(&self, file: &Path, what: &str) -> Error {
         let names = self.names.join(",");
         let why =
@@ -144,12 +143,12 @@ impl<const N: usize> TableColumns<N> {
 }
 
 impl<R: Read, const N: usize> TableRow<'_, R, N> {
-    /// Where the row is.
+    /// Place of the row.
     pub(super) fn place(&self) -> FilePlace {
         FilePlace { file: PathBuf::from(self.file), at: FilePosition::Line(self.rows.line()) }
     }
 
-    /// The field of `column`, without the space around it; empty where there is no such column.
+    /// The field of `column`, without white space around it; empty without such a column.
     #[inline]
     pub(super) fn field(&self, column: usize) -> &[u8] {
         match self.columns.places.get(column) {
@@ -163,13 +162,13 @@ impl<R: Read, const N: usize> TableRow<'_, R, N> {
         values::parse_time(self.field(column), unit).map_err(|wrong| self.in_column(column, wrong))
     }
 
-    /// The number of `what` in `column`.
+    /// The number in `column`, which is a number of `what`.
     pub(super) fn number(&self, column: usize, what: &str) -> Result<Option<i64>, WrongValue> {
         values::parse_number(self.field(column), what)
             .map_err(|wrong| self.in_column(column, wrong))
     }
 
-    /// The text in `column` as it is, space and all; it may be empty.
+    /// The text in `column`, including white space; it may be empty.
     pub(super) fn text(&self, column: usize) -> Result<&str, WrongValue> {
         let field = match self.columns.places.get(column) {
             Some(Some(place)) => self.rows.field(*place),
@@ -190,7 +189,7 @@ impl<R: Read, const N: usize> TableRow<'_, R, N> {
         values::parse_name(self.field(column)).map_err(|wrong| self.in_column(column, wrong))
     }
 
-    /// `wrong`, in `column`.
+    /// Adds `column` to the error `wrong`.
     pub(super) fn in_column(&self, column: usize, wrong: WrongValue) -> WrongValue {
         WrongValue {
             why: format!("column '{}': {}", self.columns.column_name(column), wrong.why),

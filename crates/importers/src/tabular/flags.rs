@@ -1,10 +1,10 @@
-//! Flags that importers of tables share, and no others.
+//! Flags that only importers of tables share.
 
 use registry::{Flag, FlagChoice, FlagValues};
 
 use super::values::TimeUnit;
 
-/// The unit of the times in the files.
+/// Unit of the times in the files.
 pub(crate) static UNIT: Flag<TimeUnit> = Flag::one_of(
     "unit",
     "UNIT",
@@ -18,7 +18,7 @@ fn unit_choices() -> Vec<FlagChoice> {
     ["s", "ms", "us", "ns"].map(FlagChoice::without_help).to_vec()
 }
 
-/// The unit that the user chose, or the importer's own.
+/// Unit that the user chose, or the importer's own.
 pub(crate) fn chosen_unit(given: &FlagValues, own: TimeUnit) -> TimeUnit {
     given.get(&UNIT).unwrap_or(own)
 }

@@ -1,14 +1,14 @@
-//! `import messages`: a CSV table of messages, one a row, with the columns of `messages.parquet` by
-//! name. All but the sender, the receiver and one column with times may be left out.
+//! `import messages`: a CSV table with one message per row and the columns of `messages.parquet` by
+//! name. All columns except the sender, the receiver and one with times are optional.
 //!
-//! Two columns say when a message was sent, and which one a table has decides whose clock that is:
-//! `send_ts` is on the one clock of the whole table and stays as it is, `send_first` and
-//! `send_last` are on the sender's own clock and are corrected by reconcile where there is no
-//! `send_ts`. The same holds for `recv_ts`, and `recv_first` and `recv_last`.
+//! Two columns tell when a message was sent, on different clocks: `send_ts` is on the common clock
+//! of the whole table and stays unchanged, `send_first` and `send_last` are on the sender's own
+//! clock and are corrected by reconcile without `send_ts`. The same holds for `recv_ts`, and
+//! `recv_first` and `recv_last`.
 //!
-//! Where flows are not told apart, all messages between two endpoints are one flow; where endpoints
-//! are not given, all between two nodes. Which side connected the ports tell, or who was first to
-//! send.
+//! If flows are not given, all messages between two endpoints are one flow; without endpoints, all
+//! messages between two nodes. The connecting side is inferred from the ports, or from which side
+//! sent first.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ static NODES: Flag<PathBuf> = Flag::path(
     "The table of nodes ('sockcap export nodes') of which src and dst are ids, instead of names",
 );
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static MESSAGES: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "messages",
@@ -73,12 +73,12 @@ host a node is, where its name does not.",
 /// The importer of messages.
 #[derive(Clone, Debug)]
 pub struct MessageImporter {
-    /// What the import is called; `None`: after its first file.
+    /// Name of the import; `None` to use that of its first file.
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: TimeUnit,
-    /// The table of nodes, as `export nodes` writes it, if `src` and `dst` are ids of its rows;
-    /// `None`: they are names.
+    /// Table of nodes, as written by `export nodes`, if `src` and `dst` are ids of its rows; `None`
+    /// if they are names.
     pub nodes: Option<PathBuf>,
 }
 
@@ -229,8 +229,8 @@ impl MessageImporter {
         Ok(target.write_message(row.file, message, endpoints, connection, call_id)?)
     }
 
-    /// The times of one end: first and last on its own clock, and the one on the common clock. What
-    /// is not said of its own clock is as far as anyone knows the same as what is.
+    /// Times of one end: first and last on its own clock, and the one on the common clock. A
+    /// missing own-clock time is assumed equal to the other one.
     fn read_times<R: Read>(
         &self,
         row: &TableRow<R, COLUMNS>,
@@ -256,7 +256,7 @@ fn read_direction<R: Read>(row: &TableRow<R, COLUMNS>) -> Result<Option<i8>, Wro
     }
 }
 
-/// The number of an endpoint, for the next message only.
+/// Number of an endpoint, valid for the next message only.
 fn endpoint_number(endpoint: &Endpoint, target: &mut MessageTarget) -> u32 {
     match endpoint {
         Endpoint::Other(name) if name.is_empty() => target.unknown_endpoint(),
@@ -264,8 +264,8 @@ fn endpoint_number(endpoint: &Endpoint, target: &mut MessageTarget) -> u32 {
     }
 }
 
-/// `import messages` of a table; what comes before the first byte 0, if there is one, is a table of
-/// nodes.
+/// Runs `import messages` on a table; bytes before the first zero byte, if there is one, are a
+/// table of nodes.
 fn fuzz_table(bytes: &[u8]) {
     let importer = MessageImporter { name: None, unit: TimeUnit::Nanoseconds, nodes: None };
     let (nodes, table) = match bytes.iter().position(|byte| *byte == 0) {

@@ -1,5 +1,5 @@
-//! The table of nodes that goes with a table of messages, as `sockcap export nodes` writes it: what
-//! the messages call by a number.
+//! Table of nodes for a table of messages, as written by `sockcap export nodes`: it resolves the
+//! node numbers in messages.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::import_input::ImportInput;
 use crate::summary::{FilePosition, ImportSummary};
 use crate::target::MessageTarget;
 
-/// The nodes by their ids in the table.
+/// Nodes by their ids in the table.
 pub(crate) struct NodeTable(FxHashMap<Box<str>, NodeId>);
 
 const NAMES: [&str; 10] = [
@@ -30,8 +30,8 @@ const NAMES: [&str; 10] = [
 ];
 
 impl NodeTable {
-    /// Reads the table `file` into `target`. A node that is wrong is an error, as every message of
-    /// it would be.
+    /// Reads the table `file` into `target`. A faulty node is an error, as every message of it
+    /// would be.
     pub(crate) fn read_file(
         file: &Path,
         target: &mut MessageTarget,
@@ -42,7 +42,7 @@ impl NodeTable {
         NodeTable::from_input(ImportInput::open(file, progress)?, target, &mut summary)
     }
 
-    /// Reads the table that `input` is.
+    /// Reads the table `input`.
     pub(crate) fn from_input(
         input: ImportInput,
         target: &mut MessageTarget,
@@ -90,7 +90,7 @@ impl NodeTable {
         }
     }
 
-    /// The node that messages call `id`.
+    /// Node that messages refer to by `id`.
     pub(super) fn find_node(&self, id: &str) -> Result<NodeId, WrongValue> {
         self.0.get(id).copied().ok_or_else(|| WrongValue {
             cause: "node that is not in the table of nodes",

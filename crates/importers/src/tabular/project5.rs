@@ -1,14 +1,14 @@
-//! `import project5`: traces as in Project 5 section 6.5, a message a line, in five columns with
-//! space between them: `timestamp operation sender rcvr ID`.
+//! `import project5`: traces as in Project 5 section 6.5, with one message per line in five columns
+//! that are separated by white space: `timestamp operation sender rcvr ID`.
 //!
-//! Such a trace has one time for each message, on one clock, and its algorithms take the difference
-//! between two of them for the delay of the node between. So that every algorithm here does the
-//! same, the time stands for both ends: the messages take no time at all, and what they took is in
-//! the delays of the nodes.
+//! Such a trace has one time for each message, on one clock, and its algorithms treat the
+//! difference between two times as the delay of the node in between. To let all algorithms here do
+//! the same, the time is used for both ends: the messages take no time, and their transit is part
+//! of the nodes' delays.
 //!
-//! `CALL` and `RETURN` (also `RET`, and each with `_SENT` behind, as the paper's example has it)
-//! are the two messages of a call, paired by ID; `MESSAGE` is one that belongs to none, and of two
-//! nodes the one that was first to send one is taken for the side that connected.
+//! `CALL` and `RETURN` (also `RET`, and each with the suffix `_SENT`, as in the paper's example)
+//! are the two messages of a call, paired by ID; `MESSAGE` belongs to no call, and the node that
+//! sent the first one of two is assumed to be the connecting side.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::target::{ConnectionHint, MessageTarget};
 use crate::text_lines::{NextLine, TextLines};
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static PROJECT5: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "project5",
@@ -64,13 +64,13 @@ its return.",
 /// The importer of Project 5's traces.
 #[derive(Clone, Debug)]
 pub struct Project5Importer {
-    /// What the import is called; `None`: after its first file.
+    /// Name of the import; `None` to use that of its first file.
     pub name: Option<String>,
-    /// The unit of the times; in the paper, seconds.
+    /// Unit of the times; in the paper, seconds.
     pub unit: TimeUnit,
 }
 
-/// What a line tells of.
+/// Operation of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageOperation {
     Call,
@@ -219,7 +219,7 @@ fn parse_operation(text: &[u8]) -> Result<MessageOperation, WrongValue> {
     })
 }
 
-/// `import project5` of a trace.
+/// Runs `import project5` on a trace.
 fn fuzz_trace(bytes: &[u8]) {
     let importer = Project5Importer { name: None, unit: TimeUnit::Seconds };
     run_import(bytes, 1, |input, target, summary| importer.read_trace(input, target, summary));

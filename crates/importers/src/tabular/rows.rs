@@ -1,5 +1,5 @@
-//! Rows of CSV with their line numbers, in bounded memory: no field is copied, and a quote that is
-//! never closed costs a row and not the machine's memory.
+//! Rows of CSV with their line numbers, in bounded memory: no field is copied, and an unterminated
+//! quote costs a row and not the machine's memory.
 
 use std::io::{self, Read};
 
@@ -12,25 +12,24 @@ pub(crate) struct CsvRows<R> {
     bytes: R,
     parser: Reader,
     buffer: Vec<u8>,
-    /// What of the buffer is still to be parsed.
+    /// Index of the first byte of the buffer that has not been parsed.
     start: usize,
     end: usize,
-    /// The text of the row's fields, one after the other, and where each ends.
+    /// Text of the row's fields, concatenated, and the end of each.
     text: Vec<u8>,
     ends: Vec<usize>,
-    /// The line on which the row begins.
+    /// Line on which the row begins.
     line: u64,
 }
 
-/// What comes next.
+/// Result of reading a row.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextRow {
-    /// A row, which `CsvRows::field` reads.
+    /// A row, which `CsvRows::field` returns.
     Row,
-    /// A row that is too long or has too many columns; what comes after the end of its line is read
-    /// again.
+    /// A row that is too long or has too many columns; reading continues after the end of its line.
     TooLong,
-    /// There is none.
+    /// No further row.
     End,
 }
 
@@ -48,19 +47,19 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// The line on which the last row began, from 1.
+    /// Line on which the last row began, from 1.
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
-    /// The field of that place, or nothing where the row has fewer.
+    /// The field at `place`, or nothing if the row has fewer.
     pub(crate) fn field(&self, place: usize) -> &[u8] {
         let end = self.ends.get(place).copied().unwrap_or(0);
         let start = if place == 0 { 0 } else { self.ends.get(place - 1).copied().unwrap_or(0) };
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Reads the next row; returns it with how many fields it has.
+    /// Reads the next row; returns it with its number of fields.
     pub(crate) fn next_row(&mut self) -> io::Result<(NextRow, usize)> {
         self.skip_ends_of_lines()?;
         self.line = self.parser.line();
@@ -75,7 +74,7 @@ impl<R: Read> CsvRows<R> {
             length += written;
             fields += ended;
             match result {
-                // An empty input tells the parser that there is no more.
+                // An empty input marks the end for the parser.
                 ReadRecordResult::InputEmpty => self.fill_buffer().map(|_| ())?,
                 ReadRecordResult::OutputFull if length < MAX_ROW_BYTES => {
                     self.text.resize(2 * length, 0)
@@ -96,7 +95,7 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// Reads more; `false` at the end.
+    /// Reads more; returns `false` at the end.
     fn fill_buffer(&mut self) -> io::Result<bool> {
         self.start = 0;
         self.end = loop {
@@ -108,8 +107,8 @@ impl<R: Read> CsvRows<R> {
         Ok(self.end > 0)
     }
 
-    /// The parser passes over empty lines, but then one would not know on which line the row
-    /// begins.
+    /// Skips line ends. The parser would skip empty lines itself, but the line of the next row
+    /// would be unknown.
     fn skip_ends_of_lines(&mut self) -> io::Result<()> {
         loop {
             match self.buffer[self.start..self.end].first() {
@@ -128,7 +127,7 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// Goes to the end of the line, quotes or not.
+    /// Skips to the end of the line, ignoring quotes.
     fn skip_line(&mut self) -> io::Result<()> {
         let line = self.parser.line();
         self.parser.reset();
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All rows with their lines; one that is too long is `None`.
+    /// Reads all rows with their lines; an overlong one is `None`.
     fn read_rows(bytes: &[u8]) -> Vec<(u64, Option<Vec<String>>)> {
         let mut rows = CsvRows::new(bytes);
         let mut all = Vec::new();

@@ -1,6 +1,6 @@
-//! What the importers of messages do alike: one import of all files. Each file is read by the
-//! importer's own rules. It is apart from [`MessageTarget`], which knows what is written but not
-//! from where.
+//! Common part of the importers of messages: one import of all files. Each file is read by the
+//! importer's own rules. It is separate from [`MessageTarget`], which handles the output and not
+//! the input.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ impl<'a> TableImport<'a> {
         Ok(TableImport { files, progress, target: MessageTarget::create(data, &name)? })
     }
 
-    /// Has `read` read each file, and finishes the import.
+    /// Reads each file with `read`, and finishes the import.
     pub(super) fn import_tables(
         self,
         mut read: impl FnMut(ImportInput, &mut MessageTarget, &mut ImportSummary) -> Result<(), Error>,

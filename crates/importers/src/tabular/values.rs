@@ -1,12 +1,12 @@
-//! How values are written in imported files: times, sizes, threads, names. Each says what is wrong
-//! with a text and what to do.
+//! Values in imported files: times, sizes, threads, names. Each parser describes the fault of a
+//! text and its remedy.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::tuning::FARTHEST_NS;
 
-/// The unit of the times in a file.
+/// Unit of the times in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Seconds.
@@ -56,17 +56,17 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// What is wrong with a value.
+/// Fault of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongValue {
-    /// The cause under which it is counted.
+    /// Cause under which it is counted.
     pub(crate) cause: &'static str,
-    /// The value itself, and what is wrong with it.
+    /// The value itself and its fault.
     pub(crate) why: String,
 }
 
 impl WrongValue {
-    /// `text`, shown in a few characters, `what` is wrong with it.
+    /// Creates the fault `what` of `text`, which is shown in a few characters.
     pub(crate) fn new(cause: &'static str, text: &[u8], what: &str) -> WrongValue {
         const SHOWN: usize = 40;
         let text = String::from_utf8_lossy(text);
@@ -78,7 +78,7 @@ impl WrongValue {
     }
 }
 
-/// A time in `unit`, whole or with decimals, as nanoseconds; what is smaller than those is dropped.
+/// Parses a time in `unit`, whole or with decimals, as nanoseconds; smaller fractions are dropped.
 /// An empty text is no time.
 pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, WrongValue> {
     if text.is_empty() {
@@ -120,7 +120,7 @@ pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, Wro
     Ok(Some(if negative { -value } else { value }))
 }
 
-/// A number of `what`, at least 0; an empty text is none.
+/// Parses a number of `what`, at least 0; an empty text is no number.
 pub(crate) fn parse_number(text: &[u8], what: &str) -> Result<Option<i64>, WrongValue> {
     if text.is_empty() {
         return Ok(None);
@@ -131,7 +131,7 @@ pub(crate) fn parse_number(text: &[u8], what: &str) -> Result<Option<i64>, Wrong
     })
 }
 
-/// A text, which may be empty.
+/// Parses a text, which may be empty.
 pub(crate) fn parse_text(text: &[u8]) -> Result<&str, WrongValue> {
     const LONGEST: usize = 4096;
     let valid = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);
@@ -144,7 +144,7 @@ pub(crate) fn parse_text(text: &[u8]) -> Result<&str, WrongValue> {
     })
 }
 
-/// A name: a text that is not empty.
+/// Parses a name: a text that is not empty.
 pub(crate) fn parse_name(name: &[u8]) -> Result<&str, WrongValue> {
     match name {
         [] => {

@@ -1,4 +1,4 @@
-//! babeltrace2, run on a trace.
+//! babeltrace2 as a child process.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,25 +10,25 @@ use crate::summary::FilePosition;
 /// The program.
 const PROGRAM: &str = "babeltrace2";
 
-/// Text that tells what went wrong, of what the program says about errors.
+/// Maximum size of the program's error output that is kept, in bytes.
 const SAID_BYTES: u64 = 64 << 10;
 
-/// The program that writes the events of a trace, and what it says.
+/// Running program that writes the events of a trace, and its error output.
 pub(super) struct Babeltrace {
     child: Child,
     said: Option<std::thread::JoinHandle<String>>,
 }
 
-/// What went wrong.
+/// Failure of the program.
 pub(super) struct BabeltraceFailure {
-    /// In a sentence.
+    /// Reason as a sentence.
     pub(super) why: String,
-    /// All that the program said.
+    /// Complete error output.
     pub(super) said: String,
 }
 
 impl Babeltrace {
-    /// Runs it on the trace in the directory `path`.
+    /// Runs the program on the trace in the directory `path`.
     ///
     /// # Errors
     /// When it cannot be run: the error says how to install it.
@@ -38,13 +38,13 @@ impl Babeltrace {
         Babeltrace::start_command(command, path)
     }
 
-    /// Runs it on the trace in the directory `path`, which has one stream only, without the part
-    /// that puts the messages of streams in the order of their times.
+    /// Runs the program on the trace in the directory `path`, which has one stream only, without
+    /// the component that merges streams by time.
     ///
     /// # Errors
     /// When it cannot be run: the error says how to install it.
     pub(super) fn spawn_alone(path: &Path) -> Result<Babeltrace, Error> {
-        // A text in the syntax of its parameters.
+        // A string in the syntax of its parameters.
         let text = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         let mut command = Command::new(PROGRAM);
         command.args(["run", "--component=from:source.ctf.fs", "--params"]);
@@ -68,7 +68,7 @@ impl Babeltrace {
             std::thread::spawn(move || {
                 let mut text = Vec::new();
                 let mut stderr = stderr;
-                // What is more is read and dropped, so that the program does not wait.
+                // Further output is read and dropped, so that the program does not block.
                 let _ = stderr.by_ref().take(SAID_BYTES).read_to_end(&mut text);
                 let _ = std::io::copy(&mut stderr, &mut std::io::sink());
                 String::from_utf8_lossy(&text).into_owned()
@@ -77,12 +77,12 @@ impl Babeltrace {
         Ok(Babeltrace { child, said })
     }
 
-    /// Its output.
+    /// Takes the output pipe.
     pub(super) fn take_output(&mut self) -> Option<impl Read + use<>> {
         self.child.stdout.take()
     }
 
-    /// Waits for its end; returns what went wrong, if something did.
+    /// Waits for the program's end; returns its failure, if any.
     pub(super) fn wait_for_end(&mut self) -> Option<BabeltraceFailure> {
         let status = self.child.wait();
         let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
@@ -102,8 +102,8 @@ impl Drop for Babeltrace {
     }
 }
 
-/// What it says of an error: the last of its causes, which is nearest to the file. Before the error
-/// come lines of its log, and each cause begins with a place in its own code.
+/// Reason in an error message: the last of its causes, which is nearest to the file. The error is
+/// preceded by log lines, and each cause begins with a place in the program's own code.
 fn last_cause(said: &str) -> String {
     let mut cause: Option<Vec<&str>> = None;
     for line in said.lines().map(str::trim).filter(|line| !line.is_empty()) {

@@ -1,30 +1,30 @@
-//! Fields as babeltrace2 writes them: `{ name = value, name = { ... } }`. Values are numbers, texts
-//! in quotes, enumerations `( "NAME" : container = 1 )`, lists and structures.
+//! Fields in babeltrace2's text format: `{ name = value, name = { ... } }`. Values are numbers,
+//! quoted texts, enumerations `( "NAME" : container = 1 )`, lists and structures.
 
 use std::borrow::Cow;
 
 use crate::events::value::{ParsedValue, parse_value};
 
-/// Bytes that were not read yet.
+/// Bytes that have not been parsed yet.
 pub(super) struct CtfFields<'t>(pub(super) &'t [u8]);
 
 impl<'t> CtfFields<'t> {
-    /// Passes over what stands between fields, and opening and closing braces of structures, whose
-    /// fields count as those around them.
+    /// Skips separators between fields, and the braces of structures: their fields are treated as
+    /// fields of the outer structure.
     fn skip_separators(&mut self) {
         let is = |byte: &u8| matches!(byte, b' ' | b',' | b'{' | b'}');
         let length = self.0.iter().take_while(|byte| is(byte)).count();
         self.0 = self.0.get(length..).unwrap_or_default();
     }
 
-    /// The next field: its name and value.
+    /// Parses the next field: its name and value.
     pub(super) fn next_field(&mut self) -> Option<(&'t [u8], ParsedValue<'t>)> {
         loop {
             self.skip_separators();
             let sign = memchr::memmem::find(self.0, b" = ")?;
             let (name, rest) = (self.0.get(..sign)?, self.0.get(sign + 3..)?);
             self.0 = rest;
-            // A structure: its fields come next.
+            // A structure: its fields follow.
             if self.0.starts_with(b"{") {
                 continue;
             }
@@ -58,7 +58,7 @@ impl<'t> CtfFields<'t> {
         }
     }
 
-    /// A text in quotes.
+    /// Parses a quoted text.
     fn read_quoted(&mut self) -> Cow<'t, str> {
         let (mut end, mut escaped, mut has_escapes) = (1, false, false);
         while let Some(byte) = self.0.get(end) {
@@ -91,7 +91,7 @@ impl<'t> CtfFields<'t> {
         Cow::Owned(plain)
     }
 
-    /// What is between two brackets, with them.
+    /// Takes the text between two brackets, including them.
     fn read_enclosed(&mut self, open: u8, close: u8) -> &'t [u8] {
         let (mut depth, mut end) = (0_usize, 0);
         let (mut quoted, mut escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! A line of babeltrace2 to an event.
+//! Parser from babeltrace2's lines to events.
 
 #[cfg(test)]
 use ::events::AttributeValue;
@@ -10,15 +10,15 @@ use super::fields::CtfFields;
 use crate::events::sink::EventSink;
 use crate::events::value::ParsedValue;
 
-/// Where contexts and fields begin: each is a structure of its own.
+/// Prefixes of contexts and fields, each a structure of its own.
 const PARTS: &[&[u8]] = &[b"stream.packet.context", b"stream.event.", b"event."];
 
-/// Parser of lines, which remembers the thread of each processor.
+/// Line parser, which remembers the thread of each processor.
 #[derive(Debug, Default)]
 pub(super) struct CtfText {
-    /// The host of events whose trace names none.
+    /// Host of events if the trace names none.
     host: NameId,
-    /// The thread that each processor of each host switched to last.
+    /// Thread that each processor of each host last switched to.
     running: FxHashMap<(NameId, i32), i32>,
 }
 
@@ -27,8 +27,8 @@ impl CtfText {
         CtfText { host, ..CtfText::default() }
     }
 
-    /// Adds the event of a line to the sink; `None` where it is none. Attributes may have been
-    /// added then.
+    /// Adds the event of a line to the sink; `None` if the line is not an event, in which case
+    /// attributes may have been added.
     pub(super) fn parse_line(&mut self, line: &[u8], sink: &mut EventSink) -> Option<()> {
         let rest = line.strip_prefix(b"timestamp = ")?;
         let comma = memchr::memchr(b',', rest)?;
@@ -46,7 +46,7 @@ impl CtfText {
         {
             event.host = sink.names.intern(&String::from_utf8_lossy(host));
         }
-        // A name may have a comma only where fields follow it.
+        // A name may contain a comma only before fields.
         let end = memchr::memmem::find(rest, b", ").unwrap_or(rest.len());
         let name = String::from_utf8_lossy(rest.get(..end)?).into_owned();
         event.kind = sink.names.intern(&event_kind(&name));
@@ -87,7 +87,7 @@ impl CtfText {
     }
 }
 
-/// The next structure: its name, what is in it, and what is behind it.
+/// Next structure: its name, its content, and the text after it.
 fn next_structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let begins = PARTS.iter().filter_map(|part| memchr::memmem::find(text, part));
     let text = text.get(begins.min()?..)?;
@@ -115,7 +115,8 @@ fn find_structure<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
     rest.get(..memchr::memchr(b',', rest).unwrap_or(rest.len()))
 }
 
-/// `provider/name` of `provider:name`; what has no provider is the kernel's, by LTTng.
+/// Converts `provider:name` to `provider/name`; in LTTng's traces, events without a provider are
+/// the kernel's.
 fn event_kind(name: &str) -> String {
     match name.split_once(':') {
         Some((provider, name)) if !provider.is_empty() => format!("{provider}/{name}"),
@@ -123,7 +124,7 @@ fn event_kind(name: &str) -> String {
     }
 }
 
-/// The time that a line begins with; `None` where it is no event.
+/// Time at the beginning of a line; `None` if the line is not an event.
 pub(super) fn time_of_line(line: &[u8]) -> Option<i64> {
     let rest = line.strip_prefix(b"timestamp = ")?;
     parse_nanoseconds(rest.get(..memchr::memchr(b',', rest)?)?)
@@ -139,7 +140,7 @@ fn parse_nanoseconds(text: &[u8]) -> Option<i64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(rest)
 }
 
-/// The attribute of that name of an event.
+/// Attribute of an event by name.
 #[cfg(test)]
 pub(super) fn find_attribute<'s>(
     sink: &'s EventSink,

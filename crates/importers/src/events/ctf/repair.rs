@@ -1,6 +1,7 @@
-//! Traces with streams that are cut off, as where a machine stopped while it was traced.
-//! babeltrace2 refuses such a trace as a whole and names the stream. Here the stream's last packet
-//! is left out, in a copy beside links to the other files, so that what is whole is read.
+//! Repair of traces with truncated streams, as after a machine stopped while it was traced.
+//! babeltrace2 rejects such a trace as a whole and names the stream. The stream's last packet is
+//! then left out, in a copy next to links to the other files, so that the complete packets are
+//! read.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -13,43 +14,43 @@ use tempfile::TempDir;
 use crate::error::Error;
 use crate::tuning::{MAX_CUTS_OF_A_STREAM, READ_BUFFER_BYTES};
 
-/// Number of bytes at a packet's beginning that are the same in all packets of a stream: the magic
+/// Number of bytes at a packet's beginning that are equal in all packets of a stream: the magic
 /// number and the trace's UUID (CTF 1.8, 5.1).
 const PACKET_BEGINNING: usize = 20;
 
-/// What babeltrace2 says of a stream that it cannot read the packets of, before the file's path.
+/// Text before the file's path in babeltrace2's message about a stream with unreadable packets.
 const REFUSAL: &str = "Failed to index CTF stream file '";
 
-/// A trace that is read, mended where that was needed.
+/// Trace that is read, repaired if necessary.
 pub(super) struct RepairedTrace {
     trace: PathBuf,
     copy: Option<TempDir>,
-    /// Number of times that each stream was cut.
+    /// Number of cuts of each stream.
     cuts: HashMap<PathBuf, usize>,
 }
 
-/// What was left out of a stream.
+/// Part that was left out of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StreamCut {
-    /// The file, as it was given.
+    /// The file, as given by the user.
     pub(super) file: PathBuf,
     /// Number of bytes that are read.
     pub(super) kept: u64,
 }
 
 impl RepairedTrace {
-    /// The trace in the directory `trace`, as it is.
+    /// Creates the unrepaired trace of the directory `trace`.
     pub(super) fn new(trace: &Path) -> RepairedTrace {
         RepairedTrace { trace: trace.to_owned(), copy: None, cuts: HashMap::new() }
     }
 
-    /// The directory to read.
+    /// Directory to read.
     pub(super) fn path(&self) -> &Path {
         self.copy.as_ref().map_or(&self.trace, TempDir::path)
     }
 
-    /// Leaves out the last packet of the stream that `said`, the words of babeltrace2, is about;
-    /// `None` where it is about something else.
+    /// Leaves out the last packet of the stream named in `said`, babeltrace2's error output; `None`
+    /// if it names none.
     ///
     /// # Errors
     /// When the stream cannot be read or copied.
@@ -71,13 +72,13 @@ impl RepairedTrace {
     }
 }
 
-/// The path of the stream that is refused.
+/// Path of the rejected stream.
 fn refused_stream(said: &str) -> Option<&Path> {
     let (_, rest) = said.split_once(REFUSAL)?;
     rest.split_once('\'').map(|(path, _)| Path::new(path))
 }
 
-/// A temporary directory with the same directories, and links to all files.
+/// Creates a temporary directory with the same subdirectories, and links to all files.
 fn link_trace(trace: &Path) -> Result<TempDir, Error> {
     let trace = fs::canonicalize(trace).map_err(|error| Error::from_io(trace, error))?;
     let copy = tempfile::tempdir().map_err(|error| Error::from_io(std::env::temp_dir(), error))?;
@@ -99,8 +100,8 @@ fn link_trace(trace: &Path) -> Result<TempDir, Error> {
     Ok(copy)
 }
 
-/// Puts `file` without its last packet in the place of `mended`; returns the number of bytes that
-/// are left. After [`MAX_CUTS_OF_A_STREAM`] there are none: it is no last packet that is wrong.
+/// Replaces `mended` by `file` without its last packet; returns the number of remaining bytes.
+/// After [`MAX_CUTS_OF_A_STREAM`] cuts there are none: the fault is not in the last packet.
 fn cut_last_packet(file: &Path, mended: &Path, cuts: &mut usize) -> io::Result<u64> {
     *cuts += 1;
     let length = fs::metadata(mended)?.len();
@@ -121,8 +122,8 @@ fn cut_last_packet(file: &Path, mended: &Path, cuts: &mut usize) -> io::Result<u
     Ok(kept)
 }
 
-/// Offset of the last packet of a stream, also of one with few of its bytes; 0 where there is no
-/// other.
+/// Offset of the last packet of a stream, even if only few of its bytes exist; 0 without another
+/// one.
 fn last_packet_offset(stream: &mut (impl Read + Seek), length: u64) -> io::Result<u64> {
     let mut beginning = Vec::new();
     stream.take(PACKET_BEGINNING as u64).read_to_end(&mut beginning)?;
@@ -132,7 +133,7 @@ fn last_packet_offset(stream: &mut (impl Read + Seek), length: u64) -> io::Resul
         let begin = end.saturating_sub(READ_BUFFER_BYTES as u64);
         stream.seek(SeekFrom::Start(begin))?;
         window.clear();
-        // A packet that begins in this window may go on in the next.
+        // A packet that begins in this window may continue in the next.
         let wanted = end - begin + PACKET_BEGINNING as u64;
         stream.take(wanted).read_to_end(&mut window)?;
         let begins = |place: &usize| {

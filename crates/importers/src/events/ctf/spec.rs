@@ -1,4 +1,4 @@
-//! `import ctf`: what it says of itself.
+//! `import ctf`: its registry entry and format.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::text_lines::{NextLine, TextLines};
 use crate::tuning::STREAMS_AT_ONCE;
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static CTF: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "ctf",
@@ -49,17 +49,17 @@ that does not say it is the one that its processor switched to last.",
     samples: tests::samples,
 };
 
-/// What is said of a trace of the next version of the format, where babeltrace2 does not read it.
+/// Advice for a trace of format version 2 if babeltrace2 cannot read it.
 const NO_CTF_2: &str = "the trace is of CTF 2, which babeltrace2 2.1 and later read and this one \
     does not: import it where a later one is installed, or have the tracer write CTF 1.8";
 
-/// The format. Bytes that stand for a file are what babeltrace2 writes.
+/// The format. Bytes in place of a file are babeltrace2's output.
 #[derive(Clone, Debug, Default)]
 struct CtfFormat {
     host: Option<String>,
-    /// Directories whose streams have to be read each by itself.
+    /// Directories with streams that must be read separately.
     apart: RefCell<BTreeSet<PathBuf>>,
-    /// Whether a directory came to these, so that what was read of it is there in part.
+    /// Whether a directory was added to these, so that it has been read in part.
     begins_anew: Cell<bool>,
 }
 
@@ -88,14 +88,14 @@ impl EventFormat for CtfFormat {
         while let Some(BabeltraceFailure { said, .. }) =
             self.run_babeltrace(trace.path(), source, sink, summary)?
         {
-            // It looks at all streams before it writes anything.
+            // The program indexes all streams before it writes anything.
             let cut = match sink.event_count() == before {
                 true => trace.without_last_packet(&said)?,
                 false => None,
             };
             let Some(cut) = cut else {
-                // What is wrong with one stream or the order of several keeps nobody from reading
-                // each by itself.
+                // A fault of one stream, or in the order of several, does not affect reading each
+                // separately.
                 self.apart.borrow_mut().insert((*path).to_owned());
                 self.begins_anew.set(true);
                 return Ok(());
@@ -110,7 +110,7 @@ impl EventFormat for CtfFormat {
     }
 }
 
-/// The last packet of a stream is left out.
+/// Reports that the last packet of a stream is left out.
 fn report_cut(cut: &StreamCut, summary: &mut ImportSummary) {
     summary.read += 1;
     summary.skipped.add("packet that is cut off", || SkippedItem {
@@ -119,7 +119,7 @@ fn report_cut(cut: &StreamCut, summary: &mut ImportSummary) {
     });
 }
 
-/// The rest of `stream` cannot be read.
+/// Reports that the rest of `stream` cannot be read.
 fn report_lost_stream(stream: &Path, why: String, summary: &mut ImportSummary) {
     summary.read += 1;
     let place = FilePlace::new(stream, FilePosition::File);
@@ -127,7 +127,7 @@ fn report_lost_stream(stream: &Path, why: String, summary: &mut ImportSummary) {
 }
 
 impl CtfFormat {
-    /// Runs babeltrace2 on the trace in `path`, and takes the lines that it writes.
+    /// Runs babeltrace2 on the trace in `path`, and reads its output.
     fn run_babeltrace(
         &self,
         path: &Path,
@@ -142,7 +142,7 @@ impl CtfFormat {
         Ok(program.wait_for_end())
     }
 
-    /// Takes the lines that babeltrace2 writes.
+    /// Reads babeltrace2's output lines.
     fn read_lines(
         &self,
         bytes: impl Read,
@@ -187,7 +187,7 @@ impl CtfFormat {
         )
     }
 
-    /// Takes all events of the traces in `path`, each stream by itself.
+    /// Reads all events of the traces in `path`, each stream separately.
     fn read_streams(
         &self,
         path: &Path,
@@ -223,8 +223,8 @@ impl CtfFormat {
     }
 }
 
-/// Goes on to the next line of `stream`, and counts what cannot be read: the line's time, `None` at
-/// the end.
+/// Advances to the next line of `stream`, and counts unreadable parts; returns the line's time, or
+/// `None` at the end.
 fn advance_stream(
     stream: &mut CtfStream,
     summary: &mut ImportSummary,
@@ -243,7 +243,7 @@ fn advance_stream(
     }
 }
 
-/// A line is no event.
+/// Reports a line that is not an event.
 fn report_unparsed(place: FilePlace, sink: &mut EventSink, summary: &mut ImportSummary) {
     sink.piece.discard_attributes();
     let why = "babeltrace2 does not write events so; is its version older than 2?";

@@ -1,9 +1,9 @@
-//! The streams of traces each by itself, and their lines put together by their times.
+//! Streams of traces that are read separately and merged by time.
 //!
-//! babeltrace2 gives up a trace as a whole where one of its messages is earlier than the one
-//! before: a packet that says that it begins before the last event of the packet in front, as old
-//! tracers and those that lose events write them. No stream by itself has such a place for it, and
-//! the table of events is in the order of time whatever the order they come in.
+//! babeltrace2 rejects a whole trace if one message is earlier than the previous one, as when a
+//! packet states that it begins before the last event of the previous packet; old tracers, and
+//! tracers that lose events, write such packets. Within a single stream it does not check that, and
+//! the table of events sorts events by time anyway.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ use super::repair::{RepairedTrace, StreamCut};
 use crate::error::Error;
 use crate::text_lines::{NextLine, TextLines};
 
-/// The streams of all traces in the directory `path`, in a fixed order.
+/// Streams of all traces in the directory `path`, in a fixed order.
 ///
 /// # Errors
 /// When a directory cannot be read.
@@ -47,41 +47,41 @@ pub(super) fn streams_of_traces(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(streams)
 }
 
-/// The lines that babeltrace2 writes.
+/// Lines of babeltrace2's output.
 type BabeltraceLines = TextLines<Box<dyn Read>>;
 
-/// A stream being read.
+/// Stream that is being read.
 pub(super) struct CtfStream {
     /// Its file.
     file: PathBuf,
-    /// A trace that has this stream only; it is removed in the end.
+    /// Trace with this stream only; it is removed in the end.
     _alone: TempDir,
     mended: RepairedTrace,
     program: Babeltrace,
     lines: Option<BabeltraceLines>,
-    /// The line that was read last.
+    /// Latest line.
     line: Vec<u8>,
-    /// Whether any was.
+    /// Whether a line has been read.
     has_begun: bool,
 }
 
-/// What came of going on to the next line.
+/// Result of advancing to the next line.
 pub(super) enum StreamStep {
-    /// There is a line, with the time at which it belongs among those of other streams.
+    /// A line, with the time by which streams are merged.
     Line(i64),
-    /// There is none any more.
+    /// The end of the stream.
     End,
-    /// The last packet is not whole, and what was before it is read.
+    /// The last packet is incomplete, and everything before it has been read.
     Cut(StreamCut),
-    /// The rest cannot be read, and why.
+    /// The rest cannot be read, for this reason.
     Failed(String),
 }
 
 impl CtfStream {
-    /// Begins with `file`.
+    /// Opens the stream of `file`.
     ///
     /// # Errors
-    /// When the program cannot be run, or there is no room for links.
+    /// When the program cannot be run, or the links cannot be created.
     pub(super) fn open(file: &Path) -> Result<CtfStream, Error> {
         let file = fs::canonicalize(file).map_err(|error| Error::from_io(file, error))?;
         let alone =
@@ -110,19 +110,20 @@ impl CtfStream {
         &self.file
     }
 
-    /// Whether its trace is described as of CTF 2: by JSON, a text of a sequence of these.
+    /// Whether the metadata of its trace is in CTF 2: JSON objects, separated by the record
+    /// separator.
     pub(super) fn is_ctf_2(&self) -> bool {
         let mut first = [0];
         let metadata = fs::File::open(self.file.with_file_name("metadata"));
         metadata.and_then(|mut file| file.read_exact(&mut first)).is_ok_and(|()| first == [0x1e])
     }
 
-    /// The line that was read last.
+    /// Latest line.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// Goes on to the next line.
+    /// Advances to the next line.
     ///
     /// # Errors
     /// When the stream cannot be copied without its last packet.
@@ -170,7 +171,7 @@ fn start_babeltrace(trace: &Path) -> Result<(Babeltrace, Option<BabeltraceLines>
     Ok((program, lines))
 }
 
-/// Streams that are read together, the one with the earliest line first.
+/// Merged streams, the one with the earliest line first.
 #[derive(Default)]
 pub(super) struct MergedStreams {
     streams: Vec<CtfStream>,
@@ -178,19 +179,19 @@ pub(super) struct MergedStreams {
 }
 
 impl MergedStreams {
-    /// Adds a stream that has a line of this time.
+    /// Adds a stream with a line of this time.
     pub(super) fn add(&mut self, stream: CtfStream, time: i64) {
         self.waiting.push(Reverse((time, self.streams.len())));
         self.streams.push(stream);
     }
 
-    /// The stream whose line is next, with what [`MergedStreams::push_waiting`] wants of it.
+    /// Stream with the earliest line, and its number for [`MergedStreams::push_waiting`].
     pub(super) fn pop_earliest(&mut self) -> Option<(usize, &mut CtfStream)> {
         let Reverse((_, number)) = self.waiting.pop()?;
         self.streams.get_mut(number).map(|stream| (number, stream))
     }
 
-    /// The stream with this number has a line of this time.
+    /// Requeues the stream with this number, which has a line of this time.
     pub(super) fn push_waiting(&mut self, number: usize, time: i64) {
         self.waiting.push(Reverse((time, number)));
     }

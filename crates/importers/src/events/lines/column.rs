@@ -1,6 +1,6 @@
-//! Column: what a name says in a table or an object of JSON.
+//! Meaning of a column's name, in a table or in a JSON object.
 
-/// What a column tells.
+/// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventColumn {
     Time,
@@ -9,11 +9,11 @@ pub(super) enum EventColumn {
     Process,
     Thread,
     Event,
-    /// An attribute of that name.
+    /// An attribute of this name.
     Attribute,
 }
 
-/// The column of that name.
+/// Determines the meaning of a column's name.
 pub(super) fn column_of_name(name: &str) -> EventColumn {
     match name {
         "time" | "timestamp" | "ts" | "@timestamp" | "msec" | "log_time" => EventColumn::Time,

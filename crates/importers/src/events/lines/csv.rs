@@ -1,5 +1,5 @@
-//! CSV: a header, and a row an event. A column `attributes` has an object of JSON, as `sockcap
-//! export events` writes it.
+//! CSV: a header, and one event per row. A column `attributes` contains a JSON object, as written
+//! by `sockcap export events`.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ use crate::tabular::{self, NextRow, WrongValue};
 /// Reads a table.
 ///
 /// # Errors
-/// When its header cannot be read, or what was read cannot be kept.
+/// When its header cannot be read, or events cannot be written.
 pub(super) fn read_table(
     rows: &EventRowReader,
     input: ImportInput<'_>,

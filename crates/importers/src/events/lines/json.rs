@@ -1,4 +1,4 @@
-//! JSON, an object a line.
+//! JSON with one object per line.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,14 @@ use crate::events::sink::EventSink;
 use crate::events::value::ParsedValue;
 use crate::tabular::WrongValue;
 
-/// Attributes as `sockcap export events` writes them.
+/// Field for attributes, as written by `sockcap export events`.
 const ATTRIBUTES: &str = "attributes";
 
 /// Adds the event of a line to the sink.
 ///
 /// # Errors
-/// When it is no object, or lacks what an event has; attributes may have been added then.
+/// When it is not an object, or lacks a field that events need; attributes may have been added
+/// then.
 pub(super) fn add_event(
     rows: &EventRowReader,
     line: &[u8],
@@ -38,10 +39,10 @@ pub(super) fn add_event(
     rows.finish_row(row, said, sink)
 }
 
-/// Adds the attributes that an object of JSON has.
+/// Adds the attributes of a JSON object.
 ///
 /// # Errors
-/// When it is no such object.
+/// When it is not such an object.
 pub(super) fn add_attributes(text: &[u8], sink: &mut EventSink) -> Result<(), WrongValue> {
     add_members(&parse_object(text)?, sink);
     Ok(())
@@ -73,7 +74,7 @@ fn take_member(
     to_parsed_value(value).map_or(Ok(()), |value| rows.take_value(row, name, &value, sink))
 }
 
-/// The value; `None` of null.
+/// Converts a JSON value; `None` for null.
 fn to_parsed_value(value: &Value) -> Option<ParsedValue<'_>> {
     match value {
         Value::Null => None,

@@ -1,5 +1,5 @@
-//! Logs of servers as events: PostgreSQL's (`log_destination = 'jsonlog'` or `'csvlog'`) and
-//! nginx's access log in JSON. What a message says, becomes the kind and attributes.
+//! Server logs as events: PostgreSQL's (`log_destination = 'jsonlog'` or `'csvlog'`) and nginx's
+//! access log in JSON. The text of a message determines the kind and attributes.
 
 use ::events::AttributeValue;
 use out_of_core::NameId;
@@ -8,16 +8,16 @@ use super::column::EventColumn;
 use crate::events::sink::EventSink;
 use crate::events::value::ParsedValue;
 
-/// Whose log it is.
+/// Kind of server log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerLog {
-    /// PostgreSQL's.
+    /// PostgreSQL's log.
     Postgres,
-    /// nginx's.
+    /// nginx's access log.
     Nginx,
 }
 
-/// Columns of PostgreSQL's csvlog, by its documentation; the names are those of its jsonlog.
+/// Columns of PostgreSQL's csvlog, by its documentation; the names are the ones of its jsonlog.
 pub(super) const POSTGRES_CSV: &[&str] = &[
     "timestamp",
     "user",
@@ -48,7 +48,7 @@ pub(super) const POSTGRES_CSV: &[&str] = &[
 ];
 
 impl ServerLog {
-    /// What a column tells, where it is not what its name would say in any other file.
+    /// Meaning of a column, if it differs from that of other files.
     pub(super) fn column_of_name(self, name: &str) -> Option<EventColumn> {
         match (self, name) {
             (ServerLog::Postgres, "remote_host") | (ServerLog::Nginx, "host") => {
@@ -58,8 +58,7 @@ impl ServerLog {
         }
     }
 
-    /// Name and value of an attribute, where a schema calls it otherwise: times that it took are in
-    /// nanoseconds.
+    /// Converts an attribute to the name and unit of event schemas: durations are in nanoseconds.
     pub(super) fn convert_attribute(
         self,
         name: &str,
@@ -79,8 +78,8 @@ impl ServerLog {
         }
     }
 
-    /// The kind of a line that says `message` with that severity, and the attributes that are in
-    /// it.
+    /// Kind of a line with `message` and that severity; attributes in the message are added to the
+    /// sink.
     pub(super) fn event_kind(self, message: &str, severity: &str, sink: &mut EventSink) -> NameId {
         let name = match self {
             ServerLog::Nginx => "nginx/access",
@@ -90,7 +89,7 @@ impl ServerLog {
     }
 }
 
-/// `duration: 1.5 ms  statement: select 1`, and what else PostgreSQL says of its work.
+/// Kind of `duration: 1.5 ms  statement: select 1`, and of PostgreSQL's other messages on its work.
 fn postgres_kind(message: &str, severity: &str, sink: &mut EventSink) -> &'static str {
     if ["ERROR", "FATAL", "PANIC"].contains(&severity) {
         return "postgresql/error";

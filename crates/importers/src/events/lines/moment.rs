@@ -1,12 +1,12 @@
-//! Times as people and programs write them: numbers in some unit, and dates.
+//! Times as people and programs write them: numbers in a unit, and dates.
 
 use crate::tabular::{TimeUnit, WrongValue, parse_time};
 
-/// The time of `text` in nanoseconds since 1970: a number in `unit`, or a date of ISO 8601 with its
-/// distance from UTC.
+/// Parses the time `text` to nanoseconds since 1970: a number in `unit`, or an ISO 8601 date with
+/// its offset from UTC.
 ///
 /// # Errors
-/// When it is neither, or too far away.
+/// When it is neither, or out of range.
 pub(super) fn parse_moment(text: &str, unit: Option<TimeUnit>) -> Result<i64, WrongValue> {
     let wrong = || {
         let why = "is no time; it must be a number, or a date such as 2026-11-25T18:47:57.076Z";
@@ -22,8 +22,8 @@ pub(super) fn parse_moment(text: &str, unit: Option<TimeUnit>) -> Result<i64, Wr
     parse_time(text.as_bytes(), unit)?.ok_or_else(wrong)
 }
 
-/// The unit of a number, by its digits: that in which it is a time after 1973; a number with
-/// decimals is in seconds, and a small one in nanoseconds.
+/// Guesses the unit of a number by its digits: the one that makes it a time after 1973. A number
+/// with decimals is in seconds, and a small one in nanoseconds.
 fn unit_of(text: &str) -> TimeUnit {
     if text.contains('.') {
         return TimeUnit::Seconds;
@@ -37,7 +37,7 @@ fn unit_of(text: &str) -> TimeUnit {
     }
 }
 
-/// The time of `2026-11-25 18:47:57.076 UTC`.
+/// Parses `2026-11-25 18:47:57.076 UTC`.
 fn parse_date(text: &str) -> Option<i64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
@@ -66,13 +66,13 @@ fn parse_date(text: &str) -> Option<i64> {
 
 /// Days from 1970 to a date of the Gregorian calendar.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the day that some of them have more is the last.
+    // Years begin in March, so that a leap day is the last day of its year.
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;
     365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469
 }
 
-/// Seconds by which a zone is ahead of UTC; `None` of one that has no number.
+/// Seconds by which a zone is ahead of UTC; `None` for a zone without a number.
 fn zone_seconds(zone: &str) -> Option<i64> {
     if ["Z", "z", "UTC", "GMT"].contains(&zone) {
         return Some(0);

@@ -1,4 +1,4 @@
-//! What a row of either form tells: the columns of an event by their usual names, and attributes.
+//! Row of either form: the columns of an event by their usual names, and attributes.
 
 use ::events::{AttributeValue, Event};
 use out_of_core::NameInterner;
@@ -10,18 +10,18 @@ use crate::events::sink::EventSink;
 use crate::events::value::ParsedValue;
 use crate::tabular::{TimeUnit, WrongValue};
 
-/// How rows are read.
+/// Settings for reading rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventRowReader {
-    /// Unit of times; `None`: by their digits.
+    /// Unit of times; `None` to guess it from their digits.
     pub(super) unit: Option<TimeUnit>,
     /// Host of rows that name none.
     pub(super) host: Option<String>,
-    /// Whose log it is.
+    /// Kind of server log.
     pub(super) log: Option<ServerLog>,
 }
 
-/// A row on its way to an event. Its attributes are in the sink already.
+/// Unfinished row; its attributes are in the sink already.
 #[derive(Debug, Default)]
 pub(super) struct EventRow {
     event: Event,
@@ -33,7 +33,7 @@ impl EventRowReader {
     /// Takes a value that is not empty.
     ///
     /// # Errors
-    /// When a time or an id is none.
+    /// When a time or an id is invalid.
     pub(super) fn take_value(
         &self,
         row: &mut EventRow,
@@ -79,13 +79,14 @@ impl EventRowReader {
         Ok(())
     }
 
-    /// A row without any value yet.
+    /// Creates a row without values.
     pub(super) fn begin_row(&self) -> EventRow {
         let event = Event { processor: Event::NO_PROCESSOR, ..Event::default() };
         EventRow { event, ..EventRow::default() }
     }
 
-    /// Adds the event of the row to the sink; of a log, by what its message and severity are.
+    /// Adds the event of the row to the sink; in a server log, the message and severity determine
+    /// its kind.
     ///
     /// # Errors
     /// When it has no time or no kind.
@@ -116,7 +117,7 @@ impl EventRowReader {
     }
 }
 
-/// An id of a processor, a process or a thread.
+/// Parses the id of a processor, a process or a thread.
 fn parse_id(name: &str, value: &ParsedValue<'_>) -> Result<i32, WrongValue> {
     if let AttributeValue::Int(number) = value.as_value()
         && let Ok(number) = i32::try_from(number)

@@ -1,4 +1,4 @@
-//! `import events`: what it says of itself, and which of its two forms a file is.
+//! `import events`: its registry entry, and the choice between its two forms.
 
 use std::io::{Cursor, Read};
 
@@ -20,7 +20,7 @@ use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::tabular::{UNIT, WrongValue};
 use crate::text_lines::{NextLine, TextLines};
 
-/// Whose log it is.
+/// Kind of server log.
 static LOG: Flag<ServerLog> = Flag::one_of(
     "log",
     "WHICH",
@@ -34,7 +34,7 @@ static LOG: Flag<ServerLog> = Flag::one_of(
 )
 .unlisted();
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static EVENTS: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "events",
@@ -71,7 +71,7 @@ PostgreSQL and nginx.",
     samples: tests::samples,
 };
 
-/// Both forms.
+/// Format for both forms.
 #[derive(Clone, Debug)]
 struct EventLinesFormat(EventRowReader);
 

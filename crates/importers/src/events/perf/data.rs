@@ -1,11 +1,11 @@
-//! `perf.data`: what perf writes itself, as a file or as a pipe.
+//! `perf.data`: perf's own format, as a file or as a pipe.
 //!
 //! ```text
 //!  file:  header | ids, attributes | records ...                | features: formats, host, clocks
 //!  pipe:  header | records, attributes, formats and features among them
 //! ```
 //!
-//! The formats of a file are behind its records, so a file is read twice.
+//! The event formats of a file follow its records, so a file is read twice.
 
 mod attributes;
 mod layout;
@@ -21,18 +21,18 @@ use crate::summary::ImportSummary;
 use records::PerfRecords;
 use samples::SampleReader;
 
-/// What perf.data begins with.
+/// First bytes of perf.data.
 pub(super) const MAGIC: &[u8] = b"PERFILE2";
 
-/// Whether these are the first bytes of perf.data of the other byte order.
+/// Whether a file begins like perf.data of the other byte order.
 pub(super) fn is_swapped(head: &[u8]) -> bool {
     head == b"2ELIFREP"
 }
 
-/// Reads a file; returns what was added to its times, if anything was known of its clock.
+/// Reads a file; returns the offset that was added to its times, if its clock was known.
 ///
 /// # Errors
-/// When it cannot be opened or is of a version that is not known, or what was read cannot be kept.
+/// When it cannot be opened or has an unknown version, or its events cannot be written.
 pub(super) fn read_data(
     perf: &PerfImport,
     source: &EventSource<'_>,

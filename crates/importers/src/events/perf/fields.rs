@@ -1,5 +1,5 @@
 //! Fields of a tracepoint, as `perf script` prints them: `name=value name=value`, or
-//! `name: value, name: value` of system calls, or what the block layer prints without names.
+//! `name: value, name: value` for system calls, or the block layer's format without names.
 
 use ::events::{AttributeValue, EventBatch};
 use memchr::memchr_iter;
@@ -7,19 +7,19 @@ use out_of_core::{NameId, NameInterner};
 
 use crate::events::value::parse_value;
 
-/// How the fields of a kind of events are printed.
+/// Syntax of the fields of a kind of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldSyntax {
     /// `name=value` or `name: value`.
     Named,
-    /// One number: what a system call returned.
+    /// One number: the return value of a system call.
     Returned,
     /// A request of the block layer.
     Block,
 }
 
 impl FieldSyntax {
-    /// How fields of the event `provider/name` are printed.
+    /// Field syntax of the event `provider/name`.
     pub(super) fn from_event_name(kind: &str) -> FieldSyntax {
         if kind.starts_with("syscalls/sys_exit_") {
             FieldSyntax::Returned
@@ -31,13 +31,13 @@ impl FieldSyntax {
     }
 }
 
-/// Names of fields in the order in which events of a kind have them, with their numbers: the next
-/// event has the same ones.
+/// Field names of the events of a kind in sequence, with their numbers: the next event mostly has
+/// the same ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldNames(Vec<(Box<[u8]>, NameId)>);
 
 impl FieldNames {
-    /// The number of the name at that place.
+    /// Number of the name at that place.
     fn intern_name(&mut self, place: usize, name: &[u8], names: &mut NameInterner) -> NameId {
         match self.0.get_mut(place) {
             Some((known, number)) if **known == *name => *number,
@@ -53,8 +53,8 @@ impl FieldNames {
     }
 }
 
-/// Adds the fields of `trace` to the event that `piece` will have next, and returns whether one is
-/// called `comm`.
+/// Adds the fields of `trace` to the next event of `piece`, and returns whether one of them is
+/// `comm`.
 pub(super) fn add_fields(
     printed: FieldSyntax,
     trace: &[u8],
@@ -86,7 +86,7 @@ fn add_named_fields(
         *place += 1;
         has_comm |= name == b"comm";
     };
-    // The field whose value is not known to have ended.
+    // The field with a value that may continue.
     let mut open: Option<(&[u8], usize)> = None;
     for sign in memchr_iter(b'=', trace) {
         let Some(name) = name_before(trace, sign) else { continue };
@@ -121,14 +121,14 @@ fn add_named_fields(
         Some((of, begin)) => {
             add(of, trim_value(trace.get(begin..).unwrap_or_default()), &mut place);
         }
-        // It is in no form that has names.
+        // The text has no field names.
         None if !trace.is_empty() => add(b"text", trace, &mut place),
         None => {}
     }
     has_comm
 }
 
-/// The name that ends at `sign`, with a blank or nothing before it.
+/// Name that ends at `sign`, preceded by a blank or nothing.
 fn name_before(trace: &[u8], sign: usize) -> Option<&[u8]> {
     let before = trace.get(..sign)?;
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
@@ -138,16 +138,16 @@ fn name_before(trace: &[u8], sign: usize) -> Option<&[u8]> {
     (begins && rest.last().is_none_or(|byte| matches!(byte, b' ' | b'(' | b'{'))).then_some(name)
 }
 
-/// A value without what stands between fields.
+/// Trims the separators between fields from a value.
 fn trim_value(value: &[u8]) -> &[u8] {
     let value = value.trim_ascii();
     let value = value.strip_suffix(b"==>").unwrap_or(value).trim_ascii_end();
     value.strip_suffix(b",").unwrap_or(value)
 }
 
-/// The fields of a request of the block layer, by the names that its format has:
-/// `MAJOR,MINOR RWBS [BYTES] (CMD) SECTOR + NR_SECTOR [...] [COMM or ERROR]`. `false` where it is
-/// not of this form; nothing is added then.
+/// Adds the fields of a block-layer request, by the names of its format:
+/// `MAJOR,MINOR RWBS [BYTES] (CMD) SECTOR + NR_SECTOR [...] [COMM or ERROR]`. Returns `false` if
+/// the text has another form; nothing is added then.
 fn add_block_fields(trace: &[u8], names: &mut NameInterner, piece: &mut EventBatch) -> bool {
     let read = || {
         let text = std::str::from_utf8(trace).ok()?;

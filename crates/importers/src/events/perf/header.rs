@@ -1,7 +1,7 @@
-//! What the header of `perf script --header` says: the host, and a moment on perf's clock and on
-//! the wall clock.
+//! Header of `perf script --header`: the host, and one moment on both perf's clock and the wall
+//! clock.
 
-/// What was read of the header.
+/// Facts from the header.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PerfHeader {
     host: Option<String>,
@@ -9,7 +9,7 @@ pub(super) struct PerfHeader {
 }
 
 impl PerfHeader {
-    /// Takes a line, without its `#`.
+    /// Reads a line, without its `#`.
     pub(super) fn read_line(&mut self, text: &[u8]) {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some((name, value)) = text.split_once(':') else { return };
@@ -20,19 +20,19 @@ impl PerfHeader {
         }
     }
 
-    /// The host.
+    /// Host name.
     pub(super) fn host(&self) -> Option<&str> {
         self.host.as_deref()
     }
 
-    /// What is added to times of perf's clock, in nanoseconds.
+    /// Offset that is added to times of perf's clock, in nanoseconds.
     pub(super) fn clock_offset(&self) -> Option<i64> {
         self.offset
     }
 }
 
-/// The difference of the clocks by `2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) =
-/// 1208.678322059 (monotonic)`.
+/// Difference of the clocks from
+/// `2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) = 1208.678322059 (monotonic)`.
 fn parse_clock_offset(text: &str) -> Option<i64> {
     let mut parts = text.split('=').skip(1).map(|part| part.split_whitespace().next());
     let mut next = || parse_nanoseconds(parts.next()??);

@@ -1,36 +1,36 @@
-//! A line of `perf script`, in the fields that it prints by default and in any choice of `comm`,
-//! `pid`, `tid`, `cpu`, `time`, `period`, `event` and `trace` that has the last three of them:
+//! Line of `perf script`, with its default fields or any choice of `comm`, `pid`, `tid`, `cpu`,
+//! `time`, `period`, `event` and `trace` that includes `time`, `event` and `trace`:
 //!
 //! ```text
 //!          python3 21455/21455 [001]  1209.057946:  sock:inet_sock_set_state: family=AF_INET ...
 //! ```
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PerfLine<'l> {
     /// An event.
     Event(PerfLineHead<'l>),
-    /// A line of the stack of the event before.
+    /// A line of the previous event's stack.
     Stack,
     /// A line of the header, without its `#`.
     Header(&'l [u8]),
-    /// Nothing.
+    /// An empty line.
     Empty,
-    /// What perf says of its own: records that were lost, mappings.
+    /// A record of perf's own: lost records, mappings.
     Record,
-    /// None of these.
+    /// Any other line.
     Unknown,
 }
 
-/// The parts of a line that is an event.
+/// Parts of an event's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PerfLineHead<'l> {
-    /// The command; empty where it was not printed.
+    /// Command; empty if it was not printed.
     pub(super) comm: &'l [u8],
-    /// Ids of process and thread; 0 where they were not printed.
+    /// Ids of process and thread; 0 if they were not printed.
     pub(super) process: i32,
     pub(super) thread: i32,
-    /// The processor; -1 where it was not printed.
+    /// Processor; -1 if it was not printed.
     pub(super) processor: i32,
     /// Time in nanoseconds, on perf's clock.
     pub(super) time: i64,
@@ -40,7 +40,7 @@ pub(super) struct PerfLineHead<'l> {
     pub(super) trace: &'l [u8],
 }
 
-/// What `line`, without its end, is.
+/// Parses `line`, without its end.
 pub(super) fn parse_line(line: &[u8]) -> PerfLine<'_> {
     match line.first() {
         None => return PerfLine::Empty,
@@ -80,7 +80,7 @@ pub(super) fn parse_line(line: &[u8]) -> PerfLine<'_> {
     }
 }
 
-/// The time that ends before the colon: where it begins, and its nanoseconds.
+/// Time that ends before the colon: its start index, and its nanoseconds.
 fn time_before(line: &[u8], colon: usize) -> Option<(usize, i64)> {
     let before = line.get(..colon)?;
     let decimals = before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -104,7 +104,7 @@ fn time_before(line: &[u8], colon: usize) -> Option<(usize, i64)> {
     Some((begin, seconds.checked_mul(1_000_000_000)?.checked_add(rest)?))
 }
 
-/// The event and its fields: `[PERIOD] EVENT: FIELDS`.
+/// Event and its fields: `[PERIOD] EVENT: FIELDS`.
 fn event_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let word = |text: &[u8]| text.iter().position(|byte| *byte == b' ').unwrap_or(text.len());
     let mut text = text;
@@ -117,7 +117,7 @@ fn event_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
     (!event.is_empty()).then_some((event, trace.trim_ascii()))
 }
 
-/// Command, process, thread and processor: `COMM PID/TID [CPU]`, whichever of them are there.
+/// Command, process, thread and processor: `COMM PID/TID [CPU]`, any of which may be missing.
 fn parse_task(text: &[u8]) -> (&[u8], i32, i32, i32) {
     let mut rest = text;
     let mut processor = -1;
@@ -142,7 +142,7 @@ fn parse_task(text: &[u8]) -> (&[u8], i32, i32, i32) {
     }
 }
 
-/// An id: digits, or -1 of a thread that is no more.
+/// Parses an id: digits, or -1 for a thread that no longer exists.
 fn parse_id(text: &[u8]) -> Option<i32> {
     if text == b"-1" {
         return Some(0);

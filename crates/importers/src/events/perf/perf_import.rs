@@ -1,4 +1,4 @@
-//! What both forms of perf are asked for, and what they count.
+//! Options and skip counts that both forms of perf share.
 
 use crate::summary::{FilePlace, ImportSummary, SkippedItem};
 
@@ -9,7 +9,7 @@ pub(super) struct PerfImport {
     pub(super) offset: Option<i64>,
 }
 
-/// A skip of a record at that place.
+/// Counts a skipped record at that place.
 pub(super) fn skip_record(
     summary: &mut ImportSummary,
     cause: &'static str,

@@ -1,4 +1,4 @@
-//! Text of `perf script` from a stream: events in pieces, as they come.
+//! Streaming reader of the text of `perf script`: events in batches, as they arrive.
 
 use std::io::{self, Read};
 
@@ -9,7 +9,7 @@ use super::text::{PerfLineOutcome, PerfText};
 use crate::text_lines::{NextLine, TextLines};
 use crate::tuning::EVENT_PIECE_BYTES;
 
-/// Reader of the text that `perf script` writes, from a file or a pipe.
+/// Reader of the text of `perf script`, from a file or a pipe.
 pub struct PerfTextReader<R> {
     lines: TextLines<R>,
     parser: PerfText,
@@ -17,14 +17,14 @@ pub struct PerfTextReader<R> {
 }
 
 impl<R: Read> PerfTextReader<R> {
-    /// Reader of `bytes`, whose lines `parser` takes.
+    /// Creates a reader of `bytes` that passes lines to `parser`.
     pub fn new(bytes: R, parser: PerfText) -> PerfTextReader<R> {
         PerfTextReader { lines: TextLines::new(bytes), parser, unknown: 0 }
     }
 
-    /// Puts the next events into `piece`, instead of what it has; `false` at the end. It waits for
-    /// the first of them only: of a pipe, what is there is given at once. Events come in the order
-    /// in which perf wrote them, which is nearly that of time.
+    /// Replaces the contents of `piece` with the next events; returns `false` at the end. It waits
+    /// for the first event only: from a pipe, the available events are returned immediately. Events
+    /// come in perf's order, which is nearly that of time.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -49,13 +49,13 @@ impl<R: Read> PerfTextReader<R> {
         Ok(true)
     }
 
-    /// Number of lines that `perf script` does not write.
+    /// Number of lines that are not from `perf script`.
     pub fn unknown_lines(&self) -> u64 {
         self.unknown
     }
 
-    /// What is added to times of perf's clock, in nanoseconds, so that they count from 1970; `None`
-    /// where nobody said it.
+    /// Offset that is added to times of perf's clock, in nanoseconds, to make them count from 1970;
+    /// `None` if it is not known.
     pub fn clock_offset(&self) -> Option<i64> {
         self.parser.clock_offset()
     }

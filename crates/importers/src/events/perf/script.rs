@@ -1,4 +1,4 @@
-//! The text that `perf script` writes, as a file.
+//! The text of `perf script`, as a file.
 
 use out_of_core::NameInterner;
 
@@ -14,10 +14,10 @@ const UNKNOWN: &str = "line that is no event";
 const LONG: &str = "line that is too long";
 const RECORD: &str = "record of perf's own, such as of events that were lost";
 
-/// Reads `input`; returns what was added to its times, if anything was known of its clock.
+/// Reads `input`; returns the offset that was added to its times, if its clock was known.
 ///
 /// # Errors
-/// When no line is an event of perf, or what was read cannot be kept.
+/// When no line is an event of perf, or events cannot be written.
 pub(super) fn read_script(
     perf: &PerfImport,
     input: ImportInput<'_>,

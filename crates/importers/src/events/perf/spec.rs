@@ -1,4 +1,4 @@
-//! `import perf`: what it says of itself, and which of its two forms a file is.
+//! `import perf`: its registry entry, and the choice between its two forms.
 
 use std::io::{Cursor, Read};
 
@@ -17,7 +17,7 @@ use crate::import_input::ImportInput;
 use crate::importer_spec::ImporterSpec;
 use crate::summary::{FilePlace, FilePosition, ImportSummary};
 
-/// The entry in the registry.
+/// Registry entry.
 pub(crate) static PERF: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "perf",

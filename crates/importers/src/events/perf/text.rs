@@ -1,4 +1,4 @@
-//! `perf script` text to events: a parser that is given line after line and knows no file.
+//! Parser from `perf script` text to events: it is given line after line and does no input.
 
 use ::events::{Event, EventBatch};
 use out_of_core::{NameId, NameInterner};
@@ -10,22 +10,22 @@ use super::line::{self, PerfLine, PerfLineHead};
 use crate::events::value::parse_value;
 use crate::tuning::MAX_EVENT_KINDS;
 
-/// What came of a line.
+/// Result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PerfLineOutcome {
-    /// It is an event, which was added to the piece.
+    /// An event, which was added to the batch.
     Event,
-    /// It is of the stack of the event before, and means nothing here.
+    /// A line of the previous event's stack, which is ignored.
     Stack,
-    /// It is empty, or part of the header.
+    /// An empty line, or part of the header.
     Nothing,
-    /// It is a record of perf's own: what was lost, mapped or named.
+    /// A record of perf's own: lost records, mappings or names.
     Record,
-    /// It is not what `perf script` writes.
+    /// Not a line of `perf script`.
     Unknown,
 }
 
-/// Parser of the text that `perf script` writes, line after line.
+/// Parser of the text of `perf script`, line by line.
 ///
 /// ```
 /// use events::{Event, EventBatch};
@@ -48,7 +48,7 @@ pub struct PerfText {
     kinds: FxHashMap<Box<[u8]>, PerfEventKind>,
     header: PerfHeader,
     host: NameId,
-    /// What is added to a time, in nanoseconds, where the user says it.
+    /// Offset that is added to a time, in nanoseconds, if the user gives it.
     offset: Option<i64>,
     comm: Option<NameId>,
 }
@@ -62,13 +62,13 @@ struct PerfEventKind {
 }
 
 impl PerfText {
-    /// A parser whose events are of `host`, and to whose times `offset` is added, in nanoseconds;
-    /// without one, what the text's header says of the clock, if there is one.
+    /// Creates a parser with events of `host` and with `offset` added to their times, in
+    /// nanoseconds; without one, the text's header provides the offset, if it has one.
     pub fn new(host: NameId, offset: Option<i64>) -> PerfText {
         PerfText { host, offset, ..PerfText::default() }
     }
 
-    /// Takes a line, without its end. An event of it is added to `piece`.
+    /// Parses a line, without its end. Its event is added to `piece`.
     pub fn parse_line(
         &mut self,
         line: &[u8],
@@ -97,8 +97,8 @@ impl PerfText {
         }
     }
 
-    /// What is added to times of perf's clock, in nanoseconds, so that they count from 1970; `None`
-    /// where nobody said it.
+    /// Offset that is added to times of perf's clock, in nanoseconds, to make them count from 1970;
+    /// `None` if it is not known.
     pub fn clock_offset(&self) -> Option<i64> {
         self.offset.or(self.header.clock_offset())
     }
@@ -141,8 +141,8 @@ impl PerfText {
     }
 }
 
-/// The kind of perf's event: `provider/name` of a tracepoint, `perf/name` of any other. What is
-/// behind a second colon says how it was recorded.
+/// Kind of perf's event: `provider/name` for a tracepoint, `perf/name` for any other. The part
+/// after a second colon tells how it was recorded.
 pub(super) fn kind_of(event: &[u8]) -> String {
     let text = String::from_utf8_lossy(event);
     let mut parts = text.split(':');
@@ -155,7 +155,7 @@ pub(super) fn kind_of(event: &[u8]) -> String {
     }
 }
 
-/// Whether `provider:name` is a tracepoint and not a counter with its modifiers, such as
+/// Whether `provider:name` is a tracepoint, as opposed to a counter with its modifiers, such as
 /// `cycles:P`.
 fn is_tracepoint(provider: &str, name: &str) -> bool {
     let is_modifier = |letter: char| "ukhIGHpPSDWebRS".contains(letter);

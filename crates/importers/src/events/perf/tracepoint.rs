@@ -1,4 +1,4 @@
-//! Tracepoints: what their formats say of the bytes of an event.
+//! Tracepoint formats, which describe the bytes of an event.
 
 mod bytes;
 mod format;

@@ -1,4 +1,4 @@
-//! Traces, spans and processes as Jaeger's API and UI write them.
+//! Traces, spans and processes in the JSON of Jaeger's API and UI.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use super::super::scalars::{AnyText, BoundedList, MapEntries, MicrosecondTime};
 use crate::tuning::MAX_HELD_SPANS;
 
-/// Spans of one trace, and what wrote them.
+/// Spans of one trace, and the processes that wrote them.
 #[derive(Deserialize)]
 pub(super) struct JaegerTrace<'a> {
     #[serde(borrow, rename = "traceID", alias = "traceId")]
@@ -19,10 +19,10 @@ pub(super) struct JaegerTrace<'a> {
     pub(super) processes: Option<JaegerProcesses<'a>>,
 }
 
-/// Processes by the names that spans have for them.
+/// Processes by the keys with which spans refer to them.
 pub(super) type JaegerProcesses<'a> = MapEntries<'a, JaegerProcess<'a>>;
 
-/// A span as Jaeger writes it.
+/// Span in Jaeger's JSON.
 #[derive(Deserialize)]
 pub(super) struct JaegerSpan<'a> {
     #[serde(borrow, rename = "traceID", alias = "traceId")]
@@ -47,7 +47,7 @@ pub(super) struct JaegerSpan<'a> {
     pub(super) process: Option<JaegerProcess<'a>>,
 }
 
-/// Another span that a span refers to.
+/// Reference of a span to another span.
 #[derive(Deserialize)]
 pub(super) struct SpanReference<'a> {
     #[serde(borrow, rename = "refType")]
@@ -58,7 +58,7 @@ pub(super) struct SpanReference<'a> {
     pub(super) span: AnyText<'a>,
 }
 
-/// What wrote a span.
+/// Process that wrote a span.
 #[derive(Deserialize)]
 pub(super) struct JaegerProcess<'a> {
     #[serde(borrow, rename = "serviceName")]
@@ -81,7 +81,7 @@ pub(super) fn text_or_empty<'a>(value: &'a Option<AnyText<'_>>) -> &'a str {
     value.as_ref().map_or("", |value| &value.0)
 }
 
-/// The value of the tag `name`, if it is not empty.
+/// Value of the tag `name`, if it is not empty.
 pub(super) fn value_of<'a>(
     tags: &'a Option<BoundedList<JaegerTag<'_>>>,
     name: &str,
@@ -90,10 +90,10 @@ pub(super) fn value_of<'a>(
     Some(text_or_empty(&tag.value)).filter(|value| !value.is_empty())
 }
 
-/// What an object is, by its first key that tells.
+/// Kind of an object, by its first distinctive key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JaegerShape {
-    /// An answer of the API: traces are in its `data`.
+    /// A response of the API: traces are in its `data`.
     Answer,
     Trace,
     Span,
@@ -102,15 +102,15 @@ pub(super) enum JaegerShape {
 }
 
 impl JaegerShape {
-    /// The shape of the object that `text` begins with.
+    /// Determines the shape of the object at the beginning of `text`.
     ///
     /// # Errors
-    /// When the text ends or is damaged before that is told.
+    /// When the text ends or is damaged before a distinctive key.
     pub(super) fn from_text(text: &[u8]) -> serde_json::Result<JaegerShape> {
         let mut told = None;
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         let read = deserializer.deserialize_map(ShapeKeys(&mut told));
-        // An object is left as soon as it tells, which looks like damage.
+        // Parsing stops at a distinctive key, which looks like damage.
         told.map_or_else(|| read.map(|()| JaegerShape::Other), Ok)
     }
 }

@@ -1,4 +1,4 @@
-//! Traces of Jaeger, as its API answers them, in all ways of packing them, whole and damaged.
+//! Traces of Jaeger, as its API returns them, in all ways of packing them, intact and damaged.
 
 use proptest::prelude::*;
 use request_flow::spans::SpanKind;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::collected::{CollectedSpan, SpanCollector, collect_spans, span_trees};
 
-/// What the API answers when it is asked for a trace.
+/// Response of the API to a request for a trace.
 pub(super) const ANSWER: &str = r#"{
   "data": [
     {
@@ -139,7 +139,7 @@ fn whole_spans_of_a_damaged_trace_find_their_processes() {
         assert_eq!(skipped.len(), 1, "{skipped:?}");
         assert!(skipped[0].starts_with(why), "{skipped:?}");
     }
-    // Without the processes, nobody knows.
+    // Without the processes, the nodes are unknown.
     let damaged = trace(&format!("{},{}", span("2"), span("4")), "two");
     let cut = &damaged[..damaged.find("p1\":").unwrap()];
     let SpanCollector { spans, skipped, .. } = jaeger(&format!("[{first},\n{cut}"));
@@ -158,7 +158,7 @@ fn what_is_no_trace_is_passed_over_with_its_line() {
     assert!(skipped[1].starts_with("x:3: neither traceID nor spanID"), "{skipped:?}");
 }
 
-/// A trace as Jaeger writes it.
+/// A trace in Jaeger's JSON.
 fn written(spans: &[&CollectedSpan]) -> Value {
     let mut processes = serde_json::Map::new();
     let tag = |key: &str, value: &str| json!({"key": key, "type": "string", "value": value});
@@ -224,7 +224,7 @@ proptest! {
         }
         prop_assert_eq!(&kept.spans, &spans);
 
-        // Of a file that is cut off anywhere, spans that are whole are there, and the rest is told.
+        // In a truncated file, the intact spans are read, and the rest is reported.
         let mut cut = cut.index(text.len() + 1);
         while !text.is_char_boundary(cut) {
             cut -= 1;

@@ -1,5 +1,5 @@
-//! Elements of JSON documents as texts, one after the other as the file is read. Brackets and
-//! quotes tell where each ends; what is in it, whoever reads it sees.
+//! Elements of JSON documents as texts, in sequence while the file is read. Brackets and quotes
+//! determine where each ends; its content is left to its reader.
 
 use std::io::{self, Read};
 
@@ -8,22 +8,22 @@ use crate::spans::texts::{TextBatch, TextSource};
 use crate::summary::FilePosition;
 use crate::tuning::{MAX_ENCLOSING, MAX_TEXT_BYTES, READ_BUFFER_BYTES};
 
-/// The elements of the documents in a file.
+/// Elements of the documents in a file.
 #[derive(Debug)]
 pub(crate) struct JsonElements<R> {
     bytes: R,
     keys: &'static [&'static str],
     buffer: Vec<u8>,
-    /// What of the buffer is still to be looked at.
+    /// Index of the first byte of the buffer that has not been scanned.
     at: usize,
     line: u64,
-    /// What encloses this place, from the outside.
+    /// Nesting at the current position, from the outside.
     within: Vec<JsonNesting>,
     longest: usize,
-    /// Whether what is no JSON is a text, too.
+    /// Whether text that is not JSON is returned, too.
     with_damaged: bool,
     ended: bool,
-    /// What ended it, until that is told.
+    /// Read error that is not reported yet.
     error: Option<io::Error>,
 }
 
@@ -37,14 +37,14 @@ enum JsonNesting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueEnd {
     Whole,
-    /// The file ends before it does.
+    /// The file ends before the value does.
     CutOff,
     TooLong,
 }
 
 impl<R: Read + Send> JsonElements<R> {
-    /// The elements of `bytes`, of arrays that are outermost or below one of `keys`. Without
-    /// `keys`, an outermost object is an element.
+    /// Creates the elements of `bytes`, of arrays that are outermost or below one of `keys`.
+    /// Without `keys`, an outermost object is an element.
     pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> JsonElements<R> {
         JsonElements {
             bytes,
@@ -60,12 +60,12 @@ impl<R: Read + Send> JsonElements<R> {
         }
     }
 
-    /// With what is no JSON as a text, up to where a document can begin.
+    /// Also returns text that is not JSON, up to where a document can begin.
     pub(crate) fn with_damaged(self) -> JsonElements<R> {
         JsonElements { with_damaged: true, ..self }
     }
 
-    /// Reads on behind what is still to be looked at; says whether there is more.
+    /// Reads more bytes; returns whether there are any.
     fn fill_buffer(&mut self) -> bool {
         self.buffer.drain(..self.at);
         self.at = 0;
@@ -76,18 +76,18 @@ impl<R: Read + Send> JsonElements<R> {
         match self.bytes.by_ref().take(room).read_to_end(&mut self.buffer) {
             Ok(0) => self.ended = true,
             Ok(_) => {}
-            // What was read before the error is looked at first.
+            // The bytes before the error are scanned first.
             Err(error) => (self.ended, self.error) = (true, Some(error)),
         }
         !self.buffer.is_empty()
     }
 
-    /// What is still to be looked at of the buffer.
+    /// Bytes of the buffer that have not been scanned.
     fn unread_bytes(&self) -> &[u8] {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
-    /// The next byte that is no space.
+    /// Next byte that is not white space.
     fn peek_byte(&mut self) -> Option<u8> {
         loop {
             let space =
@@ -100,7 +100,7 @@ impl<R: Read + Send> JsonElements<R> {
         }
     }
 
-    /// Passes over bytes of the buffer.
+    /// Skips bytes of the buffer.
     fn skip_bytes(&mut self, length: usize) {
         let end = (self.at + length).min(self.buffer.len());
         let passed = self.buffer.get(self.at..end).unwrap_or_default();
@@ -130,8 +130,8 @@ impl<R: Read + Send> JsonElements<R> {
         }
     }
 
-    /// Gives up what encloses this place, and goes on where a document can begin: here, or at the
-    /// next line that begins with one. What is passed over is appended to `into`.
+    /// Leaves the current nesting, and continues where a document can begin: here, or at the next
+    /// line that begins with one. Skipped bytes are appended to `into`.
     fn resume_after_damage(&mut self, mut into: Option<&mut Vec<u8>>) -> ValueEnd {
         self.within.clear();
         let mut is_begin = matches!(self.unread_bytes().first(), Some(b'{' | b'['));
@@ -152,8 +152,8 @@ impl<R: Read + Send> JsonElements<R> {
         if length <= self.longest { ValueEnd::Whole } else { ValueEnd::TooLong }
     }
 
-    /// Goes on by one element or less, and puts what comes of it into `texts`. Says whether there
-    /// may be more.
+    /// Advances by one element or less, and adds the result to `texts`. Returns whether there may
+    /// be more.
     fn take_step(&mut self, texts: &mut TextBatch) -> bool {
         let Some(byte) = self.peek_byte() else {
             if !self.within.is_empty() {
@@ -181,7 +181,7 @@ impl<R: Read + Send> JsonElements<R> {
         true
     }
 
-    /// Takes a bracket: outermost, or the end of what encloses this place.
+    /// Takes a bracket: an outermost one, or the end of the current nesting.
     fn take_bracket(&mut self, byte: u8) {
         match byte {
             b'{' => self.within.push(JsonNesting::Object),
@@ -197,7 +197,7 @@ impl<R: Read + Send> JsonElements<R> {
         let end = texts.append_text(at, |bytes| self.take_value(Some(bytes)));
         match end {
             ValueEnd::Whole => {}
-            // Whoever reads it finds that it ends too early.
+            // The element's reader finds that it ends too early.
             ValueEnd::CutOff => self.within.clear(),
             ValueEnd::TooLong => {
                 texts.drop_last();
@@ -206,7 +206,7 @@ impl<R: Read + Send> JsonElements<R> {
         }
     }
 
-    /// Takes a member of an object: its key and, if its elements are not wanted, its value.
+    /// Takes a member of an object: its key and, unless its elements are wanted, its value.
     fn take_member(&mut self, texts: &mut TextBatch) {
         let mut key = Vec::new();
         if self.take_value(Some(&mut key)) != ValueEnd::Whole {
@@ -228,11 +228,11 @@ impl<R: Read + Send> JsonElements<R> {
         }
     }
 
-    /// What comes here cannot: it is passed over up to where a document can begin.
+    /// Skips bytes that are invalid here, up to where a document can begin.
     fn skip_damage(&mut self, texts: &mut TextBatch) {
         let at = self.at();
         if self.with_damaged {
-            // The byte that cannot be here may be a bracket, at which a document could begin.
+            // The invalid byte may be a bracket at which a document could begin.
             let whole = texts.append_text(at, |bytes| {
                 bytes.extend(self.unread_bytes().first());
                 self.skip_bytes(1);
@@ -276,7 +276,7 @@ mod tests {
 
     const KEYS: &[&str] = &["spans", "data"];
 
-    /// Reads in pieces of `piece` bytes.
+    /// Reads in pieces of the given number of bytes.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {
@@ -347,7 +347,7 @@ mod tests {
             ("[1, {\"a\": ", vec![whole(1, "1"), whole(1, "{\"a\": ")]),
             ("[1, ", vec![whole(1, "1"), (1, Err("the document ends before its last bracket"))]),
             ("{\"spa", vec![(1, Err("the document ends before its last bracket"))]),
-            // What is no JSON, and then a document.
+            // Text that is not JSON, and then a document.
             (
                 &format!("{{\"spans\": [1], x\n y\n{next}"),
                 vec![whole(1, "1"), (1, Err("this is no JSON")), whole(3, "9")],
@@ -444,7 +444,7 @@ mod tests {
                     true => serde_json::to_string_pretty(&document).unwrap(),
                     false => document.to_string(),
                 };
-                // Twice, one after the other.
+                // The document twice, in sequence.
                 let read: Vec<Value> = parts_of_text(&format!("{text}\n{text}"), piece)
                     .into_iter().map(|(_, text)| serde_json::from_str(&text.unwrap()).unwrap()).collect();
                 prop_assert_eq!(read, [elements.clone(), elements.clone()].concat());

@@ -1,9 +1,9 @@
-//! Scan: where a JSON value ends, told by its brackets and quotes and by nothing else.
+//! Scan for the end of a JSON value by its brackets and quotes alone.
 
-/// What some programs write at the beginning of a text.
+/// Byte-order mark that some programs write at the beginning of a text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Where a scan is. The bytes of a value may come in several pieces.
+/// State of a scan. The bytes of a value may come in several pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::spans) struct JsonScan {
     depth: usize,
@@ -14,8 +14,8 @@ pub(in crate::spans) struct JsonScan {
 }
 
 impl JsonScan {
-    /// The end of the value in `bytes`, which go on where the last ones ended; `None` if it does
-    /// not end there. A number or a word ends before what is none of its own.
+    /// Finds the end of the value in `bytes`, which continue the previous ones; `None` if it does
+    /// not end there. A number or a word ends before the first byte that cannot belong to it.
     pub(in crate::spans) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {

@@ -1,7 +1,7 @@
-//! Events: operations begin and end in traces, and each trace is a stack of those that are open.
+//! Events: operations begin and end in traces, and each trace is a stack of open operations.
 //!
-//! Of a trace that is broken or unfinished all is kept as far as it goes: what began and did not
-//! end has no end, and what ends and did not begin has no beginning.
+//! A broken or unfinished trace is kept as far as it goes: an operation without an end event has no
+//! end time, and one without a begin event has no begin time.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,25 +18,25 @@ use crate::error::Error;
 use crate::tabular::WrongValue;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
 
-/// All traces of a log that may go on.
+/// All traces of a log that may continue.
 #[derive(Debug, Default)]
 pub(super) struct OperationStacks {
     traces: FxHashMap<i64, OperationStack>,
-    /// Traces that had nothing open at some time, the longest ago first.
+    /// Traces that had nothing open at some time, the oldest first.
     resting: VecDeque<i64>,
     pub(super) counts: EventCounts,
 }
 
-/// What is told of events in the end.
+/// Counts of events for the final notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct EventCounts {
-    /// Operations that began and did not end.
+    /// Number of operations that began and did not end.
     pub(super) without_end: u64,
-    /// Operations that ended and had not begun.
+    /// Number of operations that ended and had not begun.
     pub(super) without_begin: u64,
-    /// Traces in which numbers of events are missing.
+    /// Number of traces with missing event numbers.
     pub(super) with_gaps: u64,
-    /// Calls of what was not recorded.
+    /// Number of calls to unrecorded operations.
     pub(super) calls: u64,
 }
 
@@ -44,19 +44,19 @@ pub(super) struct EventCounts {
 struct OperationStack {
     number: i64,
     open: Vec<StackedOperation>,
-    /// The number that its next event should have.
+    /// Expected number of its next event.
     next: i64,
     has_gap: bool,
-    /// What its last event was going to call.
+    /// Operation that its last event was about to call.
     called: Option<String>,
     host: String,
-    /// Names and values from its record of its own.
+    /// Names and values from the record of the trace.
     parameters: Vec<(&'static str, String)>,
-    /// Its parent, which is told of the operations that nothing encloses.
+    /// Parent of the trace, for operations that nothing encloses.
     parent: Vec<(&'static str, String)>,
 }
 
-/// An operation that began.
+/// Operation that has begun.
 #[derive(Debug)]
 struct StackedOperation {
     order: i64,
@@ -79,20 +79,20 @@ impl StackedOperation {
     }
 }
 
-/// What is known of an operation in the end.
+/// Finished operation.
 struct FinishedOperation<'a> {
-    /// Number of the event with which it began, or else of that with which it ended.
+    /// Number of its begin event, or otherwise of its end event.
     order: i64,
     begin: Option<i64>,
     end: Option<i64>,
-    /// The exception by which it ended.
+    /// Exception by which it ended.
     cause: Option<&'a str>,
     signature: &'a str,
     class: &'a str,
 }
 
 impl OperationStacks {
-    /// Takes a record of a trace: `TraceMetadata`.
+    /// Adds a record of a trace: `TraceMetadata`.
     pub(super) fn add_trace(&mut self, fields: &KiekerFields<'_>) -> Result<(), WrongValue> {
         let number = fields.number(0)?;
         let named = |name, place| {
@@ -112,7 +112,8 @@ impl OperationStacks {
         Ok(())
     }
 
-    /// Takes an event, and gives what ends with it to `spans`. `host` is that of the log.
+    /// Adds an event, and emits the operations that end with it to `spans`. `host` is that of the
+    /// log.
     pub(super) fn add_event(
         &mut self,
         tells: RecordMeaning,
@@ -125,7 +126,7 @@ impl OperationStacks {
             (fields.time(0, unit_ns)?, fields.number(1)?, fields.number(2)?);
         let (signature, class) = match tells {
             RecordMeaning::Beside => ("", ""),
-            // Until the summer of 2014 the class was in front of the signature.
+            // Until the summer of 2014 the class preceded the signature.
             _ => match (fields.text(3)?, fields.text(4)?) {
                 (class, signature) if !class.contains('(') && signature.contains('(') => {
                     (signature, class)
@@ -169,7 +170,7 @@ impl OperationStacks {
         Ok(())
     }
 
-    /// Nothing of a trace is open: it makes room for others if it stays so for long.
+    /// Marks a trace that has nothing open: it is evicted if it stays so for long.
     fn mark_idle(&mut self, number: i64) {
         self.resting.push_back(number);
         if self.resting.len() > MAX_RESTING_TRACES
@@ -186,7 +187,7 @@ impl OperationStacks {
         }
     }
 
-    /// Gives what is open to `spans`, as nothing follows.
+    /// Emits the open operations to `spans` at the end of the log.
     pub(super) fn emit_open(&mut self, spans: &mut impl SpanReceiver) -> Result<(), Error> {
         let mut numbers: Vec<i64> = self.traces.keys().copied().collect();
         numbers.sort_unstable();
@@ -202,7 +203,7 @@ impl OperationStacks {
 }
 
 impl OperationStack {
-    /// An operation ended. Where it had begun, those that had begun within it will not end.
+    /// Ends an operation. Operations that began within it will not end.
     fn end_operation(
         &mut self,
         ended: FinishedOperation<'_>,
@@ -228,7 +229,7 @@ impl OperationStack {
         }
     }
 
-    /// Gives operations to `spans` that began and will not end: all that are deeper than `depth`.
+    /// Emits operations to `spans` that began and will not end: all that are deeper than `depth`.
     fn close_deeper(
         &mut self,
         depth: usize,
@@ -244,7 +245,7 @@ impl OperationStack {
         Ok(())
     }
 
-    /// Gives an operation to `spans`, which `depth` others enclose.
+    /// Emits an operation to `spans` that is enclosed by `depth` others.
     fn emit_operation(
         &self,
         operation: &FinishedOperation<'_>,

@@ -1,4 +1,4 @@
-//! Records of whole executions, in the order of their fields of all versions.
+//! Records of whole executions, with the order of their fields in all versions.
 
 use std::borrow::Cow;
 
@@ -13,15 +13,15 @@ use crate::tabular::WrongValue;
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
 
-/// Gives the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone`
-/// names its trace where it says that it is of none.
+/// Emits the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone`
+/// names its trace if the record names none.
 pub(super) fn emit_execution(
     fields: &KiekerFields<'_>,
     unit_ns: i64,
     alone: impl FnOnce() -> String,
     spans: &mut impl SpanReceiver,
 ) -> Result<(), UnusedRecord> {
-    // Records until 2010 have the experiment in front.
+    // Records until 2010 begin with the experiment.
     let is_old = fields.len() > FIELDS && fields.number(0).is_ok();
     let (experiment, fields) =
         if is_old { (fields.text_if_any(0), fields.fields_from(1)) } else { ("", fields.clone()) };

@@ -1,14 +1,14 @@
-//! Fields of one record: texts with a semicolon between them.
+//! Fields of one record: texts separated by semicolons.
 
 use crate::tabular::WrongValue;
 use crate::tuning::FARTHEST_NS;
 
-/// The fields of a record behind its type and the time at which it was logged.
+/// Fields of a record, after its type and the time at which it was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KiekerFields<'a>(Vec<&'a str>);
 
 impl<'a> KiekerFields<'a> {
-    /// The number of a record's type, and its fields: `$1;logged;first;second`.
+    /// Parses the number of a record's type, and its fields: `$1;logged;first;second`.
     pub(super) fn parse_line(line: &'a str) -> Result<(u32, KiekerFields<'a>), WrongValue> {
         let mut all = line.trim_end_matches('\r').split(';');
         let number = all.next().and_then(|begin| begin.strip_prefix('$')?.parse().ok());
@@ -37,7 +37,7 @@ impl<'a> KiekerFields<'a> {
         })
     }
 
-    /// The field at `place`; empty where it is not there, or says that there is none.
+    /// The field at `place`; empty if it is missing or states that there is no value.
     pub(super) fn text_if_any(&self, place: usize) -> &'a str {
         let text = self.0.get(place).copied().unwrap_or_default();
         match text {
@@ -55,7 +55,7 @@ impl<'a> KiekerFields<'a> {
         })
     }
 
-    /// The time at `place` in nanoseconds; `unit_ns` is how long its unit is.
+    /// The time at `place` in nanoseconds; `unit_ns` is the length of its unit.
     pub(super) fn time(&self, place: usize, unit_ns: i64) -> Result<i64, WrongValue> {
         let number = self.number(place)?;
         let time = number.checked_mul(unit_ns);

@@ -1,4 +1,4 @@
-//! Folders of Kieker's logs: each has a table of types and files of records beside it.
+//! Folders of Kieker's logs: each has a table of types and files of records next to it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use crate::error::Error;
 use crate::summary::FilePosition;
 use crate::tuning::MAX_FOLDER_DEPTH;
 
-/// The files of one log.
+/// Files of one log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct KiekerLogFiles {
-    /// The table of types.
+    /// Table of types.
     pub(super) map: PathBuf,
-    /// The files of records, in their order.
+    /// Files of records, in their order.
     pub(super) records: Vec<PathBuf>,
-    /// Files that look like records, and are no text.
+    /// Files that look like records and are not text.
     pub(super) others: Vec<PathBuf>,
 }
 
-/// The logs that the user names by their folders or by files in them.
+/// Finds the logs that the user names by their folders or by files in them.
 ///
 /// # Errors
 /// When a folder cannot be read, or there is no table or no file of records.
@@ -45,7 +45,7 @@ pub(super) fn find_named_logs(named: &[PathBuf]) -> Result<Vec<KiekerLogFiles>, 
             }
         }
     }
-    // A folder whose files were all named one by one is read in the order of their names, too.
+    // A folder with files that were all named one by one is read in the order of their names, too.
     for log in &mut logs {
         log.records.sort();
         log.records.dedup();
@@ -59,7 +59,7 @@ pub(super) fn find_named_logs(named: &[PathBuf]) -> Result<Vec<KiekerLogFiles>, 
     }
 }
 
-/// Finds the logs in `folder` and, if it is none itself, in the folders in it.
+/// Finds the logs in `folder` and, if it is not a log itself, in its subfolders.
 fn find_logs(folder: &Path, depth: u32, logs: &mut Vec<KiekerLogFiles>) -> Result<(), Error> {
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).map_err(|error| Error::from_io(folder, error))?;
@@ -81,7 +81,7 @@ fn find_logs(folder: &Path, depth: u32, logs: &mut Vec<KiekerLogFiles>) -> Resul
     folders.iter().try_for_each(|folder| find_logs(folder, depth - 1, logs))
 }
 
-/// The table of types in `folder`; without it, `named` cannot be read.
+/// Path of the table of types in `folder`; without it, `named` cannot be read.
 fn map_in(folder: &Path, named: &Path) -> Result<PathBuf, Error> {
     let usual = ["kieker.map", "tpmon.map"].map(|name| folder.join(name));
     usual.into_iter().find(|map| map.exists()).ok_or_else(|| {
@@ -90,7 +90,7 @@ fn map_in(folder: &Path, named: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// The name of a file without what its compression puts behind it.
+/// Name of a file without the extension of its compression.
 fn plain_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let plain = [".gz", ".zst", ".xz"].iter().find_map(|ending| name.strip_suffix(ending));
@@ -105,7 +105,7 @@ fn is_records(path: &Path) -> bool {
     plain_name(path).ends_with(".dat")
 }
 
-/// Whether the file is one of Kieker's binary logs, or packed in a way of its own.
+/// Whether the file is one of Kieker's binary logs, or compressed by its own method.
 fn is_other(path: &Path) -> bool {
     let name = plain_name(path);
     [".bin", ".zip", ".df"].iter().any(|ending| name.ends_with(ending))

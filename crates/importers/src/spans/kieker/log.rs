@@ -1,5 +1,4 @@
-//! One log: what its records tell, one after the other, and what is worth saying of them in the
-//! end.
+//! Reader of one log: it processes the records in sequence, and collects notes for the user.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,25 +14,25 @@ use crate::error::Error;
 use crate::summary::{FilePlace, SkippedItem};
 use crate::tabular::WrongValue;
 
-/// A log that is read.
+/// Log that is being read.
 #[derive(Debug)]
 pub(super) struct KiekerLogReader {
     types: RecordTypes,
-    /// Whether what the log has of both, events and executions, is taken from the events.
+    /// Whether the events of a log with both events and executions are used.
     takes_events: bool,
     takes_executions: bool,
     unit_ns: i64,
     host: String,
     events: OperationStacks,
-    /// Records that the log has of both, and that are passed over.
+    /// Number of skipped records that the log has in both forms.
     told_twice: u64,
-    /// Records that tell nothing of operations, by their types.
+    /// Number of records without operations, by type.
     others: BTreeMap<String, u64>,
 }
 
 impl KiekerLogReader {
-    /// Begins a log. Where it has both events and whole executions, these tell the same operations
-    /// twice, and `events` says which are taken.
+    /// Begins a log. If it has both events and whole executions, these report the same operations
+    /// twice, and `events` decides which are used.
     pub(super) fn new(types: RecordTypes, events: bool) -> KiekerLogReader {
         let has_both = types.includes_meaning(RecordMeaning::Execution)
             && types.includes_meaning(RecordMeaning::Before);
@@ -113,8 +112,8 @@ impl KiekerLogReader {
         }
     }
 
-    /// Takes what the log says of itself: version, controller, host, experiment, whether it is for
-    /// finding faults, offset and unit of the times, number of records.
+    /// Reads the metadata of the log: version, controller, host, experiment, debug mode, offset and
+    /// unit of the times, number of records.
     fn read_log_metadata(&mut self, fields: &KiekerFields<'_>) -> Result<(), UnusedRecord> {
         self.host = fields.text_if_any(2).to_owned();
         self.unit_ns = match fields.text_if_any(6) {
@@ -130,7 +129,7 @@ impl KiekerLogReader {
         Ok(())
     }
 
-    /// Gives what is open to `spans`, and returns what is worth knowing.
+    /// Emits the open operations to `spans`, and returns notes for the user.
     pub(super) fn finish_log(
         mut self,
         spans: &mut impl SpanReceiver,

@@ -1,7 +1,7 @@
-//! Signatures of Java: the class that an operation is of.
+//! Java signatures: the class of an operation.
 
-/// The class of an operation by its signature, such as `shop.Cart` of
-/// `public void shop.Cart.add(java.lang.String) throws X`; empty where it names none.
+/// Class of an operation from its signature, such as `shop.Cart` from
+/// `public void shop.Cart.add(java.lang.String) throws X`; empty if it names none.
 pub(super) fn class_of(signature: &str) -> &str {
     let before = signature.split('(').next().unwrap_or_default().trim_end();
     let name = before.rsplit(char::is_whitespace).next().unwrap_or_default();

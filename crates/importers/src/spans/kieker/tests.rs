@@ -1,4 +1,4 @@
-//! Logs of Kieker of all versions, whole, unfinished and damaged.
+//! Logs of Kieker of all versions: intact, unfinished and damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,10 +61,10 @@ pub(super) fn samples() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The spans of a log, what was passed over, and the notes.
+/// Reads the spans of a log, the skipped parts, and the notes.
 fn log(records: &str, events: bool) -> (SpanCollector, Vec<String>) {
     let mut kept = SpanCollector::default();
-    // A log with one of both has no types of the other in its map.
+    // The table of a log with one of both has no types of the other.
     let has = |number: u32| records.lines().any(|line| line.starts_with(&format!("${number};")));
     let map: String = (0..)
         .zip(MAP.lines())
@@ -139,7 +139,7 @@ fn events_become_executions() {
     assert_eq!(seen(&spans), expected);
     assert_eq!(spans.iter().map(|span| span.failed).collect::<Vec<_>>(), [false, true, false]);
     assert_eq!(spans[1].parameter("cause"), Some("java.lang.Error: full"));
-    // The object's class is not the one that has the operation.
+    // The object's class differs from the class that has the operation.
     assert_eq!(
         (spans[1].parameter("class"), spans[0].parameter("class")),
         (Some("shop.Cart"), None)
@@ -178,7 +178,7 @@ fn what_is_unfinished_or_broken_is_kept_as_far_as_it_goes() {
     assert_eq!(seen(&kept.spans), expected);
     assert_eq!(notes[0], "operations that began and did not end: 2");
 
-    // The inner one is lost to the end of the outer.
+    // The end of the inner operation is lost.
     let (kept, notes) = log(&[&lines[..8], &lines[9..]].concat().join("\n"), false);
     assert_eq!(
         seen(&kept.spans)[1..],
@@ -192,7 +192,7 @@ fn what_is_unfinished_or_broken_is_kept_as_far_as_it_goes() {
         ["operations that began and did not end: 1", "traces that miss some of their events: 1"]
     );
 
-    // The log begins in the middle; the trace's own record is missing, too.
+    // The log begins in the middle, and the trace's own record is missing, too.
     let (kept, notes) = log(&[&lines[..1], &lines[8..]].concat().join("\n"), false);
     assert_eq!(
         seen(&kept.spans),
@@ -207,7 +207,7 @@ fn what_is_unfinished_or_broken_is_kept_as_far_as_it_goes() {
         ["operations that ended and had not begun: 2", "traces that miss some of their events: 1"]
     );
 
-    // What a call leads to was not recorded.
+    // The called operation was not recorded.
     let (_, notes) = log(&lines[..4].join("\n"), false);
     assert_eq!(notes[1], "calls seen at the caller only, of what was not recorded: 1");
 }
@@ -250,8 +250,8 @@ fn walk() -> impl Strategy<Value = Vec<(bool, u8)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Of any walk, cut off anywhere, what ended has both times and what did not has one, and each
-    /// has its depth.
+    /// In any walk, truncated anywhere, a finished operation has both times and an unfinished one
+    /// has one, and each has its depth.
     #[test]
     fn stacks_come_back(walk in walk(), cut in 0usize..60) {
         let (mut stack, mut expected, mut lines) = (Vec::new(), Vec::new(), Vec::new());

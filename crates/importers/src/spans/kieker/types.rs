@@ -11,14 +11,14 @@ use crate::error::Error;
 use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 
-/// What a record tells.
+/// Meaning of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordMeaning {
     /// A whole execution of an operation.
     Execution,
-    /// How the log was written.
+    /// Metadata of the log.
     Log,
-    /// What is known of a trace of events.
+    /// Metadata of a trace of events.
     Trace,
     /// An operation begins.
     Before,
@@ -26,16 +26,16 @@ pub(super) enum RecordMeaning {
     After,
     /// An operation ends by an exception.
     Failed,
-    /// An operation is going to be called, as its caller sees it.
+    /// An operation is about to be called, as its caller reports.
     Call,
-    /// Something else in a trace of events.
+    /// Another event in a trace.
     Beside,
-    /// Nothing of traces.
+    /// A record that does not concern traces.
     Other,
 }
 
 impl RecordMeaning {
-    /// What a record of this type tells.
+    /// Meaning of records of this type.
     fn from_type_name(name: &str) -> RecordMeaning {
         let name = short_name(name);
         let is_of_operation = name.contains("Operation") || name.contains("Constructor");
@@ -54,20 +54,20 @@ impl RecordMeaning {
     }
 }
 
-/// The name of a type without packages.
+/// Name of a type without packages.
 pub(super) fn short_name(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
-/// The types of a log by their numbers.
+/// Types of a log, by number.
 #[derive(Debug, Default)]
 pub(super) struct RecordTypes(FxHashMap<u32, (String, RecordMeaning)>);
 
 impl RecordTypes {
-    /// Reads the table that lies beside the records.
+    /// Reads the table that lies next to the records.
     ///
     /// # Errors
-    /// When it cannot be read, or numbers no types.
+    /// When it cannot be read, or contains no types.
     pub(super) fn read_table(
         input: ImportInput<'_>,
         spans: &mut impl SpanReceiver,
@@ -83,7 +83,7 @@ impl RecordTypes {
         Ok(types)
     }
 
-    /// The types that a text numbers: `$1=name` on each line.
+    /// Parses the types in a text: `$1=name` on each line.
     pub(super) fn from_text(
         text: &[u8],
         file: &Path,
@@ -107,12 +107,12 @@ impl RecordTypes {
         types
     }
 
-    /// The name of a type, and what it tells.
+    /// Name of a type, and its meaning.
     pub(super) fn get(&self, number: u32) -> Option<(&str, RecordMeaning)> {
         self.0.get(&number).map(|(name, tells)| (name.as_str(), *tells))
     }
 
-    /// Whether the log has records that tell this.
+    /// Whether the log has records with this meaning.
     pub(super) fn includes_meaning(&self, what: RecordMeaning) -> bool {
         self.0.values().any(|(_, tells)| *tells == what)
     }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A value as it was written down.
+/// Value as recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum AnyValue<'t> {
-    /// There is none.
+    /// No value.
     #[default]
     Empty,
     Text(Cow<'t, str>),
@@ -36,7 +36,7 @@ impl<'t> AnyValue<'t> {
             AnyValue::Empty => out.push_str("null"),
             AnyValue::Text(text) => write_quoted(text, out),
             AnyValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             AnyValue::Int(number) => drop(write!(out, "{number}")),
             AnyValue::Double(number) if number.is_finite() => out.push_str(&format_double(*number)),
             AnyValue::Double(number) => write_quoted(&format_double(*number), out),
@@ -44,7 +44,7 @@ impl<'t> AnyValue<'t> {
         }
     }
 
-    /// A list of values.
+    /// Encodes a list of values.
     pub(super) fn from_list(values: &[AnyValue<'_>]) -> AnyValue<'t> {
         let mut json = String::from("[");
         for (place, value) in values.iter().enumerate() {
@@ -57,7 +57,7 @@ impl<'t> AnyValue<'t> {
         AnyValue::Json(json)
     }
 
-    /// A map of values.
+    /// Encodes a map of values.
     pub(super) fn from_map(members: &[(Cow<'_, str>, AnyValue<'_>)]) -> AnyValue<'t> {
         let mut json = String::from("{");
         for (place, (key, value)) in members.iter().enumerate() {
@@ -73,7 +73,7 @@ impl<'t> AnyValue<'t> {
     }
 }
 
-/// A number such that the same number is read back, as short as can be.
+/// Formats a number as briefly as possible so that it parses to the same number.
 fn format_double(number: f64) -> String {
     match number {
         _ if number.is_nan() => "NaN".to_owned(),
@@ -84,7 +84,7 @@ fn format_double(number: f64) -> String {
 }
 
 fn write_quoted(text: &str, out: &mut String) {
-    // A text can always be written as JSON.
+    // A string can always be written as JSON.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 

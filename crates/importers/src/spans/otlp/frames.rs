@@ -1,4 +1,4 @@
-//! Frames: the messages of a file of protobuf as texts, one after the other as the file is read.
+//! Frames: the messages of a protobuf file as texts, in sequence while the file is read.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -7,7 +7,7 @@ use crate::spans::texts::{TextBatch, TextSource};
 use crate::summary::FilePosition;
 use crate::tuning::{MAX_EMPTY_MESSAGES, MAX_TEXT_BYTES, READ_BUFFER_BYTES};
 
-/// The messages of a file: of one message the `ResourceSpans` in it, else whole requests.
+/// Messages of a file: for a single message its `ResourceSpans`, otherwise whole requests.
 #[derive(Debug)]
 pub(super) struct OtlpFrames<R> {
     bytes: BufReader<R>,
@@ -15,22 +15,22 @@ pub(super) struct OtlpFrames<R> {
     /// Number of bytes that were read.
     offset: u64,
     longest: u64,
-    /// Number of the last messages that have nothing in them.
+    /// Number of consecutive empty messages.
     empty: u32,
     ended: bool,
-    /// What ended it, until that is told.
+    /// Read error that is not reported yet.
     error: Option<io::Error>,
 }
 
-/// What is before a message.
+/// Header before a message.
 enum FrameHead {
-    /// A message of that many bytes comes.
+    /// A message of that many bytes follows.
     Message(u64),
-    /// Something comes of that many bytes that is none.
+    /// Another field of that many bytes follows.
     Other(u64),
     /// The file ends.
     End,
-    /// It ends within the head, or this is none.
+    /// The file ends within the header, or the header is invalid.
     Damaged,
 }
 
@@ -58,7 +58,7 @@ impl<R: Read + Send> OtlpFrames<R> {
         Ok(byte)
     }
 
-    /// The number of variable size that begins with `first`.
+    /// Reads the variable-length number that begins with `first`.
     fn read_varint(&mut self, first: Option<u8>) -> io::Result<Option<u64>> {
         let (mut bytes, mut next) = (Vec::new(), first);
         while let Some(byte) = next {
@@ -71,7 +71,7 @@ impl<R: Read + Send> OtlpFrames<R> {
         Ok(None)
     }
 
-    /// Reads what is before the next message.
+    /// Reads the header of the next message.
     fn read_head(&mut self) -> io::Result<FrameHead> {
         let Some(first) = self.read_byte()? else { return Ok(FrameHead::End) };
         let length = match self.layout {
@@ -94,7 +94,7 @@ impl<R: Read + Send> OtlpFrames<R> {
         Ok(length.map_or(FrameHead::Damaged, FrameHead::Message))
     }
 
-    /// Reads what is behind the key of a field of the one message.
+    /// Reads the header of a field of the single message, after its key.
     fn read_field(&mut self, key: u64) -> io::Result<FrameHead> {
         let length = match key & 7 {
             0 => {
@@ -116,7 +116,7 @@ impl<R: Read + Send> OtlpFrames<R> {
         })
     }
 
-    /// Goes on by one message, and puts what comes of it into `texts`.
+    /// Advances by one message, and adds the result to `texts`.
     fn read_message(&mut self, texts: &mut TextBatch) -> io::Result<()> {
         let at = self.at();
         match self.read_head()? {
@@ -126,7 +126,7 @@ impl<R: Read + Send> OtlpFrames<R> {
                 texts.add_fault(at, "what follows is no protobuf; was the file cut off?");
             }
             FrameHead::Message(0) => {
-                // Nothing is in it, and nobody writes many of these.
+                // An empty message; no writer produces many of these.
                 self.empty += 1;
                 if self.empty > MAX_EMPTY_MESSAGES {
                     self.ended = true;
@@ -140,7 +140,7 @@ impl<R: Read + Send> OtlpFrames<R> {
                     texts.append_text(at, |into| bytes.take(length).read_to_end(into))? as u64;
                 *offset += read;
                 if read < length {
-                    // It may end between two of its fields, where whoever reads it sees nothing.
+                    // It may end between two of its fields, where a parser would notice nothing.
                     texts.add_fault(at, "the file ends before this message does");
                 }
             }

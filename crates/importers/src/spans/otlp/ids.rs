@@ -1,5 +1,5 @@
-//! Ids of traces and spans: hex, as the specification has it, or base64, as protobuf's own JSON has
-//! it and Grafana Tempo writes it.
+//! Ids of traces and spans: hex, as in the specification, or base64, as in protobuf's own JSON and
+//! in files of Grafana Tempo.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use request_flow::spans::TracingId;
 
-/// An id as it was written down.
+/// Id as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum OtlpId<'t> {
-    /// There is none, or one of zeros only, which is none.
+    /// No id, or one of zeros only, which means the same.
     #[default]
     None,
     /// Up to 16 bytes.
     Number(u128),
-    /// Something else, which is taken as it is.
+    /// Another text, which is kept unchanged.
     Text(Cow<'t, str>),
 }
 
 impl<'t> OtlpId<'t> {
-    /// The id in words of request flows.
+    /// The id in the form of request flows.
     pub(super) fn get(&self) -> Option<TracingId<'_>> {
         match self {
             OtlpId::None => None,
@@ -29,7 +29,7 @@ impl<'t> OtlpId<'t> {
         }
     }
 
-    /// An id in bytes.
+    /// Creates an id from bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> OtlpId<'t> {
         if bytes.len() > 16 {
             return OtlpId::Text(Cow::Owned(STANDARD_NO_PAD.encode(bytes)));
@@ -37,7 +37,7 @@ impl<'t> OtlpId<'t> {
         from_number(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 
-    /// An id in text.
+    /// Creates an id from text.
     pub(super) fn from_text(text: Cow<'t, str>) -> OtlpId<'t> {
         match parse_number(&text) {
             Some(number) => from_number(number),
@@ -50,7 +50,7 @@ fn from_number<'t>(number: u128) -> OtlpId<'t> {
     if number == 0 { OtlpId::None } else { OtlpId::Number(number) }
 }
 
-/// The number that a text stands for.
+/// Number that a text encodes.
 fn parse_number(text: &str) -> Option<u128> {
     if text.is_empty() {
         return Some(0);
@@ -60,7 +60,7 @@ fn parse_number(text: &str) -> Option<u128> {
     {
         return Some(number);
     }
-    // 8 or 16 bytes, so that no text is taken for base64 by chance.
+    // 8 or 16 bytes, so that no other text is mistaken for base64.
     let bare = text.trim_end_matches('=');
     let mut bytes = [0; 16];
     let length = match (bare.len(), text.len()) {
@@ -75,8 +75,8 @@ fn parse_number(text: &str) -> Option<u128> {
     Some(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
 }
 
-/// The number with these digits, which are no more than fit. The library's way is slower, and there
-/// are three ids in a span.
+/// Number with these digits, which fit. The library's function is slower, and there are three ids
+/// in a span.
 fn parse_hexadecimal(text: &str) -> Option<u128> {
     let mut halves = [0u64; 2];
     let (high, low) = text.as_bytes().split_at(text.len().saturating_sub(16));

@@ -1,6 +1,6 @@
-//! OTLP as JSON. Spans are read one by one as they come, so that of a text that ends too early all
-//! are there that are whole. Names are those of the specification, in lowerCamelCase, or those of
-//! the schema, with underscores.
+//! OTLP as JSON. Spans are parsed one by one, so that all complete spans of a truncated text are
+//! read. Names are in the lowerCamelCase of the specification, or with underscores as in the
+//! schema.
 
 mod object;
 mod recovery;
@@ -24,12 +24,11 @@ use recovery::RecoveredObject;
 use scalar::JsonScalar;
 use value::AttributeList;
 
-/// Below which keys of a document the elements are that are read each by itself: requests have the
-/// first two, and answers of Grafana Tempo the others.
+/// Keys of a document with elements that are read one by one: requests have the first two, and
+/// responses of Grafana Tempo the others.
 pub(super) const KEYS: &[&str] = &["resourceSpans", "resource_spans", "batches", "trace"];
 
-/// Reads a text: a request, or a `ResourceSpans` out of one. Where it is damaged, what is whole
-/// behind the damage is read, too.
+/// Reads a text: a request, or a `ResourceSpans` from one. Intact parts after damage are read, too.
 pub(super) fn read_json(
     text: FileText<'_>,
     file: &Path,
@@ -37,13 +36,13 @@ pub(super) fn read_json(
 ) -> Result<(), Error> {
     let reader = OtlpSpanReader { receiver, file, at: text.at };
     let mut state = OtlpJsonState { reader, resource: None, failed: None };
-    // All at once, what is no UTF-8 is found faster than text by text.
+    // Replacing invalid UTF-8 in the whole text is faster than in each string.
     let whole = String::from_utf8_lossy(text.bytes);
     let (mut rest, mut line, mut begun) = (whole.as_ref(), 0, None);
     loop {
         let mut json = serde_json::Deserializer::from_str(rest);
         let read = match begun {
-            // The text is one value, but what is found behind damage is followed by others.
+            // The text is one value, but an object found after damage is followed by others.
             None => JsonObjects(&mut state, OtlpJsonRequest::default())
                 .deserialize(&mut json)
                 .and_then(|()| json.end()),
@@ -75,28 +74,28 @@ pub(super) fn read_json(
     }
 }
 
-/// What is known while a text is read.
+/// State while a text is read.
 struct OtlpJsonState<'p, R> {
     reader: OtlpSpanReader<'p, R>,
-    /// The resource that was read last.
+    /// Latest resource.
     resource: Option<ResourceId>,
-    /// Why spans cannot be kept.
+    /// Error because of which spans cannot be kept.
     failed: Option<Error>,
 }
 
 impl<R: SpanReceiver> OtlpJsonState<'_, R> {
-    /// The resource that was read last; an unknown one where that is damaged.
+    /// Latest resource, or an unknown one if that is damaged.
     fn resource_id(&mut self) -> ResourceId {
         *self.resource.get_or_insert_with(|| self.reader.resource_id(&Vec::new()))
     }
 }
 
-/// An `ExportTraceServiceRequest`, or a `ResourceSpans`, or what has one of them in it.
+/// An `ExportTraceServiceRequest`, or a `ResourceSpans`, or an object that contains one of them.
 #[derive(Clone, Default)]
 struct OtlpJsonRequest<'de> {
-    /// The resource of the spans that come.
+    /// Resource of the following spans.
     resource: Option<ResourceId>,
-    /// Lists of scopes that come before the resource that they are of.
+    /// Lists of scopes that come before their resource.
     scopes: Vec<&'de RawValue>,
 }
 
@@ -109,7 +108,7 @@ struct OtlpJsonScope(ResourceId);
 struct OtlpJsonSpan<'de> {
     resource: ResourceId,
     span: OtlpSpan<'de>,
-    /// Whether it was found behind damage, where links look like spans but have no times.
+    /// Whether it was found after damage, where links look like spans but have no times.
     is_recovered: bool,
 }
 

@@ -1,28 +1,28 @@
-//! Layout of a file of OTLP, told by how it begins.
+//! Layout of an OTLP file, determined by its beginning.
 
 use super::wire::{WireField, WireFields, take_varint};
 use crate::spans::json::is_json;
 
-/// How a file is laid out.
+/// Layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtlpLayout {
     /// JSON, in lines or not.
     Json,
-    /// Protobuf: one message, or several one after the other, which is the same as one.
+    /// Protobuf: one message, or several in sequence, which is the same as one.
     Message,
-    /// Messages with the length of each before it, as the collector's file exporter writes them:
-    /// four bytes, the highest first. A message may be compressed, and may be JSON then.
+    /// Messages, each preceded by its length in four bytes, big-endian, as written by the
+    /// collector's file exporter. A message may be compressed, in which case it may be JSON.
     Framed,
-    /// Messages with the length of each before it as protobuf writes numbers, as its libraries do
-    /// with messages in files.
+    /// Messages, each preceded by its length in protobuf's variable-length encoding, as written by
+    /// protobuf's libraries.
     Delimited,
 }
 
-/// What begins a message that is compressed by zstd.
+/// First bytes of a message that is compressed by zstd.
 pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 impl OtlpLayout {
-    /// The layout of the file that begins with `head`; `None` if it is no file of OTLP.
+    /// Layout of a file that begins with `head`; `None` if it is not an OTLP file.
     pub(super) fn from_head(head: &[u8]) -> Option<OtlpLayout> {
         if head.is_empty() || is_json(head) {
             return Some(OtlpLayout::Json);
@@ -35,13 +35,13 @@ impl OtlpLayout {
         if is_request(rest.get(..length as usize).unwrap_or(rest)) {
             return Some(OtlpLayout::Delimited);
         }
-        // The first byte of a length is 0 up to 16 MiB, which no message begins with.
+        // The first byte of a length is 0 up to 16 MiB, and no message begins with that.
         if let Some((length, rest)) = head.split_first_chunk::<4>()
             && (u32::from_be_bytes(*length) == 0 || is_framed(rest))
         {
             return Some(OtlpLayout::Framed);
         }
-        // JSON whose first line is damaged.
+        // JSON with a damaged first line.
         let has_objects = memchr::memmem::find(head, b"\n{\"").is_some();
         has_objects.then_some(OtlpLayout::Json)
     }
@@ -52,8 +52,8 @@ fn is_framed(message: &[u8]) -> bool {
     message.starts_with(ZSTD) || is_json(message) || is_request(message)
 }
 
-/// Whether a request begins here: its first field is a `ResourceSpans`, in which the first field is
-/// one that it has.
+/// Whether a request begins here: its first field is a `ResourceSpans`, and the first field of that
+/// is valid.
 fn is_request(message: &[u8]) -> bool {
     let Some(Ok((1, WireField::Bytes(part) | WireField::CutOff(part)))) =
         WireFields::new(message).next()

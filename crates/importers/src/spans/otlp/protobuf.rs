@@ -1,6 +1,6 @@
-//! OTLP as protobuf. Spans are read one by one, with their texts borrowed from the message, so that
-//! damage costs the spans that are damaged. The numbers of the fields are those of
-//! `opentelemetry/proto/trace/v1/trace.proto` and of the files that it imports.
+//! OTLP as protobuf. Spans are parsed one by one, with texts borrowed from the message, so that
+//! damage costs only the damaged spans. Field numbers are from
+//! `opentelemetry/proto/trace/v1/trace.proto` and the files that it imports.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::spans::receiver::SpanReceiver;
 use crate::spans::texts::FileText;
 use crate::tuning::{MAX_ENTRIES, MAX_VALUE_DEPTH};
 
-/// Why a message was not read to its end.
+/// Reason why a message was not read to its end.
 enum BrokenMessage {
-    /// It is cut off, or is no message.
+    /// It is truncated or invalid.
     Damaged,
-    /// What was read cannot be kept.
+    /// Its spans cannot be written.
     Failed(Error),
 }
 
@@ -61,7 +61,7 @@ pub(super) fn read_resource_spans(
     count_damage(read, &mut reader)
 }
 
-/// Counts damage, and passes on what else is wrong.
+/// Counts damage, and passes other errors on.
 fn count_damage(
     read: Result<(), BrokenMessage>,
     reader: &mut OtlpSpanReader<'_, impl SpanReceiver>,
@@ -77,7 +77,7 @@ fn count_damage(
     }
 }
 
-/// Has `read` read each message that is field number `wanted`, the last one as far as it goes.
+/// Passes each message in field `wanted` to `read`, the last one as far as it exists.
 fn for_each_message(
     message: &[u8],
     wanted: u64,
@@ -103,7 +103,7 @@ fn read_spans_of_resource(
     message: &[u8],
     reader: &mut OtlpSpanReader<'_, impl SpanReceiver>,
 ) -> Result<(), BrokenMessage> {
-    // The resource may come behind its spans, though nobody writes it there.
+    // The resource may follow its spans, though no writer puts it there.
     let resource = WireFields::new(message).find_map(|field| match field {
         Ok((1, WireField::Bytes(resource))) => Some(resource),
         _ => None,
@@ -111,7 +111,7 @@ fn read_spans_of_resource(
     let attributes = resource.and_then(parse_attributes).unwrap_or_default();
     let resource = reader.resource_id(&attributes);
     for_each_message(message, 2, |scope| read_scope_spans(scope, resource, reader))?;
-    // Those of before 2022, below `InstrumentationLibrarySpans`.
+    // Spans of versions before 2022, below `InstrumentationLibrarySpans`.
     for_each_message(message, 1000, |library| read_scope_spans(library, resource, reader))
 }
 
@@ -134,7 +134,7 @@ fn read_scope_spans(
     Ok(())
 }
 
-/// A `Span`; `None` if it is damaged.
+/// Parses a `Span`; `None` if it is damaged.
 fn parse_span(message: &[u8]) -> Option<OtlpSpan<'_>> {
     let mut span = OtlpSpan::default();
     for field in WireFields::new(message) {
@@ -169,7 +169,7 @@ fn parse_span(message: &[u8]) -> Option<OtlpSpan<'_>> {
     Some(span)
 }
 
-/// The attributes of a `Resource`; `None` if they are damaged.
+/// Parses the attributes of a `Resource`; `None` if they are damaged.
 fn parse_attributes(message: &[u8]) -> Option<SpanAttributes<'_>> {
     let mut attributes = SpanAttributes::new();
     for field in WireFields::new(message) {
@@ -185,7 +185,7 @@ fn parse_attributes(message: &[u8]) -> Option<SpanAttributes<'_>> {
     Some(attributes)
 }
 
-/// A `KeyValue`.
+/// Parses a `KeyValue`.
 fn parse_key_value(message: &[u8]) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
     parse_member(message, 0).map(|(key, value)| (key, value.into_text()))
 }
@@ -203,7 +203,7 @@ fn parse_member(message: &[u8], depth: usize) -> Option<(Cow<'_, str>, AnyValue<
     Some((key, value))
 }
 
-/// An `AnyValue`, within `depth` others.
+/// Parses an `AnyValue` within `depth` others.
 fn parse_any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
     if depth > MAX_VALUE_DEPTH {
         return Some(AnyValue::Empty);
@@ -231,12 +231,12 @@ fn parse_any_value(message: &[u8], depth: usize) -> Option<AnyValue<'_>> {
     Some(value)
 }
 
-/// `None` where a list is as long as it may be: one more entry would be damage.
+/// `None` if a list has the maximum length: one more entry would be damage.
 fn check_length<T>(list: &[T]) -> Option<()> {
     (list.len() < MAX_ENTRIES).then_some(())
 }
 
-/// The entries; `None` where one is damaged, or there are too many.
+/// Collects the entries; `None` if one is damaged, or there are too many.
 fn collect_entries<T>(entries: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
     let mut all = Vec::new();
     for entry in entries {
@@ -246,7 +246,7 @@ fn collect_entries<T>(entries: impl Iterator<Item = Option<T>>) -> Option<Vec<T>
     Some(all)
 }
 
-/// The messages that are field 1; `None` for damage.
+/// The messages in field 1; `None` for damage.
 fn repeated_messages(message: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     WireFields::new(message).filter_map(|field| match field {
         Ok((1, WireField::Bytes(part))) => Some(Some(part)),
@@ -255,7 +255,7 @@ fn repeated_messages(message: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     })
 }
 
-/// A text; what is no UTF-8 in it is replaced.
+/// Decodes a text; invalid UTF-8 is replaced.
 fn decode_text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

@@ -1,19 +1,19 @@
-//! Small files of OTLP in all layouts, which tests damage.
+//! Small OTLP files in all layouts, which tests damage.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
 
-/// A request of a service, with what a span can have.
+/// A request of a service, with all parts of a span.
 pub(super) const REQUEST: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},{"key":"host.name","value":{"stringValue":"web1"}},{"key":"k8s.pod.name","value":{"stringValue":"shop-1"}}]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","parentSpanId":"","name":"GET /cart","kind":2,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000050000000","attributes":[{"key":"http.route","value":{"stringValue":"/cart"}},{"key":"http.response.body.size","value":{"intValue":"12"}}],"status":{"message":"no","code":2}},{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b175","parentSpanId":"eee19b7ec3c1b174","name":"get","kind":3,"startTimeUnixNano":"1700000000010000000","endTimeUnixNano":"1700000000040000000","attributes":[{"key":"peer.service","value":{"stringValue":"cache"}},{"key":"hit","value":{"boolValue":true}},{"key":"share","value":{"doubleValue":0.5}},{"key":"tags","value":{"arrayValue":{"values":[{"intValue":"1"},{"stringValue":"a\"b"}]}}},{"key":"map","value":{"kvlistValue":{"values":[{"key":"k","value":{"intValue":"-2"}}]}}}],"links":[{"traceId":"5b8efff798038103d269b633813fc60d","spanId":"eee19b7ec3c1b176"}],"events":[{"timeUnixNano":"1700000000010000001","name":"miss"}],"status":{}}]}]}]}"#;
 
-/// A layout of files.
+/// Layout of files.
 pub(super) struct SampleLayout {
     pub(super) name: &'static str,
-    /// The file of several requests.
+    /// Formats several requests as a file.
     pub(super) file: fn(&[ExportTraceServiceRequest]) -> Vec<u8>,
 }
 
-/// All layouts that are read.
+/// All supported layouts.
 pub(super) const LAYOUTS: &[SampleLayout] = &[
     SampleLayout { name: "lines", file: |requests| text(requests, |json| format!("{json}\n")) },
     SampleLayout {
@@ -63,12 +63,12 @@ fn bytes(requests: &[ExportTraceServiceRequest], each: impl Fn(&[u8]) -> Vec<u8>
     requests.iter().flat_map(|of| each(&of.encode_to_vec())).collect()
 }
 
-/// A message as the collector's file exporter writes it.
+/// Frames a message in the format of the collector's file exporter.
 fn framed(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u32).to_be_bytes(), message].concat()
 }
 
-/// The request as OpenTelemetry's own types have it.
+/// The request in OpenTelemetry's own types.
 pub(super) fn request() -> ExportTraceServiceRequest {
     serde_json::from_str(REQUEST).unwrap()
 }

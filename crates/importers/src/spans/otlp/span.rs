@@ -1,4 +1,4 @@
-//! OTLP's span: what JSON and protobuf have alike, and the span that it becomes.
+//! OTLP span: the common part of JSON and protobuf, and its conversion.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::spans::receiver::SpanReceiver;
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tuning::FARTHEST_NS;
 
-/// A span as it was written down.
+/// Span as recorded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OtlpSpan<'t> {
     pub(super) trace: OtlpId<'t>,
@@ -26,23 +26,23 @@ pub(super) struct OtlpSpan<'t> {
     pub(super) attributes: SpanAttributes<'t>,
 }
 
-/// A time as it was written down.
+/// Time as recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum OtlpTime {
-    /// There is none, or 0, which stands for none.
+    /// No time, or 0, which means the same.
     #[default]
     None,
     /// Nanoseconds since the Unix epoch.
     At(i64),
-    /// What is there is no time.
+    /// A value that is not a time.
     Wrong,
 }
 
-/// Where the spans of one text go.
+/// Receiver of the spans of one text.
 pub(super) struct OtlpSpanReader<'p, R> {
     pub(super) receiver: &'p mut R,
     pub(super) file: &'p Path,
-    /// Where the text begins.
+    /// Position where the text begins.
     pub(super) at: FilePosition,
 }
 
@@ -64,7 +64,7 @@ impl OtlpTime {
     }
 }
 
-/// A kind by its number.
+/// Kind of a number.
 pub(super) fn kind_of_number(number: u64) -> SpanKind {
     match number {
         1 => SpanKind::Internal,
@@ -76,20 +76,20 @@ pub(super) fn kind_of_number(number: u64) -> SpanKind {
     }
 }
 
-/// The number of the status of a span that failed.
+/// Number of the status of a failed span.
 pub(super) const FAILED: u64 = 2;
 
-/// The parameter that has the message of a span's status, by OpenTelemetry's name for it where a
-/// format has attributes only.
+/// Parameter with the message of a span's status; this is OpenTelemetry's name for it in formats
+/// that have only attributes.
 pub(super) const STATUS_MESSAGE: &str = "otel.status_description";
 
 impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
-    /// The number of the resource with these attributes.
+    /// Number of the resource with these attributes.
     pub(super) fn resource_id(&mut self, attributes: &SpanAttributes<'_>) -> ResourceId {
         self.receiver.resource_id(&attributes::resource_of_attributes(attributes))
     }
 
-    /// Takes a span, or counts it as skipped.
+    /// Adds a span, or counts it as skipped.
     pub(super) fn add_span(
         &mut self,
         span: &OtlpSpan<'_>,
@@ -137,14 +137,14 @@ impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
         self.receiver.count_skip(cause, || SkippedItem { place, why: why() });
     }
 
-    /// A span is no message.
+    /// Counts a span that cannot be parsed.
     pub(super) fn count_damaged_span(&mut self) {
         let place = FilePlace::new(self.file, self.at);
         let why = "a span of the message that begins here is damaged".to_owned();
         self.receiver.count_skip("damaged span", || SkippedItem { place, why });
     }
 
-    /// The rest of the text cannot be read.
+    /// Counts the rest of the text as unreadable.
     pub(super) fn count_damage(&mut self, at: FilePosition, why: String) {
         let place = FilePlace::new(self.file, at);
         self.receiver.count_damage("part of a file that is damaged", || SkippedItem { place, why });

@@ -1,4 +1,4 @@
-//! Files of OTLP in all layouts, whole and damaged.
+//! OTLP files in all layouts, intact and damaged.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use crate::summary::ImportSummary;
 /// Requests and their names.
 type Requests = (Vec<Request>, Vec<String>);
 
-/// Imports files into a directory of their own.
+/// Imports files into a separate directory.
 fn import(files: &[Vec<u8>]) -> Result<(ImportSummary, Requests), Error> {
     let directory = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> =
@@ -44,17 +44,17 @@ fn import(files: &[Vec<u8>]) -> Result<(ImportSummary, Requests), Error> {
     Ok((summary, (requests, names.iter().map(str::to_owned).collect())))
 }
 
-/// What is counted of a file: spans that are kept, and what is told.
+/// Counts the spans of a file that are kept, and returns the summary.
 fn count(bytes: &[u8]) -> (u64, ImportSummary) {
     count_spans(|reading| OtlpFormat.read_file(input_of(bytes).unwrap(), reading)).unwrap()
 }
 
-/// The spans of JSON.
+/// Spans of JSON.
 fn of_json(text: &str) -> SpanCollector {
     collect_spans(text, json::read_json)
 }
 
-/// The spans of a request as protobuf.
+/// Spans of a request as protobuf.
 fn of_protobuf(message: &[u8]) -> SpanCollector {
     let mut kept = SpanCollector::default();
     let text = FileText { at: FilePosition::Offset(0), bytes: message };
@@ -192,7 +192,7 @@ fn a_resource_may_come_behind_its_spans_and_may_be_missing() {
         without.spans.iter().all(|span| span.node == "unknown_service" && span.host.is_empty())
     );
     assert_eq!(without.spans.len(), 2);
-    // As the one message has it, too.
+    // A single message may have the same form.
     let mut message = request();
     message.resource_spans[0].resource = None;
     assert_eq!(of_protobuf(&message.encode_to_vec()).spans, without.spans);
@@ -220,7 +220,7 @@ fn what_is_no_span_is_skipped_and_the_others_are_kept() {
         assert_eq!(read.spans.len(), 1, "{to}");
         assert!(read.skipped[0].starts_with("x:1: ") && read.skipped[0].contains(why), "{read:?}");
     }
-    // Times that nobody set are unknown.
+    // Times that were not set are unknown.
     let read = of_json(&REQUEST.replace("\"1700000000050000000\"", "\"0\""));
     assert_eq!((read.spans[0].begin.is_some(), read.spans[0].end), (true, None));
 }
@@ -247,7 +247,7 @@ fn all_layouts_become_the_same_requests() {
             assert_eq!((summary.read, summary.made, summary.skipped.total()), (4, 4, 0));
             assert_eq!(read, expected, "{}", layout.name);
         }
-        // Two files are one trace.
+        // Two files form one trace.
         let files: Vec<Vec<u8>> =
             requests.iter().map(|of| (layout.file)(std::slice::from_ref(of))).collect();
         assert_eq!(import(&files).unwrap().1, expected, "{}", layout.name);
@@ -266,7 +266,7 @@ fn a_file_without_spans_is_an_error_that_says_so() {
     assert!(cut_off.contains("that is damaged: 1") && cut_off.contains("0.spans:1: "), "{cut_off}");
 }
 
-/// Where each span of [`REQUEST`] ends in `bytes`, as written by `write`.
+/// End of each span of [`REQUEST`] in `bytes`, as written by `write`.
 fn ends(bytes: &[u8], write: impl Fn(&Span) -> Vec<u8>) -> Vec<usize> {
     let request = request();
     let spans = request.resource_spans[0].scope_spans[0].spans.iter();
@@ -307,7 +307,7 @@ fn damage_costs_what_is_damaged() {
         assert!(summary.skipped.total() > 0);
     };
     for (place, byte, kept) in [
-        // A colon of the first span, a quote of it, and a brace of the last one.
+        // A colon and a quote of the first span, and a brace of the last one.
         ("\":\"eee19b7ec3c1b174\",\"parent", b'x', 5),
         ("\"GET /cart", b'x', 5),
         ("}]}]}]}", b'x', 5),
@@ -333,7 +333,7 @@ fn damage_costs_what_is_damaged() {
     assert_eq!(summary.skipped.first[0].place.at, FilePosition::Offset(middle as u64));
 }
 
-/// A span as OpenTelemetry's own types have it, with its resource.
+/// A span in OpenTelemetry's own types, with its resource.
 fn written(span: &CollectedSpan) -> ResourceSpans {
     let attribute = |(key, value): (&str, &str)| KeyValue {
         key: key.to_owned(),
@@ -372,7 +372,7 @@ fn written(span: &CollectedSpan) -> ResourceSpans {
     }
 }
 
-/// Requests of that many spans each.
+/// Requests with that many spans each.
 fn requests(spans: &[CollectedSpan], at_once: usize) -> Vec<ExportTraceServiceRequest> {
     let request = |chunk: &[CollectedSpan]| ExportTraceServiceRequest {
         resource_spans: chunk.iter().map(written).collect(),
@@ -395,7 +395,7 @@ proptest! {
 }
 
 proptest! {
-    // Each case imports a file in two layouts, with all that writes.
+    // Each case imports a file in two layouts, with all output.
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_trees_are_the_same_requests(spans in span_trees(), at_once in 1usize..5) {

@@ -1,27 +1,27 @@
-//! Protobuf's wire format: the fields of a message, borrowed from its bytes. Of a message that is
-//! cut off, each field that is whole is given, and of the last one what there is.
+//! Protobuf's wire format: the fields of a message, borrowed from its bytes. For a truncated
+//! message, each complete field is returned, and the existing part of the last one.
 
-/// A field's value.
+/// Value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireField<'t> {
     /// A number of 64 or 32 bits, of fixed size or not.
     Number(u64),
     /// A text, bytes or a message.
     Bytes(&'t [u8]),
-    /// What there is of bytes that should be more.
+    /// Existing part of truncated bytes.
     CutOff(&'t [u8]),
 }
 
-/// What is wrong with bytes that are no message.
+/// Error for bytes that are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MalformedMessage;
 
-/// The fields of a message with their numbers.
+/// Fields of a message with their numbers.
 #[derive(Clone, Debug)]
 pub(super) struct WireFields<'t>(&'t [u8]);
 
 impl<'t> WireFields<'t> {
-    /// The fields of a message.
+    /// Creates the fields of a message.
     pub(super) fn new(message: &'t [u8]) -> WireFields<'t> {
         WireFields(message)
     }
@@ -67,7 +67,7 @@ impl<'t> Iterator for WireFields<'t> {
     }
 }
 
-/// Takes a number of variable size.
+/// Takes a variable-length number.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for (place, byte) in bytes.iter().enumerate().take(10) {
@@ -90,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
     use prost::Message;
 
-    /// A message with a field of each kind, by another writer.
+    /// A message with a field of each kind, encoded by another library.
     #[derive(Clone, PartialEq, Message)]
     struct Each {
         #[prost(uint64, tag = "1")]
@@ -107,7 +107,7 @@ mod tests {
     fn what_is_no_message_says_so() {
         let fields = |bytes| WireFields::new(bytes).collect::<Vec<_>>();
         assert_eq!(fields(&[]), []);
-        // The number 0, a group, a number that never ends, a field without a value.
+        // Field number 0, a group, an unterminated number, a field without a value.
         for bytes in [&[0x02, 0][..], &[0x0b], &[0x08, 0xff, 0xff, 0xff], &[0x09, 1], &[0x0a]] {
             assert_eq!(fields(bytes), [Err(MalformedMessage)], "{bytes:?}");
         }

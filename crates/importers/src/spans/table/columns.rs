@@ -1,4 +1,4 @@
-//! Columns of a table of spans, by the names that tools give them.
+//! Columns of a table of spans, by the names that tools use.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::summary::FilePosition;
 use crate::tabular::{TimeUnit, WrongValue, parse_number, parse_text, parse_time};
 
-/// What a column tells.
+/// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpanColumn {
     Trace,
@@ -32,7 +32,7 @@ pub(super) enum SpanColumn {
     BytesOut,
 }
 
-/// Names of columns in small letters, without what separates words. The first is the usual one.
+/// Names of columns in lower case, without word separators. The first is the usual one.
 const NAMES: &[(SpanColumn, &[&str])] = &[
     (SpanColumn::Trace, &["trace", "traceid", "request", "requestid"]),
     (SpanColumn::Span, &["span", "spanid", "id", "step"]),
@@ -57,20 +57,20 @@ const NAMES: &[(SpanColumn, &[&str])] = &[
     (SpanColumn::BytesOut, &["bytesout", "responsebytes", "respbytes"]),
 ];
 
-/// Where each column is.
+/// Positions of the columns.
 #[derive(Clone, Debug)]
 pub(super) struct SpanColumns {
-    /// Place, name and unit of times by what a column tells.
+    /// Position, name and time unit of columns, by meaning.
     known: [Option<(usize, String, TimeUnit)>; NAMES.len()],
-    /// Place and name of the others.
+    /// Position and name of the other columns.
     pub(super) others: Vec<(usize, String)>,
 }
 
 impl SpanColumns {
-    /// The columns that a header names. Times are in `unit` where their names do not say it.
+    /// Finds the columns in a header. Times are in `unit` unless their names include one.
     ///
     /// # Errors
-    /// When a column is there twice, or one is missing without which there are no spans.
+    /// When a column occurs twice, or a required one is missing.
     pub(super) fn from_header<'h>(
         header: impl Iterator<Item = &'h [u8]>,
         unit: TimeUnit,
@@ -119,7 +119,7 @@ impl SpanColumns {
     }
 }
 
-/// What a column of this name tells, and the unit that its name ends with.
+/// Meaning of a column's name, and the unit that the name ends with.
 fn column_of_name(name: &str) -> Option<(SpanColumn, Option<TimeUnit>)> {
     let plain = |name: &str| -> String {
         let letters = name.chars().filter(|letter| letter.is_alphanumeric());
@@ -155,7 +155,7 @@ impl SpanColumn {
     }
 }
 
-/// One row: its fields by their places.
+/// One row, with its fields by position.
 pub(super) struct SpanRow<'r, F> {
     pub(super) columns: &'r SpanColumns,
     pub(super) field: F,
@@ -167,24 +167,24 @@ impl<'r, F: Fn(usize) -> &'r [u8]> SpanRow<'r, F> {
         place.map_or(&[][..], |(place, ..)| (self.field)(*place).trim_ascii())
     }
 
-    /// `wrong`, in `column`.
+    /// Adds `column` to the error `wrong`.
     fn in_column(&self, column: SpanColumn, wrong: WrongValue) -> WrongValue {
         let name = self.columns.known[column as usize].as_ref().map_or("", |(_, name, _)| name);
         WrongValue { why: format!("column '{name}': {}", wrong.why), ..wrong }
     }
 
-    /// The text of a column; empty where there is none.
+    /// Text of a column; empty without the column.
     pub(super) fn text(&self, column: SpanColumn) -> Result<&'r str, WrongValue> {
         parse_text(self.bytes(column)).map_err(|wrong| self.in_column(column, wrong))
     }
 
-    /// The time or duration of a column in nanoseconds.
+    /// Time or duration of a column in nanoseconds.
     pub(super) fn time(&self, column: SpanColumn) -> Result<Option<i64>, WrongValue> {
         let Some((.., unit)) = &self.columns.known[column as usize] else { return Ok(None) };
         parse_time(self.bytes(column), *unit).map_err(|wrong| self.in_column(column, wrong))
     }
 
-    /// The number of a column.
+    /// Number of a column.
     pub(super) fn number(&self, column: SpanColumn) -> Result<Option<i64>, WrongValue> {
         parse_number(self.bytes(column), "its column")
             .map_err(|wrong| self.in_column(column, wrong))
@@ -204,7 +204,7 @@ impl<'r, F: Fn(usize) -> &'r [u8]> SpanRow<'r, F> {
         }
     }
 
-    /// Name and value of each other column that has one.
+    /// Name and value of each other column that has a value.
     pub(super) fn other_columns(
         &self,
     ) -> impl Iterator<Item = (&'r str, Result<&'r str, WrongValue>)> {

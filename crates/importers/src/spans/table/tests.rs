@@ -1,4 +1,4 @@
-//! Tables of spans with columns of all names.
+//! Tables of spans with all column names.
 
 use std::io::Cursor;
 
@@ -121,7 +121,7 @@ proptest! {
             text.push_str(&fields.into_iter().map(quoted).collect::<Vec<_>>().join(","));
             text.push('\n');
         }
-        // What is around a name, and parameters without a value, do not come back.
+        // White space around a name, and parameters without a value, do not come back.
         let mut expected = spans.clone();
         for span in &mut expected {
             span.operation = span.operation.trim_ascii().to_owned();
@@ -136,7 +136,7 @@ proptest! {
             cut -= 1;
         }
         if let Ok(part) = table(&text[..cut], TimeUnit::Nanoseconds) {
-            // The last row may be one that is cut off.
+            // The last row may be truncated.
             let whole = part.spans.len().saturating_sub(1).min(expected.len());
             prop_assert_eq!(&part.spans[..whole], &expected[..whole]);
         }

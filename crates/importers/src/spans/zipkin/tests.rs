@@ -1,4 +1,4 @@
-//! Spans of Zipkin, as its documentation has them, in all ways of packing them.
+//! Spans of Zipkin, as in its documentation, in all ways of packing them.
 
 use proptest::prelude::*;
 use request_flow::spans::SpanKind;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::collected::{CollectedSpan, SpanCollector, collect_spans, span_trees};
 
-/// What a client and a server that share an id send.
+/// Reports of a client and a server that share an id.
 pub(super) const CALL: &str = r#"[
   {
     "id": "352bff9a74ca9ad2",
@@ -109,7 +109,7 @@ fn what_is_no_span_is_passed_over_with_its_line() {
     assert!(skipped[3].starts_with("x:5: missing field `traceId`"), "{skipped:?}");
 }
 
-/// A span as Zipkin writes it.
+/// A span in Zipkin's JSON.
 fn written(span: &CollectedSpan) -> Value {
     let mut value = json!({
         "traceId": format!("{:0>32}", span.trace),
@@ -157,7 +157,7 @@ proptest! {
         }
         prop_assert_eq!(&kept.spans, &spans);
 
-        // Of a file that is cut off anywhere, what is whole is there, and the rest is told.
+        // In a truncated file, the intact spans are read, and the rest is reported.
         let mut cut = cut.index(text.len() + 1);
         while !text.is_char_boundary(cut) {
             cut -= 1;

@@ -1,4 +1,4 @@
-//! Attributes of perf's events: which parts their samples have.
+//! Attributes of perf's events, which determine the parts of their samples.
 
 use rustc_hash::FxHashMap;
 
@@ -19,17 +19,17 @@ const STREAM_ID: u64 = 1 << 9;
 const RAW: u64 = 1 << 10;
 const IDENTIFIER: u64 = 1 << 16;
 
-/// The attribute of one event.
+/// Attribute of one event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventAttribute {
     sample_type: u64,
     read_format: u64,
-    /// `provider/name`, where perf wrote it down and the event is no tracepoint.
+    /// `provider/name`, if perf recorded it and the event is not a tracepoint.
     pub(super) kind: Option<String>,
     ids: Vec<u64>,
 }
 
-/// The attributes of all events, and the attributes of each id.
+/// Attributes of all events, and the attribute of each id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventAttributes {
     all: Vec<EventAttribute>,
@@ -47,7 +47,7 @@ pub(super) struct PerfSample<'b> {
 }
 
 impl EventAttribute {
-    /// The attribute that `bytes` begin with.
+    /// Parses the attribute at the beginning of `bytes`.
     fn parse_attribute(bytes: &[u8]) -> Option<EventAttribute> {
         let mut bytes = ByteReader(bytes);
         // Type, size, config and period.
@@ -60,7 +60,7 @@ impl EventAttribute {
         self.sample_type & bit != 0
     }
 
-    /// Where the id is in a sample, in bytes.
+    /// Offset of the id in a sample, in bytes.
     fn place_of_id(&self) -> Option<usize> {
         if self.has_bit(IDENTIFIER) {
             return Some(0);
@@ -69,7 +69,7 @@ impl EventAttribute {
         self.has_bit(ID).then_some(8 * before)
     }
 
-    /// Reads a sample.
+    /// Parses a sample.
     pub(super) fn parse_sample<'b>(&self, mut bytes: ByteReader<'b>) -> Option<PerfSample<'b>> {
         let mut sample = PerfSample { processor: -1, ..PerfSample::default() };
         for bit in [IDENTIFIER, IP] {
@@ -119,7 +119,7 @@ impl EventAttribute {
 }
 
 impl EventAttributes {
-    /// The attributes of a file whose bytes before its records are `before`.
+    /// Reads the attributes of a file; `before` are its bytes before the records.
     pub(super) fn from_file(before: &[u8], size: u64, offset: u64, length: u64) -> EventAttributes {
         let mut attributes = EventAttributes::default();
         let part = |offset: u64, length: u64| {
@@ -148,7 +148,7 @@ impl EventAttributes {
         self.all.push(attribute);
     }
 
-    /// Adds an attribute as it is in a pipe: its size is in it, and ids are behind it.
+    /// Adds an attribute from a pipe: it contains its size, and ids follow it.
     pub(super) fn add_record(&mut self, body: &[u8]) {
         let size = ByteReader(body.get(4..).unwrap_or_default()).take_u32().unwrap_or(0) as usize;
         if let Some((attribute, ids)) = body.split_at_checked(size) {
@@ -156,7 +156,7 @@ impl EventAttributes {
         }
     }
 
-    /// Names events that are no tracepoints, by their ids.
+    /// Names events that are not tracepoints, by their ids.
     pub(super) fn add_names(&mut self, names: &[(String, u64)]) {
         for (name, id) in names {
             let place = self.by_id.get(id).copied();
@@ -166,7 +166,7 @@ impl EventAttributes {
         }
     }
 
-    /// The attribute of a sample.
+    /// Attribute of a sample.
     pub(super) fn attribute_of_sample(&self, sample: &[u8]) -> Option<&EventAttribute> {
         let first = self.all.first()?;
         let place = first.place_of_id().filter(|_| self.all.len() > 1);
@@ -176,7 +176,7 @@ impl EventAttributes {
     }
 }
 
-/// Kinds of events with an id of each, by the feature that names them.
+/// Kinds of events, each with an id, from the feature that names them.
 pub(super) fn parse_names(section: &[u8]) -> Vec<(String, u64)> {
     let mut names = Vec::new();
     let mut read = || {

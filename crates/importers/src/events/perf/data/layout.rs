@@ -1,4 +1,4 @@
-//! The header of perf.data and what is around its records.
+//! Header of perf.data and the sections around its records.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,28 +21,28 @@ const HOSTNAME: usize = 3;
 const EVENT_DESC: usize = 12;
 const CLOCK_DATA: usize = 29;
 
-/// What is around the records.
+/// Sections around the records.
 #[derive(Debug, Default)]
 pub(super) struct PerfLayout {
     pub(super) file: PathBuf,
-    /// Where the records begin, and how long they are; `None`: to the end.
+    /// Offset and length of the records; `None`: to the end.
     pub(super) begin: u64,
     pub(super) length: Option<u64>,
     pub(super) about: PerfFeatures,
 }
 
-/// What is known of the events, the host and the clock.
+/// Facts on the events, the host and the clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PerfFeatures {
     pub(super) attributes: EventAttributes,
     pub(super) formats: FxHashMap<u16, TracepointFormat>,
     pub(super) host: Option<String>,
-    /// What is added to times, in nanoseconds.
+    /// Offset that is added to times, in nanoseconds.
     pub(super) offset: Option<i64>,
 }
 
 impl PerfFeatures {
-    /// Takes the feature of that number.
+    /// Reads the feature of that number.
     pub(super) fn take_feature(&mut self, number: usize, section: &[u8]) {
         match number {
             TRACING_DATA => self.formats.extend(parse_formats(section)),
@@ -54,7 +54,7 @@ impl PerfFeatures {
     }
 }
 
-/// A text with its length before it.
+/// Parses a text after its length.
 fn parse_text(section: &[u8]) -> Option<String> {
     let mut bytes = ByteReader(section);
     let length = bytes.take_u32()? as usize;
@@ -62,7 +62,7 @@ fn parse_text(section: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned()).filter(|text| !text.is_empty())
 }
 
-/// The difference of the wall clock and perf's: version, clock, both times.
+/// Parses the difference between the wall clock and perf's: version, clock, both times.
 fn parse_clock_offset(section: &[u8]) -> Option<i64> {
     let mut bytes = ByteReader(section);
     bytes.take_bytes(8)?;
@@ -78,14 +78,14 @@ struct ForwardReader<R> {
 }
 
 impl<R: Read> ForwardReader<R> {
-    /// Goes on to `offset`; `false` where the stream ends before, or is beyond it.
+    /// Skips to `offset`; returns `false` if the stream ends before it, or is past it already.
     fn skip_to(&mut self, offset: u64) -> io::Result<bool> {
         let Some(skip) = offset.checked_sub(self.at) else { return Ok(false) };
         self.at += io::copy(&mut self.bytes.by_ref().take(skip), &mut io::sink())?;
         Ok(self.at == offset)
     }
 
-    /// The next bytes; fewer where the stream ends.
+    /// Reads the next bytes, or fewer at the end of the stream.
     fn read_bytes(&mut self, length: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.bytes.by_ref().take(length.min(MAX_PERF_SECTION_BYTES)).read_to_end(&mut bytes)?;
@@ -94,10 +94,10 @@ impl<R: Read> ForwardReader<R> {
     }
 }
 
-/// Reads what is around the records of `source`. Of a file that is cut off, what there is.
+/// Reads the sections around the records of `source`; for a truncated file, as far as they exist.
 ///
 /// # Errors
-/// When it cannot be opened, or its header is of no known version.
+/// When it cannot be opened, or its header has an unknown version.
 pub(super) fn read_layout(
     source: &EventSource<'_>,
     summary: &mut ImportSummary,
@@ -140,7 +140,7 @@ pub(super) fn read_layout(
     let mut layout =
         PerfLayout { file: file.to_owned(), begin, length: Some(length), ..PerfLayout::default() };
     if length == 0 {
-        // perf writes the length at the end, and did not come that far.
+        // perf writes the length at the end, and did not get that far.
         layout.length = None;
     }
     let around =
@@ -156,7 +156,7 @@ pub(super) fn read_layout(
     Ok(layout)
 }
 
-/// Reads attributes and features; `false` where the file ends before.
+/// Reads attributes and features; returns `false` if the file ends before.
 fn read_sections(
     forward: &mut ForwardReader<impl Read>,
     header: &[u8],
@@ -198,7 +198,7 @@ fn read_sections(
     Ok(true)
 }
 
-/// The place `offset` of a file.
+/// Place of `offset` in a file.
 pub(super) fn place_at(file: &Path, offset: u64) -> FilePlace {
     FilePlace::new(file, FilePosition::Offset(offset))
 }

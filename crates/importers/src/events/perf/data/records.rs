@@ -1,4 +1,4 @@
-//! The records of perf.data, one after the other, those in compressed records too.
+//! Records of perf.data in sequence, including the contents of compressed records.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -20,26 +20,26 @@ const COMPRESSED_2: u32 = 83;
 /// Size of the header of a record, in bytes.
 const HEADER: usize = 8;
 
-/// Size of what is taken out of a compressed record at a time, in bytes.
+/// Size of each decompression step, in bytes.
 const STEP: usize = 64 << 10;
 
-/// The records of a file.
+/// Records of a file.
 pub(super) struct PerfRecords<'a> {
     file: PathBuf,
     bytes: Box<dyn Read + Send + 'a>,
-    /// What is left of the records' part of the file, in bytes; `None`: all that follows.
+    /// Remaining size of the records' part of the file, in bytes; `None`: everything that follows.
     left: Option<u64>,
     at: u64,
     kind: u32,
     body: Vec<u8>,
-    /// What came out of compressed records and was not read yet.
+    /// Decompressed bytes that have not been read yet.
     unpacked: Vec<u8>,
     next: usize,
     decoder: Option<Decoder<'static>>,
 }
 
 impl<'a> PerfRecords<'a> {
-    /// Opens `source` where its records begin.
+    /// Opens `source` at the beginning of its records.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -49,7 +49,7 @@ impl<'a> PerfRecords<'a> {
     ) -> Result<PerfRecords<'a>, Error> {
         let mut bytes = source.open()?.bytes;
         let skipped = io::copy(&mut bytes.by_ref().take(layout.begin), &mut io::sink());
-        // What cannot be read here is told at the first record.
+        // A read error here is reported at the first record.
         let at = skipped.unwrap_or(0);
         Ok(PerfRecords {
             file: source.name().to_owned(),
@@ -69,20 +69,20 @@ impl<'a> PerfRecords<'a> {
         self.kind
     }
 
-    /// What is behind its header.
+    /// Content after the record's header.
     pub(super) fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// Where it ends in the file, in bytes.
+    /// End of the record in the file, in bytes.
     pub(super) fn offset(&self) -> u64 {
         self.at
     }
 
-    /// Goes to the next record; `false` at the end. What is cut off is counted.
+    /// Advances to the next record; returns `false` at the end. A truncated record is counted.
     ///
     /// # Errors
-    /// When a record is damaged so that what follows cannot be found.
+    /// When a record is damaged so that the next one cannot be found.
     pub(super) fn next_record(&mut self, summary: &mut ImportSummary) -> Result<bool, Error> {
         loop {
             if self.take_unpacked() {
@@ -116,7 +116,7 @@ impl<'a> PerfRecords<'a> {
         }
     }
 
-    /// Reads a record of the file; `false` at the end.
+    /// Reads a record of the file; returns `false` at the end.
     fn read_record(&mut self) -> io::Result<bool> {
         if self.left == Some(0) {
             return Ok(false);
@@ -140,7 +140,7 @@ impl<'a> PerfRecords<'a> {
         self.kind = kind;
         self.fill_buffer(length)?;
         self.count_read((HEADER + length) as u64);
-        // Some records have more behind them than their header says.
+        // Some records are followed by more data than their header states.
         let first = |width: usize| {
             let bytes = self.body.get(..width)?;
             Some(bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte)))
@@ -176,7 +176,7 @@ impl<'a> PerfRecords<'a> {
         self.left = self.left.map(|left| left.saturating_sub(length));
     }
 
-    /// Takes the next record that came out of a compressed one, where one is whole.
+    /// Takes the next decompressed record, if it is complete.
     fn take_unpacked(&mut self) -> bool {
         let rest = self.unpacked.get(self.next..).unwrap_or_default();
         let Some(header) = rest.first_chunk::<HEADER>() else { return false };
@@ -189,7 +189,8 @@ impl<'a> PerfRecords<'a> {
         true
     }
 
-    /// Unpacks the record. They are one stream of zstd, and records may be in parts.
+    /// Decompresses the record. All compressed records are one zstd stream, and contain records in
+    /// parts.
     fn unpack_record(&mut self) -> io::Result<()> {
         self.unpacked.drain(..self.next);
         self.next = 0;
@@ -219,8 +220,8 @@ impl<'a> PerfRecords<'a> {
     }
 }
 
-/// The data of a record that tells its size in front, and has zeros behind it up to a multiple of
-/// eight bytes.
+/// Data of a record that begins with its size, and is padded with zeros to a multiple of eight
+/// bytes.
 fn sized_data(body: &[u8]) -> io::Result<&[u8]> {
     let data = body
         .split_first_chunk::<8>()
@@ -231,7 +232,7 @@ fn sized_data(body: &[u8]) -> io::Result<&[u8]> {
     })
 }
 
-/// Type and size that a header says.
+/// Type and size in a header.
 fn parse_header(header: [u8; HEADER]) -> (u32, usize) {
     let [a, b, c, d, _, _, low, high] = header;
     (u32::from_le_bytes([a, b, c, d]), usize::from(u16::from_le_bytes([low, high])))

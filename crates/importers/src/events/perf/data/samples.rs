@@ -1,4 +1,4 @@
-//! Samples of tracepoints to events.
+//! Converter from samples of tracepoints to events.
 
 use std::path::PathBuf;
 
@@ -25,10 +25,10 @@ const HEADER_ATTR: u32 = 64;
 const TRACING_DATA: u32 = 66;
 const HEADER_FEATURE: u32 = 80;
 
-/// Number of the feature that [`TRACING_DATA`] is in a file.
+/// Number of the feature that corresponds to [`TRACING_DATA`] in a file.
 const TRACING_FEATURE: usize = 1;
 
-/// Letters of the states of a task, by their bits.
+/// Letters of task states, by their bits.
 const STATES: &[(i64, &str)] = &[
     (0x01, "S"),
     (0x02, "D"),
@@ -40,7 +40,7 @@ const STATES: &[(i64, &str)] = &[
     (0x80, "I"),
 ];
 
-/// The bit of a task that was taken off its processor and still could have run.
+/// Bit of a task that was preempted and could have continued to run.
 const PREEMPTED: i64 = 0x100;
 
 /// Reader of records.
@@ -50,14 +50,14 @@ pub(super) struct SampleReader {
     host: NameId,
     given_offset: Option<i64>,
     is_host_given: bool,
-    /// Kind and names of fields of each format.
+    /// Kind and field names of each format.
     numbers: FxHashMap<u16, (NameId, Vec<NameId>)>,
     comms: FxHashMap<i32, Box<str>>,
     comm: NameId,
 }
 
 impl SampleReader {
-    /// A reader of the records of a file with that layout.
+    /// Creates a reader of the records of a file with that layout.
     pub(super) fn new(
         perf: &PerfImport,
         layout: &PerfLayout,
@@ -78,15 +78,15 @@ impl SampleReader {
         }
     }
 
-    /// What is added to times, in nanoseconds.
+    /// Offset that is added to times, in nanoseconds.
     pub(super) fn clock_offset(&self) -> Option<i64> {
         self.given_offset.or(self.about.offset)
     }
 
-    /// Takes a record, which ends at `offset`.
+    /// Reads a record, which ends at `offset`.
     ///
     /// # Errors
-    /// When an event cannot be kept.
+    /// When an event cannot be written.
     pub(super) fn read_record(
         &mut self,
         kind: u32,
@@ -191,7 +191,7 @@ impl SampleReader {
             }
         };
         if sample.thread == 0 && !has_comm {
-            // perf calls the idle thread so.
+            // perf's name for the idle thread.
             sink.piece.push_attribute(self.comm, AttributeValue::Text("swapper"));
             has_comm = true;
         }
@@ -269,7 +269,7 @@ fn read_int(bytes: &[u8], signed: bool) -> i64 {
     if signed { ((number << unused) as i64) >> unused } else { number as i64 }
 }
 
-/// A text whose place the field has: 16 bits of its offset, and 16 of its length.
+/// Text at the place that the field contains: 16 bits of its offset, and 16 of its length.
 fn referenced_text(
     field: &TracepointField,
     relative: bool,

@@ -1,4 +1,4 @@
-//! perf.data against the text that `perf script` wrote of the same file.
+//! perf.data compared with the text that `perf script` wrote from the same file.
 
 use ::events::Event;
 
@@ -51,7 +51,8 @@ fn data_has_what_its_text_has() {
             own.iter().zip(&printed)
         {
             assert_eq!((event, kind), (of_text, kind_of_text));
-            // perf puts changes of commands in the order of time, and ours takes them as they come.
+            // perf applies changes of commands in the order of time, and our reader in the order of
+            // records.
             let is_own = |attribute: &&String| !attribute.starts_with("comm=");
             for attribute in printed.iter().filter(is_own) {
                 assert!(attributes.contains(attribute), "{kind}: {attribute} in {attributes:?}");
@@ -60,9 +61,9 @@ fn data_has_what_its_text_has() {
     }
 }
 
-/// The pipe's file with its samples in compressed records of this type, each of at most `length`
-/// bytes of the records: those of perf up to 6.15 (81) and, with a size in front and zeros behind,
-/// of later ones (83).
+/// The pipe's file with its samples in compressed records of this type, each with at most `length`
+/// bytes of the records: type 81 of perf up to 6.15 and, with a preceding size and trailing zeros,
+/// type 83 of later ones.
 fn packed_pipe(kind: u32, length: usize) -> Vec<u8> {
     use std::io::Write;
     let (header, mut records) = PIPE.split_at(16);
@@ -74,7 +75,8 @@ fn packed_pipe(kind: u32, length: usize) -> Vec<u8> {
             let formats = u32::from_le_bytes(*rest.first_chunk().unwrap());
             size += formats.next_multiple_of(8) as usize;
         }
-        // What is the kernel's has a smaller number; perf adds what says how to read it.
+        // The kernel's record types have smaller numbers; perf adds records that tell how to read
+        // them.
         if kind < 64 { &mut samples } else { &mut whole }.extend(&records[..size]);
         records = &records[size..];
     }
@@ -110,7 +112,7 @@ fn compressed_records_of_both_kinds_have_what_is_in_them() {
         }
     }
     assert!(padded.iter().filter(|has| **has).count() > 2, "sizes are of all kinds: {padded:?}");
-    // One that says that it is longer than it is.
+    // A record that states a greater length than it has.
     let mut damaged = packed_pipe(83, 1 << 20);
     let at = damaged.len() - 1;
     damaged.truncate(at - at % 8);

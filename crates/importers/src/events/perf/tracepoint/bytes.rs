@@ -1,6 +1,6 @@
-//! Reading numbers and texts off bytes, one behind the other. Whatever is not there is `None`.
+//! Sequential reader of numbers and texts; returns `None` past the end.
 
-/// Bytes, and how far they were read.
+/// Remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::events::perf) struct ByteReader<'b>(pub(in crate::events::perf) &'b [u8]);
 
@@ -23,7 +23,7 @@ impl<'b> ByteReader<'b> {
         Some(u64::from_le_bytes(self.take_bytes(8)?.try_into().ok()?))
     }
 
-    /// A text with its end, a zero.
+    /// Takes a zero-terminated text, including its zero.
     pub(in crate::events::perf) fn take_text(&mut self) -> Option<&'b [u8]> {
         let end = memchr::memchr(0, self.0)?;
         let text = self.take_bytes(end)?;
@@ -31,7 +31,7 @@ impl<'b> ByteReader<'b> {
         Some(text)
     }
 
-    /// A text of a fixed length, up to its first zero.
+    /// Trims a text of a fixed length to its first zero.
     pub(in crate::events::perf) fn trim_padding(text: &'b [u8]) -> &'b [u8] {
         let end = memchr::memchr(0, text).unwrap_or(text.len());
         text.get(..end).unwrap_or_default()

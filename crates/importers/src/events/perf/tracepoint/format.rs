@@ -1,4 +1,4 @@
-//! Format of a tracepoint: name, fields, and how each is printed.
+//! Tracepoint format: name, fields, and how each is printed.
 
 use super::print::{self, FieldPrinting};
 
@@ -7,16 +7,16 @@ use super::print::{self, FieldPrinting};
 pub(in crate::events::perf) struct TracepointFormat {
     /// `provider/name`.
     pub(in crate::events::perf) kind: String,
-    /// The fields but those that all tracepoints have.
+    /// Fields, without the common ones of all tracepoints.
     pub(in crate::events::perf) fields: Vec<TracepointField>,
 }
 
-/// A field of a tracepoint.
+/// Field of a tracepoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::events::perf) struct TracepointField {
-    /// The name by which perf prints it; where it does not, its own.
+    /// Name by which perf prints it, or its own name.
     pub(in crate::events::perf) name: String,
-    /// Where it is, in bytes from the beginning of the event.
+    /// Offset in bytes from the beginning of the event.
     pub(in crate::events::perf) offset: usize,
     /// Its size in bytes.
     pub(in crate::events::perf) size: usize,
@@ -26,26 +26,26 @@ pub(in crate::events::perf) struct TracepointField {
 /// How the bytes of a field become a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::events::perf) enum FieldEncoding {
-    /// A whole number; whether it has a sign.
+    /// A whole number, possibly signed.
     Int { signed: bool },
     /// A text in the bytes themselves.
     Text,
-    /// A text elsewhere in the event; whether its place counts from the end of the field.
+    /// A text elsewhere in the event; `relative` if its offset counts from the end of the field.
     TextElsewhere { relative: bool },
     /// An IP address.
     Address,
     /// A number with a name for each value.
     Symbol(Vec<(i64, String)>),
-    /// A number with a name for each bit, and what stands between names.
+    /// A number with a name for each bit, and the separator between names.
     Flags(Vec<(i64, String)>, String),
-    /// The state of a task that leaves a processor.
+    /// State of a task that leaves a processor.
     TaskState,
     /// Bytes without a known meaning.
     Bytes,
 }
 
 impl TracepointFormat {
-    /// Reads a format as the kernel writes it; returns it with its id.
+    /// Parses a format in the kernel's syntax; returns it with its id.
     pub(in crate::events::perf) fn parse_format(
         system: &[u8],
         text: &[u8],
@@ -96,7 +96,7 @@ impl TracepointField {
     }
 }
 
-/// A field by its line, whose parts have tabs between: `field:char comm[16];`, `offset:8;`,
+/// Parses a field from its line of tab-separated parts: `field:char comm[16];`, `offset:8;`,
 /// `size:16;` and `signed:0;`.
 fn parse_field(line: &str) -> Option<TracepointField> {
     let mut parts = line.trim().split(';').map(str::trim);
@@ -107,7 +107,7 @@ fn parse_field(line: &str) -> Option<TracepointField> {
     let elsewhere = ["__data_loc ", "__rel_loc "].map(|word| declared.starts_with(word));
     let is_char = declared.contains("char");
     let (declared, is_array) = match declared.split_once('[') {
-        // The name is behind the brackets where the array is elsewhere: `char[] name`.
+        // If the array is elsewhere, the name follows the brackets: `char[] name`.
         Some((_, rest)) if elsewhere.contains(&true) => (rest, true),
         Some((before, _)) => (before, true),
         None => (declared, false),

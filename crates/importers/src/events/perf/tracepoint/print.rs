@@ -1,5 +1,6 @@
-//! What a format says of printing: `"dev=%s state=%s", __get_str(name), __print_symbolic(...)`. Of
-//! each conversion whose argument is one field, the name before it and the names of its values.
+//! Print part of a format: `"dev=%s state=%s", __get_str(name), __print_symbolic(...)`. For each
+//! conversion with a single field as its argument, it yields the name before it and the names of
+//! its values.
 
 /// Names of values.
 type NamedValues = Vec<(i64, String)>;
@@ -9,15 +10,15 @@ type NamedValues = Vec<(i64, String)>;
 pub(super) struct FieldPrinting {
     /// The field, by its own name.
     pub(super) field: String,
-    /// The name that is printed before it.
+    /// Name that is printed before it.
     pub(super) name: Option<String>,
-    /// Names of its values; of flags also what stands between them.
+    /// Names of its values; for flags also the separator.
     pub(super) table: Option<(NamedValues, Option<String>)>,
     /// Whether it is printed as an IP address.
     pub(super) is_address: bool,
 }
 
-/// All fields that `text` prints by themselves.
+/// Parses all fields that `text` prints on their own.
 pub(super) fn parse_printing(text: &str) -> Vec<FieldPrinting> {
     let mut arguments = split_arguments(text).into_iter();
     let Some(format) = arguments.next().and_then(unquote_text) else { return Vec::new() };
@@ -30,7 +31,7 @@ pub(super) fn parse_printing(text: &str) -> Vec<FieldPrinting> {
     printings.collect()
 }
 
-/// Parts of `text` between commas that are in no brackets and no quotes.
+/// Splits `text` at commas outside of brackets and quotes.
 fn split_arguments(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut quoted, mut escaped) =
         (Vec::new(), 0, 0_i32, false, false);
@@ -62,7 +63,7 @@ fn unquote_text(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// The name before each conversion, where there is one, and whether it is an IP address.
+/// The name before each conversion, if there is one, and whether it is an IP address.
 fn parse_conversions(format: &str) -> Vec<(Option<String>, bool)> {
     let mut found = Vec::new();
     let mut rest = format;
@@ -93,10 +94,10 @@ fn parse_conversions(format: &str) -> Vec<(Option<String>, bool)> {
     found
 }
 
-/// A field, and the names of its values where it has some, with what stands between flags.
+/// A field, the names of its values if it has any, and the separator between flags.
 type PrintArgument = (String, Option<(NamedValues, Option<String>)>);
 
-/// The field that an argument is, and the names of its values.
+/// Field that an argument prints, and the names of its values.
 fn argument_of(argument: &str) -> Option<PrintArgument> {
     let argument = strip_casts(argument);
     let inside = |function: &str| {
@@ -123,14 +124,14 @@ fn argument_of(argument: &str) -> Option<PrintArgument> {
     Some((record_field(argument)?, None))
 }
 
-/// The field of `REC->name`.
+/// Field of `REC->name`.
 fn record_field(text: &str) -> Option<String> {
     let name = text.strip_prefix("REC->")?;
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
 }
 
-/// `text` without brackets around it and casts before it.
+/// Strips brackets around `text` and casts before it.
 fn strip_casts(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(inner) = text.strip_prefix('(') {
@@ -142,7 +143,7 @@ fn strip_casts(text: &str) -> &str {
         let Some((close, _)) = close else { break };
         let (within, behind) =
             (inner.get(..close).unwrap_or_default(), inner.get(close + 1..).unwrap_or_default());
-        // A cast is words only; anything else in brackets is what is meant.
+        // A cast consists of words only; anything else in brackets is the operand.
         let is_cast = |letter: char| letter.is_ascii_alphanumeric() || "_ *".contains(letter);
         text = match behind.trim() {
             "" => within.trim(),
@@ -153,7 +154,7 @@ fn strip_casts(text: &str) -> &str {
     text
 }
 
-/// The pairs `{ 1, "name" }`.
+/// Parses the pairs `{ 1, "name" }`.
 fn parse_named_values(pairs: &[&str]) -> Option<NamedValues> {
     let pair = |pair: &&str| {
         let inner = pair.strip_prefix('{')?.strip_suffix('}')?;

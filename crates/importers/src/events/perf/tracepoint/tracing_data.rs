@@ -1,4 +1,4 @@
-//! The section of perf.data with the formats of all tracepoints that were recorded.
+//! Section of perf.data with the formats of all recorded tracepoints.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use super::format::TracepointFormat;
 
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// The formats by their ids. What follows damage is left out.
+/// Parses the formats, by id. Formats after damage are left out.
 pub(in crate::events::perf) fn parse_formats(section: &[u8]) -> FxHashMap<u16, TracepointFormat> {
     let mut formats = FxHashMap::default();
     let _ = read_formats(&mut ByteReader(section), &mut formats);

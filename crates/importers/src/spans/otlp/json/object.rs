@@ -1,5 +1,4 @@
-//! Objects that are read member by member, with nothing kept of what is in them but what their
-//! reader keeps.
+//! Objects that are read member by member, keeping only the parts that their reader wants.
 
 use std::fmt;
 
@@ -7,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::scalar::MemberName;
 
-/// What reads an object.
+/// Reader of an object.
 pub(super) trait JsonObject<'de, S>: Clone {
     /// Reads the value of the member `key`.
     fn read_member<A: MapAccess<'de>>(
@@ -17,13 +16,13 @@ pub(super) trait JsonObject<'de, S>: Clone {
         state: &mut S,
     ) -> Result<(), A::Error>;
 
-    /// The object was read to its end.
+    /// Called after the object was read to its end.
     fn finish_object<E: Error>(self, _: &mut S) -> Result<(), E> {
         Ok(())
     }
 }
 
-/// Reads an object, or a list of objects, each by a new copy of its reader. Null is none.
+/// Reads an object, or a list of objects, each with a new copy of its reader. Null counts as none.
 pub(super) struct JsonObjects<'s, S, O>(pub(super) &'s mut S, pub(super) O);
 
 impl<'de, S, O: JsonObject<'de, S>> DeserializeSeed<'de> for JsonObjects<'_, S, O> {

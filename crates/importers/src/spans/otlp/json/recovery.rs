@@ -1,9 +1,9 @@
-//! Recovery: where a damaged text can be read again. An object whose first member is one of spans
-//! or of requests is taken to be one.
+//! Recovery: where a damaged text can be read again. An object is recognised as a span or a request
+//! by its first member.
 
 use crate::spans::json::JsonScan;
 
-/// What begins at a place.
+/// Object that begins at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecoveredObject {
     /// A request, or a `ResourceSpans`.
@@ -12,8 +12,8 @@ pub(super) enum RecoveredObject {
     Span,
 }
 
-/// The next place in `text` at which something begins, `passed` bytes or more from its beginning,
-/// and not there.
+/// Finds the next offset in `text` at which an object begins, at least `passed` bytes after its
+/// beginning, and not at the beginning.
 pub(super) fn next_object(text: &str, passed: usize) -> Option<(usize, RecoveredObject)> {
     let passed = passed.max(1);
     let rest = text.as_bytes().get(passed..)?;
@@ -21,7 +21,7 @@ pub(super) fn next_object(text: &str, passed: usize) -> Option<(usize, Recovered
         .find_map(|place| Some((passed + place, object_of_members(rest.get(place + 1..)?)?)))
 }
 
-/// What the object is whose members these are.
+/// Kind of the object with these members.
 fn object_of_members(members: &[u8]) -> Option<RecoveredObject> {
     let key = members.trim_ascii_start().strip_prefix(b"\"")?;
     let key = key.get(..memchr::memchr(b'"', key)?)?;
@@ -34,12 +34,12 @@ fn object_of_members(members: &[u8]) -> Option<RecoveredObject> {
     }
 }
 
-/// The length of the object that begins here.
+/// Length of the object that begins here.
 pub(super) fn object_length(text: &str) -> usize {
     JsonScan::default().find_end(text.as_bytes()).unwrap_or(text.len())
 }
 
-/// Where in `text` an error is: no farther than the byte that is wrong.
+/// Offset of an error in `text`: not after the wrong byte.
 pub(super) fn error_offset(text: &str, error: &serde_json::Error) -> usize {
     let mut begin = 0;
     for _ in 1..error.line() {

@@ -1,12 +1,12 @@
-//! Scalar: a JSON value of any type that should be a text or a number. What it is instead costs the
-//! span that it is of, and not the file.
+//! Scalar: a JSON value of any type in the place of a text or a number. A wrong type costs only its
+//! span, not the file.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A value as it was written down.
+/// Value as recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum JsonScalar<'t> {
     Null,
@@ -20,7 +20,7 @@ pub(super) enum JsonScalar<'t> {
 }
 
 impl<'t> JsonScalar<'t> {
-    /// Its text; of a number, its digits.
+    /// Its text; for a number, its digits.
     pub(super) fn into_text(self) -> Cow<'t, str> {
         match self {
             JsonScalar::Null | JsonScalar::Other => Cow::Borrowed(""),
@@ -32,12 +32,12 @@ impl<'t> JsonScalar<'t> {
         }
     }
 
-    /// The number that it is or that its text has, if that is whole and not below 0.
+    /// Number in the value or in its text, if that is whole and not negative.
     pub(super) fn to_unsigned(&self) -> Option<u64> {
         match self {
             JsonScalar::Unsigned(number) => Some(*number),
             JsonScalar::Text(text) => text.parse().ok(),
-            // Some writers have but one type of number.
+            // Some writers have only one type of numbers.
             JsonScalar::Float(number) if number.fract() == 0.0 && (0.0..2e19).contains(number) => {
                 Some(*number as u64)
             }
@@ -45,7 +45,7 @@ impl<'t> JsonScalar<'t> {
         }
     }
 
-    /// Whether it is nothing: null or an empty text.
+    /// Whether it is null or an empty text.
     pub(super) fn is_empty_or_null(&self) -> bool {
         match self {
             JsonScalar::Null => true,
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// The name of a member of an object.
+/// Name of an object's member.
 pub(super) struct MemberName<'t>(pub(super) Cow<'t, str>);
 
 impl<'de> Deserialize<'de> for MemberName<'de> {

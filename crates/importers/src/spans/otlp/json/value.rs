@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for AnyValue<'de> {
     }
 }
 
-/// Reads an `AnyValue`, and what some write in place of one: the value without its type.
+/// Reads an `AnyValue`, and the value without its type, which some writers use instead.
 struct AnyValueVisitor;
 
 impl<'de> Visitor<'de> for AnyValueVisitor {
@@ -158,7 +158,7 @@ impl<'de> Visitor<'de> for AnyValueVisitor {
     }
 }
 
-/// The `values` of a list or a map.
+/// Field `values` of a list or a map.
 struct ValueList<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for ValueList<T> {
@@ -190,7 +190,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ValueList<T> {
     }
 }
 
-/// A number, which protobuf's JSON has as text.
+/// A number, which is text in protobuf's JSON.
 fn int_value(value: JsonScalar<'_>) -> AnyValue<'_> {
     match value {
         JsonScalar::Text(text) => match text.parse() {
@@ -201,7 +201,7 @@ fn int_value(value: JsonScalar<'_>) -> AnyValue<'_> {
     }
 }
 
-/// A number with a fraction, or a text in place of one that JSON cannot say.
+/// A number with a fraction, or a text for one that JSON cannot represent.
 fn double_value(value: JsonScalar<'_>) -> AnyValue<'_> {
     match value {
         JsonScalar::Unsigned(number) => AnyValue::Double(number as f64),
