@@ -1,7 +1,8 @@
 //! Event table on disk: one Parquet file, in the order of time.
 //!
 //! ```text
-//!  Piece --encode--> batch --TableWriter--> file --TableReader--> batch --decode--> Piece
+//!  EventBatch --encode--> RecordBatch --TableWriter--> file
+//!  file --TableReader--> RecordBatch --decode--> EventBatch
 //! ```
 //!
 //! The attributes of an event are three lists by type, each without nulls, and for each list one

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  push -> waiting events --sort--> the earlier half, not before the end of the table --> table
-//!                                    those that are late --> sorted runs, in a temporary file
-//!  finish: where there are runs, they and the table are merged into a new table
+//!                                    late events --> sorted runs, in a temporary file
+//!  finish: runs, if any, and the table are merged into a new table
 //! ```
 //!
 //! Events in order, or nearly, are thus written once; events in no order are written three times,

@@ -5,10 +5,10 @@
 //! decided only after all rows were read, so that their order makes no difference:
 //!
 //! ```text
-//! web 10.0.0.1:40001 --- db 10.0.0.2:5432    5432 comes again with other ports of web: it is
+//! web 10.0.0.1:40001 --- db 10.0.0.2:5432    5432 recurs with other ports of web: it is
 //! web 10.0.0.1:40002 --- db 10.0.0.2:5432    fixed, so db accepts
 //! web 10.0.0.1:40003 --- log 10.0.0.3:514    once each: the lower port accepts
-//! a --- b                                    no ports: who is first to send connected
+//! a --- b                                    no ports: the first sender connected
 //! ```
 
 use std::hash::{Hash, Hasher};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  driver               a format                    events
-//!  opens each file -->  reads it into a piece  -->  EventWriter puts them in the order of time
+//!  opens each file -->  reads it into a batch  -->  EventWriter sorts them by time
 //! ```
 //!
 //! [`driver`] is the importer that all kinds share, [`format`](mod@format) the part that is

@@ -2,11 +2,11 @@
 //! the same logs that the library would have written.
 //!
 //! A line is read (`lines`), parsed (`line`, `result`) and assigned to its thread and process
-//! (`tasks`). The effect of the call (`calls`, `lifecycle`, `transfers`, `failed_calls`; with
-//! `descriptor`, `decoration`, `address`, `messages`, `segment_size` and `segments` for the
-//! arguments) changes the state of sockets and descriptors (`traced_system`, `sockets`, `tables`)
-//! and is written to the process's log (`log`). Memory holds the state at one moment, whatever the
-//! size of the files.
+//! (`tasks`). The effect of the call (`calls`, `lifecycle`, `accept`, `transfers`, `failed_calls`;
+//! with `arguments`, `descriptor`, `decoration`, `address`, `messages`, `segment_size` and
+//! `segments` for the arguments) changes the state of sockets and descriptors (`traced_system`,
+//! `sockets`, `tables`) and is written to the process's log (`log`). Memory holds the state at one
+//! moment, whatever the size of the files.
 
 mod accept;
 mod address;
@@ -239,7 +239,7 @@ fn first_thread(path: &Path) -> std::io::Result<Option<u32>> {
     }
 }
 
-/// Salt that separates this import's socket numbers from those of others, and that is equal for
+/// Salt that distinguishes this import's socket numbers from other imports, and that is equal for
 /// equal imports.
 fn socket_salt(files: &[PathBuf], heads: &[StraceHead]) -> u64 {
     use std::hash::Hasher;

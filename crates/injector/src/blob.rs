@@ -274,7 +274,7 @@ where
     }
 }
 
-/// Descriptors for a blob whose process cannot open them by path.
+/// Descriptors for a blob in a process that cannot open them by path.
 #[derive(Debug)]
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),

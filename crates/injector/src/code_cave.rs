@@ -1,6 +1,6 @@
 //! Code cave: a few instructions in unused bytes of a process's code, from which system calls are
-//! made in it. They lead to the program's beginning by themselves, so a process whose tracer is
-//! killed at any moment runs its program as if nothing had happened.
+//! made in it. They lead to the program's beginning by themselves, so a process runs its program as
+//! if nothing had happened if its tracer is killed at any moment.
 //!
 //! Each system call, and the called function, is followed by code that restores the blocked
 //! signals, the stack pointer and rdx, and jumps to the program's first instruction. At that point

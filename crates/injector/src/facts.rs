@@ -139,7 +139,7 @@ pub(crate) fn running_since(stat: &str) -> Option<u64> {
     (!has_ended).then(|| start_time(stat))?
 }
 
-/// Start time of a process that may have ended, or whose first thread has.
+/// Start time of a process that may have ended, or may have lost its first thread.
 pub(crate) fn start_time(stat: &str) -> Option<u64> {
     const START_TIME: usize = 22;
     stat_field(stat, START_TIME)?.parse().ok()

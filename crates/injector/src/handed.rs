@@ -1,5 +1,5 @@
-//! Descriptors that are handed to a blob whose process cannot open them by path: it has another
-//! root directory, or its own mounts.
+//! Descriptors that are handed to a blob because its process cannot open them by path: the process
+//! has another root directory, or its own mounts.
 //!
 //! The process creates a socket pair. The recorder duplicates one of the two sockets
 //! (`pidfd_getfd`) and sends the descriptors through it. This depends on no path, network namespace
@@ -74,7 +74,7 @@ impl Handed {
         closed.into_iter().collect()
     }
 
-    /// Closes the descriptors in a process whose blob is to be removed. The first error is the more
+    /// Closes the descriptors in a process before its blob is removed. The first error is the more
     /// helpful one.
     pub(crate) fn take_back(
         &self,

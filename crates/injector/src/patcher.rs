@@ -1,4 +1,4 @@
-//! Injections of one library into programs whose system calls the module `patching` finds.
+//! Injections of one library into programs, at the system calls that the module `patching` finds.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -128,7 +128,7 @@ fn read_file(file: &File) -> io::Result<Vec<u8>> {
 }
 
 /// Whether a file's plan may be kept and used for other files of its build id: no other user wrote
-/// the file, who could have given it the id of another program.
+/// the file, and gave it the id of another program.
 fn is_trusted(file: &File) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     let own = rustix::process::geteuid().as_raw();
@@ -202,7 +202,7 @@ mod tests {
             other.entry ^= 1;
             PlanFolder::new(kept.clone()).write_plan(&key(&program), &other);
             assert_eq!(find(&program, &kept), other, "{option}");
-            // A damaged plan is made anew.
+            // A damaged plan is made again.
             for entry in fs::read_dir(&kept).unwrap() {
                 fs::write(entry.unwrap().path(), "nothing").unwrap();
             }

@@ -32,7 +32,7 @@ const XSTATE_BYTES: usize = 32 << 10;
 
 /// Makes a request with plain values.
 fn ptrace_request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()> {
-    // SAFETY: this function is called only for requests that take numbers, or whose `data` points
+    // SAFETY: this function is called only for requests that take numbers, or with `data` pointing
     // at memory that the callers below lend for the call and that is as large as the kernel
     // requires.
     let result = unsafe { libc::ptrace(what, tid, address, data) };

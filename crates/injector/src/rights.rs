@@ -1,5 +1,5 @@
 //! Privileges that a program's file gives: a traced program does not get them, so such a file is
-//! never traced. Scripts have those of their interpreter.
+//! never traced. For a script, its interpreter's file counts.
 
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};

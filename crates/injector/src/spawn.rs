@@ -1,4 +1,4 @@
-//! Children of this process: starts a child whose exec is followed, and waits for a child that may
+//! Children of this process: starts a child and follows its exec, and waits for a child that may
 //! announce execs later.
 
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ pub struct SpawnedChild {
     pub result: Result<InjectionOutcome, Error>,
 }
 
-/// Starts a command whose exec is followed. `program` is its file, as a path, which is checked for
+/// Starts a command and follows its exec. `program` is its file, as a path, which is checked for
 /// privileges. Returns when the program runs and is no longer traced.
 ///
 /// # Errors
@@ -79,8 +79,8 @@ fn follow_exec(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Injecti
     trace::trace_exec(&exec, connection, prepare, |traced| server::send_answer(connection, traced))
 }
 
-/// Waits for the end of a child. Unlike [`Child::wait`], it does not consume a stop of a child
-/// whose later exec another thread follows; the kernel would report those to any thread of this
+/// Waits for the end of a child. Unlike [`Child::wait`], it does not consume a stop of a child if
+/// another thread follows a later exec of it; the kernel would report those to any thread of this
 /// process.
 ///
 /// # Errors

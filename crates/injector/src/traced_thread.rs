@@ -55,7 +55,7 @@ impl TracedThread {
         TracedThread::seize_by(ptrace::seize_thread, process, tid, false)
     }
 
-    /// Begins to trace a thread whose next child by `vfork` is to be traced in its place.
+    /// Begins to trace a thread; its next child by `vfork` is to be traced in its place.
     pub(crate) fn seize_spawning(process: u32, tid: Tid) -> Result<TracedThread, Error> {
         TracedThread::seize_by(ptrace::seize_spawning, process, tid, true)
     }

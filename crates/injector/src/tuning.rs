@@ -41,7 +41,7 @@ pub(crate) const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Maximum number of nested script interpreters that are followed (`#!`), as in the kernel.
 pub(crate) const INTERPRETERS: usize = 5;
 
-/// Maximum number of programs whose plans are in memory. Chosen: each has some hundred sites.
+/// Maximum number of plans in memory. Chosen: each has some hundred sites.
 pub(crate) const SURVEYS: usize = 256;
 
 /// Size of the beginning of a program's file that is read to identify it, in bytes. The headers and
@@ -91,7 +91,7 @@ pub(crate) const MOMENT: Duration = Duration::from_micros(200);
 /// Number of these times before all threads continue, or attaching is given up. They take 15 ms.
 pub(crate) const MOMENTS: u32 = 12;
 
-/// Maximum number of hooks of one thread that are dropped together: those of handlers that have
+/// Maximum number of hooks of one thread that are dropped together, from handlers that have
 /// interrupted each other. More wait for the next time.
 pub(crate) const DROPPED: usize = 64;
 
@@ -100,7 +100,8 @@ pub(crate) const DROPPED: usize = 64;
 pub(crate) const TRIES: usize = 50;
 
 /// Number of these attempts that may fail: its threads do not stop in time, or another process
-/// traces them. Chosen: an attempt takes a second at most, and the user who ends a recording waits.
+/// traces them. Chosen: an attempt takes a second at most, and the user waits for the end of the
+/// recording.
 pub(crate) const FAILURES: usize = 3;
 
 /// Time for which threads continue between two of these attempts.
@@ -147,8 +148,8 @@ pub(crate) const SEARCHED_BYTES: u64 = 1 << 30;
 pub(crate) const CODE_BYTES: u64 = 1 << 30;
 
 /// Maximum time for which another tracer of a process is waited for at the end. Chosen: another
-/// recorder, `strace -p` that is refused, or `pidof` finishes within milliseconds, and the user who
-/// ends a recording waits.
+/// recorder, `strace -p` that is refused, or `pidof` finishes within milliseconds, and the user
+/// waits for the end of the recording.
 pub(crate) const TRACED: Duration = Duration::from_secs(1);
 
 /// Maximum number of notes in a process that are read. Chosen: a process has one, and some of

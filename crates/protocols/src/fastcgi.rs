@@ -58,7 +58,7 @@ fn is_begin(client: &[u8]) -> bool {
 struct FastCgi {
     /// Requests that have not been emitted yet.
     requests: BoundedMap<u16, FastCgiRequest>,
-    /// Requests whose response has been emitted.
+    /// Requests with an emitted response.
     answered: BoundedMap<u16, ()>,
 }
 

@@ -136,7 +136,7 @@ fn has_tag_after(line: &[u8], call: u64) -> bool {
     is_tag(tag) && known.is_some() && letters(tag) == known
 }
 
-/// Encodes a tag as a number: its bytes, with those of a longer tag folded together.
+/// Encodes a tag as a number: its bytes, with a longer tag folded together.
 fn tag_number(tag: &[u8]) -> u64 {
     tag.iter().fold(0, |number: u64, byte| number.rotate_left(8) ^ u64::from(*byte))
 }
@@ -406,7 +406,7 @@ impl Imap {
         }
     }
 
-    /// Emits a response whose end is missing.
+    /// Emits a response with a missing end.
     fn cut_response(&mut self, out: &mut OperationSink<'_>) {
         if let Some((place, Some(call))) = self.answer.take()
             && self.unanswered.remove(&call).is_some()

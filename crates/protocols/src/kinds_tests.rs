@@ -161,8 +161,8 @@ fn sort_operations(mut said: Vec<SpokenOperation>) -> Vec<SpokenOperation> {
     said
 }
 
-/// Truncates conversations at every byte: the certain operations are those of the whole
-/// conversation, and an incomplete message yields the same operation or less of it.
+/// Truncates conversations at every byte: the certain operations equal the beginning of the whole
+/// conversation's, and an incomplete message yields the same operation or less of it.
 #[test]
 fn however_early_a_conversation_ends() {
     for (protocol, talk) in all_samples() {

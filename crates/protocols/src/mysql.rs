@@ -131,7 +131,7 @@ struct MySql {
 enum UnansweredCommand {
     Login,
     Command,
-    /// Preparation of a statement, whose id is still to come.
+    /// Preparation of a statement; its id is still to come.
     Prepare(StatementSummary),
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn yes_if(is: bool) -> OpeningVerdict {
     if is { OpeningVerdict::Yes } else { OpeningVerdict::No }
 }
 
-/// The latest turns, at most two, of a flow whose protocol is not known yet.
+/// The latest turns, at most two, of a flow with an unknown protocol.
 #[derive(Debug, Default)]
 pub(crate) struct FlowOpening {
     turns: VecDeque<OpeningTurn>,

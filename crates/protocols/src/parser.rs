@@ -20,7 +20,7 @@ pub(crate) trait ProtocolParser: Send {
 pub(crate) enum FlowContinuation {
     /// In the same protocol.
     Same,
-    /// In another protocol, whose bytes are kept by another rule.
+    /// In another protocol, with another rule for the kept bytes.
     Become(Box<dyn ProtocolParser>, SnippetRule),
     /// In a protocol that has to be recognised.
     Unknown,

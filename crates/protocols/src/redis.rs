@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// A push whose first text is not in the captured part of the turn is still a push.
+    /// A push is still recognised if its first text is not in the captured part of the turn.
     #[test]
     fn a_push_that_is_cut_off_is_one_way() {
         let before = format!("+{}\r\n", "x".repeat(240));

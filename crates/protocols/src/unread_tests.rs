@@ -33,7 +33,7 @@ fn operation_turns(pieces: &[OwnedSnippet]) -> BTreeSet<usize> {
     spoken_operations(pieces).into_iter().filter_map(turn).collect()
 }
 
-/// Conversations of protocols whose turns may be blanked as a whole.
+/// Conversations of protocols with turns that may be blanked as a whole.
 fn blankable_conversations() -> impl Iterator<Item = (&'static str, Vec<OwnedSnippet>)> {
     let of = PROTOCOLS.iter().flat_map(|protocol| {
         (protocol.samples)().into_iter().map(|talk| (protocol.about.name, talk.snippets()))

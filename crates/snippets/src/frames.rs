@@ -1,6 +1,5 @@
-//! Binary protocols whose frames carry their length, one file each. Each function returns whether
-//! the turn is certainly of its protocol, and if so has blanked it except for what names its
-//! messages.
+//! Binary protocols with a length in each frame, one file each. Each function returns whether the
+//! turn is certainly of its protocol, and if so has blanked it except for what names its messages.
 
 mod amqp;
 mod dns;

@@ -55,7 +55,7 @@ pub fn blank_turn(turn: &mut [u8], context: &mut TurnContext, direction: u8) {
 }
 
 /// Whether a turn that begins with `turn` certainly has no known protocol, and so is blanked as a
-/// whole: a text whose first word is too long. This covers most texts of unknown protocols.
+/// whole: a text with a first word that is too long. This covers most texts of unknown protocols.
 #[inline(always)]
 pub fn has_no_protocol(turn: &[u8], context: TurnContext) -> bool {
     const LOW: u64 = 0x2121_2121_2121_2121;

@@ -1,5 +1,5 @@
 //! SQL statements: literals, comments and qualifiers before a dot are blanked, and so is everything
-//! in a statement whose words are not tables.
+//! in a statement that contains other words than tables.
 //!
 //! Blanked text keeps its length and its form, so that a reader finds the same tables: a quoted
 //! text stays quoted, and a number stays a number.

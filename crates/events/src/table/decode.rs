@@ -81,7 +81,7 @@ impl BatchDecoder {
     /// Adds the events of `batch`, which was read from `path`, to `piece`, which must be empty.
     ///
     /// # Errors
-    /// When the columns are not those of an event table, or do not fit each other.
+    /// When the columns do not form an event table, or do not fit each other.
     pub(super) fn decode_batch(
         &mut self,
         batch: &RecordBatch,

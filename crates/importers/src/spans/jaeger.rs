@@ -174,8 +174,8 @@ impl JaegerTraces {
 }
 
 impl JaegerSpan<'_> {
-    /// Emits the span to `spans`. `trace` is the id of the enclosing trace, and `processes` are
-    /// those of that trace.
+    /// Emits the span to `spans`. `trace` is the id of the enclosing trace, and `processes` are the
+    /// trace's processes.
     fn emit_span(
         &self,
         trace: &str,

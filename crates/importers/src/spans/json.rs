@@ -19,9 +19,9 @@ use scan::BYTE_ORDER_MARK;
 /// Lets `read` read each value of a file on all processors: each line of a file with one value per
 /// line, otherwise each element of a document.
 ///
-/// The elements of a document are those of an outermost array, or of an array below one of `keys`
-/// in an outermost object. Values below other keys are skipped. Without `keys`, an object is an
-/// element itself.
+/// The elements of a document are the elements of an outermost array, or of an array below one of
+/// `keys` in an outermost object. Values below other keys are skipped. Without `keys`, an object is
+/// an element itself.
 pub(crate) fn for_each_value(
     input: ImportInput<'_>,
     keys: &'static [&'static str],

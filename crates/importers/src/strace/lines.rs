@@ -20,7 +20,7 @@ use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 /// One file.
 struct StraceFile {
     path: PathBuf,
-    /// Open file, or `None` if it is opened anew for each read; compressed files stay open.
+    /// Open file, or `None` if it is reopened for each read; compressed files stay open.
     file: Option<Box<dyn Read>>,
     keeps_open: bool,
     /// Number of bytes of the file that were read into the buffer so far.

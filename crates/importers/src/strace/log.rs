@@ -52,7 +52,7 @@ pub(super) struct ProcessLog {
     file: Option<NewFile>,
     views: FxHashMap<SocketId, SocketView>,
     flows: u32,
-    /// Salt that separates the socket numbers of this import from those of others.
+    /// Salt that distinguishes the socket numbers of this import from other imports.
     salt: u64,
 }
 

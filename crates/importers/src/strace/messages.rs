@@ -98,7 +98,7 @@ pub(super) fn parse_header<'a>(
 }
 
 /// Parses `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of
-/// bytes, as long as it returns true.
+/// bytes.
 pub(super) fn for_each_header<'a>(
     mut value: ArgumentCursor<'a>,
     mut each: impl FnMut(ArgumentCursor<'a>, u64),

@@ -42,7 +42,7 @@ pub(super) struct LogDestination {
     pub(super) host: String,
     /// `None` to write nothing.
     pub(super) directory: Option<DataPath>,
-    /// Salt that separates the socket numbers of this import from those of others.
+    /// Salt that distinguishes the socket numbers of this import from other imports.
     pub(super) salt: u64,
 }
 
@@ -178,8 +178,8 @@ impl TracedSystem {
         flow
     }
 
-    /// Sets the own name that was found for `socket`, which connected or was accepted by a call of
-    /// `who` that was made or returned at `time`.
+    /// Sets the own name that was found for `socket`, which connected or was accepted by a call
+    /// that was made or returned at `time`.
     pub(super) fn add_named(
         &mut self,
         who: StraceCaller,

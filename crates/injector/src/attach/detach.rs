@@ -3,8 +3,8 @@
 //! All threads are stopped. Patches that lead to the beginning of a hook are undone. Threads are
 //! led out of the blob; if one is still inside, all continue for a moment and are stopped again.
 //! Then the blob's last function is called, all other patches are undone, and the memory is
-//! unmapped. Before the threads continue, the result is verified. A process whose tracer is killed
-//! between two of these steps continues to run.
+//! unmapped. Before the threads continue, the result is verified. If the tracer is killed between
+//! two of these steps, the process continues to run.
 //!
 //! A blob is found by known bytes at known addresses. The kernel's list of mappings does not help,
 //! as the kernel joins and divides mappings. A blob that cannot be removed is switched off, which
@@ -285,7 +285,7 @@ fn take_out(
             // Its recorder was killed before all threads had it.
             remote.set_gs_base(held.slot)?;
         }
-        // A blob whose recorder was killed before the blob had begun has nothing to end.
+        // If the recorder was killed before the blob had begun, there is nothing to end.
         let end = held.ending.map(|ending| blob.wrapping_add(ending.function));
         remote.set_deadline(Instant::now() + ENDING);
         let ended = end.map_or(Ok(0), |function| {
@@ -336,7 +336,7 @@ fn unmap_all<'a>(
     refused.map_or(Ok(()), |what| Err(Error::Remains { process, what }))
 }
 
-/// Verifies that nothing of a blob is left in a process whose threads stand still.
+/// Verifies that nothing of a blob is left in a process, while its threads stand still.
 fn verify_removed(
     held: &InstalledBlob,
     memory: &ProcessMemory,

@@ -1,4 +1,5 @@
-//! Installation of a blob in a process whose threads stand still. One of the threads works for us.
+//! Installation of a blob in a process, while all its threads stand still. One of the threads works
+//! for us.
 //!
 //! The order keeps the process unharmed if its tracer is killed between two steps: the working
 //! thread continues by itself from wherever it is, code is in place and ready before the first jump
@@ -135,8 +136,8 @@ pub(super) fn find_code_caves(
     places
 }
 
-/// Whether no thread is at a place or returns to it: a thread whose recorder was killed at that
-/// moment blocks all signals until it is back.
+/// Whether no thread is at a place or returns to it: if a recorder was killed at that moment, its
+/// thread blocks all signals until it is back.
 fn is_free_of_threads(memory: &ProcessMemory, place: u64, threads: &StoppedThreads) -> bool {
     /// All signals but SIGKILL and SIGSTOP, which cannot be blocked. A program does not block its
     /// libc's own.

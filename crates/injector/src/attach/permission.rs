@@ -74,8 +74,8 @@ pub(super) fn status_field<'text>(status: &'text str, name: &str) -> Option<&'te
     line.map(str::trim)
 }
 
-/// Number of seccomp filters of a process. If we have as many, its filters are likely those of a
-/// container that apply to us, too.
+/// Number of seccomp filters of a process. If we have as many, its filters likely belong to a
+/// container and apply to us, too.
 fn filter_count(status: &str) -> u32 {
     let number = |name| status_field(status, name).and_then(|value| value.parse::<u32>().ok());
     match number("Seccomp") {

@@ -77,7 +77,7 @@ fn start_ticks(process: &str) -> Option<u64> {
 fn may_record(process: &str) -> bool {
     let path = format!("/proc/{process}/exe");
     let known = |path: &str| fs::metadata(path).map(|about| (about.dev(), about.ino()));
-    // A process whose program cannot be inspected may be another user's recorder.
+    // A process that does not let us inspect its program may be another user's recorder.
     let Ok(program) = fs::read_link(&path) else { return true };
     let is_own =
         known(&path).ok().is_some_and(|of| known("/proc/self/exe").is_ok_and(|own| own == of));

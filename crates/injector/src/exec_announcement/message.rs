@@ -6,8 +6,8 @@
 //! the thread executes the program, which closes the connection. If that fails, it sends `FAILED`,
 //! and waits for the end of the connection before it continues: until then it is traced.
 //!
-//! A thread whose libc is to create a child and execute the program there (`posix_spawn`) sends
-//! `SCX2` instead, and closes the connection after that.
+//! If a thread's libc is to create a child and execute the program there (`posix_spawn`), the
+//! thread sends `SCX2` instead, and closes the connection after that.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ use crate::trace::ExecutingThread;
 pub(crate) const TRACED: u8 = b'1';
 /// Answer: the thread is not traced, and executes its program without the blob.
 pub(crate) const NOT_TRACED: u8 = b'0';
-/// Message of a thread whose exec failed.
+/// Message of a thread after a failed exec.
 pub(crate) const FAILED: u8 = b'x';
 
 /// First bytes of an announcement for the thread itself.

@@ -166,8 +166,8 @@ impl StubWalker<'_> {
         Decoder::with_ip(64, bytes, at, DecoderOptions::NONE)
     }
 
-    /// Compares the instructions of a window with those of its stub. Returns the address after the
-    /// latter.
+    /// Compares the instructions of a window with the instructions of its stub. Returns the address
+    /// after the latter.
     fn compare_window(&self, window: &PatchWindow, at: u64) -> u64 {
         let own = window.address.wrapping_add(self.bias);
         let mut there = self.decoder_at(at);

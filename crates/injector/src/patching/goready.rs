@@ -3,8 +3,8 @@
 //!
 //! It is found by its name in the function table, which the runtime itself needs, so that every
 //! program has it (`pclntab`, in the format since Go 1.20). The table's addresses count from the
-//! beginning of Go's code, which not all versions record: that is derived from a function whose
-//! address is known otherwise.
+//! beginning of Go's code. Not all versions record that beginning: it is derived from a function
+//! with an address that is known otherwise.
 
 use memchr::memmem;
 

@@ -21,7 +21,7 @@ pub enum PatchKind {
 pub enum UnpatchedReason {
     /// Its calls are not wanted.
     Unwanted,
-    /// It belongs to Go's runtime, whose calls concern neither sockets nor programs.
+    /// It belongs to Go's runtime and makes no calls for sockets or programs.
     GoRuntime,
     /// It is not certainly a system call.
     Uncertain,

@@ -16,7 +16,7 @@ use crate::patching::sites::jump_targets::JumpTargets;
 use crate::patching::sites::{SyscallSite, SyscallSites, find_syscalls, number};
 use crate::patching::windows::{PatchWindow, WindowSearch};
 
-/// Runtime whose rules the code around a site follows.
+/// Runtime with the rules that the code around a site follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SiteRuntime {
     /// The platform's: the stack is large, and 128 bytes below its pointer are in use.

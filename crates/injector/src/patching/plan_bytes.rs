@@ -2,8 +2,8 @@
 //! milliseconds, and reading the result takes none.
 //!
 //! ```text
-//!  0  magic                          8  version: another one whenever this crate's source is
-//! 24  XXH3-128 of what follows      40  the key and the survey, as postcard has them
+//!  0  magic                          8  version, which changes with this crate's source
+//! 24  XXH3-128 of the rest          40  the key and the plan, encoded by postcard
 //! ```
 //!
 //! No byte is trusted: a plan is rejected if it could not have been planned that way.

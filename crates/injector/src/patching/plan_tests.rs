@@ -84,7 +84,7 @@ fn tables_of_jumps_count() {
     // Addresses.
     assert_eq!(kind(&[0x40_0000, site].map(u64::to_le_bytes).concat()), PatchKind::Over);
     assert_eq!(kind(&[0x40_0000, site + 1].map(u64::to_le_bytes).concat()), PatchKind::Sandwich);
-    // Distances from the table, whose address is taken just before the call: lea rdx,[rip+30]
+    // Distances from the table; its address is taken just before the call: lea rdx,[rip+30]
     let call = [b"\x48\x8d\x15\x1e\0\0\0", &call[..]].concat();
     let (table, site) = (PADDED_AT + 7 + 30, PADDED_AT + 7 + 5);
     let distance = |to: u64| (to.wrapping_sub(table) as u32).to_le_bytes();

@@ -55,8 +55,8 @@ const LIBRARIES: [(&str, &str); 6] = [
     ("libmonosgen-2.0.so", "Mono's"),
 ];
 
-/// Reason why no library must be put into a program with these bytes, if there is any. They may be
-/// those of any file.
+/// Reason why no library must be put into a program with these bytes, if there is any. The bytes
+/// may come from any file.
 #[must_use]
 pub fn incompatible_by_texts(bytes: &[u8]) -> Option<IncompatibleProgram> {
     let has = |text: &&[u8]| memmem::find(bytes, text).is_some();

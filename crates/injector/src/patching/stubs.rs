@@ -5,7 +5,7 @@
 //! ```text
 //!  0  address of before_c     8  address of after_c
 //! 16  address of before_go   24  address of after_go
-//! 32  a bit for each number below 512 that is wanted
+//! 32  one bit for each number below 512, set if it is wanted
 //! 96  address of before_goroutine    104  address of ready, or 0
 //! 112  the stubs, each at a multiple of 16
 //! ```
@@ -19,10 +19,10 @@
 //!                                     jmp [before_c]        the library ends by jmp rcx
 //!                               next: jmp site
 //! site: syscall
-//!      window behind -> after stub:   lea rcx, [next]
+//!       window after -> after stub:   lea rcx, [next]
 //!                                     jmp [after_c]
 //!                               next: displaced instructions
-//!                                     jmp behind the window
+//!                                     jmp to after the window
 //! ```
 //!
 //! An entry within 2 GB is jumped to directly (`jmp before_c`), which the processor predicts
@@ -409,7 +409,7 @@ impl StubAssembler {
             }
             code.push(jump);
         }
-        // Each is a block of its own, or a jump to the window's beginning would become a jump to
+        // Each is a separate block, or a jump to the window's beginning would become a jump to
         // here.
         for instruction in &code {
             if instruction.op0_kind() == OpKind::NearBranch64 {

@@ -262,7 +262,7 @@ fn a_program_with_rights_is_answered_no() {
     let program = listening.folder.path().join("program");
     copy_program(counted(0), &program);
     if std::os::unix::fs::chown(&program, Some(12345), None).is_err() {
-        return; // It gives rights only if it is another user's, to whom only root can give it.
+        return; // Only root can give it away, and only then does it give privileges.
     }
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
     let mut child = start(&listening.path(), "plain", &[program.to_str().unwrap(), "wait", "1"]);

@@ -14,7 +14,7 @@ use test_support::code::changed_code;
 use crate::attaching::{Echoes, MAPPED, attached, compiled, mapped, patcher_of, signal, stop};
 use crate::made::{echoes, status};
 
-/// A library whose last function does not return.
+/// A library with a last function that does not return.
 const ENDLESS: &str = r#"
     long slot[4];
     const unsigned long waiting[13] = {24};

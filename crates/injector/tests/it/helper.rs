@@ -16,7 +16,7 @@ pub(crate) fn recorder(what: &str) -> Command {
     of_program(&std::env::current_exe().unwrap(), what)
 }
 
-/// Command of a recorder whose program was copied elsewhere.
+/// Command of a recorder from a program file that was copied elsewhere.
 pub(crate) fn of_program(program: &Path, what: &str) -> Command {
     let mut command = Command::new(program);
     command.args(["--exact", "helper::records", "--ignored", "--nocapture"]);

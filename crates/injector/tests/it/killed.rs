@@ -39,7 +39,7 @@ fn whole_time() -> Duration {
 fn output_of_killed(what: &str, after: Option<Duration>) -> String {
     let mut recorder = recorder(what);
     let mut child = recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Kept to the end: a recorder whose output is not read fails.
+    // Kept to the end: a recorder fails if its output is not read.
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     until(&mut errors, "begins");
     if let Some(after) = after {

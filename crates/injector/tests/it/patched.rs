@@ -1,4 +1,4 @@
-//! Whole injections: a library that counts, in programs whose sites the module `patching` finds.
+//! Whole injections: a library that counts, in programs with sites found by the module `patching`.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -67,7 +67,7 @@ impl Http2 {
         }
     }
 
-    /// Decodes a block that is complete, or whose rest is missing.
+    /// Decodes a block that is complete, or has lost its rest.
     fn decode_block(
         &mut self,
         speaker: FlowSpeaker,

@@ -24,7 +24,7 @@ pub enum SnippetReplacement {
 }
 
 /// Writes the operations of the log at `path` to a file next to it and blanks its snippets. A log
-/// whose process may still run (`is_running`) stays unchanged. An interrupted replacement can be
+/// stays unchanged if its process may still run (`is_running`). An interrupted replacement can be
 /// repeated: snippets are blanked after their operations are on the disk.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Tuned figures.
 
 /// Maximum number of conversations that are followed at the same time. The one that has been silent
-/// for the longest time is evicted, and its later messages are recognised anew. Each takes some
-/// KiB, so all of them take tens of MiB.
+/// for the longest time is evicted, and its protocol has to be recognised again later. Each takes
+/// some KiB, so all of them take tens of MiB.
 pub(crate) const MAX_CONVERSATIONS: usize = 16_384;
 
 /// Maximum size of one entry in an operation file, in bytes: names are short. A longer one is

@@ -1,6 +1,6 @@
 //! SQL words that are not names.
 
-/// Statements whose tables are kept, in addition to their first word.
+/// Statements of which tables are kept, in addition to their first word.
 pub(super) const OF_ROWS: &[&[u8]] = &[
     b"SELECT",
     b"INSERT",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  file:  header | ids, attributes | records ...                | features: formats, host, clocks
-//!  pipe:  header | records, attributes, formats and features among them
+//!  pipe:  header | records, including attributes, formats and features
 //! ```
 //!
 //! The event formats of a file follow its records, so a file is read twice.

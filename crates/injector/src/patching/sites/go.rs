@@ -1,8 +1,8 @@
 //! Places of a Go program where system calls can concern sockets or new programs, and where threads
 //! begin and end, recognised by their bytes.
 //!
-//! All calls of `syscall`, `net` and `os` go through `Syscall6`, whose package changed its path
-//! three times and its bytes never, from Go 1.21 to 1.27. `os/exec` creates processes through
+//! All calls of `syscall`, `net` and `os` go through `Syscall6`. From Go 1.21 to 1.27, the path of
+//! its package changed three times and its bytes never. `os/exec` creates processes through
 //! `rawVforkSyscall`. The runtime's own calls are for waiting, memory, threads and signals, with
 //! constant numbers. One of them is wanted: each thread sets its alternate signal stack before it
 //! runs goroutines, and disables it when it ends.

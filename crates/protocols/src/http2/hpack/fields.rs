@@ -12,7 +12,7 @@ pub(in super::super) enum HeaderField {
     GrpcStatus,
     /// A header of a trace context, by its position in [`TRACE`].
     Trace(u8),
-    /// Another field, whose value is not kept.
+    /// Another field; its value is not kept.
     Other,
 }
 

@@ -7,7 +7,7 @@ use super::value::{BrokenBlock, HeaderValue};
 /// that a frame can have.
 const MORE: usize = 4;
 
-/// Reads an integer whose first byte holds it in the last `prefix` bits (5.1).
+/// Reads an integer that begins in the last `prefix` bits of its first byte (5.1).
 pub(super) fn read_integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BrokenBlock> {
     let (first, behind) = rest.split_first().ok_or(BrokenBlock)?;
     *rest = behind;

@@ -8,11 +8,11 @@ pub(super) struct StatementKind {
     pub(super) name: &'static str,
     /// Whether its tables are part of the name.
     pub(super) has_tables: bool,
-    /// Whether all its words are those of a program.
+    /// Whether all its words come from a program.
     pub(super) has_detail: bool,
 }
 
-/// Kinds whose words are all a program's: tables, columns, functions.
+/// Kinds with words that all come from a program: tables, columns, functions.
 const OF_ROWS: &[&str] =
     &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "VALUES", "TABLE"];
 
