@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
         pthread_t thread;
         int status = 0x7f00;
         pid_t child;
-        /* One that fails leaves the next one as it was. */
+        /* A failed exec does not affect the next one. */
         if (argv[2][5] && !spawn("/nowhere/at/all", &child)) return 125;
         for (int i = 0; i < 4; i++) pthread_create(&thread, 0, idle, 0);
         pthread_create(&thread, 0, spawns, &status);
@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
         char byte;
         if (connection < 0 || write(connection, "x", 1) != 1) return 126;
         while (read(connection, &byte, 1) < 0) {}
-        /* Goes on as if nothing had been: this exec was not announced. */
+        /* Continues as if nothing had happened: this exec was not announced. */
         execv(command[0], command);
     }
     return 126;

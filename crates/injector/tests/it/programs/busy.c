@@ -1,6 +1,6 @@
-/* Program whose threads make system calls without pause, to be attached to.
-   usage: busy THREADS    echoes lines until its input ends, then status 7; 9 if a call answered
-                          wrongly */
+/* Program with threads that make system calls without pause, to be attached to.
+   usage: busy THREADS    echoes lines until its input ends, then status 7; 9 if a call returned
+                          a wrong result */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Program whose calls of write(2) are one site of known bytes: `mov eax, 1; syscall; cmp`.
+/* Program with one site of known bytes for its calls of write(2): `mov eax, 1; syscall; cmp`.
    usage: counted wait LINES    lines, then a byte of input, then status 7
           counted state         what a program could see of an injection
-          counted exec PROGRAM  becomes another program */
+          counted exec PROGRAM  executes another program */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Never makes a system call: it stands anywhere when it is stopped. */
+/* Never makes a system call: it may be stopped at any instruction. */
 static void *works(void *unused) {
     for (;;) {
         double sum = 0, product = 1;

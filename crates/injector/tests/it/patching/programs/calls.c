@@ -1,4 +1,4 @@
-/* Calls of many kinds, each as often as its line says; standard output says what came of them. */
+/* Calls of many kinds, each as often as its line says; standard output has their results. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 static int handler_pipe[2];
 static volatile int handled;
 
-/* A call within a call that waits. */
+/* A call within a waiting call. */
 static void on_alarm(int signal) {
     char byte;
     int kept = errno;

@@ -1,9 +1,9 @@
-/* Hooks that count, in place of the library: linked for an address of its own, and loaded by a
-   program into which it is written. Each changes rcx, r11 and all flags, as the library may.
+/* Hooks that count, in place of the library: linked for an address of their own, and loaded by a
+   program into which they are written. Each changes rcx, r11 and all flags, as the library may.
 
-   A hook before a call counts it by number, and keeps the stack pointer. One behind a call counts
+   A hook before a call counts it by number, and keeps the stack pointer. A hook after a call counts
    it if the stack pointer is the same. Before exit_group and pidfd_getfd the counts are written
-   to the beginning of standard error, a file, by a call that nobody counts (pwrite64). */
+   to the beginning of standard error, a file, by a call that is not counted (pwrite64). */
     .intel_syntax noprefix
     .globl before_c, after_c, before_go, before_goroutine, after_go, ready, stubs, counts
     .text
@@ -39,7 +39,7 @@
     after after_c
     after after_go
 
-    /* Counts those whom a goroutine lets go on, and changes what it may. */
+    /* Counts unblocked goroutines, and changes all registers that it may. */
 ready:
     lock inc qword ptr [rip + counts + 511 * 8]
     mov rdx, -1
@@ -49,7 +49,7 @@ ready:
     pcmpeqd xmm3, xmm3
     jmp r11
 
-    /* rcx is where to go, r11 and the flags are nothing that was there. */
+    /* rcx is the address to continue at; r11 and the flags are overwritten. */
 leave:
     mov rcx, r11
     mov r11, -1

@@ -1,5 +1,5 @@
-// Connections of many goroutines, programs that are run, and then a call that nobody else makes:
-// with pidfd_getfd the hooks tell what they counted, when nothing else is going on.
+// Connections of many goroutines, programs that are run, and then a call that occurs nowhere else:
+// at pidfd_getfd the hooks write their counts, when nothing else is running.
 package main
 
 import (
