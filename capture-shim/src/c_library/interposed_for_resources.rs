@@ -1,5 +1,5 @@
 //! List of the functions that are interposed to record resources, in the form of
-//! [`super::interposed`]. `libsockcap.so` does not contain them, so that they cost a program
+//! [`mod@super::interposed`]. `libsockcap.so` does not contain them, so that they cost a program
 //! nothing there (`docs/decisions/0111`).
 
 /// Passes the whole list to the macro `$then`.

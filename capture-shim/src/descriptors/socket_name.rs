@@ -56,7 +56,7 @@ impl RawSocketName {
     /// Copies a name that the program passed or received; keeps the old one if `address` is null.
     ///
     /// # Safety
-    /// As for [`Name::copy`].
+    /// As for [`RawSocketName::copy_from`].
     pub(crate) unsafe fn set_from(&mut self, address: *const libc::sockaddr, length: usize) {
         if !address.is_null() {
             self.length = length.min(self.bytes.len());

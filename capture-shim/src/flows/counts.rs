@@ -16,8 +16,8 @@ use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log::{self, RecordWriter, positions};
 use crate::platform::{clock, raw};
 
-/// Entry of `fd` for a transfer in this direction, as [`find::resolve`] finds it. Before the first
-/// transfer on a stream that was found in use, the kernel's count is logged.
+/// Entry of `fd` for a transfer in this direction, as [`resolve::resolve_entry`] finds it. Before
+/// the first transfer on a stream that was found in use, the kernel's count is logged.
 #[inline(always)]
 pub(crate) fn resolve_counted(
     fd: c_int,

@@ -85,7 +85,7 @@ pub(crate) unsafe fn log_sent(
 /// Logs the datagrams into which the kernel has split a send. Returns false if it is only one.
 ///
 /// # Safety
-/// As for [`sent`].
+/// As for [`log_sent`].
 #[cold]
 #[inline(never)]
 unsafe fn log_segmented(
@@ -250,7 +250,7 @@ unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
 /// CRC-32 of `bytes` bytes after the first `skipped` ones, or of all that exist.
 ///
 /// # Safety
-/// As for [`checksum`].
+/// As for [`checksum_of`].
 unsafe fn checksum_after(buffers: CallBuffers, skipped: usize, bytes: usize) -> u32 {
     let mut sum = 0;
     let mut before = skipped;

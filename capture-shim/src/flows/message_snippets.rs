@@ -117,7 +117,7 @@ pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
 /// Keeps the snippets of an encrypted transfer.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlow) {
     let conversation = followed.conversation();
@@ -135,7 +135,7 @@ unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlo
 /// Keeps the first bytes of a turn.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let run = taken.direction_state().pass_words(first, 0);
@@ -147,7 +147,7 @@ unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
 /// Keeps a message of Redis.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let conversation = taken.conversation();
@@ -163,7 +163,7 @@ unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
 /// Keeps frames of HTTP/2.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn keep_frames(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let keeps = recording_options().keeps_snippets(SnippetClass::Http2 as u8);
@@ -202,7 +202,7 @@ fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun,
 /// Keeps a head of HTTP/1.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let mut pieces = KeptRanges::NONE;
@@ -225,7 +225,7 @@ unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &
 /// Passes bytes that are left out.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(always)]
 unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, first: &[u8]) {
     let count = taken.direction_state().pass_left_out(first);
@@ -236,7 +236,7 @@ unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, fir
 /// Continues after the first `count` bytes, if there are more.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(always)]
 unsafe fn continue_walk(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
     if count as u64 != moved.transfer.bytes {
@@ -275,7 +275,7 @@ fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[
 /// Keeps the snippets after the first `count` bytes, by the slow path, which handles all forms.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize) {
     let conversation = taken.conversation();
@@ -291,7 +291,7 @@ unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize)
 /// Walks over the bytes after the first `count` ones.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`keep_snippets`].
 #[inline(never)]
 unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: usize) {
     let WatchedTransfer {

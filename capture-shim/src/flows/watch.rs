@@ -87,7 +87,7 @@ pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
 /// Does the same if more is wanted than snippets.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`log_moved`].
 #[inline(never)]
 unsafe fn log_moved_all(moved: &WatchedTransfer) {
     let WatchedTransfer { writer, ref transfer, buffers, now } = *moved;
@@ -104,7 +104,7 @@ unsafe fn log_moved_all(moved: &WatchedTransfer) {
 /// much of the stack, too.
 ///
 /// # Safety
-/// As for [`moved`].
+/// As for [`log_moved`].
 #[inline(never)]
 unsafe fn log_snippets_only(moved: &WatchedTransfer) {
     // SAFETY: as the caller guarantees.

@@ -38,7 +38,7 @@ type Strings = *const *const c_char;
 /// Environment for a program in place of `given`, made in `complete`.
 ///
 /// # Safety
-/// As for [`CompleteEnvironment::of`].
+/// As for [`CompleteEnvironment::completed`].
 unsafe fn environment(
     complete: &mut CompleteEnvironment,
     given: Strings,

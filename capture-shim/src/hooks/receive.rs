@@ -166,7 +166,7 @@ pub(super) fn filled_buffers(buffers: CallBuffers, result: ssize_t, flags: c_int
 
 ///
 /// # Safety
-/// As for [`receive`], with its one buffer.
+/// As for [`receive_with_flags`], with its one buffer.
 unsafe fn receive_datagram(
     fd: c_int,
     entry: table::DescriptorWord,

@@ -43,8 +43,8 @@ pub(super) unsafe fn commit_record(
     }
 }
 
-/// Stores a datagram's fixed words and its peer's name, as [`commit`] does. Names of the usual
-/// lengths are copied whole.
+/// Stores a datagram's fixed words and its peer's name, as [`commit_record`] does. Names of the
+/// usual lengths are copied whole.
 ///
 /// # Safety
 /// As many words as the two have are reserved at `place`, `length` in all.

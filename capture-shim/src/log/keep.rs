@@ -97,7 +97,7 @@ pub(crate) static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
 /// Log of the process.
 pub(crate) static LOG: KeptDescriptor = KeptDescriptor::none();
 
-/// Socket at which the recorder receives ends of streams ([`crate::hooks::announce`]).
+/// Socket at which the recorder receives ends of streams (`hooks/announce.rs`).
 pub(crate) static RECORDER: KeptDescriptor = KeptDescriptor::none();
 
 /// All descriptors.

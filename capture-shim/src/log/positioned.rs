@@ -11,7 +11,7 @@ use super::RecordWriter;
 use super::commit::commit_record;
 use crate::tuning::POSITION_TRIES;
 
-/// Transfer on a stream, as an argument of [`Writer::transfer`].
+/// Transfer on a stream, as an argument of [`RecordWriter::transfer`].
 pub(crate) struct StreamTransfer {
     pub(crate) direction: Direction,
     pub(crate) flow: u32,

@@ -34,7 +34,8 @@ struct FlowCounts {
 struct DirectionCounts {
     /// Number of bytes that have moved.
     total: AtomicU64,
-    /// Chunk of the latest record and its end, encoded by [`mark`]; 0 if there is no record yet.
+    /// Chunk of the latest record and its end, encoded by [`record_mark`]; 0 if there is no record
+    /// yet.
     latest: AtomicU64,
 }
 
@@ -94,7 +95,8 @@ pub(crate) fn begin_flow_at(flow: u32, direction: Direction, before: Option<u64>
     }
 }
 
-/// Writes a transfer, with its position if the log needs that. Otherwise like [`Writer::transfer`].
+/// Writes a transfer, with its position if the log needs that. Otherwise like
+/// [`RecordWriter::transfer`].
 pub(crate) fn write_transfer(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     if recording_options().keeps_newest {
         write_positioned(writer, moved, now);

@@ -134,7 +134,7 @@ impl RecordWriter {
         }
     }
 
-    /// Writes the names of a flow's ends, in the parts of [`encode::endpoints_parts`].
+    /// Writes the names of a flow's ends, in the parts of [`encode::endpoints_fragments`].
     #[inline(never)]
     pub(crate) fn endpoint_names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
         let (head, local, peer) = parts;

@@ -36,7 +36,7 @@ static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 const PAGE_BITS: u32 = 36;
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 
-/// Scratch memories, one for each bit of [`Queue::busy`].
+/// Scratch memories, one for each bit of `ChunkQueue::busy`.
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
 /// Scratch memory that its owner uses exclusively, as long as this lives.

@@ -44,7 +44,7 @@ impl RecordWriter {
         // padding of the last one is zero already.
         unsafe {
             AtomicU32::from_ptr(place).store(encode::reservation_word(count), Relaxed);
-            // As in `open_head`.
+            // As in `open_snippet`.
             fence(Release);
             // One by one: a wide load of words that were just stored would stall.
             for (index, word) in words.iter().enumerate().skip(1) {

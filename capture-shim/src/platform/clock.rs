@@ -70,7 +70,7 @@ pub(crate) fn ticks_by_counter() -> u64 {
     ticks_of_counter(counter::read_counter())
 }
 
-/// Whether ticks are made from the cycle counter, by [`of_counter`].
+/// Whether ticks are made from the cycle counter, by [`ticks_of_counter`].
 #[cfg(feature = "injected")]
 pub(crate) fn counts_cycles() -> bool {
     CYCLES.load(Relaxed) != 0

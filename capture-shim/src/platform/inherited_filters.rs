@@ -58,9 +58,9 @@ pub(crate) fn variable_length() -> usize {
     FILTERS.len() + text + 1
 }
 
-/// Writes the variable into `room`, which has the [`length`] of the variable. If another thread has
-/// installed a filter meanwhile, and there is no room for it, it is replaced by one that permits
-/// nothing.
+/// Writes the variable into `room`, which has the [`variable_length`] of the variable. If another
+/// thread has installed a filter meanwhile, and there is no room for it, it is replaced by one that
+/// permits nothing.
 pub(crate) fn write_variable(room: &mut [u8]) {
     room.fill(0);
     let (length, mut needed) = (room.len(), 0);

@@ -28,7 +28,8 @@ impl<const N: usize> BoundedText<N> {
         (self.length, self.overflown) = (0, false);
     }
 
-    /// Appends `bytes`. Bytes that do not fit are dropped, and [`Text::is_whole`] reports it.
+    /// Appends `bytes`. Bytes that do not fit are dropped, and [`BoundedText::is_whole`] reports
+    /// it.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut BoundedText<N> {
         for byte in bytes {
             match self.bytes.get_mut(self.length) {

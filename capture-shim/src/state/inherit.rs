@@ -26,7 +26,7 @@ const ADDED: usize = 5 + OPTIONS.len() + 1;
 /// handler on its alternate stack, for example).
 ///
 /// A `vfork` child with a successful `exec` leaves its mapping to its parent. The thread that they
-/// share remembers it, and [`reclaim`] unmaps it.
+/// share remembers it, and [`reclaim_mapping`] unmaps it.
 pub(crate) struct CompleteEnvironment(Option<*mut EnvironmentMapping>);
 
 /// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.

@@ -31,7 +31,7 @@ static LINE: LineageVariable = LineageVariable(UnsafeCell::new([0; LINEAGE_BYTES
 
 /// The variable, with this process as the last entry; empty if nothing is recorded.
 pub(crate) fn lineage_variable() -> &'static CStr {
-    // SAFETY: as for `Line`; its last byte is always zero.
+    // SAFETY: as for `LineageVariable`; its last byte is always zero.
     CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn enter_process(start: i64) {
         entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });
     }
     let (begin, end) = (ANCESTORS.len(), lineage_variable().to_bytes().len());
-    // SAFETY: as for `Line`.
+    // SAFETY: as for `LineageVariable`.
     let line = unsafe { &mut *LINE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };

@@ -119,7 +119,7 @@ impl RecordingOptions {
         self.heads != 0
     }
 
-    /// Whether snippets of the class `class` are kept, one of [`head`].
+    /// Whether snippets of the class `class` are kept, one of [`snippet`].
     #[inline(always)]
     pub(crate) fn keeps_snippets(&self, class: u8) -> bool {
         self.heads >> class & 1 != 0

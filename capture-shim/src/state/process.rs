@@ -132,7 +132,7 @@ pub(crate) fn find_again() {
 /// Whether children find the state wiped. If the kernel cannot do that, the hook of `fork` does.
 static WIPED: AtomicU32 = AtomicU32::new(0);
 
-/// State of the process, once [`create`] has run.
+/// State of the process, once [`create_state`] has run.
 #[inline(always)]
 pub(crate) fn current_state() -> Option<&'static ProcessState> {
     let state = STATE.load(Ordering::Acquire);

@@ -47,7 +47,7 @@ pub(crate) struct Slot {
     /// Number of the goroutine recorded for the records in the thread's chunk; 0 for none.
     pub(crate) told: AtomicU64,
     /// Number of records of woken goroutines that may still be written, see
-    /// [`Slot::may_tell_of_ready`].
+    /// [`Slot::may_record_ready`].
     ready_left: AtomicU64,
     /// [`Slot::waiting`] at that `vfork`.
     pub(crate) vfork_waiting: AtomicPtr<u8>,

@@ -6,7 +6,7 @@
 //! no destructor: a thread's end requires no action.
 //!
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
-//! its parent; [`Thread::generation`] distinguishes such copies, see `log/writer.rs`.
+//! its parent; [`ThreadLogState::generation`] distinguishes such copies, see `log/writer.rs`.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -29,7 +29,8 @@ pub(crate) struct ThreadLogState {
     pub(crate) anchor: AtomicU64,
     /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is undetermined.
     pub(crate) latest: AtomicU64,
-    /// Generation as in [`Thread::generation`], kept while that one is set aside for a `vfork`.
+    /// Generation as in [`ThreadLogState::generation`], kept while that one is set aside for a
+    /// `vfork`.
     pub(crate) attached: AtomicU64,
     /// Id of the thread when it was attached.
     pub(crate) tid: AtomicU32,

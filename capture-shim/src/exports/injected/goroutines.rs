@@ -80,7 +80,7 @@ unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize)
 /// Field of a structure of the runtime.
 ///
 /// # Safety
-/// As for [`word_beyond`].
+/// As for [`read_bounded_word`].
 #[inline(always)]
 unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
     // SAFETY: as above.

@@ -85,11 +85,11 @@ pub(super) unsafe fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     leave!(frame, words, "")
 }
 
-/// As for [`leave`], with the program's vector registers: for a system call that also returns in a
-/// child, in which memory no hook waits.
+/// As for [`leave()`], with the program's vector registers: for a system call that also returns in
+/// a child, in which memory no hook waits.
 ///
 /// # Safety
-/// As for [`leave`].
+/// As for [`leave()`].
 #[inline(always)]
 pub(super) unsafe fn leave_twice(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     leave!(frame, words, load_vectors!("rdi"))

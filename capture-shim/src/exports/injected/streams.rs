@@ -196,7 +196,7 @@ unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> 
 /// Logs any other transfer: one in a longer form, the end of a stream, and one that failed.
 ///
 /// # Safety
-/// As for [`log`].
+/// As for [`log_transfer`].
 #[cold]
 #[inline(never)]
 unsafe fn log_transfer_slow(writer: RecordWriter, frame: &Frame, result: i64, end: u64) {

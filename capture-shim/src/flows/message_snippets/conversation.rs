@@ -24,7 +24,7 @@ pub(super) struct FlowConversation {
     is_redis: AtomicBool,
     /// Direction of the client of Redis: its number plus one.
     redis_client: AtomicU8,
-    /// State for blanking turns, in the form of [`Context::word`].
+    /// State for blanking turns, in the form of [`TurnContext::to_word`].
     context: AtomicU8,
     /// Whether a direction had TLS records.
     is_encrypted: AtomicBool,

@@ -75,7 +75,7 @@ fn field_value<'line>(start: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
     is_whole.then(|| start.get(name.len()..).unwrap_or(&[]).trim_ascii())
 }
 
-/// Parses the number in a line of [`Field::ContentLength`]; `None` if it is invalid.
+/// Parses the number in a line of [`KeptField::ContentLength`]; `None` if it is invalid.
 pub(super) fn parse_length(start: &[u8]) -> Option<u64> {
     let digits = field_value(start, b"content-length:").filter(|digits| !digits.is_empty())?;
     digits.iter().try_fold(0u64, |number, digit| {
@@ -103,7 +103,7 @@ pub(super) fn parse_usual_length(line: &[u8]) -> Option<u64> {
     Some(number)
 }
 
-/// Whether a line of [`Field::Upgrade`] announces HTTP/2.
+/// Whether a line of [`KeptField::Upgrade`] announces HTTP/2.
 pub(super) fn announces_http2(start: &[u8]) -> bool {
     field_value(start, b"upgrade:") == Some(b"h2c")
 }
@@ -223,7 +223,7 @@ pub(super) fn is_end(first: u64) -> bool {
 }
 
 /// Classifies the line at `at` of `text`, which has its newline, and which begins with the bytes of
-/// `first`. The result is the same as of [`choice`], which also handles incomplete lines.
+/// `first`. The result is the same as of [`choose_field`], which also handles incomplete lines.
 #[inline(always)]
 pub(super) fn classify_line(text: &[u8], at: usize, first: u64) -> LineStart {
     match is_end(first) {

@@ -13,8 +13,8 @@ use super::pieces::KeptRanges;
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
 
 /// Passes a usual head at the beginning of `bytes` that is complete. Puts its kept ranges into
-/// `pieces`, and returns where it ends and what follows, as `Head::lines` would; `None` without any
-/// effect if it is not one.
+/// `pieces`, and returns where it ends and what follows, as `HttpHead::walk_lines` would; `None`
+/// without any effect if it is not one.
 #[inline(always)]
 pub(super) fn usual_head(
     bytes: &[u8],
@@ -150,8 +150,8 @@ const USUAL_METHODS: [(LinePrefix, bool); 7] = [
     (line_prefix(b"OPTIONS "), false),
 ];
 
-/// Parses a whole line as the first of a usual head, in less time than `lines::first_line` and with
-/// the same result; `None` if it is something else.
+/// Parses a whole line as the first of a usual head, in less time than `lines::parse_first_line`
+/// and with the same result; `None` if it is something else.
 #[inline(always)]
 pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
     const ANSWER: LinePrefix = line_prefix(b"HTTP/1.");

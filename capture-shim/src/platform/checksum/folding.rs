@@ -268,7 +268,7 @@ fn reduce_block(block: __m128i) -> u32 {
     !_mm_extract_epi32::<1>(_mm_xor_si128(rest, product)) as u32
 }
 
-/// Folds two blocks, as [`fold`] does one.
+/// Folds two blocks, as [`fold_block`] does one.
 #[inline]
 #[target_feature(enable = "vpclmulqdq,avx2")]
 fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {

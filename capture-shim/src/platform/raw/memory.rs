@@ -55,13 +55,13 @@ pub(crate) unsafe fn populate_pages(address: *mut u8, length: usize) -> isize {
     }
 }
 
-/// Whether the kernel supports [`populate`], which Linux does since 5.14.
+/// Whether the kernel supports [`populate_pages`], which Linux does since 5.14.
 pub(crate) fn can_populate() -> bool {
     // SAFETY: no page.
     unsafe { populate_pages(ptr::without_provenance_mut(PAGE), 0) == 0 }
 }
 
-/// Arguments of [`populate`], for evaluating a filter.
+/// Arguments of [`populate_pages`], for evaluating a filter.
 pub(crate) fn populate_arguments() -> [usize; 6] {
     [PAGE, PAGE, MADV_POPULATE_WRITE, 0, 0, 0]
 }

@@ -126,9 +126,10 @@ impl DirectionState {
         }
     }
 
-    /// Passes bytes of [`Form::Head`], which lie at `at` of a transfer: a usual head, and as much
-    /// of its body as is present. Puts the kept ranges into `pieces`, and returns the number of
-    /// bytes and the run of kept ones; `None` without any effect if it is not a usual head.
+    /// Passes bytes of [`TransferForm::Head`], which lie at `at` of a transfer: a usual head, and
+    /// as much of its body as is present. Puts the kept ranges into `pieces`, and returns the
+    /// number of bytes and the run of kept ones; `None` without any effect if it is not a usual
+    /// head.
     #[inline(always)]
     pub(in super::super) fn pass_head(
         &mut self,
@@ -154,7 +155,7 @@ impl DirectionState {
         Some((count, transfer_run(SnippetClass::Http1, at, pieces.byte_count())))
     }
 
-    /// Passes bytes of [`Form::Words`]. Returns the run of kept bytes.
+    /// Passes bytes of [`TransferForm::Words`]. Returns the run of kept bytes.
     #[inline(always)]
     pub(in super::super) fn pass_words(&mut self, bytes: &[u8], at: usize) -> SnippetRun {
         let before = usize::from(self.kept);
@@ -164,8 +165,8 @@ impl DirectionState {
         SnippetRun { continues: before > 0, cut: length < bytes.len(), ..run }
     }
 
-    /// Passes bytes of [`Form::Redis`] that are one usual message. Returns the run of kept bytes;
-    /// `None` without any effect if they are not.
+    /// Passes bytes of [`TransferForm::Redis`] that are one usual message. Returns the run of kept
+    /// bytes; `None` without any effect if they are not.
     #[inline(always)]
     pub(in super::super) fn pass_redis(
         &mut self,
@@ -184,8 +185,8 @@ impl DirectionState {
         })
     }
 
-    /// Passes the usual [`Form::Frames`] at the beginning of a transfer, and calls `keep` for the
-    /// run of each kept frame. Returns the number of bytes.
+    /// Passes the usual [`TransferForm::Frames`] at the beginning of a transfer, and calls `keep`
+    /// for the run of each kept frame. Returns the number of bytes.
     #[inline(always)]
     pub(in super::super) fn pass_frames(
         &mut self,
@@ -201,7 +202,7 @@ impl DirectionState {
         from
     }
 
-    /// Passes bytes of [`Form::LeftOut`], and returns how many.
+    /// Passes bytes of [`TransferForm::LeftOut`], and returns how many.
     #[inline(always)]
     pub(in super::super) fn pass_left_out(&mut self, bytes: &[u8]) -> usize {
         match self.stage {

@@ -1,4 +1,5 @@
-//! Usual header blocks, handled in one pass. They are kept in the same form as by [`Blocks::walk`].
+//! Usual header blocks, handled in one pass. They are kept in the same form as by
+//! [`HeaderBlocks::walk_block`].
 
 use super::super::sink::BLANK;
 use super::{BlockStep, HeaderBlocks, is_kept, may_have_query, query};
