@@ -1,4 +1,4 @@
-// Cost of messages whose heads are kept (SOCKCAP_PROTOCOLS), in a process that is both ends.
+// Cost of messages with kept heads (SOCKCAP_PROTOCOLS), in a process that is both ends.
 //
 // usage: head_calls ROUNDS [PROCESSOR]
 // Prints a line for each kind of message as calls.c does, in ns per sent or received message. A
@@ -108,7 +108,7 @@ int main(int count, char **arguments) {
                                TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",
                                    "\0\0\4\1\4\0\0\0\1" "\x88\xc0\xbf\xbe"
                                    "\0\0\2\0\1\0\0\0\1" "ok")});
-    // The same with fields in each response whose values are not indexed, as nginx sends them.
+    // The same with values in each response that are not indexed, as nginx sends them.
     of_http2("HTTP/2, with values left out",
              (struct exchange){{0, 0},
                                TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",

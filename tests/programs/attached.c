@@ -1,4 +1,4 @@
-// A server whose threads wait in accept, read, recvfrom and poll when it is attached to.
+// A server with threads that wait in accept, read, recvfrom and poll when it is attached to.
 //
 // usage: attached THREADS [PORT]
 // It prints its port, and ends when its standard input does. Each thread accepts connections, and

@@ -169,7 +169,7 @@ static void view_of_heirs(void) {
     join_new(view_of_late_thread, "heir", 0);
     join_new(view_of_late_thread, "without a mask", &none);
     fflush(stdout);
-    /* Twice, as the second is the child of a process whose own mask was changed back. */
+    /* Twice, as the second is the child of a process with a mask that was changed back. */
     if (!fork()) {
         view_of_late_thread("child");
         fflush(stdout);

@@ -1,4 +1,4 @@
-// Calls whose data libc moves internally, and unusual ways to make threads and processes. Each
+// Calls with data that libc moves internally, and unusual ways to make threads and processes. Each
 // checks its result and prints "right".
 #define _GNU_SOURCE
 #include <arpa/inet.h>

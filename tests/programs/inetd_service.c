@@ -1,4 +1,4 @@
-/* A service whose connection is its standard input and output. Its last output is written when it
+/* A service with its connection as standard input and output. Its last output is written when it
  * ends. */
 #include <stdio.h>
 

@@ -22,7 +22,7 @@ def unix(directory, name):
     return "\0same-names-" + name if name.startswith("abstract") else f"{directory}/{name}"
 
 
-# A release for each response whose call has returned: a process that ends before records no such
+# A release for each returned call: a process that ends before records no such
 # call.
 answered = threading.Semaphore(0)
 

@@ -1,5 +1,5 @@
-// A server whose requests each spend their time in one way, the program that it calls, and a client
-// that sends one request after the other, for comparison with the resources of steps.
+// A server with requests that each spend their time in one way, the program that it calls, and a
+// client that sends one request after the other, for comparison with the resources of steps.
 //
 // usage: client ROUNDS     starts the other two, which are copies of it named `server` and `backend`
 //                          in the same directory

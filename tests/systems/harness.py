@@ -51,11 +51,11 @@ class System:
     entry = ("entry",)
     # Ports with one request per connection, so that everything on a connection belongs to its id.
     per_request = ()
-    # Ports whose connections carry several concurrent requests (HTTP/2).
+    # Ports with connections that carry several concurrent requests (HTTP/2).
     multiplexed = ()
     # Ports at which each request begins with an id, whatever responses are sent in between.
     marked = ()
-    # Ports of brokers, whose clients ask for unknown work: an id that is only in the response
+    # Ports of brokers with clients that ask for unknown work: an id that is only in the response
     # belongs to a delivery, and the call that asked for work was made for no request.
     deliveries = ()
     # Further options of `sockcap record`.

@@ -98,7 +98,7 @@ class Truth:
             starts = [exchange.start for exchange in exchanges]
             streams = {exchange.stream: exchange for exchange in exchanges}
             for call in of_flow:
-                # A call whose sender was not recorded has the time of its receipt, shortly after.
+                # A call with an unrecorded sender has the time of its receipt, shortly after.
                 if not call["request_send"] and call.get("request_recv"):
                     begun = bisect.bisect_right(starts, int(call["request_recv"]) + SLACK_NS)
                     if begun > 0 and port_of(flow[1]) not in self.multiplexed:

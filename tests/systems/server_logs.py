@@ -85,7 +85,7 @@ def statement(text):
 
 
 def access(path):
-    """Requests of a log whose lines are `access METHOD TARGET STATUS`."""
+    """Requests of a log with lines of the form `access METHOD TARGET STATUS`."""
     said = Counter()
     for line in lines(path):
         if found := re.search(r"\baccess ([A-Z]+) (\S+) (\d{3})$", line):
@@ -94,7 +94,7 @@ def access(path):
 
 
 def calls(path):
-    """gRPC calls in a log whose lines are `access SERVICE/METHOD STATUS`."""
+    """gRPC calls in a log with lines of the form `access SERVICE/METHOD STATUS`."""
     # Threads may write two into one line.
     return Said(re.findall(r"access ([\w.]+/\w+) ([A-Z_]+)", path.read_text(errors="replace")))
 

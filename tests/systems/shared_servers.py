@@ -28,7 +28,8 @@ def copied(run, folder):
 
 
 def postgres(run, port="database", host="host", statements=TABLES, more=()):
-    """A new database cluster whose user `postgres` needs no password. It has the tables above.
+    """A new database cluster in which the user `postgres` needs no password. It has the tables
+    above.
 
     `more` are pairs of settings, which override the ones here.
     """

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! shop GET /page
-//! ├── cache get          then, at once
+//! ├── cache get          then, concurrently
 //! ├─┬ prices GET /a      ┐ in the order of what they are,
-//! └─┴ stock GET /b       ┘ not of who was first
+//! └─┴ stock GET /b       ┘ not of which was first
 //! ```
 
 mod encode;

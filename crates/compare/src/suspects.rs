@@ -4,7 +4,7 @@
 //! call sites --tests--> evidence: own time, network, calls, failures
 //!                          |
 //!                       blame: a node for its own time, what it calls and its failures;
-//!                          |   for an edge's time the end whose other edges changed, too
+//!                          |   for an edge's time the end with other changed edges
 //!                          v
 //!                       suspects, the heaviest first
 //! ```

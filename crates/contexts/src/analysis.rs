@@ -21,7 +21,7 @@ use crate::tuning::MEMORY;
 pub struct Options {
     /// What identifies an operation.
     pub by: OperationIdentity,
-    /// The resource whose time is analyzed in place of the response time.
+    /// The resource time that is analyzed in place of the response time.
     pub spent: Option<StepResource>,
     /// Bytes of response times in memory; more are spilled to a temporary file.
     pub memory: u64,

@@ -45,7 +45,7 @@ pub struct ExecutionCounts {
     pub failed: u64,
     /// Number of steps that continued after their caller had ended: asynchronous calls.
     pub outliving: u64,
-    /// Resource times of the steps whose resources were recorded.
+    /// Resource times of the steps with recorded resources.
     pub spent: SpentSums,
 }
 
@@ -129,7 +129,7 @@ impl<'b> CollectedContexts<'b> {
         Ok(collected)
     }
 
-    /// Joins classes of traces whose concurrency differs by chance only.
+    /// Joins classes of traces that differ in concurrency by chance only.
     fn join_by_kind(&mut self) -> Result<(), PathError> {
         let requests: Vec<u64> = self.classes.iter().map(|class| class.requests).collect();
         let Some(by_kind) = ContextsByKind::from_trace_contexts(&self.contexts, &requests) else {

@@ -11,11 +11,11 @@ pub(crate) const MAX_COMPARED_CALLS: usize = 256;
 /// Number of bins of an operation's histogram. Chosen, not measured.
 pub(crate) const HISTOGRAM_BINS: usize = 32;
 
-/// Minimum number of samples whose modes are counted. Chosen, not measured.
+/// Minimum number of samples for counting modes. Chosen, not measured.
 pub(crate) const MIN_FOR_MODES: f64 = 20.0;
 
-/// Minimum number of samples whose shortest fifth measures the width of a cluster. With fewer, the
-/// shortest half is used.
+/// Minimum number of samples for measuring the width of a cluster by their shortest fifth. With
+/// fewer, the shortest half is used.
 pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
 
 /// Maximum height of the valley next to a mode, as a share of the mode's.

@@ -30,7 +30,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Listens at an address; anybody who can reach it can read the answers.
+    /// Listens at an address; everybody with access to it can read the answers.
     ///
     /// # Errors
     /// The address is invalid, in use, or not an address of this machine.

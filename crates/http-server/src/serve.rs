@@ -96,9 +96,9 @@ fn answer_request(
 /// The connections of a server.
 struct ServedConnections {
     deadline: Duration,
-    /// Connections without a complete request yet, or whose answer is written.
+    /// Connections without a complete request yet, or with a written answer.
     idle: WaitingConnections<ServerConnection>,
-    /// Connections with a request whose answer is computed or being written.
+    /// Connections with a request and an answer that is being computed or written.
     answered: WaitingConnections<ServerConnection>,
     ask: Sender<PendingRequest>,
     answers: Receiver<(u64, HttpAnswer)>,

@@ -1,5 +1,6 @@
 //! Connections that have not identified themselves yet. Their number is limited per network and in
-//! all, and a new one that exceeds a limit evicts another: so silent connections keep nobody out.
+//! all, and a new one that exceeds a limit evicts another: so silent connections do not keep others
+//! out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

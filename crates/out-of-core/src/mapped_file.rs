@@ -26,9 +26,9 @@ impl MappedRegion {
     /// Gives its pages back; each one is loaded again when it is used. It must be mapped.
     pub(crate) fn give_back(&self) {
         let address = ptr::with_exposed_provenance_mut(self.address);
-        // SAFETY: it is a shared mapping of a file, whose pages keep in the file what was written
-        // to them, so no visible content changes. It fails only if memory is locked, which then has
-        // to stay.
+        // SAFETY: it is a shared mapping of a file. Its pages keep in the file what was written to
+        // them, so no visible content changes. It fails only if memory is locked, which then has to
+        // stay.
         let _ = unsafe { rustix::mm::madvise(address, self.bytes, Advice::LinuxDontNeed) };
     }
 }
@@ -55,7 +55,7 @@ impl MappedFile {
         Ok(MappedFile { file, start, bytes })
     }
 
-    /// A second, longer mapping of the same file, whose content is kept. `self` must still be
+    /// A second, longer mapping of the same file, with the same content. `self` must still be
     /// unmapped.
     pub(crate) fn remap_longer(&self, bytes: usize) -> io::Result<MappedFile> {
         reserve_range(&self.file, self.bytes as u64, bytes as u64)?;

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A flag whose values are of type `T`. Flags are statics, and a flag is the key by which its value
-/// is read ([`FlagValues::get`](crate::FlagValues::get)).
+/// A flag with values of type `T`. Flags are statics, and a flag is the key by which its value is
+/// read ([`FlagValues::get`](crate::FlagValues::get)).
 #[derive(Debug)]
 pub struct Flag<T> {
     /// Its description without the type of its values.
@@ -40,8 +40,8 @@ pub struct FlagSpec {
     pub conflicts: &'static [&'static str],
     /// Values that completion offers in addition to `values`.
     pub offer: ValueOffer,
-    /// The error for a user who gives the flag to an entry that does not take it, in a command with
-    /// the flags of several entries.
+    /// The error if a user gives the flag to an entry that does not take it, in a command with the
+    /// flags of several entries.
     pub refusal: Option<&'static str>,
 }
 

@@ -1,5 +1,5 @@
-//! Speed and memory of filling in the resources of steps: synthetic requests of a server whose
-//! readers hand each request to workers that call three other servers.
+//! Speed and memory of filling in the resources of steps: synthetic requests of a server with
+//! readers that hand each request to workers, which call three other servers.
 //!
 //! `cargo run --release -p workload --example resources_speed -- [STEPS]`, by default a million.
 

@@ -64,7 +64,8 @@ pub struct RequestCluster {
     pub share: f64,
     /// Their names, the most frequent one first.
     pub names: Vec<NameCount>,
-    /// Number of the representative request: the member whose demands differ least from the means.
+    /// Number of the representative request: the member with the smallest difference of demands
+    /// from the means.
     pub representative: u64,
     /// The representative's elements, with the mean demands of the members with the same elements.
     pub elements: Vec<ClusterElement>,

@@ -4,8 +4,8 @@
 //! ```text
 //! events of threads --gather--+
 //!                             +--> timelines, by thread and time
-//! messages of steps --gather--+        |  chain     who worked between two messages of a step
-//!                                      |  ledger    what each moment of that was
+//! messages of steps --gather--+        |  chain     threads between two messages of a step
+//!                                      |  ledger    classification of each moment
 //!                                      v
 //!                 processor + runnable + disk + lock + peer + asleep + unknown + calls = duration
 //! ```
@@ -15,8 +15,8 @@
 //!   it signalled, and the other from then on. Without a known chain of hand-offs, the time is
 //!   unknown. A thread that waits for another one which it had signalled itself is not waiting for
 //!   a lock: the other one works for the step (Magpie, section 3.5).
-//! - A thread that serves several steps concurrently works for the one whose message it handled
-//!   last (Magpie, section 3.3). A poll ends that.
+//! - A thread that serves several steps concurrently works for the step that its last message
+//!   belongs to (Magpie, section 3.3). A poll ends that.
 //! - Work takes precedence over calls, and calls over waits, as described in [`moment_sums`].
 
 mod charged_time;

@@ -53,7 +53,7 @@ pub(crate) const SPLIT_SHARE: usize = 500;
 /// Minimum distance of two groups of requests that a batch separates. 3 is 16% of processor time.
 pub(crate) const MIN_APART: f32 = 3.0;
 
-/// Number of values on each side of a gap with whose spread it is compared. Chosen.
+/// Number of values on each side of a gap for the spread with which it is compared. Chosen.
 pub(crate) const SPLIT_NEIGHBOURS: usize = 8;
 
 /// Widths of the intervals with which valleys are searched. Chosen: one is the usual spread of
@@ -82,7 +82,7 @@ pub(crate) const MAX_BATCH_ELEMENTS: usize = 1 << 24;
 /// Maximum number of clusters with which others are compared for their separation. Chosen.
 pub(crate) const MAX_SEPARATED: usize = 256;
 
-/// Maximum number of clusters whose pairwise distances are averaged. Chosen.
+/// Maximum number of clusters for the mean of pairwise distances. Chosen.
 pub(crate) const MAX_PAIRED: usize = 64;
 
 /// Minimum number of requests of a usual cluster, whatever the total number.
@@ -172,8 +172,8 @@ pub(crate) const EXACT_PASSES: usize = 3;
 pub(crate) const MIN_LOOSE_NS: i64 = 200_000;
 
 /// Minimum share of a request's processor time of such a thread, as one in this many. On a real
-/// server with helpers whose wake-ups were not seen, 6 requests with two threads were treated as
-/// requests with one thread without it.
+/// server with unseen wake-ups of helpers, 6 requests with two threads were treated as requests
+/// with one thread without it.
 pub(crate) const LOOSE_SHARE: i64 = 10;
 
 /// Maximum number of threads of one request that are shown: more cannot be distinguished. Chosen,

@@ -8,7 +8,7 @@ use crate::paths;
 use crate::source::{CrateSources, SourceError, SourceModule, is_test};
 
 impl CrateSources {
-    /// Reads the modules of the crate whose sources are in `src`.
+    /// Reads the modules of the crate with its sources in `src`.
     ///
     /// # Errors
     /// When a file is missing or cannot be parsed.
@@ -21,7 +21,7 @@ impl CrateSources {
         Ok(sources)
     }
 
-    /// Reads the module `path`, which is in `file` and whose own modules are in `folder`.
+    /// Reads the module `path`, which is in `file` and has its own modules in `folder`.
     fn read_module(
         &mut self,
         path: Vec<String>,

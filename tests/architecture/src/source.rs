@@ -32,7 +32,7 @@ pub struct SourceModule {
     /// Names that it imports or re-exports, with the path from the crate's root that each one
     /// stands for.
     pub(crate) names: BTreeMap<String, Vec<String>>,
-    /// Modules whose whole content it imports or re-exports.
+    /// Modules from which it imports or re-exports everything.
     pub(crate) globs: Vec<Vec<String>>,
     /// Paths that it uses, from the crate's root.
     pub(crate) used: BTreeSet<Vec<String>>,

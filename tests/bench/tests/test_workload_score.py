@@ -20,7 +20,7 @@ def account(number, kind, begin_ms, used_ms, driver=False):
 
 
 def found(number, seed_ms, used_ms, cluster=0, seeds=1, thread=7):
-    """A request whose first seed is 5 us after this moment."""
+    """A request with its first seed 5 us after this moment."""
     return score.Found(number, int(seed_ms * MS) + 5_000, 1, thread, seeds, int(used_ms * MS), cluster)
 
 

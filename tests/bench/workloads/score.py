@@ -50,7 +50,7 @@ class Matched:
 
 
 def nearest(accounts, ends, time):
-    """The account whose read is nearest to a time, and its distance: 0 inside. A thread reads
+    """The account with the read nearest to a time, and its distance: 0 inside. A thread reads
     sequentially, so `accounts`, of one thread, and `ends`, of their reads, are in the same order,
     and none overlap.
     """
@@ -61,8 +61,8 @@ def nearest(accounts, ends, time):
 
 
 def matched(accounts, found, shift=None):
-    """Matches each account with the request whose first event is its read: on the same thread, in
-    order. `shift` is the difference of the clocks, if it is known.
+    """Matches each account with the request that has its read as first event: on the same thread,
+    in order. `shift` is the difference of the clocks, if it is known.
     """
     readers = {of.reader for of in accounts}
     own = {reader: sorted((of for of in accounts if of.reader == reader), key=lambda of: of.read_end) for reader in readers}
@@ -131,9 +131,9 @@ def model_error(found, representatives):
 
 
 def stolen(first, second):
-    """Numbers of the requests on whose processor time both recorders agree, and which is a tenth
-    more than the server's account: the machine was a guest, and its host took the processor while
-    a thread had it.
+    """Numbers of the requests with a processor time on which both recorders agree, and which is a
+    tenth more than the server's account: the machine was a guest, and its host took the processor
+    while a thread had it.
     """
     other = {of.number: request.processor_ns for of, request in second}
     return {of.number for of, request in first

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Files whose code in the memory of this process differs from the file.
+/// Files with code that differs in the memory of this process.
 #[must_use]
 pub fn changed_code(process: u32) -> Vec<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();

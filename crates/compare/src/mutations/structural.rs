@@ -11,7 +11,7 @@ use crate::request_kinds::RequestKind;
 use crate::statistics::{rates_differ, with_estimated_variance};
 use crate::tuning::PAPER_THRESHOLD;
 
-/// A category whose share of its kind changed.
+/// A category with a changed share of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateChange {
     /// Index of the category.

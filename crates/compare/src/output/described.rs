@@ -20,7 +20,7 @@ pub struct DescribedPeriod {
     pub requests: u64,
     /// Sum of their probabilities.
     pub expected: f64,
-    /// Number of requests whose root was lost.
+    /// Number of requests with a lost root.
     pub torn: u64,
     /// Begin of the first request, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,

@@ -68,7 +68,7 @@ pub struct CallSite {
     pub resources: [(f64, [f64; StepResource::ALL.len()]); 2],
     /// All executions.
     pub all: ExecutionWeights,
-    /// Executions whose calls all succeeded; all executions if failures are not recorded.
+    /// Executions without failed calls; all executions if failures are not recorded.
     pub executions: ExecutionWeights,
     /// The executions among these that failed.
     pub failures: ExecutionWeights,

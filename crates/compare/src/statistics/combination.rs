@@ -1,5 +1,5 @@
 //! Combination of dependent tests of one question (Liu and Xie 2020): p-values become Cauchy
-//! variates, whose weighted mean is again Cauchy in the far tail that matters, whatever their
+//! variates. Their weighted mean is again Cauchy in the far tail that matters, whatever their
 //! dependence.
 
 use std::f64::consts::PI;

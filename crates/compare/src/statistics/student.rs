@@ -7,8 +7,8 @@ use statrs::function::erf::erfc_inv;
 /// The greatest deviation that can be resolved, in standard deviations.
 const MAX_DEVIATION: f64 = 37.0;
 
-/// The p-value of a test whose variance is estimated from only `degrees` differences: as far out in
-/// Student's distribution as `p_value` is in the normal one.
+/// The p-value of a test with a variance that is estimated from only `degrees` differences: as far
+/// out in Student's distribution as `p_value` is in the normal one.
 pub fn with_estimated_variance(p_value: f64, degrees: f64) -> f64 {
     if degrees < 1.0 || p_value >= 1.0 {
         return p_value.min(1.0);

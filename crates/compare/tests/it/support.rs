@@ -26,7 +26,7 @@ pub(crate) struct TestWorld {
     pub(crate) failing: u64,
     /// Share of the requests with a large cart, which takes 20 ms more, in percent.
     pub(crate) large: u64,
-    /// Share of the requests whose cart is not found, which takes 20 ms more, in percent.
+    /// Share of the requests with a cart that is not found, which takes 20 ms more, in percent.
     pub(crate) missing: u64,
     /// Share of the requests for another page, in percent.
     pub(crate) other_kind: u64,

@@ -31,7 +31,7 @@ pub struct Profile {
 pub struct ProfileTotals {
     /// Number of requests.
     pub requests: u64,
-    /// Number of requests whose root was lost.
+    /// Number of requests with a lost root.
     pub torn: u64,
     /// Number of classes of traces.
     pub classes: u64,

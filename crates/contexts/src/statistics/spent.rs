@@ -40,8 +40,7 @@ impl MeanSpent {
     }
 }
 
-/// Sums over the steps whose resources were recorded, each weighted by the probability of its
-/// request.
+/// Sums over the steps with recorded resources, each weighted by the probability of its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpentSums {
     weight: f64,

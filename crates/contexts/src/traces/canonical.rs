@@ -28,7 +28,7 @@ pub struct TreeCanonicalizer {
     words: Vec<u32>,
 }
 
-/// A call whose caller was not reached yet.
+/// A call with a caller that was not reached yet.
 #[derive(Clone, Copy, Debug)]
 struct PendingCall {
     node: u32,

@@ -53,7 +53,7 @@ impl ShapeInterner {
         shape
     }
 
-    /// The shape with these words, whose trees have `size` places.
+    /// The shape with these words; its trees have `size` places.
     pub(super) fn intern_words(&mut self, words: &[u32], size: u32) -> ShapeId {
         let hash = hash_words(words);
         let (all, ends) = (&self.words, &self.ends);

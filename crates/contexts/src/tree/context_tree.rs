@@ -16,7 +16,7 @@ pub(super) enum NodeState {
     Removed,
     /// Merged into a sibling, which stands for both.
     Merged(NodeId),
-    /// Linked to an ancestor, whose response times are used.
+    /// Linked to an ancestor; the ancestor's response times are used.
     Linked(NodeId),
 }
 

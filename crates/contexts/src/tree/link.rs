@@ -1,5 +1,5 @@
 //! Linking (section 4.3, operator 3): a leaf with too few response times is linked to the nearest
-//! ancestor that has enough, whose response times are then used for its executions.
+//! ancestor that has enough, and the ancestor's response times are then used for its executions.
 //!
 //! An operation with too few of its own is left unchanged: the paper would link it to the root,
 //! which has the response times of other operations.

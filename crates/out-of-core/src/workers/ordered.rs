@@ -1,4 +1,4 @@
-//! Work on all processors whose results are consumed in order, so that equal input gives equal
+//! Work on all processors with results that are consumed in order, so that equal input gives equal
 //! output however many threads there are.
 
 use std::collections::BTreeMap;

@@ -40,7 +40,7 @@ pub(crate) struct ThreadAccount {
     pub total_ns: i64,
     /// Time of its last event.
     pub active: i64,
-    /// Kind of the event whose attributes are kept.
+    /// Kind of the event with the kept attributes.
     pub kept_kind: Option<u16>,
     /// Bits of the kept values.
     pub kept_present: u8,

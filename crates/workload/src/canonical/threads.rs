@@ -107,7 +107,7 @@ fn thread_of(event: &JoinedEvent) -> (NameId, i32, i32) {
     (event.host, event.thread, if event.thread == 0 { event.process } else { 0 })
 }
 
-/// Synchronisations whose ends are two different events of the request.
+/// Synchronisations between two different events of the request.
 fn valid_syncs(request: &JoinedRequest) -> Vec<SyncEdge> {
     let is_there = |place: u32| (place as usize) < request.events.len();
     let syncs = request.syncs.iter().copied();

@@ -188,8 +188,9 @@ fn sort_values(values: &[f32], sorted: &mut Vec<f32>) {
     sorted.sort_unstable_by(f32::total_cmp);
 }
 
-/// A cluster of rows of one text: its centre is their mean, and its representative the member whose
-/// demands differ least from the mean. Also returns the distance of each row from the centre.
+/// A cluster of rows of one text: its centre is their mean, and its representative the member with
+/// the smallest difference of demands from the mean. Also returns the distance of each row from the
+/// centre.
 fn build_cluster(text: &TextColumns, rows: &[u32]) -> (GrowingCluster, Vec<f32>) {
     let requests = || {
         rows.iter().map(|row| (text.canonical_request(*row as usize), &text.facts[*row as usize]))

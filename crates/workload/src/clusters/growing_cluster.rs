@@ -31,7 +31,7 @@ pub(crate) struct GrowingCluster {
 }
 
 impl GrowingCluster {
-    /// A cluster without members whose centre is this request.
+    /// A cluster without members and with this request as its centre.
     pub(crate) fn with_representative(
         representative: CanonicalRequest,
         facts: RequestFacts,
@@ -78,7 +78,7 @@ impl GrowingCluster {
         }
     }
 
-    /// Takes over the members of a cluster whose centre is at the distance `far`. Their distances
+    /// Takes over the members of a cluster with the distance `far` of its centre. Their distances
     /// are not recomputed, as members are not kept.
     pub(crate) fn absorb_cluster(&mut self, other: GrowingCluster, far: f32) {
         self.gathered.append(other.gathered);

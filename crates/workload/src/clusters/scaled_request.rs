@@ -1,4 +1,4 @@
-//! Scaled request: a canonical request as a text whose characters are points.
+//! Scaled request: a canonical request as a text with points as characters.
 
 use std::hash::{Hash, Hasher};
 

@@ -14,7 +14,7 @@ use crate::schema::{self, ANY, EventSchema, INTERRUPTED, SIBLING, SchemaError, p
 use crate::synchronization::SyncStatement;
 use crate::tuning::SLOTS;
 
-/// Compiles `schema`, whose names are interned in `names`.
+/// Compiles `schema` and interns its names in `names`.
 ///
 /// # Errors
 /// If more attributes of a kind are used than there are slots, with the line of its EVENT.

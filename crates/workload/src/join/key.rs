@@ -21,7 +21,7 @@ pub(crate) fn key_of_text(text: &str) -> u64 {
     mix_keys(hasher.finish(), text.len() as u64)
 }
 
-/// Combines two numbers into one whose bits depend on all bits of both.
+/// Combines two numbers into one with bits that depend on all bits of both.
 pub(crate) fn mix_keys(one: u64, other: u64) -> u64 {
     const ODD: [u64; 2] = [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db];
     let product = u128::from(one ^ ODD[0]) * u128::from(other ^ ODD[1]);

@@ -103,7 +103,7 @@ impl TemporalJoin {
     }
 
     /// Advances the time to `now`, in nanoseconds since the Unix epoch, without an event, and
-    /// processes the events whose delay has passed.
+    /// processes the events that have waited for the delay.
     pub fn advance_to(&mut self, now: i64, emitted: &mut dyn FnMut(JoinedRequest)) {
         self.queue.advance_to(now);
         while let Some(item) = self.queue.pop_ready() {

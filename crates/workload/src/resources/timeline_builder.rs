@@ -57,7 +57,7 @@ impl TimelineBuilder {
         Ok(())
     }
 
-    /// Adds the events of a batch, whose names are in `names`.
+    /// Adds the events of a batch, with their names in `names`.
     ///
     /// # Errors
     /// When a temporary file cannot be written.

@@ -75,7 +75,7 @@ pub(super) enum BlockingCall {
     File,
     /// For a lock or another thread.
     Lock,
-    /// A wait whose condition is met: the thread only needs a processor.
+    /// A wait with a condition that is met: the thread only needs a processor.
     Woken,
     /// A sleep.
     Sleep,

@@ -12,7 +12,7 @@ use crate::tuning::COMPOSITE_VALUES;
 pub(crate) const SIBLING: &str = "sibling";
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
-/// Destination of a SYNC whose thread continues with any event.
+/// Destination of a SYNC that matches any event of the continuing thread.
 pub(crate) const ANY: &str = "ANY";
 
 /// Checks that each name that `schema` uses is defined in it.

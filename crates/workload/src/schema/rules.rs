@@ -27,7 +27,8 @@ pub struct EventRule {
     /// Name of joined events instead of their kind (AS). Parts of one kind with different names
     /// make an event each.
     pub renamed: Option<String>,
-    /// Kind whose attributes the thread kept for an event of this one, for each of `kinds` (AFTER).
+    /// Kind of the kept event with the attributes for an event of this kind, for each of `kinds`
+    /// (AFTER).
     pub after: Vec<String>,
     /// Attribute with the thread to which the event belongs, if it is not the one that posts it.
     pub thread: Option<String>,
@@ -35,7 +36,7 @@ pub struct EventRule {
     pub conditions: Vec<EventCondition>,
     /// Join attributes (ATTRIBUTE), the strongest first.
     pub bindings: Vec<AttributeBinding>,
-    /// Attributes of the request whose intervals it stops or starts (AFFECT).
+    /// Attributes of the request with intervals that it stops or starts (AFFECT).
     pub affects: Vec<IntervalEffect>,
     /// Marks that are set on values (MARK) or cleared (UNMARK).
     pub marks: Vec<ValueMark>,
@@ -57,7 +58,8 @@ pub struct EventRule {
     pub complete: bool,
 }
 
-/// A name with the attributes of the event whose values make it: `connection(process, fd)`.
+/// A name with the attributes of the event from which its values are taken:
+/// `connection(process, fd)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributeValues {
     /// The name of the join attribute or of the mark.

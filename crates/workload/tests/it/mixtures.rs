@@ -27,7 +27,7 @@ const CACHE: u32 = 14;
 
 const MS: f64 = 1e6;
 
-/// Names whose numbers are the kinds above, and types `A` to `F`.
+/// Names with the kinds above as numbers, and types `A` to `F`.
 pub(crate) fn names() -> NameInterner {
     let mut names = NameInterner::default();
     let kinds = ["recv", "switch", "signal", "A", "B", "C", "D", "E", "F", "accept"];

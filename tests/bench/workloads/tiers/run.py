@@ -40,8 +40,8 @@ class Shop(harness.System):
 
 
 class Recorded(harness.Run):
-    """A run whose servers are recorded with these additional arguments, or not at all if they are
-    `None`.
+    """A run with servers that are recorded with these additional arguments, or not at all if these
+    are `None`.
     """
 
     def __init__(self, folder, options):
