@@ -56,7 +56,7 @@ impl OwnFunction {
 macro_rules! own {
     ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
         $(
-            #[doc = concat!("Function `", stringify!($name), "`; `None` where there is none.")]
+            #[doc = concat!("Function `", stringify!($name), "`; `None` if it does not exist.")]
             pub(crate) fn $name() -> Option<unsafe extern "C" fn($($argument),*) -> $result> {
                 static FUNCTION: OwnFunction =
                     OwnFunction::new(c_name(concat!(stringify!($name), "\0")));

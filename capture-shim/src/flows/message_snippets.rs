@@ -9,7 +9,7 @@
 //! after its calls, in the program's own buffers; the extent of a head or a body is remembered from
 //! one transfer to the next. The meaning of the bytes is determined later, from the log.
 
-mod behind;
+mod body_framing;
 mod conversation;
 mod direction;
 mod fields;
@@ -189,11 +189,11 @@ fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun,
     if run.length == 0 || !recording_options().keeps_snippets(SnippetClass::Other as u8) {
         return;
     }
-    let said = first.get(..run.length).unwrap_or(first);
+    let sent = first.get(..run.length).unwrap_or(first);
     // SAFETY: the direction is locked, and nothing else uses its turn meanwhile.
     let turn = unsafe { &mut *taken.turn_start() };
     let kept =
-        turn.blank_bytes(said, run.continues, taken.conversation(), taken.direction_number());
+        turn.blank_bytes(sent, run.continues, taken.conversation(), taken.direction_number());
     if !moved.writer.write_snippet(&snippet_header(moved, run), iter::once(kept), moved.now) {
         keep_slow(moved, run, kept, slice::from_ref(&(0..run.length)));
     }
@@ -343,8 +343,8 @@ pub(super) unsafe fn keep_datagram(
     }
     let StreamTransfer { direction, flow, ticks, bytes, .. } = *moved;
     // SAFETY: as the caller guarantees.
-    let there: usize = unsafe { buffers.filled_slices(bytes as usize) }.map(<[u8]>::len).sum();
-    let length = there.min(MAX_KEPT_TURN_BYTES);
+    let available: usize = unsafe { buffers.filled_slices(bytes as usize) }.map(<[u8]>::len).sum();
+    let length = available.min(MAX_KEPT_TURN_BYTES);
     let mut sink = SnippetWriter::new(writer, direction, flow, ticks, now).for_datagram();
     let (class, cut) = (SnippetClass::Other, length < bytes as usize);
     let run = SnippetRun { class, offset: 0, held: false, length, continues: false, cut };

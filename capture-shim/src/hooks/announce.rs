@@ -60,10 +60,13 @@ pub(crate) fn is_far(refused: core::ffi::c_int) -> bool {
 
 /// Announces that the program at `path` is about to be executed. `None` if no recorder will inject
 /// the library.
-pub(crate) fn announce_exec(who: AnnouncedExecutor, path: &[u8]) -> Option<AcceptedAnnouncement> {
+pub(crate) fn announce_exec(
+    executor: AnnouncedExecutor,
+    path: &[u8],
+) -> Option<AcceptedAnnouncement> {
     let socket = recorder_socket()?;
     let ([a, b, c, d], [e, f, g, h]) =
-        ((who as u32).to_le_bytes(), identity::thread_id().to_le_bytes());
+        ((executor as u32).to_le_bytes(), identity::thread_id().to_le_bytes());
     let [i, j] = u16::try_from(path.len()).ok()?.to_le_bytes();
     let handed = keep::kept_recorder().and_then(|to| raw::hand_stream(&to, SECONDS_TO_ANNOUNCE));
     let stream = match handed {

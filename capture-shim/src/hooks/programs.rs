@@ -23,12 +23,12 @@ pub(crate) fn replace(
     refused: c_int,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let said = unseen::log_exec(program, refused);
+    let note = unseen::log_exec(program, refused);
     log_event(ProcessEvent::Exec, 0);
     set_progress(progress::REPLACED);
     let result = call();
     set_progress(progress::RUNNING);
-    said.take_back();
+    note.take_back();
     result
 }
 

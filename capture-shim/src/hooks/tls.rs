@@ -111,7 +111,7 @@ counted! {
 
 /// Defines the hooks of functions that return 1 and store the number of bytes in their last
 /// argument.
-macro_rules! told {
+macro_rules! counted_by_argument {
     ($($hook:ident($pointer:ty) => $function:ident, $direction:ident;)*) => {$(
         ///
         /// # Safety
@@ -136,7 +136,7 @@ macro_rules! told {
     )*};
 }
 
-told! {
+counted_by_argument! {
     ssl_read_ex(*mut c_void) => SSL_READ_EX, Receive;
     ssl_write_ex(*const c_void) => SSL_WRITE_EX, Send;
 }

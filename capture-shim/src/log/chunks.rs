@@ -75,9 +75,10 @@ impl RecordWriter {
     /// otherwise counts the record as lost. The caller keeps the returned value until the record is
     /// written.
     pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
-        let mut behind = FullChunk { full: 0 };
+        let mut full_chunk = FullChunk { full: 0 };
         if !self.has_room() {
-            behind.full = self.take_chunk().inspect_err(|cause| self.count_lost(*cause)).ok()?;
+            full_chunk.full =
+                self.take_chunk().inspect_err(|cause| self.count_lost(*cause)).ok()?;
         }
         if !self.is_near(now) {
             let anchor = clock::read_anchor();
@@ -85,7 +86,7 @@ impl RecordWriter {
             self.append_words(encode::anchor_record(&anchor).as_slice());
             self.set_anchor(&anchor);
         }
-        Some(behind)
+        Some(full_chunk)
     }
 
     /// Notes the latest anchor of the thread's chunk.

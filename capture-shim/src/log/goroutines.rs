@@ -45,7 +45,7 @@ impl RecordWriter {
             return;
         }
         // It has no time of its own, so no anchor need be near.
-        if let Some(_behind) = self.make_ready(self.thread.anchor.load(Relaxed)) {
+        if let Some(_full_chunk) = self.make_ready(self.thread.anchor.load(Relaxed)) {
             self.append_goroutine();
         }
     }

@@ -47,7 +47,7 @@ impl RecordWriter {
                 self.thread.latest.store(ticks, Release);
                 return Some(chunk);
             }
-            let _behind = self.make_ready(now)?;
+            let _full_chunk = self.make_ready(now)?;
             // Until this record is complete, one of a signal handler must not be read as following
             // it.
             self.thread.latest.store(0, Release);

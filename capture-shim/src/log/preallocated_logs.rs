@@ -144,9 +144,9 @@ pub(crate) fn become_own(state: &ProcessState, slot: &PreallocatedLog) {
     log_reserve::publish_reserve(state, slot.memory, slot.length, slot.ready.load(Relaxed));
     // The process's own children must not write into it. They may have its first page, which does
     // no harm.
-    let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
+    let (chunks, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
     // SAFETY: owned by this process alone from now on.
-    unsafe { raw::advise_mapping(behind, length, libc::MADV_DONTFORK) };
+    unsafe { raw::advise_mapping(chunks, length, libc::MADV_DONTFORK) };
 }
 
 /// Counts this process, which has found no preallocated log, in the header of one that another

@@ -66,7 +66,7 @@ impl RecordWriter {
         duration: u64,
         now: u64,
     ) {
-        let Some(_behind) = self.make_ready(now) else { return };
+        let Some(_full_chunk) = self.make_ready(now) else { return };
         // Until this record is complete, one of a signal handler must not be read as following it.
         self.thread.latest.store(0, Release);
         match encode::transfer_common(direction, flow, ticks, bytes, duration) {
@@ -100,7 +100,7 @@ impl RecordWriter {
     fn datagram_long(self, datagram: &DatagramRecord, now: u64) {
         let (head, peer) = encode::datagram_fragments(datagram);
         let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
-        let Some(_behind) = self.make_ready(now) else { return };
+        let Some(_full_chunk) = self.make_ready(now) else { return };
         let latest = self.datagram_peers(datagram.direction).peer_of(datagram.flow);
         let noting = latest.begin_record();
         match self.reserve_words(length, || true) {
@@ -129,7 +129,7 @@ impl RecordWriter {
 
     #[inline(never)]
     fn record_words(self, words: &[u32], now: u64) {
-        if let Some(_behind) = self.make_ready(now) {
+        if let Some(_full_chunk) = self.make_ready(now) {
             self.append_words(words);
         }
     }
@@ -139,7 +139,7 @@ impl RecordWriter {
     pub(crate) fn endpoint_names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
         let (head, local, peer) = parts;
         let length = head.len() + local.len().div_ceil(4) + peer.len().div_ceil(4);
-        let Some(_behind) = self.make_ready(now) else { return };
+        let Some(_full_chunk) = self.make_ready(now) else { return };
         let Some(place) = self.reserve_words(length, || true) else {
             return self.count_lost(lost::BUSY);
         };

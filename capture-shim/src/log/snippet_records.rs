@@ -20,7 +20,7 @@ pub(crate) struct OpenSnippet {
     /// Number of bytes of the record, and of those already present.
     length: usize,
     filled: usize,
-    _behind: FullChunk,
+    _full_chunk: FullChunk,
 }
 
 impl RecordWriter {
@@ -71,7 +71,7 @@ impl RecordWriter {
         length: usize,
         now: u64,
     ) -> Option<OpenSnippet> {
-        let behind = self.make_ready(now)?;
+        let full_chunk = self.make_ready(now)?;
         let used = self.thread.cursor.load(Acquire) % CHUNK_BYTES;
         // If there is no chunk, `make_ready` has reported that.
         let room = CHUNK_BYTES.saturating_sub(used + 4 * SNIPPET_WORDS);
@@ -92,7 +92,7 @@ impl RecordWriter {
             fence(Release);
             place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
         }
-        Some(OpenSnippet { place, first, length: kept, filled: 0, _behind: behind })
+        Some(OpenSnippet { place, first, length: kept, filled: 0, _full_chunk: full_chunk })
     }
 }
 

@@ -129,8 +129,8 @@ pub(crate) fn fill_header(state: &ProcessState) {
 /// Fills in the header of a new log, and publishes it to readers.
 fn fill_in(state: &ProcessState, fields: &mut FileHeader) {
     program_facts::fill_header(fields);
-    let who = identity::process_ids();
-    (fields.pid, fields.parent_pid, fields.uid) = (who.pid, who.parent, who.user);
+    let ids = identity::process_ids();
+    (fields.pid, fields.parent_pid, fields.uid) = (ids.pid, ids.parent, ids.user);
     fields.start = new_file::process_start(state);
     lineage::fill_ancestors(&mut fields.ancestors);
     fields.state.store(progress::RUNNING, Relaxed);

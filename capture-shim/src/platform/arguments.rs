@@ -34,8 +34,8 @@ static KEPT: StartArgumentsCell =
 /// `count` strings.
 pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_char) {
     // Only glibc has this function.
-    let is_told = cfg!(feature = "injected") || linker::gnu_get_libc_version().is_some();
-    if !is_told || arguments.is_null() {
+    let are_passed = cfg!(feature = "injected") || linker::gnu_get_libc_version().is_some();
+    if !are_passed || arguments.is_null() {
         return;
     }
     // SAFETY: the constructor is alone.

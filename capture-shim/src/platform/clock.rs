@@ -244,9 +244,9 @@ fn clock_nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let function = GET_TIME.load(Relaxed);
     // SAFETY: the function's type as documented. The kernel fills the struct.
-    let is_told = !function.is_null()
+    let is_read = !function.is_null()
         && unsafe { transmute::<*mut c_void, GetTime>(function)(clock, &mut time) } == 0;
-    if !is_told {
+    if !is_read {
         time = raw::system_time(clock);
     }
     time.tv_sec * 1_000_000_000 + time.tv_nsec

@@ -64,11 +64,11 @@ fn find_pair(bytes: &[u8], [first, second]: [u8; 2]) -> Option<usize> {
     let mut at = 0;
     // SAFETY: every x86-64 has these instructions, and both loads lie within the bytes.
     unsafe {
-        let [wanted, behind] = [first, second].map(|byte| _mm_set1_epi8(byte as i8));
+        let [wanted, wanted_next] = [first, second].map(|byte| _mm_set1_epi8(byte as i8));
         while at + STEP < bytes.len() {
             let place = bytes.as_ptr().add(at);
             let here = _mm_cmpeq_epi8(_mm_loadu_si128(place.cast()), wanted);
-            let next = _mm_cmpeq_epi8(_mm_loadu_si128(place.add(1).cast()), behind);
+            let next = _mm_cmpeq_epi8(_mm_loadu_si128(place.add(1).cast()), wanted_next);
             let both = _mm_movemask_epi8(_mm_and_si128(here, next));
             if both != 0 {
                 return Some(at + both.trailing_zeros() as usize);

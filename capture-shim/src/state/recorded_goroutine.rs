@@ -12,7 +12,7 @@ mod of_slot {
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         let slot = slot::current_slot();
         let number = slot.goroutine.load(Relaxed);
-        if number == slot.told.load(Relaxed) {
+        if number == slot.recorded_goroutine.load(Relaxed) {
             return None;
         }
         Some(Goroutine { number, creator: slot.creator.load(Relaxed) })
@@ -20,7 +20,7 @@ mod of_slot {
 
     /// Notes the goroutine that is recorded in the thread's chunk. In a new chunk there is none: 0.
     pub(crate) fn note_recorded(number: u64) {
-        slot::current_slot().told.store(number, Relaxed);
+        slot::current_slot().recorded_goroutine.store(number, Relaxed);
     }
 }
 
@@ -37,13 +37,13 @@ mod of_slot {
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         let thread = thread::current_thread();
         let number = thread.task.load(Relaxed);
-        (number != thread.told.load(Relaxed))
+        (number != thread.recorded_task.load(Relaxed))
             .then_some(Goroutine { number: u64::from(number), creator: 0 })
     }
 
     /// Notes the task that is recorded in the thread's chunk. In a new chunk there is none: 0.
     pub(crate) fn note_recorded(number: u64) {
-        thread::current_thread().told.store(number as u32, Relaxed);
+        thread::current_thread().recorded_task.store(number as u32, Relaxed);
     }
 }
 

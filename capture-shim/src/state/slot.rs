@@ -45,7 +45,7 @@ pub(crate) struct Slot {
     /// Number of the goroutine that started that one; 0 for none.
     pub(crate) creator: AtomicU64,
     /// Number of the goroutine recorded for the records in the thread's chunk; 0 for none.
-    pub(crate) told: AtomicU64,
+    pub(crate) recorded_goroutine: AtomicU64,
     /// Number of records of woken goroutines that may still be written, see
     /// [`Slot::may_record_ready`].
     ready_left: AtomicU64,

@@ -56,11 +56,11 @@ pub(crate) struct ThreadLogState {
     /// Number of the task that the thread runs, see `exports/tokio.rs`; 0 for none.
     pub(crate) task: AtomicU32,
     /// Number of the task recorded for the records in the thread's chunk; 0 for none.
-    pub(crate) told: AtomicU32,
+    pub(crate) recorded_task: AtomicU32,
     /// Number of records of woken tasks since the last other record.
     pub(crate) in_a_row: AtomicU32,
     /// Position in the thread's chunk after the last of these.
-    pub(crate) behind: AtomicU32,
+    pub(crate) after_last_ready: AtomicU32,
     /// Peers that its latest datagrams went to.
     pub(crate) sent_to: DatagramPeers,
     /// Peers that its latest datagrams came from.

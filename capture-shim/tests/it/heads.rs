@@ -2,8 +2,8 @@
 //!
 //! The fuzz target of heads includes this file, without the tests.
 
-#[path = "../../src/flows/message_snippets/behind.rs"]
-mod behind;
+#[path = "../../src/flows/message_snippets/body_framing.rs"]
+mod body_framing;
 #[allow(dead_code, reason = "the library begins anew in the place of another flow")]
 #[path = "../../src/flows/message_snippets/conversation.rs"]
 mod conversation;

@@ -29,7 +29,7 @@ pub fn log(bytes: &[u8]) {
     });
     assert!(records * 4 <= bytes.len() as u64, "{records} records of {} bytes", bytes.len());
     for place in &damage {
-        assert!(place.offset <= bytes.len() as u64, "{place} is behind the end");
+        assert!(place.offset <= bytes.len() as u64, "{place} is past the end");
         let _ = place.to_string();
     }
 }
@@ -48,7 +48,7 @@ pub fn switches(bytes: &[u8]) {
         }
         SwitchEntry::Damaged(damage) => {
             damaged += damage.bytes;
-            assert!(damage.offset <= bytes.len() as u64, "{damage} is behind the end");
+            assert!(damage.offset <= bytes.len() as u64, "{damage} is past the end");
             let _ = damage.to_string();
         }
     });

@@ -170,8 +170,8 @@ pub mod unseen {
         "its user may not write to the data directory",
         "libsockcap.so cannot be opened where it runs",
         "written in Go, which calls the kernel past libc",
-        "a filter for system calls (seccomp) forbids it to make a log",
-        "loads no library, and --inject did not put one into it",
+        "a seccomp filter forbids it to make a log",
+        "loads no library, and --inject did not inject one",
     ];
 }
 
@@ -239,7 +239,7 @@ pub mod lost {
         "writer busy",
         "descriptor too large",
         "no descriptor or memory",
-        "the limit on the size of files (ulimit -f)",
+        "file size limit (ulimit -f)",
         "",
     ];
 }

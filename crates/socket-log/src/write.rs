@@ -257,17 +257,17 @@ impl LogWriter {
         let parts = bytes.len().div_ceil(LARGEST_SNIPPET_BYTES).max(1);
         let mut rest = bytes;
         for part in 0..parts {
-            let (these, behind) = rest.split_at(rest.len().min(LARGEST_SNIPPET_BYTES));
+            let (piece, after) = rest.split_at(rest.len().min(LARGEST_SNIPPET_BYTES));
             let words = encode::snippet_header(&SnippetHeader {
                 offset: head.offset.saturating_add((part * LARGEST_SNIPPET_BYTES) as u32),
-                length: these.len() as u32,
+                length: piece.len() as u32,
                 continues: head.continues || part > 0,
                 cut: head.cut && part + 1 == parts,
                 ..*head
             });
-            let words: Vec<u32> = words.into_iter().chain(encode::padded_words(these)).collect();
+            let words: Vec<u32> = words.into_iter().chain(encode::padded_words(piece)).collect();
             self.raw_record(head.ticks, &words);
-            rest = behind;
+            rest = after;
         }
         self
     }

@@ -23,7 +23,7 @@ use crate::state::slot::Slot;
 /// Entry before a system call. If the call is not a stream transfer, its hook begins with `$enter`;
 /// a stream transfer is attributed to the thread or to the goroutine.
 macro_rules! before {
-    ($enter:path, $whose:path) => {
+    ($enter:path, $attribution:path) => {
         core::arch::naked_asm!(
             short_way!(),
             // A slot that another thread has left in the register does not belong to this thread.
@@ -137,7 +137,7 @@ macro_rules! before {
             calls = sym streams::CALLS,
             first_with_flags = const libc::SYS_sendto,
             unusual_flags = const !streams::USUAL_FLAGS,
-            whose = const $whose,
+            attribution = const $attribution,
             owner = const offset_of!(Slot, owner),
             stack_end = const offset_of!(Slot, stack_end),
             stack_length = const offset_of!(Slot, stack_length),
@@ -271,7 +271,7 @@ unsafe extern "C" fn sockcap_after() {
         again = const -libc::EAGAIN,
         // Next to all other fields of the frame that are used. Only coroutines have their goroutine
         // there.
-        beside = const offset_of!(Frame, goroutine),
+        scratch = const offset_of!(Frame, goroutine),
         has_left = const offset_of!(Frame, has_left),
         of_goroutine = const streams::OF_GOROUTINE,
         arguments = const offset_of!(Frame, arguments),

@@ -79,7 +79,7 @@ macro_rules! leave_for_transfer {
             "jae 22f\n",
             "21:\n",
             "mov [rsp + {entry}], r9\n",
-            "mov qword ptr [rsp + {has_left}], {whose}\n",
+            "mov qword ptr [rsp + {has_left}], {attribution}\n",
             "mov qword ptr [rsp + {before}], 0\n",
             "mov [rsp + {stopped_at}], rsp\n",
             "rdtsc\n",
@@ -122,11 +122,11 @@ macro_rules! go_on_with_transfer {
             "jne 20f\n",
             // While Go's code has the goroutine in a register, it uses no vector register but the
             // one that holds zero.
-            "movaps [rsp + {beside}], xmm15\n",
+            "movaps [rsp + {scratch}], xmm15\n",
             "mov rdi, rsp\n",
             "mov rsi, rax\n",
             "call {ended_in_goroutine}\n",
-            "movaps xmm15, [rsp + {beside}]\n",
+            "movaps xmm15, [rsp + {scratch}]\n",
             "21:\n",
             "add rsp, {arguments}\n",
             pop_all!(),

@@ -80,13 +80,13 @@ fn record_ready(number: u64, is_started: bool) {
         return;
     }
     log::record_ready(clock::current_ticks(), number, is_started);
-    thread.behind.store(thread.cursor.load(Relaxed) as u32, Relaxed);
+    thread.after_last_ready.store(thread.cursor.load(Relaxed) as u32, Relaxed);
 }
 
 /// Whether one more record of a ready task may be written. A program that mostly computes would
 /// write nothing else for long, which contributes nothing about messages.
 fn may_record(thread: &ThreadLogState) -> bool {
-    let is_next = thread.behind.load(Relaxed) == thread.cursor.load(Relaxed) as u32;
+    let is_next = thread.after_last_ready.load(Relaxed) == thread.cursor.load(Relaxed) as u32;
     let in_a_row = if is_next { thread.in_a_row.load(Relaxed) + 1 } else { 0 };
     thread.in_a_row.store(in_a_row.min(MAX_IN_A_ROW), Relaxed);
     in_a_row < MAX_IN_A_ROW

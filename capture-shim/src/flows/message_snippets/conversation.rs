@@ -70,9 +70,9 @@ impl FlowConversation {
     /// request is not known.
     pub(super) fn count_response(&self) -> Option<bool> {
         let number = self.answers.load(Relaxed);
-        let behind = self.requests.load(Acquire).wrapping_sub(number);
+        let lag = self.requests.load(Acquire).wrapping_sub(number);
         self.answers.store(number.wrapping_add(1), Relaxed);
-        let is_known = (1..=64).contains(&behind) && !self.is_unpaired.load(Relaxed);
+        let is_known = (1..=64).contains(&lag) && !self.is_unpaired.load(Relaxed);
         is_known.then(|| self.bodiless.load(Relaxed) >> (number % 64) & 1 != 0)
     }
 

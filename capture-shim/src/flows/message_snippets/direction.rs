@@ -5,7 +5,7 @@
 
 use core::slice;
 
-use super::behind::BodyFraming;
+use super::body_framing::BodyFraming;
 use super::conversation::FlowConversation;
 use super::http1::{GatheredBytes, HttpHead};
 use super::http2::FrameWalk;
@@ -342,26 +342,26 @@ impl DirectionState {
         sink: &mut impl SnippetSink,
     ) -> usize {
         self.stage = WalkStage::Lines;
-        let Some((end, behind)) =
+        let Some((end, framing)) =
             self.head.walk_lines(gathered, bytes, from, at, conversation, sink)
         else {
             return bytes.len();
         };
-        self.begin_body(behind, conversation);
+        self.begin_body(framing, conversation);
         end
     }
 
     /// Continues with the bytes that follow a head.
-    fn begin_body(&mut self, behind: BodyFraming, conversation: &FlowConversation) {
+    fn begin_body(&mut self, framing: BodyFraming, conversation: &FlowConversation) {
         // By values and not by a jump, which would be mispredicted half of the time.
-        let (stage, rest) = match behind {
+        let (stage, rest) = match framing {
             BodyFraming::Head | BodyFraming::Frames => (WalkStage::Beginning, 0),
             BodyFraming::Body(length) => (WalkStage::Body, length),
             BodyFraming::Unknown => (WalkStage::Open, 0),
         };
         self.expect_head();
         (self.stage, self.rest) = (stage, rest);
-        if behind == BodyFraming::Frames {
+        if framing == BodyFraming::Frames {
             self.begin_frames(false, conversation);
         }
     }

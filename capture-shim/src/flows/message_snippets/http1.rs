@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use snippets::RequestTarget;
 
-use super::behind::{BodyFraming, HeaderFacts};
+use super::body_framing::{BodyFraming, HeaderFacts};
 use super::conversation::FlowConversation;
 use super::fields::{FieldChoice, KeptField, LineStart, choose_field, classify_line, word_at};
 use super::lines::{BufferedBytes, PartialLine, find_newline};

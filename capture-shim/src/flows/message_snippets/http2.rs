@@ -132,13 +132,13 @@ impl FrameWalk {
                 self.known += count as u8;
                 from += count;
                 if usize::from(self.known) == HEAD {
-                    let behind = bytes.get(from..).unwrap_or(&[]);
-                    from += self.begin_frame(behind, sink);
+                    let after = bytes.get(from..).unwrap_or(&[]);
+                    from += self.begin_frame(after, sink);
                 }
             } else {
                 let length = rest.len().min(self.rest as usize);
-                let these = rest.get(..length).unwrap_or(rest);
-                self.continue_payload(these, at + from, true, sink);
+                let part = rest.get(..length).unwrap_or(rest);
+                self.continue_payload(part, at + from, true, sink);
                 from += length;
             }
         }
@@ -191,7 +191,7 @@ impl FrameWalk {
     }
 
     /// Begins a frame with a complete header. Returns how many of the bytes after it were taken.
-    fn begin_frame(&mut self, behind: &[u8], sink: &mut impl SnippetSink) -> usize {
+    fn begin_frame(&mut self, after: &[u8], sink: &mut impl SnippetSink) -> usize {
         let [a, b, c, kind, flags, ..] = self.head;
         self.rest = u32::from_be_bytes([0, a, b, c]);
         self.kept = 0;
@@ -221,12 +221,12 @@ impl FrameWalk {
             3 | 4 | 7 => FramePayload::Kept,
             _ => FramePayload::Skipped,
         };
-        let length = behind.len().min(self.rest as usize);
+        let length = after.len().min(self.rest as usize);
         if self.payload != FramePayload::Skipped {
             let kept = length.min(MAX_KEPT_FRAME_BYTES);
             self.keep_frame_header(kept, kept < length, sink);
             self.kept = kept as u32;
-            self.continue_payload(behind.get(..length).unwrap_or(behind), 0, false, sink);
+            self.continue_payload(after.get(..length).unwrap_or(after), 0, false, sink);
         } else {
             self.skip_payload(length);
         }
@@ -290,21 +290,21 @@ impl FrameWalk {
     fn walk_header_block(&mut self, bytes: &[u8], sink: &mut impl SnippetSink) {
         let (mut bytes, mut rest) = (bytes, self.rest as usize);
         if self.is_padded
-            && let [first, behind @ ..] = bytes
+            && let [first, after @ ..] = bytes
         {
             self.is_padded = false;
             self.padding = *first;
             sink.put_bytes(&[*first]);
-            (bytes, rest) = (behind, rest - 1);
+            (bytes, rest) = (after, rest - 1);
         }
         let before = bytes.len().min(usize::from(self.before));
-        let (first, behind) = bytes.split_at(before);
+        let (first, after) = bytes.split_at(before);
         sink.put_bytes(first);
         self.before -= before as u8;
         let still_before = usize::from(self.before);
         rest -= before;
         let piece = rest.saturating_sub(still_before + usize::from(self.padding));
-        let (piece, padding) = behind.split_at(behind.len().min(piece));
+        let (piece, padding) = after.split_at(after.len().min(piece));
         self.blocks.walk_block(piece, &mut self.query, sink);
         sink.put_blanks(padding.len());
     }

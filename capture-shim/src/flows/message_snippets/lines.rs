@@ -215,12 +215,12 @@ pub(super) fn parse_first_line(line: LineView) -> Option<FirstLine> {
 
 /// Status of a line of the form `HTTP/1.1 200`.
 fn parse_status(start: &[u8]) -> Option<u16> {
-    let behind = start.strip_prefix(b"HTTP/1.").or_else(|| {
+    let after = start.strip_prefix(b"HTTP/1.").or_else(|| {
         let name = start.iter().take(8).take_while(|byte| byte.is_ascii_uppercase()).count();
         let [b'/', major, b'.', rest @ ..] = start.get(name..)? else { return None };
         (name >= 3 && major.is_ascii_digit()).then_some(rest)
     })?;
-    let [minor, b' ', a, b, c, ..] = behind else { return None };
+    let [minor, b' ', a, b, c, ..] = after else { return None };
     let are_digits = [minor, a, b, c].into_iter().all(u8::is_ascii_digit);
     let digit = |byte: &u8| u16::from(byte - b'0');
     are_digits.then(|| 100 * digit(a) + 10 * digit(b) + digit(c))
@@ -275,10 +275,10 @@ pub(super) fn classify_start(start: &[u8]) -> HeadLikelihood {
 /// Whether an unknown method or protocol may begin here.
 fn is_in_capitals(start: &[u8]) -> bool {
     let length = start.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
-    let behind = start.get(length..).unwrap_or(&[]);
+    let after = start.get(length..).unwrap_or(&[]);
     length > 0
-        && matches!(behind.first(), None | Some(b' ' | b'/'))
-        && behind.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r'))
+        && matches!(after.first(), None | Some(b' ' | b'/'))
+        && after.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r'))
 }
 
 /// Whether a proxy's line, which has up to 107 bytes, begins here.

@@ -42,8 +42,8 @@ pub(super) fn classify_opening(start: &[u8], is_http2: bool) -> TurnOpening {
 }
 
 /// Classifies the bytes after the first one of a possible TLS record: its version and length.
-fn classify_tls(behind: &[u8]) -> TurnOpening {
-    match behind {
+fn classify_tls(after: &[u8]) -> TurnOpening {
+    match after {
         [] | [3] | [3, 1..=4] => TurnOpening::Maybe,
         [3, 1..=4, high, ..] if u16::from(*high) << 8 <= LARGEST_RECORD => TurnOpening::Tls,
         _ => TurnOpening::Other,
@@ -67,10 +67,10 @@ fn classify_settings(start: &[u8], is_http2: bool) -> TurnOpening {
 
 /// Classifies the buffered bytes and those that follow them.
 #[cold]
-pub(super) fn classify_fragments(held: &[u8], behind: &[u8], is_http2: bool) -> TurnOpening {
+pub(super) fn classify_fragments(held: &[u8], after: &[u8], is_http2: bool) -> TurnOpening {
     let mut start = [0; START];
     let mut length = 0;
-    for (place, byte) in start.iter_mut().zip(held.iter().chain(behind)) {
+    for (place, byte) in start.iter_mut().zip(held.iter().chain(after)) {
         *place = *byte;
         length += 1;
     }

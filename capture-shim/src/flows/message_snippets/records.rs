@@ -47,8 +47,8 @@ pub(super) struct TlsRecords {
     /// Whether the first record's header arrived alone, and the call that brought the bytes after
     /// it.
     is_head_alone: bool,
-    is_behind: bool,
-    behind: CallTime,
+    has_body_call: bool,
+    body_call: CallTime,
 }
 
 impl TlsRecords {
@@ -60,8 +60,8 @@ impl TlsRecords {
         left: 0,
         given: 0,
         is_head_alone: false,
-        is_behind: false,
-        behind: CallTime { begin: 0, end: 0 },
+        has_body_call: false,
+        body_call: CallTime { begin: 0, end: 0 },
     };
 
     /// Notes `bytes` that were received by a call of that `moment`. A library receives after it has
@@ -78,16 +78,16 @@ impl TlsRecords {
         }
         let mut at = (self.left as usize).min(bytes.len());
         self.left -= at as u32;
-        if at > 0 && self.is_head_alone && !self.is_behind {
-            (self.behind, self.is_behind) = (moment, true);
+        if at > 0 && self.is_head_alone && !self.has_body_call {
+            (self.body_call, self.has_body_call) = (moment, true);
         }
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             // Bytes that are not a record may be followed by more of them: then the end is not
             // known.
             let known = record_length(rest);
             let length = known.unwrap_or(rest.len());
-            let there = length.min(rest.len());
-            self.left = (length - there) as u32;
+            let available = length.min(rest.len());
+            self.left = (length - available) as u32;
             if self.count == 0 {
                 self.is_head_alone = bytes.len() == HEAD;
             }
@@ -96,7 +96,7 @@ impl TlsRecords {
                 at: at as u32,
                 length: known.unwrap_or(0) as u32,
             });
-            at += there;
+            at += available;
         }
     }
 
@@ -119,16 +119,19 @@ impl TlsRecords {
     /// `most`. Returns their origin; `None` if it is not known.
     pub(super) fn take_plaintext(&mut self, bytes: usize, most: usize) -> Option<PlaintextOrigin> {
         let begun = self.begun.first().filter(|_| self.count > 0)?;
-        let (is_behind, given) = (self.is_behind, self.given);
-        let origin =
-            PlaintextOrigin { begun: *begun, behind: is_behind.then_some(self.behind), given };
+        let (has_body_call, given) = (self.has_body_call, self.given);
+        let origin = PlaintextOrigin {
+            begun: *begun,
+            body_call: has_body_call.then_some(self.body_call),
+            given,
+        };
         self.given = given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         // A library returns the rest of one record, and only then continues with the next one.
         let is_all = bytes < most || begun.length > 0 && self.given + OVERHEAD >= begun.length;
         if bytes > 0 && is_all && self.count > 1 {
             self.begun.copy_within(1.., 0);
             self.count -= 1;
-            (self.given, self.is_head_alone, self.is_behind) = (0, false, false);
+            (self.given, self.is_head_alone, self.has_body_call) = (0, false, false);
         }
         Some(origin)
     }
@@ -136,7 +139,7 @@ impl TlsRecords {
     /// Removes all records.
     pub(super) fn forget(&mut self) {
         (self.count, self.left, self.given) = (0, 0, 0);
-        (self.is_head_alone, self.is_behind) = (false, false);
+        (self.is_head_alone, self.has_body_call) = (false, false);
     }
 }
 
@@ -155,7 +158,7 @@ fn record_length(bytes: &[u8]) -> Option<usize> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaintextOrigin {
     begun: OpenRecord,
-    behind: Option<CallTime>,
+    body_call: Option<CallTime>,
     given: u32,
 }
 
@@ -171,9 +174,9 @@ impl PlaintextOrigin {
     /// record's beginning, and others follow its header as if they were not encrypted.
     pub(super) fn position_of(&self, offset: usize) -> (CallTime, u32) {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
-        match (offset, self.behind) {
+        match (offset, self.body_call) {
             (0, _) => (self.begun.moment, self.begun.at),
-            (_, Some(behind)) => (behind, offset),
+            (_, Some(body_call)) => (body_call, offset),
             (_, None) => {
                 let at = self.begun.at.saturating_add(HEAD as u32);
                 (self.begun.moment, at.saturating_add(offset))

@@ -117,8 +117,8 @@ pub(super) fn pass_message(bytes: &[u8], conversation: &FlowConversation) -> Opt
     }
     let mut message = RedisMessage::BETWEEN;
     let kept = message.pass_usual(bytes, conversation);
-    let behind = bytes.get(kept..).filter(|_| kept > 0)?;
-    let mut from = kept + message.pass_texts(behind);
+    let after = bytes.get(kept..).filter(|_| kept > 0)?;
+    let mut from = kept + message.pass_texts(after);
     if message.text > 0 && bytes.last() == Some(&b'\n') {
         from += message.text as usize;
         message.text = 0;

@@ -146,9 +146,9 @@ impl SnippetWriter {
 impl SnippetWriter {
     /// Writes the run of a turn after its bytes have arrived.
     #[inline(never)]
-    fn write_turn(&mut self, run: SnippetRun, there: usize) {
+    fn write_turn(&mut self, run: SnippetRun, available: usize) {
         let Some(TurnBlanking { turn, conversation, direction }) = self.turn.take() else { return };
-        let kept = turn.blank_last(there, conversation, direction);
+        let kept = turn.blank_last(available, conversation, direction);
         let run = SnippetRun { length: kept.len(), ..run };
         if self.prepare_run(run)
             && !self.writer.write_snippet(&self.next, iter::once(kept), self.now)

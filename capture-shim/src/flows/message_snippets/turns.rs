@@ -34,7 +34,7 @@ pub(super) struct TurnStart {
     /// Number of bytes so far.
     length: usize,
     /// The bytes as they were sent, and as they are kept.
-    said: [u8; MAX_KEPT_TURN_BYTES],
+    original: [u8; MAX_KEPT_TURN_BYTES],
     kept: [u8; MAX_KEPT_TURN_BYTES],
 }
 
@@ -73,7 +73,7 @@ impl TurnStart {
 
     /// Appends `bytes`.
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
-        let room = self.said.get_mut(self.length..).unwrap_or_default();
+        let room = self.original.get_mut(self.length..).unwrap_or_default();
         let count = bytes.len().min(room.len());
         if let (Some(to), Some(from)) = (room.get_mut(..count), bytes.get(..count)) {
             to.copy_from_slice(from);
@@ -89,11 +89,12 @@ impl TurnStart {
         conversation: &FlowConversation,
         direction: u8,
     ) -> &[u8] {
-        let TurnStart { length, said, kept } = self;
-        let (Some(said), Some(kept)) = (said.get(..*length), kept.get_mut(..*length)) else {
+        let TurnStart { length, original, kept } = self;
+        let (Some(original), Some(kept)) = (original.get(..*length), kept.get_mut(..*length))
+        else {
             return &[];
         };
-        kept.copy_from_slice(said);
+        kept.copy_from_slice(original);
         let is_redis = match kept {
             // Its first command may arrive in parts.
             [b'*', b'0'..=b'9', ..] => true,

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::behind::{BodyFraming, HeaderFacts};
+use super::body_framing::{BodyFraming, HeaderFacts};
 use super::conversation::FlowConversation;
 use super::fields::{KeptField, is_end, is_left_out, named_field, whole_word};
 use super::lines::FirstLine;
@@ -28,7 +28,7 @@ pub(super) fn usual_head(
     facts.note_first_line(usual_first_line(line)?);
     let mut kept = KeptHead { pieces, piece: 0..from, facts };
     kept.leave_out_query(line)?;
-    let behind = loop {
+    let after = loop {
         let Some(first) = whole_word(bytes, from) else {
             // The empty line of a head without a body.
             match bytes.get(from..)? {
@@ -37,21 +37,21 @@ pub(super) fn usual_head(
                 _ => return None,
             }
         };
-        let behind = ends.next()?;
+        let after = ends.next()?;
         if !is_left_out(first) {
             if is_end(first) {
-                break behind;
+                break after;
             }
             if let Some(field) = named_field(bytes, from, first)
-                && !kept.keep_line(field, bytes, from..behind)
+                && !kept.keep_line(field, bytes, from..after)
             {
                 return None;
             }
         }
-        from = behind;
+        from = after;
     };
-    let is_whole = kept.keep_end(from..behind);
-    is_whole.then(|| (behind, kept.facts.body_framing(conversation)))
+    let is_whole = kept.keep_end(from..after);
+    is_whole.then(|| (after, kept.facts.body_framing(conversation)))
 }
 
 /// Kept parts of a head.
@@ -164,9 +164,9 @@ pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
     }
     let end = line.len() - usize::from(line.last() == Some(&b'\r'));
     let version = line.get(end.checked_sub(9)?..end)?;
-    let [b' ', behind @ ..] = version else { return None };
+    let [b' ', after @ ..] = version else { return None };
     // The lowest bit distinguishes 0 from 1.
-    if u64::from_le_bytes(*behind.first_chunk()?) & !(1 << 56) != VERSION {
+    if u64::from_le_bytes(*after.first_chunk()?) & !(1 << 56) != VERSION {
         return None;
     }
     let method = USUAL_METHODS.iter().find(|((method, known), _)| word & known == *method);

@@ -203,14 +203,14 @@ impl CodeSearch<'_> {
         for first in (start..end).step_by(CODE_PIECE_BYTES) {
             let last = end.min(first + CODE_PIECE_BYTES);
             let present = self.present_pages(first, (last - first) / PAGE);
-            let is_there = |page: usize| present >> page & 1 != 0;
+            let is_present = |page: usize| present >> page & 1 != 0;
             let mut page = 0;
             while page < (last - first) / PAGE {
-                let behind = (page..).find(|page| !is_there(*page)).unwrap_or(page);
-                if behind > page {
-                    calls |= self.calls_between(first + page * PAGE, first + behind * PAGE);
+                let gap = (page..).find(|page| !is_present(*page)).unwrap_or(page);
+                if gap > page {
+                    calls |= self.calls_between(first + page * PAGE, first + gap * PAGE);
                 }
-                page = behind + 1;
+                page = gap + 1;
             }
         }
         calls
@@ -227,11 +227,11 @@ impl CodeSearch<'_> {
         if pages.read_at(wanted, address / PAGE * 8) != wanted.len() {
             return all;
         }
-        let is_there = |word: &[u8]| word.last().is_some_and(|byte| byte & PRESENT != 0);
+        let is_present = |word: &[u8]| word.last().is_some_and(|byte| byte & PRESENT != 0);
         wanted
             .chunks_exact(8)
             .enumerate()
-            .fold(0, |bits, (page, word)| bits | u64::from(is_there(word)) << page)
+            .fold(0, |bits, (page, word)| bits | u64::from(is_present(word)) << page)
     }
 
     /// Calls of the code from `start` to `end`, with some bytes before it.

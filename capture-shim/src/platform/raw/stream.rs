@@ -13,21 +13,21 @@ pub(crate) fn connect_unix(path: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     connect_as(libc::SOCK_STREAM, path, b"", seconds)
 }
 
-/// Connects to the datagram socket at `path` followed by `behind`. Sends on it wait for at most
+/// Connects to the datagram socket at `path` followed by `suffix`. Sends on it wait for at most
 /// `seconds`.
-pub(crate) fn connect_datagrams(path: &[u8], behind: &[u8], seconds: i64) -> Option<OwnDescriptor> {
-    connect_as(libc::SOCK_DGRAM, path, behind, seconds)
+pub(crate) fn connect_datagrams(path: &[u8], suffix: &[u8], seconds: i64) -> Option<OwnDescriptor> {
+    connect_as(libc::SOCK_DGRAM, path, suffix, seconds)
 }
 
 #[inline(never)]
-fn connect_as(kind: c_int, path: &[u8], behind: &[u8], seconds: i64) -> Option<OwnDescriptor> {
+fn connect_as(kind: c_int, path: &[u8], suffix: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut address: libc::sockaddr_un = unsafe { core::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as u16;
     // A zero byte terminates the path.
-    let length = path.len() + behind.len();
+    let length = path.len() + suffix.len();
     let room = address.sun_path.get_mut(..length).filter(|_| length < 108)?;
-    room.iter_mut().zip(path.iter().chain(behind)).for_each(|(place, byte)| *place = *byte as _);
+    room.iter_mut().zip(path.iter().chain(suffix)).for_each(|(place, byte)| *place = *byte as _);
     let kind = kind | libc::SOCK_CLOEXEC;
     // SAFETY: takes only numbers.
     let made = unsafe {

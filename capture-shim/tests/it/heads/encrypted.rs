@@ -38,7 +38,7 @@ fn a_record_whose_head_comes_alone_begins_with_it() {
     let whole = record(100);
     let mut records = received(&[&whole[..5], &whole[5..30], &whole[30..]]);
     assert_eq!(place(&mut records, 0), (10, 0));
-    assert_eq!(place(&mut records, 7), (20, 7), "what is behind the first byte came with the rest");
+    assert_eq!(place(&mut records, 7), (20, 7), "the bytes after the first one came with the rest");
     records.take_plaintext(40, 40);
     assert_eq!(place(&mut records, 0), (20, 40));
     // The next one.
@@ -160,8 +160,8 @@ fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
     let (mut begin, mut sent, mut received) = (0, TlsRecords::NOTHING, TlsRecords::NOTHING);
     let mut talks = [Talk::new(), Talk::new()];
     while !rest.is_empty() {
-        let (part, behind) = rest.split_at(rest.len().min(*sizes.next().unwrap()));
-        rest = behind;
+        let (part, after) = rest.split_at(rest.len().min(*sizes.next().unwrap()));
+        rest = after;
         let encrypted = record(part.len() as u16 + 17);
         // The time of a call is the position of its first byte, from 1 on.
         sent.note_sent(moment(begin + 1));
@@ -172,9 +172,9 @@ fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
         let mut left = part;
         while !left.is_empty() {
             let most = *reads.next().unwrap();
-            let (given, behind) = left.split_at(left.len().min(most));
+            let (given, after) = left.split_at(left.len().min(most));
             talks[1].give(received.take_plaintext(given.len(), most).unwrap(), given);
-            left = behind;
+            left = after;
         }
         begin += encrypted.len() as u64;
     }

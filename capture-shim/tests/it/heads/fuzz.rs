@@ -96,8 +96,8 @@ fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let [flags, low, high, rest @ ..] = bytes else { return None };
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
-        let (piece, behind) = rest.split_at(length);
-        bytes = behind;
+        let (piece, after) = rest.split_at(length);
+        bytes = after;
         Some((*flags, piece))
     })
 }
@@ -137,7 +137,7 @@ fn check(kept: &[Kept], streams: &[Stream; 2]) {
             }
             if let Some(before) = head.last() {
                 assert_eq!(before.run.class, kept.run.class, "{kept:?}");
-                assert!(!before.run.cut, "{kept:?} goes on behind what was left out");
+                assert!(!before.run.cut, "{kept:?} continues after bytes that were left out");
             }
             head.push(kept);
         }

@@ -192,8 +192,8 @@ fn passwords_in_targets_are_left_out() {
     for method in methods {
         for user in ["alice:SECRET", "7alice:SECRET", "4711:9SECRET", "9SECRET", "SECRET"] {
             for scheme in ["http", "https"] {
-                for (behind, kept) in [("", ""), ("/cart", "/cart"), ("/cart?SECRET", "/cart?")] {
-                    let line = format!("{method} {scheme}://{user}@shop{behind} HTTP/1.1");
+                for (path, kept) in [("", ""), ("/cart", "/cart"), ("/cart?SECRET", "/cart?")] {
+                    let line = format!("{method} {scheme}://{user}@shop{path} HTTP/1.1");
                     let kept = format!("{method} {scheme}://{kept} HTTP/1.1");
                     assert_eq!(kept_line(&line, 1000), kept, "{line}");
                     // In parts a method has to be known.
@@ -237,8 +237,8 @@ fn targets_keep_what_is_no_secret() {
             let line = format!("{target} {version}");
             // After a query, only the version of HTTP/1.1 can be distinguished from text after a
             // space.
-            let is_told = version == "HTTP/1.1" || !kept.contains('?');
-            let expected = format!("{kept} {}", if is_told { version } else { "" });
+            let is_recognised = version == "HTTP/1.1" || !kept.contains('?');
+            let expected = format!("{kept} {}", if is_recognised { version } else { "" });
             assert_eq!(kept_line(&line, 1000), expected, "{line}");
             // Less is kept of longer lines in parts.
             for size in [1, 7, 16].into_iter().filter(|_| line.len() < 39) {

@@ -22,7 +22,7 @@ fn messages(talk: &Talk, by: By) -> Vec<(String, usize, bool)> {
         assert_eq!(kept.run.class, SnippetClass::Other);
         match messages.last_mut() {
             Some((bytes, _, cut)) if kept.run.continues => {
-                assert!(!*cut, "{kept:?} goes on behind what was left out");
+                assert!(!*cut, "{kept:?} continues after bytes that were left out");
                 bytes.extend(&kept.bytes);
                 *cut = kept.run.cut;
             }
@@ -74,12 +74,12 @@ fn check(talk: &mut Talk, by: By, said: &[(String, String)], sizes: &[usize]) {
     let bytes: Vec<u8> = said.iter().flat_map(|(said, _)| said.bytes()).collect();
     let (mut rest, mut at) = (&bytes[..], begin);
     for (index, size) in sizes.iter().cycle().enumerate() {
-        let (part, behind) = rest.split_at(rest.len().min(*size));
+        let (part, after) = rest.split_at(rest.len().min(*size));
         match index % 2 {
             0 => talk.say(by, part),
             _ => talk.say_in(by, &part.chunks(1 + size / 3).collect::<Vec<_>>()),
         };
-        rest = behind;
+        rest = after;
         if rest.is_empty() {
             break;
         }

@@ -16,10 +16,10 @@ const DATA: &[u8] = b"\0\0\x0b\0\0\0\0\0\x01hello world";
 fn say(talk: &mut Talk, by: By, bytes: &[u8], sizes: &[usize]) {
     let mut rest = bytes;
     for (index, size) in sizes.iter().cycle().enumerate() {
-        let (part, behind) = rest.split_at(rest.len().min(*size));
+        let (part, after) = rest.split_at(rest.len().min(*size));
         let buffer = if index % 2 == 0 { part.len() } else { sizes[index % sizes.len()] / 2 };
         talk.say_in(by, &part.chunks(buffer.max(1)).collect::<Vec<_>>());
-        rest = behind;
+        rest = after;
         if rest.is_empty() {
             return;
         }

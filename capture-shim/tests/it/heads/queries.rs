@@ -49,7 +49,7 @@ fn decoded(bytes: &[u8]) -> String {
             }
         }
         // The padding of the last byte is shorter than a byte, and only ones.
-        assert!(bits.len() < 8 && bits.chars().all(|bit| bit == '1'), "{bits} behind {text}");
+        assert!(bits.len() < 8 && bits.chars().all(|bit| bit == '1'), "{bits} after {text}");
         break;
     }
     text
@@ -86,9 +86,10 @@ fn the_query_of_a_path_is_blanked_bit_by_bit() {
             let expected = format!("{path}?{}", "*".repeat(query.len()));
             assert_eq!(kept(plain.as_bytes(), false), expected.as_bytes());
             let text = coded(&plain);
-            let told = decoded(&kept(&text, true));
-            let rest = told.strip_prefix(&format!("{path}?")).unwrap_or_else(|| panic!("{told}"));
-            assert!(rest.bytes().all(|byte| byte == b'*'), "{told}");
+            let blanked = decoded(&kept(&text, true));
+            let rest =
+                blanked.strip_prefix(&format!("{path}?")).unwrap_or_else(|| panic!("{blanked}"));
+            assert!(rest.bytes().all(|byte| byte == b'*'), "{blanked}");
             assert_eq!(kept(path.as_bytes(), false), path.as_bytes());
             assert_eq!(decoded(&kept(&coded(path), true)), path);
         }
@@ -107,8 +108,8 @@ fn parameters_of_a_path_are_blanked() {
         assert_eq!(String::from_utf8(kept(said.as_bytes(), false)).unwrap(), expected);
         // A slash after blank bits could not stay in its place.
         let path = said.split_once(';').unwrap().0;
-        let told = decoded(&kept(&coded(said), true));
-        let rest = told.strip_prefix(&format!("{path};")).unwrap_or_else(|| panic!("{told}"));
-        assert!(rest.bytes().all(|byte| byte == b'*'), "{told}");
+        let blanked = decoded(&kept(&coded(said), true));
+        let rest = blanked.strip_prefix(&format!("{path};")).unwrap_or_else(|| panic!("{blanked}"));
+        assert!(rest.bytes().all(|byte| byte == b'*'), "{blanked}");
     }
 }

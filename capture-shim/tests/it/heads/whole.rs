@@ -191,9 +191,9 @@ proptest! {
     #[test]
     fn lines_are_chosen_as_the_plain_way_does(
         line in line(),
-        behind in prop::collection::vec(any::<u8>(), 0..20),
+        after in prop::collection::vec(any::<u8>(), 0..20),
     ) {
-        let text = [line.as_bytes(), &behind].concat();
+        let text = [line.as_bytes(), &after].concat();
         let line = &text[..text.iter().position(|byte| *byte == b'\n').unwrap()];
         let expected = match choose_field(line) {
             _ if matches!(line, b"" | b"\r") => LineStart::End,
@@ -214,8 +214,8 @@ proptest! {
         from in 0..40usize,
     ) {
         let text = &bytes[from.min(bytes.len())..];
-        let is_one = |index: &usize| text[*index] == b'\n';
-        let ends: Vec<usize> = (0..text.len()).filter(is_one).map(|index| index + 1).collect();
+        let is_newline = |index: &usize| text[*index] == b'\n';
+        let ends: Vec<usize> = (0..text.len()).filter(is_newline).map(|index| index + 1).collect();
         prop_assert_eq!(LineEnds::in_text(text).collect::<Vec<_>>(), ends);
         for part in text.as_chunks().0 {
             let bits = part.iter().enumerate().map(|(at, byte)| u16::from(*byte == b'\n') << at);

@@ -75,6 +75,6 @@ impl fmt::Display for DamageKind {
 
 impl fmt::Display for LogDamage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "offset {}: {} ({} bytes passed over)", self.offset, self.fault, self.bytes)
+        write!(f, "offset {}: {} ({} bytes skipped)", self.offset, self.fault, self.bytes)
     }
 }

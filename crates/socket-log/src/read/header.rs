@@ -155,7 +155,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<LogHeader, HeaderProblem> {
         None => return Err(HeaderProblem::NotALog("the file is too short")),
         Some(MAGIC) => {}
         Some(0) => return Err(HeaderProblem::NotALog("its header was never finished")),
-        Some(_) => return Err(HeaderProblem::NotALog("its first bytes are others")),
+        Some(_) => return Err(HeaderProblem::NotALog("its first bytes do not belong to a log")),
     }
     let short = HeaderProblem::NotALog("the file ends inside its header");
     match word(offset_of!(FileHeader, version)) {
@@ -170,7 +170,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<LogHeader, HeaderProblem> {
         (word(offset_of!(FileHeader, header_bytes)), word(offset_of!(FileHeader, chunk_bytes)));
     if sizes != (Some(HEADER_BYTES as u32), Some(CHUNK_BYTES as u32)) {
         return Err(HeaderProblem::NotALog(
-            "its header names sizes that this version does not have",
+            "its header has sizes that this version does not support",
         ));
     }
     let word = |at| word(at).unwrap_or(0);

@@ -38,10 +38,10 @@ impl SparseRegions {
             }
         };
         // Even if the end is wrong, it is right to read on from the beginning.
-        let behind = seek(file, SeekFrom::Hole(begin)).unwrap_or(u64::MAX);
+        let hole = seek(file, SeekFrom::Hole(begin)).unwrap_or(u64::MAX);
         let offset =
             offset + (begin.saturating_sub(offset) / CHUNK_BYTES as u64) * CHUNK_BYTES as u64;
-        self.data = offset..behind.max(begin + 1);
+        self.data = offset..hole.max(begin + 1);
         offset.min(end)
     }
 }

@@ -107,7 +107,7 @@ fn a_file_that_is_being_written_ends_with_its_last_whole_record() {
     );
     let state = std::mem::offset_of!(crate::layout::FileHeader, state);
     bytes[state] = 0;
-    assert_eq!(read(bytes), (switches[..1].to_vec(), vec![]), "nobody said that it has ended");
+    assert_eq!(read(bytes), (switches[..1].to_vec(), vec![]), "the file does not record its end");
 }
 
 proptest! {

@@ -56,7 +56,7 @@ impl SwitchLog {
     fn with_source(path: &Path, bytes: LogBytes, length: u64) -> Result<SwitchLog, OpenError> {
         let header = read_header(path, &bytes)?;
         if header.source != source::SWITCHES {
-            let why = "its header is that of a log of socket calls";
+            let why = "its header belongs to a log of socket calls";
             return Err(OpenError::NotALog { path: path.to_owned(), why });
         }
         Ok(SwitchLog { bytes, length, header })

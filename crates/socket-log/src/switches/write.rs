@@ -66,10 +66,10 @@ impl SwitchWriter {
         }
         if self.unwritten > 0 {
             // Before the batch: the missing records were earlier.
-            let mut told = Vec::new();
+            let mut record = Vec::new();
             let missing = u32::try_from(self.unwritten).unwrap_or(u32::MAX);
-            lost_record(now, missing).encode(&mut told);
-            self.batch.splice(0..0, told);
+            lost_record(now, missing).encode(&mut record);
+            self.batch.splice(0..0, record);
         }
         let written = self.file.write_all_at(&self.batch, self.end);
         match written {

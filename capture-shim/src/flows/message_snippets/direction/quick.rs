@@ -4,7 +4,7 @@
 
 use core::slice;
 
-use super::super::behind::BodyFraming;
+use super::super::body_framing::BodyFraming;
 use super::super::conversation::FlowConversation;
 use super::super::form::TransferForm;
 use super::super::pieces::KeptRanges;
@@ -80,9 +80,9 @@ impl DirectionState {
         at: usize,
         conversation: &FlowConversation,
     ) -> TransferForm {
-        let [first, behind @ ..] = bytes else { return TransferForm::Any };
+        let [first, after @ ..] = bytes else { return TransferForm::Any };
         if self.stage == WalkStage::Beginning && self.head.line.length() == 0 {
-            return self.form_at_start(*first, behind, conversation);
+            return self.form_at_start(*first, after, conversation);
         }
         if self.stage.is_until_turn() {
             return match self.stage {
@@ -105,10 +105,10 @@ impl DirectionState {
     fn form_at_start(
         &self,
         first: u8,
-        behind: &[u8],
+        after: &[u8],
         conversation: &FlowConversation,
     ) -> TransferForm {
-        let are_words = match (first, behind) {
+        let are_words = match (first, after) {
             // A type and a length, as in PostgreSQL, and not a line.
             (b'A'..=b'Z', [0, ..]) => true,
             (b'A'..=b'Z', _) => return TransferForm::Head,
@@ -138,15 +138,15 @@ impl DirectionState {
         conversation: &FlowConversation,
         pieces: &mut KeptRanges,
     ) -> Option<(usize, SnippetRun)> {
-        let (end, behind) = usual_head(bytes, pieces, conversation)?;
+        let (end, framing) = usual_head(bytes, pieces, conversation)?;
         self.is_http1 = true;
-        let there = bytes.len() - end;
+        let available = bytes.len() - end;
         let mut count = end;
-        match behind {
+        match framing {
             BodyFraming::Head => {}
-            BodyFraming::Body(length) if length <= there as u64 => count += length as usize,
+            BodyFraming::Body(length) if length <= available as u64 => count += length as usize,
             BodyFraming::Body(length) => {
-                (self.stage, self.rest) = (WalkStage::Body, length - there as u64);
+                (self.stage, self.rest) = (WalkStage::Body, length - available as u64);
                 count = bytes.len();
             }
             BodyFraming::Unknown => self.stage = WalkStage::Open,

@@ -115,15 +115,15 @@ impl DirectionState {
         } else {
             parse_first_line(LineView::of_whole(line))
         };
-        let behind = blank + end + 1;
+        let after = blank + end + 1;
         match first {
             Some(FirstLine::Preface) => {
                 self.begin_frames(true, conversation);
-                behind
+                after
             }
             Some(FirstLine::Proxy) if !self.is_http1 => {
                 self.head.line.clear();
-                behind
+                after
             }
             Some(first @ (FirstLine::Request { .. } | FirstLine::Response { .. })) => {
                 self.head.begin_head();
@@ -131,8 +131,8 @@ impl DirectionState {
                 self.is_http1 = true;
                 let mut line = GatheredBytes::NOTHING;
                 self.head.begin_first_line(&mut line, &held, true);
-                self.head.first_line(&mut line, bytes, blank..behind, at, sink);
-                self.walk_lines(&mut line, bytes, behind, at, conversation, sink)
+                self.head.first_line(&mut line, bytes, blank..after, at, sink);
+                self.walk_lines(&mut line, bytes, after, at, conversation, sink)
             }
             Some(FirstLine::Proxy) | None => self.continue_as_words(held, bytes, at, sink),
         }

@@ -79,9 +79,9 @@ impl QueryBlanker {
         self.rest = self.count;
         // The first bits of the next code, or ones, which end a value.
         let kept = !low_bits(self.rest);
-        let behind = if is_last { u8::MAX } else { BLANK_CODE >> (8 - self.rest).min(7) };
-        let behind = if self.rest == 0 { 0 } else { behind };
-        byte & kept | behind & !kept
+        let tail = if is_last { u8::MAX } else { BLANK_CODE >> (8 - self.rest).min(7) };
+        let tail = if self.rest == 0 { 0 } else { tail };
+        byte & kept | tail & !kept
     }
 
     /// Consumes all complete codes. Returns whether a mark was one of them; the bits after it are

@@ -84,21 +84,21 @@ impl HeaderBlocks {
                 0x20.. => (5, false),
                 _ => (4, false),
             };
-            let Some((number, behind)) = short_integer(block, at, bits) else { return false };
-            at = behind;
+            let Some((number, after)) = short_integer(block, at, bits) else { return false };
+            at = after;
             // A table entry, or the size of the table.
             if byte >= 0x80 || bits == 5 {
                 continue;
             }
             let begin = at;
-            let Some((length, behind)) = short_integer(block, at, 7) else { return false };
+            let Some((length, after)) = short_integer(block, at, 7) else { return false };
             let is_kept = is_kept(number, chosen);
-            if number == 0 || !is_kept && !blanks.add_value(at, behind, length as usize) {
+            if number == 0 || !is_kept && !blanks.add_value(at, after, length as usize) {
                 return false;
             }
-            at = behind + length as usize;
+            at = after + length as usize;
             // A value with a query is walked over byte by byte.
-            if is_kept && may_have_query(number) && query::has_query(block, begin, behind, at) {
+            if is_kept && may_have_query(number) && query::has_query(block, begin, after, at) {
                 return false;
             }
             if is_indexed {

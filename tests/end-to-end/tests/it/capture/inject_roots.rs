@@ -198,7 +198,7 @@ fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
     command.args(["record", "--inject", "--host", "host", "-d"]).arg(recording.data_dir());
     let output = command.args(["--", "sh", "-c", &script]).output().unwrap();
     assert_eq!(to_text(&output.stdout), "unharmed\nunharmed\n", "{output:?}");
-    let words = "rooted: loads no library, and --inject did not put one into it";
+    let words = "rooted: loads no library, and --inject did not inject one";
     assert!(to_text(&output.stderr).contains(words), "{output:?}");
     let info = run_successfully(
         Command::new(sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),

@@ -348,7 +348,7 @@ fn a_log_that_may_not_grow_counts_what_it_loses() {
     assert_eq!(log.damage, []);
     let mut info = Command::new(end_to_end::sockcap_program());
     let info = run_successfully(info.arg("info").arg("-d").arg(recording.data_dir()));
-    assert!(info.contains("records: the limit on the size of files (ulimit -f)"), "{info}");
+    assert!(info.contains("records: file size limit (ulimit -f)"), "{info}");
 }
 
 #[test]
