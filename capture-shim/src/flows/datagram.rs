@@ -31,7 +31,7 @@ pub(crate) struct ReceivedDatagram {
 }
 
 impl ReceivedDatagram {
-    /// A datagram of which the call reports only the size, `bytes`.
+    /// A datagram with only its size, `bytes`, reported by the call.
     pub(crate) fn from_byte_count(bytes: usize) -> ReceivedDatagram {
         let from = CallerAddress::NONE;
         ReceivedDatagram { bytes, truncated: false, peeked: false, from, size: 0 }

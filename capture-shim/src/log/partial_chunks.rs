@@ -35,8 +35,8 @@ pub(crate) fn watch_thread_ends() {
     let mut key = 0;
     // SAFETY: libc writes the key.
     let result = unsafe { create(&mut key, on_end) };
-    // The memory of a later key comes from the program's allocator, for the lock of which the
-    // thread may have been waiting just now.
+    // The memory of a later key comes from the program's allocator, and the thread may have been
+    // waiting for that allocator's lock just now.
     if result == 0 && !(RESOURCES && key >= KEYS_WITHOUT_ALLOCATION) {
         KEY.store(key + 1, Relaxed);
     }

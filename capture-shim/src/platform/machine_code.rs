@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_sockets_and_rings_are_found_wherever_they_stand() {
+    fn socket_and_ring_calls_are_found_at_any_offset() {
         let socket: &[u8] = &[0xb8, 41, 0, 0, 0, 0x31, 0xd2, 0x0f, 0x05];
         let ring: &[u8] = &[0x48, 0xc7, 0xc0, 0xa9, 1, 0, 0, 0x0f, 0x05];
         let pushed: &[u8] = &[0x6a, 42, 0x58, 0x0f, 0x05];
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_are_given_a_number_are_found() {
+    fn functions_that_take_a_call_number_are_found() {
         // mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9.
         let libc_like: &[u8] = &[
             0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x48, 0x89, 0xca, 0x4d, 0x89,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn other_calls_and_data_are_none() {
+    fn other_calls_and_data_are_ignored() {
         let futex: &[u8] = &[0xb8, 202, 0, 0, 0, 0x0f, 0x05];
         // A number that is set for another call, and replaced before this one.
         let replaced: &[u8] = &[0xb8, 41, 0, 0, 0, 0xb8, 3, 0, 0, 0, 0x0f, 0x05];

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_files_are_read_and_others_are_not() {
+    fn only_mappings_of_files_are_parsed() {
         let line = b"7f10a000-7f10b000 r-xp 00022000 08:01 1234   /lib/a b.so (deleted)";
         let mapping = parse_mapping(line).unwrap();
         assert_eq!(mapping.range, [0x7f10_a000, 0x7f10_b000]);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_itself_is_among_them() {
+    fn the_program_itself_is_listed() {
         let here = the_program_itself_is_among_them as *const () as usize;
         let mut found = 0;
         for_each_mapping(|mapping| {

@@ -24,7 +24,7 @@ fn found(names: &[&str]) -> [Vec<usize>; 3] {
 }
 
 #[test]
-fn functions_are_found_by_either_kind_of_name() {
+fn functions_are_found_in_both_mangling_schemes() {
     let names = [
         "_ZN5tokio7runtime4task3raw4poll17h06c9e4131081ecf8E",
         "_ZN5tokio7runtime4task3raw4poll17h3e3ab20ab18bf64cE.llvm.3237912635132822265",
@@ -46,7 +46,7 @@ fn functions_are_found_by_either_kind_of_name() {
 }
 
 #[test]
-fn functions_that_are_alike_are_one() {
+fn merged_functions_count_once() {
     let mut found = TokioFunctions::new();
     for name in ["_ZN5tokio7runtime4task3raw4poll17h1E", "_ZN5tokio7runtime4task3raw4poll17h2E"] {
         found.match_name(name.as_bytes(), 7);
@@ -60,7 +60,7 @@ fn functions_that_are_alike_are_one() {
 }
 
 #[test]
-fn instructions_that_tell_where_they_are_are_not_moved() {
+fn position_dependent_instructions_are_not_moved() {
     let code = |bytes: &[u8]| {
         let mut code = [0x90; 28];
         code[..bytes.len()].copy_from_slice(bytes);

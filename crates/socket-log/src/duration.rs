@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_ones_are_rounded_down_by_at_most_one_part_in_32() {
+    fn larger_durations_are_rounded_down_by_at_most_one_part_in_32() {
         let mut ticks = 64u64;
         while ticks < LARGEST {
             let packed = pack_duration(ticks).unwrap();
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_fits_and_the_next_does_not() {
+    fn the_largest_duration_fits_and_the_next_does_not() {
         assert_eq!(pack_duration(LARGEST), Some(1023));
         assert_eq!(pack_duration(LARGEST + 1), None);
     }

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_host_may_be_called_is_an_underscore() {
+    fn invalid_characters_become_underscores() {
         let plain = |given: &str| {
             let bytes = plain_bytes(given.as_bytes()).collect();
             String::from_utf8(bytes).unwrap()

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_hosts() {
+    fn host_names_are_checked() {
         for right in ["a", "web-1.example", "WEB_1", "-", "10.0.0.1", &"x".repeat(127)] {
             assert_eq!(check_host_name(right), Ok(()), "{right}");
         }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_kernel_calls_a_host_becomes_the_name_of_one() {
+    fn every_kernel_host_name_becomes_a_valid_one() {
         assert_eq!(plain(b"web-1.example"), "web-1.example");
         assert_eq!(plain(b"a/b c"), "a_b_c");
         for name in ["", ".", "..", ".x", "a/../b", "é", "a\0", &"é".repeat(200)] {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_logs() {
+    fn log_names_are_checked() {
         let longest = |extra: usize| format!("{}.sclog", "x".repeat(249 + extra));
         for right in ["812-17638.sclog", "a-0.spare", "7-1.switches", "x.2.sclog", &longest(0)] {
             assert_eq!(check_log_name(right), Ok(()), "{right}");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_logs_whose_name_another_had() {
+    fn log_names_with_a_number_have_the_original_name() {
         assert_eq!(original_name("7-1.sclog"), "7-1.sclog");
         assert_eq!(original_name("7-1+2.sclog"), "7-1.sclog");
         assert_eq!(original_name("7+12.spare"), "7.spare");
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_passes_is_a_direct_child(name in name()) {
+        fn accepted_names_are_direct_children(name in name()) {
             let directory = Path::new("/data/hosts");
             for permitted in [check_host_name(&name), check_log_name(&name)] {
                 if permitted.is_ok() {

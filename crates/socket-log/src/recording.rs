@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_what_is_no_id_name_no_recording() {
+    fn zeros_and_invalid_ids_are_no_recording() {
         assert_eq!(RecordingId::new([0; 16]), None);
         for text in ["", "00000000000000000000000000000000", "0001fe", "g".repeat(32).as_str()] {
             assert_eq!(RecordingId::parse(text.as_bytes()), None, "{text}");

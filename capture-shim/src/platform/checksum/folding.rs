@@ -281,8 +281,7 @@ fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
 /// CRC-32 by folding 256 bits at a time.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 unsafe fn fold_by_256(so_far: u32, bytes: &[u8]) -> u32 {
-    // SAFETY: each load is within the remaining bytes, of which there are enough, as the caller
-    // guarantees.
+    // SAFETY: each load is within the remaining bytes, which are enough, as the caller guarantees.
     unsafe {
         let FoldState { block, carry, mut at, mut left } = begin_folding(so_far, bytes);
         let two = |at: *const u8| _mm256_loadu_si256(at.cast());

@@ -55,7 +55,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
-    fn no_bytes_are_too_strange(said in transfers(), sizes in prop::collection::vec(1..50usize, 1..5)) {
+    fn arbitrary_bytes_cause_no_panic(said in transfers(), sizes in prop::collection::vec(1..50usize, 1..5)) {
         let mut talk = Talk::new();
         for (index, (by, bytes)) in said.iter().enumerate() {
             let size = sizes[index % sizes.len()];
@@ -78,7 +78,7 @@ proptest! {
 
     /// Kept bytes were sent, whatever is sent and whatever happens.
     #[test]
-    fn kept_bytes_were_said(
+    fn kept_bytes_were_sent(
         pieces in prop::collection::vec((any::<u8>(), 0..4u8, piece(), 0..60usize), 1..20),
     ) {
         let mut bytes = Vec::new();

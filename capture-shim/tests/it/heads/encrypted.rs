@@ -34,7 +34,7 @@ fn place(records: &mut TlsRecords, offset: usize) -> (u64, u32) {
 }
 
 #[test]
-fn a_record_whose_head_comes_alone_begins_with_it() {
+fn a_record_begins_with_its_header_even_if_that_arrives_alone() {
     let whole = record(100);
     let mut records = received(&[&whole[..5], &whole[5..30], &whole[30..]]);
     assert_eq!(place(&mut records, 0), (10, 0));
@@ -53,7 +53,7 @@ fn a_record_whose_head_comes_alone_begins_with_it() {
 }
 
 #[test]
-fn the_latest_record_is_the_one_whose_text_is_given() {
+fn returned_text_belongs_to_the_latest_record() {
     // The server's session tickets, and then the response.
     let (ticket, answer) = (record(250), record(80));
     let mut records = received(&[&ticket[..5], &ticket[5..], &answer[..5], &answer[5..]]);
@@ -75,7 +75,7 @@ fn the_latest_record_is_the_one_whose_text_is_given() {
 }
 
 #[test]
-fn what_was_not_seen_has_no_place() {
+fn unseen_records_have_no_position() {
     let mut records = TlsRecords::NOTHING;
     assert!(records.take_plaintext(10, 10).is_none());
     records.note_sent(moment(5));
@@ -89,7 +89,7 @@ fn what_was_not_seen_has_no_place() {
 proptest! {
     /// Positions of one text never go back, and are in calls that were made.
     #[test]
-    fn any_bytes_in_any_calls(
+    fn positions_of_any_bytes_in_any_calls_are_ordered(
         calls in prop::collection::vec(
             (prop::collection::vec(any::<u8>(), 0..40), 0usize..30), 0..30,
         ),
@@ -122,7 +122,7 @@ const HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 const GET: &str = "GET /a HTTP/1.1\r\nhost: b\r\n\r\n";
 
 #[test]
-fn plain_text_is_of_one_session_and_begins_anew() {
+fn plain_text_belongs_to_one_session_and_begins_anew() {
     let mut talk = Talk::new();
     talk.say(By::Client, b"\0\0\0\x08\x04\xd2\x16\x2f").say(By::Server, "S");
     assert!(!talk.decrypt(16), "nothing is encrypted so far");
@@ -138,7 +138,7 @@ fn plain_text_is_of_one_session_and_begins_anew() {
 }
 
 #[test]
-fn tls_behind_the_answer_of_a_proxy() {
+fn tls_after_the_response_of_a_proxy_is_recognised() {
     let mut talk = Talk::new();
     talk.say(By::Client, "CONNECT a:443 HTTP/1.1\r\n\r\n");
     talk.say(By::Server, "HTTP/1.1 200 OK\r\n\r\n");
@@ -183,7 +183,7 @@ fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
 
 proptest! {
     #[test]
-    fn both_ends_find_the_place_of_plain_text_in_parts(
+    fn both_ends_agree_on_the_position_of_plain_text(
         records in prop::collection::vec(1..90usize, 1..6),
         reads in prop::collection::vec(1..90usize, 1..6),
     ) {

@@ -74,7 +74,7 @@ fn blanked(blocks: &[Vec<u8>], size: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn frames_that_name_messages_are_kept() {
+fn frames_that_identify_messages_are_kept() {
     let block = [&[0x83, 0x86][..], &named(4, "/a"), &literal("cookie", "SECRET")].concat();
     let headers = frame(1, END_HEADERS, 1, &block);
     let settings = frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]);
@@ -117,7 +117,7 @@ fn frames_that_name_messages_are_kept() {
 }
 
 #[test]
-fn a_server_is_known_by_its_settings() {
+fn a_server_is_recognised_by_its_settings() {
     let settings = frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]);
     let answer = frame(1, END_HEADERS, 1, &[0x88]);
     for size in [1, 4, 9, 100] {
@@ -144,7 +144,7 @@ fn an_upgrade_to_http2_is_followed() {
 }
 
 #[test]
-fn padding_priorities_promises_and_continuations() {
+fn padding_priorities_promises_and_continuations_are_handled() {
     let block = [&[0x82][..], &literal("cookie", "SECRET"), &[0x86]].concat();
     let hidden = [&[0x82][..], &literal("cookie", "******"), &[0x86]].concat();
     let around =
@@ -176,7 +176,7 @@ fn padding_priorities_promises_and_continuations() {
 }
 
 #[test]
-fn values_of_chosen_fields_are_kept_by_whatever_name() {
+fn values_of_chosen_fields_are_kept_in_every_encoding_of_the_name() {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let first = [
         literal("traceparent", trace),
@@ -253,7 +253,7 @@ proptest! {
 
     /// The fast path for whole frames keeps the same as the byte-by-byte path.
     #[test]
-    fn frames_are_kept_alike_in_whatever_parts(
+    fn frames_are_kept_alike_however_they_are_split(
         frames in prop::collection::vec((0..9u8, 0..2u8, fields()), 1..8),
         size in 1..30u8,
     ) {
@@ -272,7 +272,7 @@ proptest! {
 /// A kept value of 127 bytes, with a length of two bytes. Read as one byte, its last byte would
 /// begin another kept field, which extends to the secret one.
 #[test]
-fn a_secret_behind_a_long_value_is_blanked() {
+fn a_secret_after_a_long_value_is_blanked() {
     let path = [&[0x04, 0x7f, 0][..], &[b'a'; 126], &[0x44]].concat();
     let block = |secret: u8| {
         [&path[..], &literal("cookie", &char::from(secret).to_string().repeat(56))].concat()
@@ -285,7 +285,7 @@ fn a_secret_behind_a_long_value_is_blanked() {
 }
 
 #[test]
-fn blocks_of_the_standard() {
+fn header_blocks_of_the_rfc_are_blanked() {
     // C.4: Huffman-coded requests. The last has the field custom-key: custom-value.
     let requests = [
         hex("8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff"),
@@ -315,7 +315,7 @@ fn blocks_of_the_standard() {
 }
 
 #[test]
-fn blocks_that_make_no_sense_are_blanked() {
+fn invalid_blocks_are_blanked() {
     // A number of too many bytes, and a field that breaks off.
     let endless = [&[0x7f][..], &[0xff; 8], b"SECRET"].concat();
     let found = blanked(&[endless, b"\x82SECRET".to_vec()], 1000);
@@ -325,7 +325,7 @@ fn blocks_that_make_no_sense_are_blanked() {
 }
 
 #[test]
-fn long_blocks_are_cut_and_what_follows_is_found() {
+fn long_blocks_are_cut_and_later_frames_are_found() {
     let value = "v".repeat(20_000);
     // The length of the value in three bytes.
     let length = [0x7f, (20_000 - 127) as u8 | 0x80, ((20_000 - 127) >> 7) as u8 | 0x80, 1];
@@ -345,7 +345,7 @@ fn long_blocks_are_cut_and_what_follows_is_found() {
 }
 
 #[test]
-fn frames_are_found_again_behind_bytes_that_nobody_sees() {
+fn frames_are_found_again_after_unseen_bytes() {
     let mut talk = Talk::new();
     let data = frame(0, 0, 1, &[b'x'; 1000]);
     let answer = frame(1, END_HEADERS, 1, &[0x88]);

@@ -30,7 +30,7 @@ fn the_first_line_and_chosen_lines_are_kept() {
 }
 
 #[test]
-fn requests_behind_one_another_are_found_in_one_transfer() {
+fn consecutive_requests_in_one_transfer_are_found() {
     let mut talk = Talk::new();
     let body = "GET / HTTP/";
     talk.say(Client, format!("{REQUEST}{body}{GET}{REQUEST}{body}"));
@@ -42,7 +42,7 @@ fn requests_behind_one_another_are_found_in_one_transfer() {
 }
 
 #[test]
-fn a_head_in_parts_is_the_whole_head() {
+fn a_head_in_parts_is_kept_as_a_whole() {
     let said = format!("{REQUEST}SECRET body{GET}");
     for size in 1..said.len() {
         let mut talk = Talk::new();
@@ -56,7 +56,7 @@ fn a_head_in_parts_is_the_whole_head() {
 }
 
 #[test]
-fn a_first_line_that_is_too_long_has_no_hole() {
+fn an_overlong_first_line_has_no_gap() {
     let line = format!("GET /{} HTTP/1.1\r\n", "a".repeat(400));
     for first in [MAX_KEPT_UNFINISHED_BYTES - 1, MAX_KEPT_UNFINISHED_BYTES, 300] {
         let mut talk = Talk::new();
@@ -69,7 +69,7 @@ fn a_first_line_that_is_too_long_has_no_hole() {
 }
 
 #[test]
-fn a_line_in_parts_behind_many_pieces_is_whole() {
+fn a_line_in_parts_after_many_pieces_is_complete() {
     for lines in 0..20 {
         let chosen = "Host: a\r\nCookie: SECRET\r\n".repeat(lines);
         let said = format!("GET / HTTP/1.1\r\n{chosen}Content-Type: text/plain\r\n\r\n");
@@ -81,7 +81,7 @@ fn a_line_in_parts_behind_many_pieces_is_whole() {
 }
 
 #[test]
-fn bodies_that_an_answer_does_not_have_are_not_waited_for() {
+fn bodies_absent_from_a_response_are_not_expected() {
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
     let cases = [
         ("HEAD / HTTP/1.1\r\n\r\n", long),
@@ -99,7 +99,7 @@ fn bodies_that_an_answer_does_not_have_are_not_waited_for() {
 }
 
 #[test]
-fn an_answer_that_goes_on_is_followed_by_another() {
+fn an_interim_response_is_followed_by_another() {
     let mut talk = Talk::new();
     let asks = "PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 18\r\n\r\n";
     talk.say(Client, asks).say(Server, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -125,7 +125,7 @@ fn bodies_of_unknown_length_end_where_a_transfer_begins_with_a_head() {
 }
 
 #[test]
-fn another_protocol_behind_an_upgrade_is_left_out() {
+fn another_protocol_after_an_upgrade_is_left_out() {
     let mut talk = Talk::new();
     let upgrade = "GET / HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Key: SECRET\r\n\r\n";
     let switches = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
@@ -208,7 +208,7 @@ fn passwords_in_targets_are_left_out() {
 }
 
 #[test]
-fn targets_keep_what_is_no_secret() {
+fn targets_without_secrets_are_kept() {
     for (target, kept) in [
         ("CONNECT shop:443", "CONNECT shop:443"),
         ("CONNECT 10.0.0.1:8443", "CONNECT 10.0.0.1:8443"),
@@ -250,7 +250,7 @@ fn targets_keep_what_is_no_secret() {
 
 /// Programs that forget to encode a query send its spaces as they are.
 #[test]
-fn a_query_of_many_words_leaves_the_end_of_its_line() {
+fn a_query_with_spaces_leaves_the_end_of_its_line() {
     for words in 1..30 {
         let line = format!("GET /search?{} HTTP/1.1", vec!["SECRET"; words].join(" "));
         let expected = format!("GET /search?{}HTTP/1.1", " ".repeat(words));
@@ -259,7 +259,7 @@ fn a_query_of_many_words_leaves_the_end_of_its_line() {
 }
 
 #[test]
-fn long_heads_are_cut_and_what_follows_is_found() {
+fn long_heads_are_cut_and_later_heads_are_found() {
     let long = "x".repeat(100_000);
     let said = format!("GET /{long} HTTP/1.1\r\nHost: {long}\r\nContent-Length: 1\r\n\r\nS{GET}");
     let mut talk = Talk::new();
@@ -279,7 +279,7 @@ fn long_heads_are_cut_and_what_follows_is_found() {
 }
 
 #[test]
-fn lengths_that_make_no_sense_end_where_a_transfer_begins() {
+fn bodies_of_invalid_length_end_where_a_transfer_begins() {
     for line in [
         "Content-Length: -1",
         "Content-Length: 1x",
@@ -295,7 +295,7 @@ fn lengths_that_make_no_sense_end_where_a_transfer_begins() {
 }
 
 #[test]
-fn bytes_that_nobody_sees_are_counted() {
+fn unseen_bytes_are_counted() {
     let mut talk = Talk::new();
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
     talk.say(Client, format!("{GET}{GET}{GET}")).say(Server, long).pass(Server, 400);
@@ -308,7 +308,7 @@ fn bytes_that_nobody_sees_are_counted() {
 }
 
 #[test]
-fn two_threads_at_once_end_what_is_known() {
+fn concurrent_threads_reset_the_state() {
     let mut talk = Talk::new();
     talk.say_at(Client, 10, 20, &[b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"]);
     // This call was made before the previous one had returned.
@@ -324,7 +324,7 @@ fn two_threads_at_once_end_what_is_known() {
 }
 
 #[test]
-fn who_joins_in_the_midst_keeps_nothing_of_what_was_under_way() {
+fn joining_in_the_middle_keeps_nothing_of_the_current_message() {
     let mut talk = Talk::joined();
     talk.say(Client, "oken: SECRET\r\nCookie: SECRET\r\n\r\n").say(Server, OK);
     talk.say(Client, REQUEST);

@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
     #[test]
-    fn each_command_and_each_answer_is_kept(
+    fn each_command_and_each_reply_is_kept(
         turns in prop::collection::vec(
             (prop::collection::vec(message(), 1..9), prop::collection::vec(answer(), 1..9)), 1..4),
         sizes in prop::collection::vec(prop_oneof![1..9usize, 1..900usize], 1..6),
@@ -112,7 +112,7 @@ proptest! {
 }
 
 #[test]
-fn both_ends_may_speak_at_once() {
+fn both_ends_may_send_at_the_same_time() {
     let set = command(&["SET", "key", "value"]);
     let (begin, end) = set.split_at(25);
     let mut talk = Talk::new();
@@ -123,7 +123,7 @@ fn both_ends_may_speak_at_once() {
 }
 
 #[test]
-fn what_only_begins_like_a_command_is_kept_as_words() {
+fn text_that_only_begins_like_a_command_is_kept_as_a_turn() {
     let long = format!("*{}", "x".repeat(1000));
     let imap = "* OK [CAPABILITY IMAP4rev1] ready\r\n";
     for said in [imap, "*2\r\nx", "*2\r\n$x", "*x", "*1\rx", "*12345678901234567890\r\n", &long] {
@@ -142,14 +142,14 @@ fn what_only_begins_like_a_command_is_kept_as_words() {
 }
 
 #[test]
-fn answers_are_none_where_nobody_asked() {
+fn replies_without_a_command_are_not_recognised() {
     let mut talk = Talk::new();
     talk.say(Server, "+OK\r\n+OK\r\n");
     assert_eq!(messages(&talk, Server), [("+OK\r\n+OK\r\n".into(), 0, false)]);
 }
 
 #[test]
-fn what_is_no_message_behind_one_is_kept_as_words() {
+fn other_bytes_after_a_message_are_kept_as_a_turn() {
     let ping = command(&["PING"]);
     let mut talk = Talk::new();
     // A command as people type it, a text that does not end, and an invalid number.

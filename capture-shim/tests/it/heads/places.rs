@@ -36,7 +36,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
-    fn heads_of_http1_are_where_they_begin(sizes in prop::collection::vec(1..60usize, 1..6)) {
+    fn http1_heads_have_the_position_of_their_first_byte(sizes in prop::collection::vec(1..60usize, 1..6)) {
         let mut talk = Talk::new();
         for request in [GET, POST, GET] {
             say(&mut talk, By::Client, request, &sizes);
@@ -47,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn frames_are_where_they_begin(sizes in prop::collection::vec(1..60usize, 1..6)) {
+    fn frames_have_the_position_of_their_first_byte(sizes in prop::collection::vec(1..60usize, 1..6)) {
         let mut talk = Talk::new();
         let settings = PREFACE.len() - 9;
         let bytes = [PREFACE, HEADERS, DATA, HEADERS].concat();
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn frames_of_a_server_are_where_they_begin(sizes in prop::collection::vec(1..60usize, 1..6)) {
+    fn server_frames_have_the_position_of_their_first_byte(sizes in prop::collection::vec(1..60usize, 1..6)) {
         let mut talk = Talk::new();
         talk.say(By::Client, PREFACE);
         let settings = &PREFACE[PREFACE.len() - 9..];
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn words_are_where_their_turn_begins(sizes in prop::collection::vec(1..60usize, 1..6)) {
+    fn turns_have_the_position_of_their_first_byte(sizes in prop::collection::vec(1..60usize, 1..6)) {
         let mut talk = Talk::new();
         for turn in [&b"GETEX a\r\n"[..], b"HELO me\r\n", b"*1\r\n$4\r\nPING\r\n"] {
             say(&mut talk, By::Client, turn, &sizes);

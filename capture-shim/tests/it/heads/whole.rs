@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
     #[test]
-    fn whole_heads_are_kept_as_line_by_line(
+    fn whole_heads_are_kept_like_heads_read_line_by_line(
         transfers in prop::collection::vec((any::<bool>(), said()), 1..8),
         size in 1..400usize,
     ) {
@@ -182,14 +182,14 @@ proptest! {
     }
 
     #[test]
-    fn first_lines_are_what_the_plain_way_says(line in first()) {
+    fn fast_and_plain_first_line_parsers_agree(line in first()) {
         if let Some(usual) = usual_first_line(line.as_bytes()) {
             prop_assert_eq!(Some(usual), parse_first_line(LineView::of_whole(line.as_bytes())));
         }
     }
 
     #[test]
-    fn lines_are_chosen_as_the_plain_way_does(
+    fn fast_and_plain_paths_choose_the_same_lines(
         line in line(),
         after in prop::collection::vec(any::<u8>(), 0..20),
     ) {
@@ -227,7 +227,7 @@ proptest! {
 /// Messages of most clients and servers. At least these must be handled as a whole, or the test
 /// above would compare one path with itself.
 #[test]
-fn usual_heads_are_passed_as_a_whole() {
+fn usual_heads_take_the_fast_path() {
     let fields = "Host: shop\r\nUser-Agent: some/1.2\r\nAccept: */*\r\nX-Request-Id: 7\r\n";
     let body = "Content-Type: text/html\r\nContent-Length: 5\r\n\r\nhello";
     let mut talk = Talk::new();
@@ -253,9 +253,9 @@ fn heads_of_any_number_of_pieces_are_kept() {
     }
 }
 
-/// With any byte in any place.
+/// Lines with any byte at any index.
 #[test]
-fn usual_first_lines_are_nothing_else() {
+fn changed_first_lines_are_parsed_like_by_the_plain_parser() {
     for line in ["HTTP/1.1 200 OK\r", "HTTP/1.0 99", "GET / HTTP/1.1\r", "OPTIONS * HTTP/1.0"] {
         for (index, byte) in (0..line.len()).flat_map(|index| (0..=255).map(move |b| (index, b))) {
             let mut line = line.as_bytes().to_vec();
@@ -270,7 +270,7 @@ fn usual_first_lines_are_nothing_else() {
 }
 
 #[test]
-fn names_that_are_kept_are_known_however_they_are_written() {
+fn kept_names_are_recognised_in_any_case() {
     for (name, field) in FIELDS {
         let small = String::from_utf8(name.to_vec()).unwrap();
         for written in [small.clone(), small.to_uppercase()] {

@@ -43,7 +43,7 @@ fn a_turn_may_come_in_parts() {
 }
 
 #[test]
-fn words_that_begin_like_a_method_are_kept_once_they_are_known() {
+fn text_that_begins_like_a_method_is_kept_once_it_is_classified() {
     let mut talk = Talk::new();
     talk.say(Client, "P").say(Client, "ING\r\n");
     assert_eq!(talk.heads(Client), [(SnippetClass::Other, "PING\r\n".into())]);
@@ -55,7 +55,7 @@ fn words_that_begin_like_a_method_are_kept_once_they_are_known() {
 }
 
 #[test]
-fn bytes_that_nobody_sees_end_a_turn() {
+fn unseen_bytes_end_a_turn() {
     let mut talk = Talk::new();
     talk.say(Client, "begins").pass(Client, 10).say(Client, "goes on");
     talk.say(Server, "answers").say(Client, "asks");
@@ -64,7 +64,7 @@ fn bytes_that_nobody_sees_end_a_turn() {
 }
 
 #[test]
-fn nothing_is_kept_of_what_is_encrypted() {
+fn nothing_of_encrypted_bytes_is_kept() {
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfcSECRET";
     for size in [1, 2, 5, hello.len()] {
         let mut talk = Talk::new();
@@ -83,7 +83,7 @@ fn nothing_is_kept_of_what_is_encrypted() {
 }
 
 #[test]
-fn a_proxy_s_header_is_passed_over() {
+fn a_proxy_header_is_skipped() {
     let header = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x01\x7f\0\0\x01\0\x50\0\x51";
     let mut talk = Talk::new();
     talk.say(Client, [&header[..], b"GET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n"].concat());
@@ -91,7 +91,7 @@ fn a_proxy_s_header_is_passed_over() {
 }
 
 #[test]
-fn a_head_of_a_packet_and_its_body_are_one_turn() {
+fn a_packet_header_and_its_body_are_one_turn() {
     let mut wrong = Vec::new();
     for length in 1..=255_u8 {
         let mut talk = Talk::new();

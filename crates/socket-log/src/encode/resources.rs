@@ -33,7 +33,7 @@ numbered! {
         Mutex = 6,
         /// Read-write lock.
         ReadWriteLock = 7,
-        /// Thread, for the end of which others wait.
+        /// Thread: others wait for its end.
         Thread = 8,
         /// Barrier.
         Barrier = 9,

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_of_the_goroutine_before_them() {
+    fn records_belong_to_the_preceding_goroutine_record() {
         const LARGE: u64 = 0x1234_8000_0005;
         let sent = encode::transfer_short(Direction::Send, 3, 1100, 10, 5).unwrap();
         let own = encode::goroutine_record(17, 5);

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn two_anchors_close_together_are_not_carried_on() {
+    fn close_anchors_are_not_extrapolated() {
         // A tick is half a nanosecond. The last two anchors are 10 ns apart and one was read 5 ns
         // late.
         let anchors = vec![
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_anchor_the_rate_goes_back() {
+    fn the_rate_is_extrapolated_before_the_first_anchor() {
         let anchors = vec![
             anchor(1_000, 500, 9_500),
             anchor(1_002, 502, 9_502),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_clock_are_found_and_late_readings_are_none() {
+    fn clock_settings_are_found_and_late_readings_are_not_mistaken_for_them() {
         let read = [
             (0, 0),
             (10, 0),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_says_what_the_clock_says() {
+    fn a_cursor_agrees_with_the_clock() {
         let clocks = [
             LogClock::default(),
             LogClock::new(vec![anchor(100, 100, 5_000), anchor(300, 300, 90_300)], true),

@@ -85,7 +85,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_record_of_a_whole_log_comes_back(records in records()) {
+    fn every_record_of_a_complete_log_is_read_back(records in records()) {
         let (entries, damage) = read(&write(&records));
         prop_assert_eq!(damage, vec![]);
         prop_assert_eq!(entries.len(), records.len());
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_put_in_or_taken_out_spoil_one_chunk_at_most(
+    fn inserted_or_removed_bytes_spoil_one_chunk_at_most(
         records in records(),
         at in any::<prop::sample::Index>(),
         garbage in prop::collection::vec(any::<u8>(), 0..9_000),
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_bytes_a_file_holds_nothing_panics(
+    fn arbitrary_files_cause_no_panic(
         header in any::<bool>(),
         bytes in prop::collection::vec(any::<u8>(), 0..3 * CHUNK_BYTES),
         word in any::<u32>(),
@@ -196,7 +196,7 @@ proptest! {
     /// A thread that is killed within a record leaves zeros or a reserved place, and another thread
     /// or a signal handler continues after it.
     #[test]
-    fn a_record_begun_and_not_finished_hides_none_behind_it(
+    fn an_unfinished_record_hides_no_later_record(
         records in records(),
         begun in prop::collection::vec((any::<prop::sample::Index>(), 1..40usize, any::<bool>()), 0..20),
     ) {
@@ -231,7 +231,7 @@ proptest! {
 }
 
 #[test]
-fn damage_is_told_with_its_place() {
+fn damage_is_reported_with_its_place() {
     let mut log = LogWriter::new("host", 7, "/bin/x");
     log.flow(5, 1, TCP, FlowOrigin::Socket, 9).send(10, 1, 100);
     let mut bytes = log.to_bytes();
@@ -255,7 +255,7 @@ fn damage_is_told_with_its_place() {
 }
 
 #[test]
-fn a_log_of_another_version_is_named() {
+fn a_log_of_another_version_is_rejected_by_name() {
     let mut bytes = LogWriter::new("host", 7, "/bin/x").to_bytes();
     bytes[8] = 99;
     let error = open(&bytes).unwrap_err();

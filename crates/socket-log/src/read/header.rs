@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_comes_back_as_it_was_written() {
+    fn the_header_is_read_back_as_written() {
         let mut log = LogWriter::new("alpha", 7, "/bin/x");
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_says_nothing_of_them_is_the_library_s_in_an_unknown_namespace() {
+    fn a_log_without_source_and_namespace_is_from_the_library() {
         let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").to_bytes());
         assert!(header.is_ok_and(|header| header.source == source::LIBRARY
             && header.namespace == 0
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_in_a_host_s_directory_is_that_host_s_whatever_it_says() {
+    fn a_log_in_a_host_directory_belongs_to_that_host() {
         let header_at = |named: &str, path: &str| {
             let Ok(mut header) = parse_header(&LogWriter::new(named, 7, "/bin/x").to_bytes())
             else {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_too_short() {
+    fn rejects_addresses_that_are_too_short() {
         assert_eq!(SocketName::from_sockaddr(b""), None);
         assert_eq!(SocketName::from_sockaddr(b"\x02\0\0\x35\x7f"), None);
         assert_eq!(SocketName::from_sockaddr(b"\x0a\0\0\x35\0\0\0\0\0"), None);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_passed_over_in_large_steps() {
+    fn zeros_are_skipped_in_large_steps() {
         let (file, records) = log(4 << 20);
         // Allocated and unused space is data like any other.
         let end = file.as_file().metadata().unwrap().len();

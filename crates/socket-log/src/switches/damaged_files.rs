@@ -76,7 +76,7 @@ fn all(events: &[SwitchEvent]) -> Vec<ThreadSwitch> {
 }
 
 #[test]
-fn the_header_is_a_log_s_and_the_file_is_none() {
+fn the_file_has_a_log_header_but_is_not_a_log() {
     let bytes = written(&[]);
     let log = SwitchLog::from_bytes(Path::new("x"), bytes.clone()).unwrap();
     let header = log.header();
@@ -114,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_was_written_comes_back(events in events()) {
+    fn written_records_are_read_back(events in events()) {
         let switches = all(&events);
         prop_assert_eq!(read(written(&switches)), (switches, vec![]));
     }
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_byte_takes_one_record_and_no_other(
+    fn a_damaged_byte_spoils_only_one_record(
         events in events(), at in any::<prop::sample::Index>(), flip in 1u8..,
     ) {
         let switches = all(&events);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_record_comes_back_as_it_was_written() {
+    fn every_record_is_read_back_as_written() {
         let events = [
             SwitchEvent::In,
             SwitchEvent::Out { preempted: false },
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_bit_makes_a_record_none() {
+    fn a_single_wrong_bit_invalidates_a_record() {
         let event = SwitchEvent::Start { creator: 7 };
         let mut bytes = Vec::new();
         ThreadSwitch { time: 123_456_789, processor: 1, thread: 9, process: 8, event }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spilled_log_is_the_log() {
+    fn a_spilled_log_equals_the_log_in_memory() {
         let (length, entries) = written(true);
         assert_eq!((length, &entries), (written(false).0, &written(false).1));
         let transfers: Vec<&LogEntry> = entries
