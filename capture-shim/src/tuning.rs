@@ -147,8 +147,8 @@ pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 /// sampled more rarely. Chosen, not measured.
 pub(crate) const FLOWS_WITH_QUEUES: usize = 1 << 10;
 
-/// Number of turns of a unix stream found in use at the beginnings of which its queue is sampled.
-/// One sample at a quiet moment is enough, and under load some are at moments when bytes are in
+/// Number of turns of a unix stream found in use with a sample of its queue at their beginning. One
+/// sample at a quiet moment is enough, and under load some are at moments when bytes are in
 /// transit. Chosen, not measured.
 pub(crate) const FIRST_LOOKS: u64 = 32;
 
