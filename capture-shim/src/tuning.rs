@@ -76,8 +76,7 @@ pub(crate) const MIN_KEPT_DESCRIPTOR: u64 = 1000;
 /// Distance of that number from the process's limit, if the limit is lower. Chosen, not measured.
 pub(crate) const KEPT_BELOW_LIMIT: u64 = 24;
 
-/// Number of descriptors left to a process at or below which its log is made ahead. Chosen, not
-/// measured.
+/// Limit on descriptors below which a process's log is made ahead. Chosen, not measured.
 pub(crate) const FEW_DESCRIPTORS: u64 = 16;
 
 /// Number of descriptors that are inspected, from 0 on, when a program begins and ends, for sockets

@@ -1,10 +1,10 @@
 //! Objects that the dynamic linker has loaded (the program, its libraries), and the symbols that
 //! they define, read from memory.
 //!
-//! The library cannot start with the linker's own functions (`dlsym` and its kin): before glibc
-//! 2.34 they are in a separate library that a program need not have; since then they have another
-//! version; other preloaded libraries interpose them; and glibc's search after a library finds
-//! versions that no program gets ([decision
+//! The library cannot start with the linker's own functions (`dlsym` and related ones): before
+//! glibc 2.34 they are in a separate library that a program need not have; since then they have
+//! another version; other preloaded libraries interpose them; and glibc's search after a library
+//! finds versions that no program gets ([decision
 //! 0127](../../../docs/decisions/0127-the-library-finds-symbols-itself.md)).
 //!
 //! The list of objects is read as debuggers read it. It changes while a library is opened or

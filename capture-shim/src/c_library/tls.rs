@@ -229,7 +229,7 @@ unsafe fn library_of_caller<'library>(caller: *const c_void) -> Option<&'library
     }
     /// Last argument of `dladdr1`: request the `link_map`.
     const LINK_MAP: c_int = 2;
-    // SAFETY: the function's type as documented; it fills in both where it succeeds.
+    // SAFETY: the function's type as documented; it fills in both if it succeeds.
     unsafe {
         let with_map = linker::dladdr1()?;
         let (mut about, mut map) = (MaybeUninit::<Dl_info>::uninit(), ptr::null());

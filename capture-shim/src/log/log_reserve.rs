@@ -4,8 +4,8 @@
 //! The log is mapped far beyond its end while it can still be opened. The mapping costs only
 //! address space, and the file only a size, until a chunk is needed. Then the kernel is asked to
 //! allocate its pages on the disk, which takes neither a path nor a descriptor and fails with an
-//! error where a plain store would be a SIGBUS. If not even that call is permitted, the log has the
-//! space that it was given before.
+//! error instead of a SIGBUS, which a plain store would cause. If not even that call is permitted,
+//! the log has the space that it was given before.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -48,8 +48,8 @@ fn locked_mutex_words() -> Option<[u32; WORDS]> {
 }
 
 /// Finds the place where libc keeps the thread's id, while the kernel can still be asked for it.
-/// After a first filter everything is known but the user: in a process with filters, system calls
-/// take as long as this.
+/// Once a filter is active only the user is queried again, since system calls are slow in a process
+/// with filters.
 pub(crate) fn find_thread_id() {
     if permitted_syscalls::is_active() && OWNER.load(Relaxed) != 0 && PROCESS.load(Relaxed) != 0 {
         if let Some(user) = raw::kernel_id(libc::SYS_geteuid) {

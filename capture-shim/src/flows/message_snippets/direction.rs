@@ -95,7 +95,7 @@ impl DirectionState {
         self.head.line.clear();
         (self.is_joined, self.was_joined, self.is_plain) = (joined, joined, false);
         if joined {
-            // The bytes may be in the midst of anything.
+            // The bytes may be in the middle of anything.
             self.stage = WalkStage::Words;
             self.kept = MAX_KEPT_TURN_BYTES as u16;
         }

@@ -286,8 +286,8 @@ fn is_proxy(start: &[u8]) -> bool {
     start.len() < START && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
 }
 
-/// Whether a head definitely begins with `bytes`, in the midst of something else: its first line is
-/// complete, and it is a response or has a known method.
+/// Whether a head definitely begins with `bytes`, in the middle of something else: its first line
+/// is complete, and it is a response or has a known method.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
     let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
     // Most are not.

@@ -56,7 +56,7 @@ pub(super) fn usual_head(
 
 /// Kept parts of a head.
 struct KeptHead<'head> {
-    /// The pieces, but for the last one.
+    /// All pieces except the last one.
     pieces: &'head mut KeptRanges,
     /// The last piece, which grows as long as lines are kept.
     piece: Range<usize>,

@@ -89,7 +89,7 @@ mod tests {
     use crate::write::LogWriter;
     use crate::{LogEntry, LogRecord, SocketLog};
 
-    /// Threads come and go; the records of all are there, each with its thread and time.
+    /// Threads come and go; the records of all are read back, each with its thread and time.
     fn written(spills: bool) -> (u64, Vec<LogEntry>) {
         let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let file = std::fs::File::create(&path).unwrap();
