@@ -173,8 +173,8 @@ pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 /// once it is used. Chosen, not measured.
 pub(crate) const TLS_SESSIONS: usize = 1 << 13;
 
-/// Number of TLS records in one receive that are told apart; those after them count as parts of the
-/// last one. Servers that read ahead find some requests of HTTP/2 in one. Chosen, not measured.
+/// Number of TLS records in one receive that are distinguished; those after them count as parts of
+/// the last one. Servers that read ahead find some requests of HTTP/2 in one. Chosen, not measured.
 pub(crate) const MAX_RECORDS_AHEAD: usize = 8;
 
 /// Maximum number of layers of an NSPR descriptor that are searched for the NSS layer. Programs

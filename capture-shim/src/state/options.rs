@@ -161,8 +161,8 @@ fn is_on(value: &[u8]) -> bool {
 }
 
 /// Classes of snippets requested by a value of `SOCKCAP_PROTOCOLS`, a bit for each: all if it only
-/// turns them on, otherwise those of the named protocols. Protocols of the last class cannot be
-/// told apart yet.
+/// turns them on, otherwise the classes of the named protocols. Protocols of the last class cannot
+/// be distinguished yet.
 fn parse_classes(value: &[u8]) -> u8 {
     const ALL: u8 = 1 << snippet::HTTP1 | 1 << snippet::HTTP2 | 1 << snippet::OTHER;
     if !is_on(value) {

@@ -66,7 +66,8 @@ const _: () = assert!(LARGEST_SNIPPET_BYTES < 1 << snippet::LENGTH_BITS);
 /// second to run between two steps of the writer.
 pub const ANCHOR_REACH: u64 = 1 << 30;
 /// Number of bits of its ticks that a record of the shortest form keeps. They are read back as
-/// those nearest to the previous time: that of the latest transfer or anchor in the same chunk.
+/// those nearest to the previous time, which is the time of the latest transfer or anchor in the
+/// same chunk.
 pub(crate) const SHORT_TICKS_BITS: u32 = 22;
 /// Largest distance, in ticks, of the time of a record of the shortest form from the previous one.
 /// It is half of what would be unambiguous, since between two records of the program there may be
@@ -198,11 +199,11 @@ pub mod snippet {
     pub const OTHER: u8 = 3;
     /// Flag: the bytes were received, not sent.
     pub const RECEIVED: u16 = 1 << 8;
-    /// Flag: the bytes continue those of the previous record, of the same flow and direction.
+    /// Flag: the bytes continue the previous record, of the same flow and direction.
     pub const CONTINUES: u16 = 1 << 9;
     /// Flag: the bytes belong to a datagram.
     pub const CUT: u16 = 1 << 10;
-    /// Flag: the bytes are those of a datagram.
+    /// Flag: the bytes belong to a datagram.
     pub const DATAGRAM: u16 = 1 << 11;
     /// Flag: the bytes are plain text of a TLS library, and were encrypted in the transfer.
     pub const PLAIN: u16 = 1 << 12;

@@ -132,8 +132,8 @@ fn is_kept(index: u32, chosen: u128) -> bool {
     }
 }
 
-/// Whether values of an entry may have a query: those of `:path`, and of names that are only in the
-/// dynamic table.
+/// Whether values of an entry may have a query: the values of `:path`, and of names that are only
+/// in the dynamic table.
 #[inline(always)]
 fn may_have_query(index: u32) -> bool {
     matches!(index, 4 | 5) || index > STATIC

@@ -55,8 +55,8 @@ pub struct FlowRecord {
     pub cookie: u64,
     /// Number of the listening flow it was accepted on; 0 for none.
     pub listener: u32,
-    /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be
-    /// that of the process; 0 if unknown.
+    /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be the
+    /// process's own; 0 if unknown.
     pub namespace: u64,
 }
 

@@ -22,7 +22,7 @@ pub struct SnippetHeader {
     pub continues: bool,
     /// Whether bytes of the message head were left out after these.
     pub cut: bool,
-    /// Whether the bytes are those of a datagram.
+    /// Whether the bytes belong to a datagram.
     pub datagram: bool,
     /// Whether the bytes are plain text of a TLS library. They were encrypted in the transfer, so
     /// the offset only expresses their order.

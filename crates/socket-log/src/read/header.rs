@@ -66,8 +66,8 @@ pub struct LogHeader {
     /// Number of chunks that were assigned: the maximum number of chunks with records, unless the
     /// log was damaged.
     pub chunks: u32,
-    /// Name of the host that the process ran on: that of the directory in which the log was opened,
-    /// otherwise the one in the log.
+    /// Name of the host that the process ran on: the name of the directory in which the log was
+    /// opened, otherwise the one in the log.
     pub host: String,
     /// Name of the host in the log, if that is different.
     pub says: Option<String>,

@@ -34,7 +34,7 @@ pub struct Snippet {
     pub continues: bool,
     /// Whether bytes of the message head were left out after these.
     pub cut: bool,
-    /// Whether the bytes are those of a datagram.
+    /// Whether the bytes belong to a datagram.
     pub datagram: bool,
     /// Whether the bytes are plain text of a TLS library. They were encrypted in the transfer, so
     /// the offset only expresses their order.
@@ -256,15 +256,15 @@ pub enum LogRecord {
         /// Duration of the sleep, in ticks.
         duration: u64,
     },
-    /// Signal of the thread that another may wait for. The record's time is that of the call.
+    /// Signal of the thread that another may wait for. The record's time is when the call was made.
     Signal(SignalRecord),
     /// End of a wait of the thread for a signal, at the record's time.
     Wake(WakeRecord),
-    /// Bytes by which a message is identified. The record's time is that of the transfer or
-    /// datagram that contains them.
+    /// Bytes by which a message is identified. The record has the time of the transfer or datagram
+    /// that contains them.
     Head(Snippet),
-    /// Change of the goroutine: from here on, records of the chunk are of this one. Its time is
-    /// that of an earlier record.
+    /// Change of the goroutine: from here on, records of the chunk are of this one. It has the time
+    /// of an earlier record.
     Goroutine {
         /// Number of the goroutine; 0 if records are of the thread itself.
         number: u64,
