@@ -65,7 +65,7 @@ pub enum CollectError {
     #[error(transparent)]
     File(#[from] PathError),
     /// Waiting for connections failed.
-    #[error("connections cannot be waited for: {0}")]
+    #[error("cannot wait for connections: {0}")]
     Listen(io::Error),
 }
 
@@ -154,7 +154,7 @@ pub fn run_collector(
                     continue;
                 }
                 Err(error) => {
-                    many(&format!("no descriptor for it: {error}"));
+                    many(&format!("no free descriptor: {error}"));
                     admission.evict_unidentified();
                     continue;
                 }

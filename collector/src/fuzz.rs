@@ -96,11 +96,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         wire(&frames().concat(), directory.path());
         let stored = directory.path().join("hosts/web-1/1-1.sclog");
-        assert_eq!(
-            std::fs::metadata(stored).unwrap().len(),
-            50_000,
-            "it is a dialog that goes well"
-        );
+        assert_eq!(std::fs::metadata(stored).unwrap().len(), 50_000, "the dialog succeeds");
         if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
             let directory = std::path::Path::new(&corpus).join("wire");
             std::fs::create_dir_all(&directory).unwrap();

@@ -26,7 +26,9 @@ pub(crate) const REVOKED: &str = "certificate revoked";
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The key of another kind of machine.
-    #[error("this is {has}, and {needs} is needed; 'sockcap keys show FILE' says whose a key is")]
+    #[error(
+        "this is {has}, but {needs} is needed; 'sockcap keys show FILE' shows the owner of a key"
+    )]
     Role {
         /// Kind of machine that the key is for.
         has: String,
@@ -40,7 +42,7 @@ pub enum TlsError {
     #[error("the authority's certificate cannot be used: {0}")]
     Authority(#[from] rustls::server::VerifierBuilderError),
     /// The peer's certificate has no name that a host may have.
-    #[error("the certificate is for no host: {0}")]
+    #[error("the certificate is not for a host: {0}")]
     NoHost(String),
 }
 

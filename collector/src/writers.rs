@@ -123,10 +123,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(here.is_process_gone(&own), "it was killed");
-        assert!(
-            others.iter().all(|other| !here.is_process_gone(other)),
-            "of those nothing is known"
-        );
+        assert!(others.iter().all(|other| !here.is_process_gone(other)), "unknown process");
         assert!(!ProcessScope { boot: [0; 16], ..here }.is_process_gone(&header(
             0,
             here.namespace,
@@ -157,7 +154,7 @@ mod tests {
         assert_eq!(has_no_writer(&read), expected, "mapped, and no longer open");
         // SAFETY: nothing refers to the mapping.
         unsafe { rustix::mm::munmap(mapping, 4096) }.unwrap();
-        assert_eq!(has_no_writer(&read), expected.map(|_| true), "nobody has it");
+        assert_eq!(has_no_writer(&read), expected.map(|_| true), "no writer");
         drop(path);
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is nothing to reconcile.
-    #[error("{hosts}: no logs here (*.sclog); run a program with 'sockcap record', or name its data directory with -d", hosts = hosts.display())]
+    #[error("{hosts}: no logs here (*.sclog); run a program with 'sockcap record', or choose its data directory with -d", hosts = hosts.display())]
     NoLogs {
         /// The directory in which logs were expected.
         hosts: PathBuf,

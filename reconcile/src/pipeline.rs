@@ -92,7 +92,7 @@ pub fn reconcile(
     info!(
         messages = outcome.messages.values().sum::<u64>(),
         both_ends = outcome.both_ends,
-        "messages of the logs have numbers"
+        "messages of the logs are numbered"
     );
     let mut hosts = HostClocks::from_capture(&connected.capture, samples.merge_samples());
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;

@@ -52,7 +52,7 @@ impl UnmatchedCause {
             UnmatchedCause::Itself => "connected to itself",
             UnmatchedCause::Unread => "not read by the receiver",
             UnmatchedCause::Unsent => "sending not seen",
-            UnmatchedCause::Forgotten => "forgotten by the other end's log",
+            UnmatchedCause::Forgotten => "overwritten in the other end's log",
             UnmatchedCause::NotRecorded => "the other end was not recorded then",
             UnmatchedCause::Lost => "lost",
             UnmatchedCause::Closed => "receiver closed",

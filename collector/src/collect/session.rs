@@ -36,10 +36,10 @@ pub(super) fn serve_connection(
     let began = Instant::now();
     let refused = |host: Option<&str>, cause: RefusalCause, why: &str| {
         let (cause, why) = match place.is_evicted() {
-            true => (RefusalCause::Many, "it had not said who it is when others came"),
+            true => (RefusalCause::Many, "it had not identified itself when others came"),
             false => (cause, why),
         };
-        debug!(%peer, host, ?cause, why, "a connection is refused");
+        debug!(%peer, host, ?cause, why, "connection refused");
         shared.events.on_event(&CollectEvent::Refused { peer, host, cause, why });
     };
     let mut session = match CollectorSession::accept_handshake(shared, stream) {
@@ -69,7 +69,7 @@ pub(super) fn serve_connection(
     if session.connected {
         let host = host.as_deref().unwrap_or_default();
         let why = why.map(String::as_str);
-        info!(host, why, "a shipper is gone");
+        info!(host, why, "shipper disconnected");
         shared.events.on_event(&CollectEvent::Disconnected { host, why, after: began.elapsed() });
     } else if let SessionEnd::Lost(why) = &end {
         refused(host.as_deref(), RefusalCause::Protocol, why);
@@ -154,7 +154,7 @@ impl CollectorSession {
         };
         if version != VERSION {
             let why = format!(
-                "it speaks version {version} of the protocol, this collector version {VERSION}"
+                "it uses version {version} of the protocol, this collector version {VERSION}"
             );
             return Err(SessionEnd::Refused(RefusalCause::Version, why));
         }
@@ -197,7 +197,7 @@ impl CollectorSession {
         let Some(seat) = seat else {
             return SessionEnd::Refused(
                 RefusalCause::Many,
-                "another connection of this host does not end".into(),
+                "the previous connection of this host does not end".into(),
             );
         };
         // From here on the slot shows when the key is revoked. It may have been revoked since the
@@ -217,7 +217,7 @@ impl CollectorSession {
             Err(error) => return internal(error),
         };
         self.connected = true;
-        info!(host, %peer, "a shipper is let in");
+        info!(host, %peer, "shipper admitted");
         shared.events.on_event(&CollectEvent::Connected { host, peer });
         let has = StoredFiles { files: store.file_count(), bytes: store.used_bytes() };
         shared.events.on_event(&CollectEvent::Stored {

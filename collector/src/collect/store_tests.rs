@@ -108,8 +108,8 @@ fn checksums_are_of_what_there_is() {
         (crate::page::page_checksum(&bytes[..PAGE]), 0, crate::page::page_checksum(&[3; 100]))
     );
     assert_eq!(host.page_checksums(9, 100).unwrap().unwrap().1, sums[9..]);
-    for behind in [11, 1 << 52, u64::MAX] {
-        assert_eq!(host.page_checksums(behind, 100).unwrap().unwrap(), (length, Vec::new()));
+    for past_end in [11, 1 << 52, u64::MAX] {
+        assert_eq!(host.page_checksums(past_end, 100).unwrap().unwrap(), (length, Vec::new()));
     }
     // A file that cannot be read does not look missing.
     fs::remove_file(directory.path().join("1-1.sclog")).unwrap();

@@ -9,13 +9,13 @@ pub(super) enum Violation {
     #[error(transparent)]
     Name(#[from] names::NameError),
     /// A request about a file before one was selected.
-    #[error("it sent something of a file without saying of which")]
+    #[error("it sent data without selecting a file")]
     NoFile,
     /// An extent that does not begin at a page, or ends beyond the possible range.
-    #[error("it sent an extent at byte {0}, where none can be")]
+    #[error("it sent an extent at byte {0}, which is not a valid position")]
     Offset(u64),
     /// A size far beyond the file's content.
-    #[error("it made a file {length} bytes long that has {used} bytes of content")]
+    #[error("it extended a file with {used} bytes of content to {length} bytes")]
     Sparse {
         /// Length that was requested.
         length: u64,

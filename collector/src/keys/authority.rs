@@ -56,7 +56,7 @@ impl Authority {
         (params.not_before, params.not_after) = valid.certificate_times()?;
         let certificate = params.self_signed(&key)?;
         let text = format!(
-            "sockcap: the authority's own key. Who has it can make keys for any host: keep it here.\n{}{}",
+            "sockcap: the authority's own key. Anyone who has it can make keys for any host: keep it here.\n{}{}",
             key.serialize_pem(),
             certificate.pem()
         );
@@ -182,8 +182,8 @@ impl Authority {
         }
         // Names may be longer than a common name can be, and only people read the common name.
         params.distinguished_name = Default::default();
-        let who = if role == KeyRole::Host { "sockcap host" } else { "sockcap collector" };
-        params.distinguished_name.push(DnType::CommonName, who);
+        let common_name = if role == KeyRole::Host { "sockcap host" } else { "sockcap collector" };
+        params.distinguished_name.push(DnType::CommonName, common_name);
 
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;

@@ -12,13 +12,13 @@ pub enum KeyError {
     #[error(transparent)]
     File(#[from] PathError),
     /// Nothing is overwritten without permission.
-    #[error("{}: there is a key already, which machines may be using; it is left as it is", .0.display())]
+    #[error("{}: there is a key already, which may be in use; it was not changed", .0.display())]
     Exists(PathBuf),
     /// There is no authority in this directory.
-    #[error("{}: no authority here; make one with 'sockcap keys new', or name its directory with --keys", .0.display())]
+    #[error("{}: no authority here; create one with 'sockcap keys new', or choose its directory with --keys", .0.display())]
     NoAuthority(PathBuf),
     /// Others could have read the key.
-    #[error("{}: others than its owner can read this key (its mode is {mode:o}); run 'chmod 600 {}'", path.display(), path.display())]
+    #[error("{}: users other than the owner can read this key (mode {mode:o}); run 'chmod 600 {}'", path.display(), path.display())]
     Readable {
         /// Which file.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum KeyError {
         mode: u32,
     },
     /// A part of the file is missing.
-    #[error("{}: {missing} is missing; a key file has a private key, its certificate and the authority's certificate, as 'sockcap keys' writes it", path.display())]
+    #[error("{}: {missing} is missing; a key file has a private key, its certificate and the authority's certificate; copy one that 'sockcap keys' has written", path.display())]
     Missing {
         /// Which file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum KeyError {
         missing: &'static str,
     },
     /// The content is not a key or certificate, or the parts do not belong together.
-    #[error("{}: {why}; copy the file again as 'sockcap keys' has written it", path.display())]
+    #[error("{}: {why}; copy the file that 'sockcap keys' has written again", path.display())]
     Damaged {
         /// Which file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum KeyError {
         why: String,
     },
     /// The content is not a list of revoked keys of this authority.
-    #[error("{}: {why}; this is to be the list of revoked keys, as 'sockcap keys revoke' has written it", path.display())]
+    #[error("{}: {why}; use the list of revoked keys that 'sockcap keys revoke' has written", path.display())]
     List {
         /// Which file.
         path: PathBuf,
@@ -51,11 +51,11 @@ pub enum KeyError {
     },
     /// A key cannot be revoked because it is not known.
     #[error(
-        "no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it"
+        "no key of '{0}' is known here; give its file, or a host that 'sockcap keys show' lists"
     )]
     NoSuchKey(String),
     /// The authority's own key is not for machines.
-    #[error("{}: this is the authority's own key, which no machine needs; give it what 'sockcap keys new' or 'sockcap keys host' made", .0.display())]
+    #[error("{}: this is the authority's own key, which no machine needs; use a key made by 'sockcap keys new' or 'sockcap keys host'", .0.display())]
     IsAuthority(PathBuf),
     /// No host can have this name at all.
     #[error("'{name}': {source}")]
@@ -67,20 +67,18 @@ pub enum KeyError {
     },
     /// A certificate cannot have this name.
     #[error(
-        "'{0}': a certificate takes no such name; each part between dots has 1 to 63 letters, digits, '_' and '-', has no '-' at either end, and the last one is not a number"
+        "'{0}': not a valid name for a certificate; each part between dots has 1 to 63 letters, digits, '_' and '-', without a '-' at either end, and the last part is not a number"
     )]
     NotInCertificates(String),
     /// The name is reserved.
-    #[error(
-        "'{0}': no host can be called so, as the collector or the authority is; give another name"
-    )]
+    #[error("'{0}': the name is reserved for the collector or the authority; choose another one")]
     Reserved(String),
     /// A key for a host has no name.
     #[error("a host's key needs a name")]
     NoName,
     /// The validity of a certificate is not possible.
     #[error(
-        "from {from} until {until} (seconds since 1970) is no time for a key that the authority's covers"
+        "a key cannot be valid from {from} until {until} (seconds since 1970), as the authority's key is not"
     )]
     Validity {
         /// The first second.

@@ -99,7 +99,7 @@ mod tests {
         write_private(&key, "three", true).unwrap();
         assert_eq!(read_private(&key).unwrap(), "three");
         assert_eq!(fs::metadata(&key).unwrap().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "no temporary file is left");
     }
 
     #[test]

@@ -238,7 +238,7 @@ fn what_was_noted_is_listed_and_can_be_revoked() {
     assert!(RevocationWatcher::open(&path, &collector).is_err());
     fs::write(&path, "half").unwrap();
     assert!(followed.reload_if_changed().unwrap_err().to_string().contains("not whole"));
-    assert!(authority.revoke_certificates(&[]).is_err(), "what was on it would be lost");
+    assert!(authority.revoke_certificates(&[]).is_err(), "its entries would be lost");
     fs::remove_file(&path).unwrap();
     assert!(
         followed.reload_if_changed().unwrap_err().to_string().contains("it is gone")

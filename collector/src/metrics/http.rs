@@ -54,13 +54,13 @@ impl MetricsServer {
 fn reply_to(request: &HttpRequest<'_>, names: &[String], metrics: &CollectorMetrics) -> HttpAnswer {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     if !request.is_for_this_server(names) {
-        let why = "the request names another server; allow the name by --metrics-host NAME";
+        let why = "the request names another server; allow the name with --metrics-host NAME";
         return HttpAnswer::refusal(421, why);
     }
     match (request.path, request.method) {
         ("/metrics", "GET") => HttpAnswer::with_body(KIND, metrics.render_text().into_bytes()),
-        ("/metrics", _) => HttpAnswer::refusal(405, "the figures can be read only: GET /metrics"),
-        _ => HttpAnswer::refusal(404, "there is nothing but /metrics here"),
+        ("/metrics", _) => HttpAnswer::refusal(405, "the figures are read-only: GET /metrics"),
+        _ => HttpAnswer::refusal(404, "only /metrics is served here"),
     }
 }
 

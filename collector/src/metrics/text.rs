@@ -35,32 +35,26 @@ const FAMILIES: [MetricFamily; 10] = [
     }),
     (
         "host_last_acknowledgement_timestamp_seconds",
-        "When the host was last told that something is on the disk.",
+        "Time of the last acknowledgement to the host.",
         MetricType::Gauge,
         |host| host.acknowledged.map(MetricValue::Seconds),
     ),
-    (
-        "host_left_bytes",
-        "What the host said then that it has yet to send.",
-        MetricType::Gauge,
-        |host| host.left.map(MetricValue::Gauge),
-    ),
+    ("host_left_bytes", "Bytes that the host then had yet to send.", MetricType::Gauge, |host| {
+        host.left.map(MetricValue::Gauge)
+    }),
     ("host_stored_bytes", "Bytes of files that were written.", MetricType::Counter, |host| {
         Some(MetricValue::Counter(host.stored))
     }),
-    (
-        "host_received_bytes",
-        "Bytes that came over the wire for that.",
-        MetricType::Counter,
-        |host| Some(MetricValue::Counter(host.received)),
-    ),
+    ("host_received_bytes", "Bytes on the wire for these.", MetricType::Counter, |host| {
+        Some(MetricValue::Counter(host.received))
+    }),
     ("host_files", "Files of the host.", MetricType::Gauge, |host| {
         Some(MetricValue::Gauge(host.files))
     }),
-    ("host_used_bytes", "Bytes of disk that they take.", MetricType::Gauge, |host| {
+    ("host_used_bytes", "Bytes of disk that they use.", MetricType::Gauge, |host| {
         Some(MetricValue::Gauge(host.used))
     }),
-    ("host_quota_bytes", "Bytes of disk that the host may have.", MetricType::Gauge, |host| {
+    ("host_quota_bytes", "Bytes of disk that the host may use.", MetricType::Gauge, |host| {
         host.quota.map(MetricValue::Gauge)
     }),
     (
@@ -71,7 +65,7 @@ const FAMILIES: [MetricFamily; 10] = [
     ),
     (
         "host_clock_round_trip_seconds",
-        "How long that exchange was under way; the offset is off by at most half of it.",
+        "Round trip of that exchange; the offset is wrong by at most half of it.",
         MetricType::Gauge,
         |host| host.round_trip.map(MetricValue::Seconds),
     ),
@@ -108,7 +102,8 @@ impl Collector for FiguresSnapshot {
         let help = "Open connections of hosts.";
         let one = encoder.encode_descriptor("connections", help, None, MetricType::Gauge)?;
         write_value(&MetricValue::Gauge(*connections), one)?;
-        let help = "Connections that were refused or ended for what the other side did, by cause.";
+        let help =
+            "Connections that were refused, or ended because of what the peer did, by cause.";
         let mut family =
             encoder.encode_descriptor("refused_connections", help, None, MetricType::Counter)?;
         for (cause, count) in refused {
@@ -117,7 +112,7 @@ impl Collector for FiguresSnapshot {
                 family.encode_family(&[("cause", *cause)])?,
             )?;
         }
-        let help = "How often something could not be stored, by what there was too little of.";
+        let help = "Number of times that data could not be stored, by shortage.";
         let mut family =
             encoder.encode_descriptor("not_stored", help, None, MetricType::Counter)?;
         for (shortage, count) in not_stored {
@@ -126,11 +121,10 @@ impl Collector for FiguresSnapshot {
                 family.encode_family(&[("shortage", *shortage)])?,
             )?;
         }
-        let help =
-            "Logs that name another host than the one that sends them, and are kept as that one's.";
+        let help = "Logs that name another host than their sender, and are stored as the sender's.";
         let one = encoder.encode_descriptor("misnamed_logs", help, None, MetricType::Counter)?;
         write_value(&MetricValue::Counter(*misnamed), one)?;
-        let help = "Tellings about hosts that have no figures here, as there are too many.";
+        let help = "Events of hosts without figures, as there are too many hosts.";
         let one = encoder.encode_descriptor("untold", help, None, MetricType::Counter)?;
         write_value(&MetricValue::Counter(*untold), one)
     }

@@ -49,7 +49,7 @@ pub enum ShipError {
     #[error(transparent)]
     File(#[from] PathError),
     /// Nothing could be sent for too long.
-    #[error("{to}: {why}; nothing is lost, and the next run goes on where this one ended")]
+    #[error("{to}: {why}; nothing is lost, and the next run continues where this one ended")]
     GaveUp {
         /// The collector.
         to: String,
@@ -58,7 +58,7 @@ pub enum ShipError {
     },
     /// The collector had no room for too long.
     #[error(
-        "{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended"
+        "{to}: {shortage}; unstored data stays here, and the next run continues where this one ended"
     )]
     NoRoom {
         /// The collector.

@@ -55,7 +55,7 @@ struct ScannedLog {
     /// Stamp of the file when it was last scanned.
     stamp: Option<FileStamp>,
     /// Whether an event has reported that the file is not sent.
-    told: bool,
+    is_reported: bool,
 }
 
 /// Result of a scan.
@@ -224,14 +224,14 @@ impl<'a> LogScanner<'a> {
                         _ => ScannedLog {
                             tracked: TrackedLog::new(opened.identity),
                             stamp: None,
-                            told: false,
+                            is_reported: false,
                         },
                     }
                 }
             };
             if let Some(first) = seen.get(&entry.tracked.identity) {
                 self.twins.insert(entry.tracked.identity);
-                if !std::mem::replace(&mut entry.told, true) {
+                if !std::mem::replace(&mut entry.is_reported, true) {
                     debug!(name = name.as_str(), first, "a file is a copy");
                     self.events.on_event(&ShipEvent::Twin { name: &name, first });
                 }
@@ -248,7 +248,7 @@ impl<'a> LogScanner<'a> {
     /// Reports once that a file cannot be read. It holds up no other.
     fn report_unreadable(&mut self, name: &str, error: io::Error) {
         if self.unreadable.insert(name.to_owned()) {
-            debug!(name, %error, "a file is passed over");
+            debug!(name, %error, "a file is skipped");
             self.events.on_event(&ShipEvent::Unreadable { name, error });
         }
     }

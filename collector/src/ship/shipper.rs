@@ -115,7 +115,7 @@ impl<'a> Shipper<'a> {
             Err(ScanError::Io(path, error)) => Err(PathError::io(&path, error).into()),
             Err(ScanError::Gone(DialogEnded)) => Ok(ConnectionOutcome::Broken(match spoken {
                 Ok(Err(broken)) => broken,
-                _ => ConnectionError::Lost("the collector answered what was not asked".into()),
+                _ => ConnectionError::Lost("the collector sent an unexpected answer".into()),
             })),
         }
     }
@@ -158,7 +158,7 @@ impl<'a> Shipper<'a> {
             };
             return match dialog.send_request(&hello)? {
                 CollectorAnswer::Welcome { version: VERSION, store } => Ok((dialog, store)),
-                _ => Err(ConnectionError::Lost("this is no collector of this version".into())),
+                _ => Err(ConnectionError::Lost("this is not a collector of this version".into())),
             };
         }
         Err(why)

@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn what_was_taken_away_at_the_collector_is_noticed() {
         let mut file = file(3);
-        assert!(file.is_there(0, None), "nothing of it was ever there");
+        assert!(file.is_there(0, None), "it was never stored");
         assert!(file.update_checksum(0, b"head") && file.update_checksum(1, b"x"));
         file.remote = Some(3 * PAGE as u64);
         let head = page::page_checksum(b"head");
@@ -231,7 +231,7 @@ mod tests {
         file.mark_unknown(0, 1);
         assert!(file.is_there(3 * PAGE as u64, Some(7)) && !file.is_there(0, None));
         file.release_memory();
-        assert!(file.is_there(0, None), "what is done is not sent again");
+        assert!(file.is_there(0, None), "a finished file is not sent again");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub enum FrameError {
     #[error("the connection ended within a frame")]
     CutOff,
     /// A length above the limit.
-    #[error("a frame of {0} bytes was announced, which is more than any may have")]
+    #[error("a frame of {0} bytes was announced, which is above the limit")]
     TooLong(usize),
     /// Bytes that are not a message.
     #[error("a frame is not a message of this protocol's version")]

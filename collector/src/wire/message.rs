@@ -181,8 +181,8 @@ impl std::fmt::Display for StorageShortage {
         f.write_str(match self {
             StorageShortage::Disk => "the collector's disk is full",
             StorageShortage::Quota => "this host has used up its quota at the collector",
-            StorageShortage::Files => "this host has as many files at the collector as it may",
-            StorageShortage::Failure => "the collector's disk fails; its log says how",
+            StorageShortage::Files => "this host has the maximum number of files at the collector",
+            StorageShortage::Failure => "the collector's disk failed; see its log",
             StorageShortage::Removed => "logs of this host were removed at the collector",
         })
     }

@@ -105,16 +105,16 @@ proptest! {
         sizes in prop::collection::vec(1..400_usize, 1..8),
     ) {
         let mut bytes = Vec::new();
-        for (request, behind) in &requests {
-            bytes.extend(encode_frame_with(request, behind).unwrap());
+        for (request, payload) in &requests {
+            bytes.extend(encode_frame_with(request, payload).unwrap());
         }
         let mut source = Pieces { bytes: &bytes, sizes, next: 0, late: false };
         let mut reader = FrameReader::default();
-        for (request, behind) in &requests {
+        for (request, payload) in &requests {
             let frame = next(&mut reader, &mut source).unwrap();
             let (read, rest) = decode_request(&frame).unwrap();
             prop_assert_eq!(&read, request);
-            prop_assert_eq!(rest, &behind[..]);
+            prop_assert_eq!(rest, &payload[..]);
         }
         prop_assert!(matches!(next(&mut reader, &mut source), Err(FrameError::Closed)));
     }

@@ -34,8 +34,8 @@ fn certificates_that_are_not_good() {
                 .issue_key(KeyRole::Host, &["web-1"], KeyValidity { from, until })
                 .unwrap()
         };
-        let told = system.ship_as("web-1", issue(now - 3 * DAY, now - DAY));
-        assert!(told.contains("our certificate has expired"), "{told}");
+        let error = system.ship_as("web-1", issue(now - 3 * DAY, now - DAY));
+        assert!(error.contains("our certificate has expired"), "{error}");
         system.refused(RefusalCause::Tls, "certificate expired");
         system.ship_as("web-1", issue(now + DAY, now + 3 * DAY));
         system.refused(RefusalCause::Tls, "certificate not yet valid");
@@ -43,16 +43,16 @@ fn certificates_that_are_not_good() {
         // A key of another authority: the shipper trusts that one and not this collector, so it is
         // the first to refuse.
         let other = Authority::create(&system.directory.join("other-keys"), 10).unwrap();
-        let told = system.ship_as("web-1", other.issue_host(&["web-1"], 1).unwrap());
-        assert!(told.contains("certificate of another authority"), "{told}");
+        let error = system.ship_as("web-1", other.issue_host(&["web-1"], 1).unwrap());
+        assert!(error.contains("certificate of another authority"), "{error}");
         // A shipper that accepts any collector is refused there.
         let mut options =
             system.options(&system.directory.join("other"), "web-1", issue(now - DAY, now + DAY));
         options.tls = Some(system.trusting(&other));
-        let told = ship::run_shipper(&options, system.refusals, &StopFlag::default())
+        let error = ship::run_shipper(&options, system.refusals, &StopFlag::default())
             .unwrap_err()
             .to_string();
-        assert!(told.contains("our certificate is of another authority"), "{told}");
+        assert!(error.contains("our certificate is of another authority"), "{error}");
         system.refused(RefusalCause::Tls, "certificate of another authority");
 
         // The collector's own key is not accepted for a host.
@@ -64,8 +64,8 @@ fn certificates_that_are_not_good() {
 fn names_that_are_not_its_own() {
     with_collector(|system| {
         let key = || system.authority.issue_host(&["web-1"], 1).unwrap();
-        let told = system.ship_as("web-2", key());
-        assert!(told.contains("its certificate is for web-1"), "{told}");
+        let error = system.ship_as("web-2", key());
+        assert!(error.contains("its certificate is for web-1"), "{error}");
         system.refused(RefusalCause::Name, "wants to write as 'web-2'");
         for name in ["..", "../good", "good/../good", "/", "", "a\0b", ".store"] {
             let mut raw = system.raw();
@@ -121,7 +121,7 @@ fn frames_that_are_none() {
         // Longer than any frame.
         let mut raw = system.welcomed();
         raw.send(&(FRAME_LIMIT as u32 + 1).to_le_bytes());
-        assert!(raw.why().contains("more than any may have"));
+        assert!(raw.why().contains("above the limit"));
         // Not a message; a message followed by extra bytes; a message of the other side.
         for frame in
             [vec![4, 0, 0, 0, 255, 255, 255, 255], vec![2, 0, 0, 0, 8, 8], vec![0, 0, 0, 0]]
@@ -144,29 +144,32 @@ fn frames_that_are_none() {
         };
         let cases: Vec<(Vec<(ShipperRequest<'_>, &[u8])>, &str)> = vec![
             (vec![(HELLO, &[])], "greeted twice"),
-            (vec![(ShipperRequest::Hint(none), &[])], "an exchange of times that there was not"),
-            (vec![(ShipperRequest::Flush { number: 2, left: 0 }, &[])], "not counted one by one"),
+            (vec![(ShipperRequest::Hint(none), &[])], "a time exchange that did not happen"),
+            (
+                vec![(ShipperRequest::Flush { number: 2, left: 0 }, &[])],
+                "not numbered consecutively",
+            ),
             (
                 vec![(FILE, &[]), (ShipperRequest::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])],
                 "too many checksums",
             ),
-            (vec![(ShipperRequest::Ask { page: 0, pages: 1 }, &[])], "without saying of which"),
-            (vec![(ShipperRequest::Length { length: 1 }, &[])], "without saying of which"),
+            (vec![(ShipperRequest::Ask { page: 0, pages: 1 }, &[])], "without selecting a file"),
+            (vec![(ShipperRequest::Length { length: 1 }, &[])], "without selecting a file"),
             (
                 vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: 4096 }, &garbage)],
-                "not what was announced",
+                "differs from its announcement",
             ),
             (
                 vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: 4095 }, &page)],
-                "not what was announced",
+                "differs from its announcement",
             ),
             (
                 vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: limit }, &bomb)],
-                "not what was announced",
+                "differs from its announcement",
             ),
             (
                 vec![(FILE, &[]), (ShipperRequest::Extent { offset: 0, length: limit + 1 }, &bomb)],
-                "longer than any may be",
+                "above the maximum length",
             ),
             (
                 vec![(FILE, &[]), (ShipperRequest::Extent { offset: 5, length: 4096 }, &page)],
@@ -184,18 +187,18 @@ fn frames_that_are_none() {
                     (FILE, &[]),
                     (ShipperRequest::Extent { offset: 1 << 42, length: 4096 }, &page),
                 ],
-                "bytes of content",
+                "bytes of content to",
             ),
             (
                 vec![(FILE, &[]), (ShipperRequest::Length { length: 1 << 42 }, &[])],
-                "bytes of content",
+                "bytes of content to",
             ),
         ];
         for (requests, words) in &cases {
             let mut raw = system.welcomed();
             raw.exchange();
-            for (request, behind) in requests {
-                raw.request(request, behind);
+            for (request, payload) in requests {
+                raw.request(request, payload);
             }
             let why = raw.why();
             assert!(why.contains(words), "{requests:?}: {why}");
@@ -209,8 +212,8 @@ fn frames_that_are_none() {
             &ShipperRequest::Hello { version: VERSION + 1, host: "web-1", boot: [0; 16] },
             &[],
         );
-        assert!(raw.why().contains("speaks version 2"));
-        system.refused(RefusalCause::Version, "speaks version 2");
+        assert!(raw.why().contains("uses version 2"));
+        system.refused(RefusalCause::Version, "uses version 2");
     });
 }
 
@@ -264,10 +267,7 @@ fn who_is_slow_or_silent_or_half_gone() {
         while slow.link.write_all(&frame[sent..=sent]).and_then(|()| slow.link.flush()).is_ok() {
             sent += 1;
             std::thread::sleep(Duration::from_millis(100));
-            assert!(
-                sent < frame.len() && began.elapsed() < Duration::from_secs(60),
-                "nobody minds"
-            );
+            assert!(sent < frame.len() && began.elapsed() < Duration::from_secs(60), "no effect");
             slow.link.socket().set_deadline(PATIENCE);
         }
         // A shipper that is cut off and reconnects need not wait for its previous connection.
@@ -292,7 +292,7 @@ fn sockets_that_say_nothing_keep_nobody_out() {
         let connect = || TcpStream::connect(system.address).unwrap();
         let silent: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
         system.good_host_gets_through();
-        system.refused(RefusalCause::Many, "it had not said who it is");
+        system.refused(RefusalCause::Many, "it had not identified itself");
         // The beginning of a handshake does not identify a peer, nor does a handshake without a
         // greeting.
         let half: Vec<TcpStream> = (0..700).map(|_| connect()).collect();
@@ -333,8 +333,8 @@ fn a_greeting_is_short() {
     with_collector(|system| {
         let mut raw = system.raw();
         raw.send(&2000_u32.to_le_bytes());
-        assert!(raw.why().contains("more than any may have"));
-        system.refused(RefusalCause::Protocol, "more than any may have");
+        assert!(raw.why().contains("above the limit"));
+        system.refused(RefusalCause::Protocol, "above the limit");
     });
 }
 
@@ -358,10 +358,10 @@ fn a_collector_of_another_authority_is_refused_by_the_shipper() {
                 let socket = DeadlineSocket::new(stream, StopFlag::default(), PATIENCE).unwrap();
                 assert!(WireLink::accept(socket, Arc::clone(&config)).is_err());
             });
-            let told = ship::run_shipper(&options, system.refusals, &StopFlag::default())
+            let error = ship::run_shipper(&options, system.refusals, &StopFlag::default())
                 .unwrap_err()
                 .to_string();
-            assert!(told.contains("certificate of another authority"), "{told}");
+            assert!(error.contains("certificate of another authority"), "{error}");
         });
     });
 }

@@ -81,18 +81,18 @@ mod tests {
 
     #[test]
     fn it_ends_when_the_latest_that_is_known_has_happened() {
-        let told = |returned, accepted, sent| {
+        let setup = |returned, accepted, sent| {
             let of = ConnectionSetup { called: 100, returned, accepted };
             // The accepting end's clock is 1000 ahead.
             of.setup_of_message(sent, |time| time - 1000)
                 .map(|connect| (connect.begin, connect.end))
         };
-        assert_eq!(told(140, 1120, 300), Some((100, 140)), "the call waited");
-        assert_eq!(told(KernelSocket::UNDER_WAY, 1150, 300), Some((100, 150)));
-        assert_eq!(told(KernelSocket::UNDER_WAY, NIL, 300), Some((100, 300)));
-        assert_eq!(told(KernelSocket::UNDER_WAY, 1450, 300), Some((100, 300)), "accepted late");
-        assert_eq!(told(KernelSocket::UNDER_WAY, 1050, 300), Some((100, 100)), "clocks are off");
-        assert_eq!(told(140, 1120, NIL), None);
+        assert_eq!(setup(140, 1120, 300), Some((100, 140)), "the call waited");
+        assert_eq!(setup(KernelSocket::UNDER_WAY, 1150, 300), Some((100, 150)));
+        assert_eq!(setup(KernelSocket::UNDER_WAY, NIL, 300), Some((100, 300)));
+        assert_eq!(setup(KernelSocket::UNDER_WAY, 1450, 300), Some((100, 300)), "accepted late");
+        assert_eq!(setup(KernelSocket::UNDER_WAY, 1050, 300), Some((100, 100)), "clocks are off");
+        assert_eq!(setup(140, 1120, NIL), None);
         assert_eq!(ConnectionSetup::UNKNOWN.setup_of_message(300, |time| time), None);
     }
 }

@@ -61,9 +61,9 @@ fn all(
 ) -> Result<DatagramMatches, PathError> {
     let pool = &reach.capture.pool;
     let places = |sent: bool| {
-        let those =
+        let selected =
             (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.is_sent() == sent);
-        SpillableVec::collect(pool, those.map(|(at, _)| at))
+        SpillableVec::collect(pool, selected.map(|(at, _)| at))
     };
     Ok(DatagramMatches {
         sends: places(true)?,

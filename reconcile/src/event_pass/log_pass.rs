@@ -125,8 +125,8 @@ impl<'a> EventPass<'a> {
 
     /// The same reading, in which each recorded operation of the log begins a transfer of its own:
     /// a transfer with several operations becomes several, all with its time.
-    pub(crate) fn divide_by_operations(self, told: &'a RecordedOperations) -> EventPass<'a> {
-        EventPass { log_operations: told.operations_of_log(self.process as usize), ..self }
+    pub(crate) fn divide_by_operations(self, recorded: &'a RecordedOperations) -> EventPass<'a> {
+        EventPass { log_operations: recorded.operations_of_log(self.process as usize), ..self }
     }
 
     /// Calls `each` with every call. A log that cannot be opened any more has none.
@@ -135,7 +135,7 @@ impl<'a> EventPass<'a> {
         let mut clock = self.log.clock.cursor();
         let gaps = log.header().has_positions.then(|| PositionGaps::from_log(&log));
         let mut positions = StreamPositions::default();
-        let mut told = self.log_operations.clone();
+        let mut operations = self.log_operations.clone();
         for chunk in log.chunks() {
             positions.next_chunk();
             chunk.for_each(|entry| {
@@ -177,11 +177,11 @@ impl<'a> EventPass<'a> {
                                     begins,
                                 }));
                             };
-                            match &mut told {
+                            match &mut operations {
                                 None => piece(bytes as u32, false),
-                                Some(told) => {
+                                Some(operations) => {
                                     let way = (flow, direction, entry.ticks);
-                                    told.divide_transfer(way, bytes as u32, piece);
+                                    operations.divide_transfer(way, bytes as u32, piece);
                                 }
                             }
                         }
@@ -239,8 +239,8 @@ impl<'a> EventPass<'a> {
                                     truncated,
                                     unchecked,
                                 ) | joined,
-                                operation: told.as_mut().map_or(0, |told| {
-                                    told.next_datagram((flow, direction, entry.ticks))
+                                operation: operations.as_mut().map_or(0, |operations| {
+                                    operations.next_datagram((flow, direction, entry.ticks))
                                 }),
                             }));
                         }

@@ -98,12 +98,12 @@ fn read_file(
         _ => None,
     };
     let any = any.unwrap_or_else(|| SteadyClock::new(&[]));
-    let is_told = boots.keys().any(|boot| *boot != 0);
+    let has_boots = boots.keys().any(|boot| *boot != 0);
     let read = ClockExchange::for_each_exchange(path, |exchange| {
         let boot = u128::from_le_bytes(exchange.boot);
         let clock = match boots.get(&boot) {
             Some(clock) => clock,
-            None if boot == 0 || !is_told => &any,
+            None if boot == 0 || !has_boots => &any,
             None => return hints.add_skipped(host),
         };
         match (clock.steady_time(exchange.host_sent), clock.steady_time(exchange.host_received)) {

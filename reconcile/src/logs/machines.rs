@@ -46,14 +46,14 @@ impl MachineTable {
         let next = self.names.len() as u32;
         let host = *self.names.entry(host_name(header, path).into_owned()).or_insert(next);
         // Without the kernel's id a host is a kernel of its own, unless other logs identify it.
-        let told = header.boot_id != [0; 16];
+        let is_reported = header.boot_id != [0; 16];
         let next = self.kernels.len() as u32;
         let sender = self.find_sender(&path.parent());
-        let kernel = (header.boot_id, (!told).then_some(host), sender);
+        let kernel = (header.boot_id, (!is_reported).then_some(host), sender);
         let kernel = *self.kernels.entry(kernel).or_insert(next);
         let next = self.machines.len() as u32;
         let machine = *self.machines.entry((kernel, header.namespace)).or_insert(next);
-        ProcessHome { host, kernel, machine, is_reported: told }
+        ProcessHome { host, kernel, machine, is_reported }
     }
 
     /// The sender of the logs in this directory.

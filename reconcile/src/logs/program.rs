@@ -263,11 +263,11 @@ fn without_version(archive: &str) -> String {
 /// The name of an Erlang node without its host (`-sname rabbit@web1`), or of the application that
 /// is started.
 fn find_erlang_name(arguments: &[String]) -> Option<(String, String)> {
-    let behind = |options: &[&str]| {
+    let value_after = |options: &[&str]| {
         let at = arguments.iter().position(|argument| options.contains(&argument.as_str()))?;
         arguments.get(at + 1).filter(|value| !value.is_empty() && !value.starts_with('-'))
     };
-    let name = behind(&["-sname", "-name"]).or_else(|| behind(&["-s", "-run"]))?;
+    let name = value_after(&["-sname", "-name"]).or_else(|| value_after(&["-s", "-run"]))?;
     let own = name.split('@').next().filter(|own| !own.is_empty())?;
     Some((own.to_owned(), name.clone()))
 }

@@ -17,22 +17,22 @@ use crate::recorded_operations::{RecordedOperation, RecordedOperations};
 pub(crate) fn write_table(
     path: &DataPath,
     joined: &SortedRuns<JoinedOperation>,
-    told: &RecordedOperations,
+    recorded: &RecordedOperations,
 ) -> Result<u64, PathError> {
     let mut writer = OperationWriter::create(path)?;
     let failed = ReadFailure::default();
     let (mut last, mut sides) = (0, [Vec::new(), Vec::new()]);
     let mut count = 0;
     for next in joined.iter(&failed) {
-        let Some(operation) = told.get(next.operation as usize) else { continue };
+        let Some(operation) = recorded.get(next.operation as usize) else { continue };
         if next.message != last {
-            count += push_operations(&mut writer, last, &mut sides, told)?;
+            count += push_operations(&mut writer, last, &mut sides, recorded)?;
         }
         last = next.message;
         let [sender, receiver] = &mut sides;
         if next.side == 0 { sender } else { receiver }.push(*operation);
     }
-    count += push_operations(&mut writer, last, &mut sides, told)?;
+    count += push_operations(&mut writer, last, &mut sides, recorded)?;
     failed.check_failure()?;
     writer.finish()?;
     Ok(count)
@@ -44,7 +44,7 @@ fn push_operations(
     writer: &mut OperationWriter,
     message: u64,
     [sender, receiver]: &mut [Vec<RecordedOperation>; 2],
-    told: &RecordedOperations,
+    recorded: &RecordedOperations,
 ) -> Result<u64, PathError> {
     let count = sender.len().max(receiver.len());
     for place in 0..count {
@@ -53,7 +53,7 @@ fn push_operations(
             (Some(one), None) | (None, Some(one)) => *one,
             (None, None) => continue,
         };
-        writer.push(&operation_row(message, &of, told))?;
+        writer.push(&operation_row(message, &of, recorded))?;
     }
     sender.clear();
     receiver.clear();
@@ -80,7 +80,7 @@ fn combine_operations(first: &RecordedOperation, other: &RecordedOperation) -> R
 fn operation_row<'a>(
     message: u64,
     of: &RecordedOperation,
-    told: &'a RecordedOperations,
+    recorded: &'a RecordedOperations,
 ) -> OperationRow<'a> {
     OperationRow {
         message,
@@ -89,10 +89,10 @@ fn operation_row<'a>(
             MessageRole::Response => OperationRole::Response,
             MessageRole::OneWay => OperationRole::OneWay,
         },
-        protocol: told.text_of_name(of.protocol),
-        name: told.text_of_name(of.name),
-        detail: told.text_of_name(of.detail),
-        status: told.text_of_name(of.status),
+        protocol: recorded.text_of_name(of.protocol),
+        name: recorded.text_of_name(of.name),
+        detail: recorded.text_of_name(of.detail),
+        status: recorded.text_of_name(of.status),
         is_error: of.is_error,
         call: of.call,
         trace_id: of.trace.map(|trace| trace.trace_id),

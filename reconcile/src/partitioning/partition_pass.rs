@@ -110,7 +110,7 @@ impl<'a> CallStores<'a> {
 /// Reads all logs again and distributes their calls, divided where recorded operations begin.
 pub(crate) fn partition_logs(
     sockets: &KernelSockets,
-    told: &RecordedOperations,
+    recorded: &RecordedOperations,
     partitions: &ConnectionPartitions,
     reach: DatagramRouting,
     stores: &CallStores,
@@ -125,8 +125,9 @@ pub(crate) fn partition_logs(
         let many = datagrams.partition_count() as u64;
         let mut result = Ok(());
         let mut elsewhere = ThreadActivity::default();
-        EventPass::from_process(capture, sockets, piece).divide_by_operations(told).for_each_call(
-            |call| {
+        EventPass::from_process(capture, sockets, piece)
+            .divide_by_operations(recorded)
+            .for_each_call(|call| {
                 let dealt = match call {
                     SocketCall::Transfer(call) => {
                         match partitions.partition_of_socket(call.socket).filter(|_| call.bytes > 0)
@@ -207,8 +208,7 @@ pub(crate) fn partition_logs(
                 if dealt.is_err() && result.is_ok() {
                     result = dealt;
                 }
-            },
-        );
+            });
         result?;
         transfers.finish()?;
         datagrams.finish()

@@ -64,13 +64,13 @@ pub(crate) fn connect_sockets(
     let mut connections =
         connection::build_connections(&capture, &sockets.all, &partner, &listening)?;
     doubtful.mark_connections(&mut connections);
-    let told = recorded_operations::read_operations(&capture, run.threads, outcome)?;
-    told.count_fragments(&capture, &mut sockets);
+    let recorded = recorded_operations::read_operations(&capture, run.threads, outcome)?;
+    recorded.count_fragments(&capture, &mut sockets);
     let partitions = ConnectionPartitions::from_connections(&run.pool, &connections, &sockets.all)?;
     Ok(ConnectedCapture {
         capture,
         sockets,
-        recorded_operations: told,
+        recorded_operations: recorded,
         addresses,
         listening,
         fallbacks,

@@ -46,14 +46,14 @@ pub(crate) fn write_operations(
         };
     };
     run.progress.begin_step("writing operations", 0);
-    let told = &connected.recorded_operations;
+    let recorded = &connected.recorded_operations;
     let mut all = ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE);
-    for (log, range) in told.iter_logs() {
+    for (log, range) in recorded.iter_logs() {
         let Some(file) = connected.capture.logs.get(log) else { continue };
         let places = connected.sockets.places_of_log(file);
         let mut clock = file.clock.cursor();
         for place in range {
-            let Some(operation) = told.get(place) else { continue };
+            let Some(operation) = recorded.get(place) else { continue };
             let time = clock.realtime(operation.ticks);
             let of = places.get(operation.flow).ok_or("its socket was left out");
             match of.and_then(|socket| locate_operation(connected, used, socket, log, operation)) {
@@ -64,11 +64,12 @@ pub(crate) fn write_operations(
     }
     let mut joined =
         ExternalSorter::<JoinedOperation>::new(budget, run.data.path(), SORTED_AT_ONCE);
-    let has_no_id =
-        |number: u64| told.get(number as usize).is_some_and(|operation| operation.call.is_none());
+    let has_no_id = |number: u64| {
+        recorded.get(number as usize).is_some_and(|operation| operation.call.is_none())
+    };
     let alone = join_operations(&messages.finish(), &all.finish(), has_no_id, &mut joined)?;
     add_count(&mut outcome.operations_without_message, "no message begins there", alone);
-    outcome.operations = write_table(&path, &joined.finish(), told)?;
+    outcome.operations = write_table(&path, &joined.finish(), recorded)?;
     Ok(outcome.write(run.data)?)
 }
 

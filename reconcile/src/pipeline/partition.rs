@@ -20,11 +20,11 @@ pub(crate) fn partition_calls<'a>(
     connected: &ConnectedCapture,
     budget: &'a MemoryBudget,
 ) -> Result<CallStores<'a>, Error> {
-    let ConnectedCapture { sockets, recorded_operations: told, partitions, .. } = connected;
+    let ConnectedCapture { sockets, recorded_operations, partitions, .. } = connected;
     let stores = CallStores::new(budget, run.data.path(), partitions, &sockets.all);
     partition_pass::partition_logs(
         sockets,
-        told,
+        recorded_operations,
         partitions,
         connected.datagram_routing(),
         &stores,

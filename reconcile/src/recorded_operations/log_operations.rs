@@ -53,7 +53,7 @@ impl<'a> LogOperations<'a> {
         mut piece: impl FnMut(u32, bool),
     ) {
         let (mut done, mut begins) = (0, self.begins_turn(call) && bytes > 0);
-        let mut is_told = false;
+        let mut has_operation = false;
         let is_shared = self.flows.interleaved.binary_search(&call.0).is_ok();
         // If two calls have one key, all operations are attributed to the first.
         if self.count_repeats(call) == 0 {
@@ -61,13 +61,13 @@ impl<'a> LogOperations<'a> {
                 if at.at >= bytes {
                     break;
                 }
-                if is_told && at.call.is_none() && !is_shared {
+                if has_operation && at.call.is_none() && !is_shared {
                     continue;
                 }
                 if at.at > done {
                     piece(at.at - done, begins);
                 }
-                (done, begins, is_told) = (at.at, true, true);
+                (done, begins, has_operation) = (at.at, true, true);
             }
         }
         piece(bytes - done, begins);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(pieces(1, sent, 10, 100), [(30, true), (70, true)]);
         assert_eq!(pieces(1, sent, 20, 99), [(5, false), (94, true)], "one is beyond the call");
         assert_eq!(pieces(2, sent, 10, 8), [(7, false), (1, true)]);
-        assert_eq!(pieces(2, sent, 10, 9), [(9, false)], "all was told of the call before");
+        assert_eq!(pieces(2, sent, 10, 9), [(9, false)], "the previous call has all operations");
         assert_eq!(pieces(2, sent, 11, 9), [(9, false)]);
         assert_eq!(pieces(1, Direction::Receive, 10, 100), [(100, false)]);
         assert_eq!(pieces(1, sent, 10, 0), [(0, false)]);
@@ -197,12 +197,12 @@ mod tests {
             of_log.divide_transfer((1, sent, 30), 40, |bytes, begins| pieces.push((bytes, begins)));
             pieces
         };
-        let told = |answer, turn| {
+        let expected = |answer, turn| {
             vec![(40, true), (40, answer), (40, turn), (40, false), (4, turn), (36, true)]
         };
-        assert_eq!(pieces(&[]), told(false, false));
-        assert_eq!(pieces(&[1]), told(true, true));
-        assert_eq!(pieces(&[2]), told(false, false));
+        assert_eq!(pieces(&[]), expected(false, false));
+        assert_eq!(pieces(&[1]), expected(true, true));
+        assert_eq!(pieces(&[2]), expected(false, false));
     }
 
     #[test]

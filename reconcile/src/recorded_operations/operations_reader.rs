@@ -21,7 +21,7 @@ pub(crate) fn read_operations(
     threads: usize,
     outcome: &mut Reconciliation,
 ) -> Result<RecordedOperations, Error> {
-    let mut told = RecordedOperations::new(capture);
+    let mut recorded = RecordedOperations::new(capture);
     let with: Vec<usize> = (0..capture.logs.len())
         .filter(|log| capture.logs.get(*log).is_some_and(has_operations))
         .collect();
@@ -39,10 +39,10 @@ pub(crate) fn read_operations(
         |piece, of_log: Option<LogOperationsReader>| {
             let Some((of_log, log)) = of_log.zip(with.get(piece)) else { return Ok(()) };
             outcome.damaged.extend(of_log.damage);
-            Ok(told.add_log(*log, &of_log.operations, &of_log.names)?)
+            Ok(recorded.add_log(*log, &of_log.operations, &of_log.names)?)
         },
     )?;
-    Ok(told)
+    Ok(recorded)
 }
 
 /// Whether a log has snippets, or an operation file next to it.
@@ -92,7 +92,7 @@ impl LogOperationsReader {
         });
         match read {
             Ok(0) => {}
-            Ok(left) => self.add_damage(path, format!("its last {left} bytes are no operations")),
+            Ok(left) => self.add_damage(path, format!("its last {left} bytes are not operations")),
             Err(error) => self.add_damage(path, error.to_string()),
         }
         result.map(|()| true)

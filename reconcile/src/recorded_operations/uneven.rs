@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn connections_whose_answers_are_not_all_told() {
-        let told = [
+        let recorded = [
             (1, MessageRole::Request, None),
             (1, MessageRole::Response, None),
             (2, MessageRole::Request, None),
@@ -53,7 +53,7 @@ mod tests {
             call,
             ..RecordedOperation::from_place(flow, Direction::Send, 10, 0)
         };
-        let all = SpillableVec::collect(&MemoryPool::default(), told.map(operation)).unwrap();
+        let all = SpillableVec::collect(&MemoryPool::default(), recorded.map(operation)).unwrap();
         assert_eq!(find_uneven_flows(&all), [2, 3]);
     }
 }

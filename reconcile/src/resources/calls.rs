@@ -57,14 +57,14 @@ impl HandoffEventRow {
     /// Converts it for matching.
     pub(crate) fn to_handoff_event(&self) -> HandoffEvent {
         let HandoffEventRow { begin, end, amount, process, thread, flags, .. } = *self;
-        let who = RecordedThread { process, thread };
+        let caller = RecordedThread { process, thread };
         if flags & SIGNAL != 0 {
-            HandoffEvent::Signal(HandoffSignal { time: begin, end, by: who, amount })
+            HandoffEvent::Signal(HandoffSignal { time: begin, end, by: caller, amount })
         } else {
             HandoffEvent::Wait(HandoffWait {
                 begin,
                 end,
-                of: who,
+                of: caller,
                 gave_up: flags & GAVE_UP != 0,
                 amount,
             })

@@ -99,23 +99,23 @@ pub(crate) fn match_handoffs(
     rows: &mut ExternalSorter<HandoffRow>,
 ) -> Result<(), PathError> {
     let (sorted, failed) = (happenings.finish(), ReadFailure::default());
-    let mut told = OutcomeWriter { capture, events, rows, result: Ok(()) };
+    let mut writer = OutcomeWriter { capture, events, rows, result: Ok(()) };
     let mut current: Option<SynchronizationObject> = None;
     for row in sorted.iter(&failed) {
         if current.as_ref().is_none_or(|object| object.about != row.match_key()) {
             if let Some(object) = current.take() {
-                object.finish_matching(&mut told);
+                object.finish_matching(&mut writer);
             }
             current = SynchronizationObject::from_row(&row);
         }
         if let Some(object) = &mut current {
-            object.add_event(row.to_handoff_event(), &mut told);
+            object.add_event(row.to_handoff_event(), &mut writer);
         }
     }
     if let Some(object) = current {
-        object.finish_matching(&mut told);
+        object.finish_matching(&mut writer);
     }
-    told.result?;
+    writer.result?;
     failed.check_failure()
 }
 
@@ -138,17 +138,17 @@ impl SynchronizationObject {
         })
     }
 
-    fn add_event(&mut self, happening: HandoffEvent, told: &mut OutcomeWriter) {
+    fn add_event(&mut self, happening: HandoffEvent, writer: &mut OutcomeWriter) {
         let SynchronizationObject { about, matching, only } = self;
         only.add_event(happening);
-        matching.add_event(happening, &mut |outcome| told.write_outcome(*about, only, outcome));
+        matching.add_event(happening, &mut |outcome| writer.write_outcome(*about, only, outcome));
     }
 
-    fn finish_matching(self, told: &mut OutcomeWriter) {
+    fn finish_matching(self, writer: &mut OutcomeWriter) {
         let SynchronizationObject { about, matching, mut only } = self;
-        matching.finish_matching(&mut |outcome| told.write_outcome(about, &mut only, outcome));
-        for (signal, who) in only.assign_unreceived() {
-            told.write_unreceived(about, signal, who);
+        matching.finish_matching(&mut |outcome| writer.write_outcome(about, &mut only, outcome));
+        for (signal, receiver) in only.assign_unreceived() {
+            writer.write_unreceived(about, signal, receiver);
         }
     }
 }
@@ -185,11 +185,11 @@ impl OutcomeWriter<'_, '_, '_> {
         &mut self,
         (_, what, object): (u64, u32, u64),
         signal: HandoffSignal,
-        who: RecordedThread,
+        receiver: RecordedThread,
     ) {
         // A nanosecond after the signal itself, so that it is sorted after it.
         let time = signal.end.saturating_add(1);
-        let values = [object as i64, i64::from(who.thread)];
+        let values = [object as i64, i64::from(receiver.thread)];
         let event = self.write_event(OwnEventKind::Unreceived, what, time, signal.by, values);
         if self.result.is_ok()
             && let Some(event) = event

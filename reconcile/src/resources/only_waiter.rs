@@ -29,7 +29,7 @@ impl OnlyWaiter {
         self.waits += 1;
         self.waiter = match self.waiter {
             SoleWaiter::Nobody => SoleWaiter::Only(wait.of),
-            SoleWaiter::Only(who) if who == wait.of => return,
+            SoleWaiter::Only(waiter) if waiter == wait.of => return,
             _ => SoleWaiter::Several,
         };
         if self.waiter == SoleWaiter::Several {
@@ -48,12 +48,12 @@ impl OnlyWaiter {
     /// process.
     pub(crate) fn assign_unreceived(self) -> impl Iterator<Item = (HandoffSignal, RecordedThread)> {
         let only = match self.waiter {
-            SoleWaiter::Only(who) if self.waits >= MIN_ONLY_WAITS => Some(who),
+            SoleWaiter::Only(waiter) if self.waits >= MIN_ONLY_WAITS => Some(waiter),
             _ => None,
         };
         let signals = self.unheard.into_iter();
-        let with = signals.filter_map(move |signal| only.map(|who| (signal, who)));
-        with.filter(|(signal, who)| signal.by.process == who.process && signal.by != *who)
+        let with = signals.filter_map(move |signal| only.map(|waiter| (signal, waiter)));
+        with.filter(|(signal, waiter)| signal.by.process == waiter.process && signal.by != *waiter)
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
             }));
         }
         only.unreceived(signal(99, 7));
-        only.assign_unreceived().map(|(signal, who)| (signal.time, who.thread)).collect()
+        only.assign_unreceived().map(|(signal, waiter)| (signal.time, waiter.thread)).collect()
     }
 
     #[test]

@@ -91,11 +91,11 @@ impl MessageRow {
         number: u64,
     ) -> Option<OperationStart> {
         let time = [self.times[0], self.times[2]][side];
-        let is_told = self.parts_and_flags & BEGINS[side] != 0 && time != NIL;
+        let is_recorded = self.parts_and_flags & BEGINS[side] != 0 && time != NIL;
         let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
         let place =
             OperationStart::operation_place(slot.protocol, self.slot, direction, self.nodes[side]);
-        is_told.then(|| OperationStart::new(place, side, time, number))
+        is_recorded.then(|| OperationStart::new(place, side, time, number))
     }
 
     /// Row of a message of `slot` in that direction between the slot's nodes, without bytes.

@@ -210,8 +210,8 @@ mod tests {
         let mut ways: [Vec<StreamTransfer>; 2] = Default::default();
         for line in text.split(';') {
             let words: Vec<&str> = line.split_whitespace().collect();
-            let [kind, who, when, bytes] = words[..] else { panic!("{line}") };
-            let (process, tid) = who.split_once('/').unwrap_or((who, "1"));
+            let [kind, caller, when, bytes] = words[..] else { panic!("{line}") };
+            let (process, tid) = caller.split_once('/').unwrap_or((caller, "1"));
             let (process, tid): (u32, i32) = (process.parse().unwrap(), tid.parse().unwrap());
             let (from, to) = when.split_once("..").unwrap_or((when, when));
             let [from, to] = [from, to].map(|time| time.parse::<i64>().unwrap() * US);

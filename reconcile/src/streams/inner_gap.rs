@@ -145,7 +145,7 @@ mod tests {
         }
         // Both sides in two pieces each look like calls of alternating sides.
         assert_eq!(learned(&">5><5<5".repeat(40)), 100 * MS);
-        assert_eq!(learned(&">5".repeat(99)), 100 * MS, "nobody answers");
+        assert_eq!(learned(&">5".repeat(99)), 100 * MS, "no answers");
         assert_eq!(learned("><5><3<>4<>6"), 100 * MS, "too few to tell");
     }
 

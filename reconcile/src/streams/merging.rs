@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(pieces(asked, MIN_PIECE_BYTES, piece(900, 1)), [2]);
         assert_eq!(pieces(asked, MIN_PIECE_BYTES, piece(1_200, 1)), [1, 1], "too long");
         assert_eq!(pieces(asked, 40, piece(900, 1)), [1, 1], "no body");
-        assert_eq!(pieces(None, MIN_PIECE_BYTES, piece(900, 1)), [1, 1], "nobody asked");
+        assert_eq!(pieces(None, MIN_PIECE_BYTES, piece(900, 1)), [1, 1], "no request");
         for (elsewhere, acted) in [(true, false), (false, true)] {
             let next = FlowMessage { elsewhere, acted, ..piece(900, 1) };
             assert_eq!(pieces(asked, MIN_PIECE_BYTES, next), [1, 1]);

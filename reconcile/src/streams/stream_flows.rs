@@ -189,8 +189,8 @@ impl ConnectionMatcher<'_> {
         samples: &mut ClockSamples,
         rows: &mut RowSink,
     ) -> Result<(), PathError> {
-        let mut nobody = ClockSamples::new(0);
-        let samples = if self.connection.ambiguous { &mut nobody } else { samples };
+        let mut unused = ClockSamples::new(0);
+        let samples = if self.connection.ambiguous { &mut unused } else { samples };
         let greeting = ServerGreeting::find_greeting(ways);
         if let Some(making) =
             greeting.and_then(|greeting| self.setup_message(&greeting)).filter(|_| is_used)
@@ -421,21 +421,21 @@ impl ConnectionMatcher<'_> {
         let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
         let [sends, receives, receives_back] =
             [2 * direction, 2 * direction + 1, 3 - 2 * direction];
-        let [is_asked, is_told] = [direction == 0, ways.tally(receives).elsewhere];
-        let counts = if is_asked { unanswered::is_boundary } else { unanswered::is_notification };
+        let [is_request, is_notification] = [direction == 0, ways.tally(receives).elsewhere];
+        let counts = if is_request { unanswered::is_boundary } else { unanswered::is_notification };
         // The receiver of a notification does not answer it, and requests something else in the
         // end.
-        let waits = [self.max_gap(), if is_asked { i64::MAX } else { self.max_gap() }];
+        let waits = [self.max_gap(), if is_request { i64::MAX } else { self.max_gap() }];
         // If the receives were not recorded, the times of the sends are used.
-        let is_seen = ways.tally(receives_back).calls || is_asked;
+        let is_seen = ways.tally(receives_back).calls || is_request;
         let back = ways
             .calls(if is_seen { receives_back } else { receives_back - 1 })
             .map(|call| call.time);
         let seen =
-            |part: &FlowMessage| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
+            |part: &FlowMessage| part.sent.or(part.received.filter(|_| !is_request && !is_seen));
         is_whole
             && (ways.tally(sends).elsewhere || !is_seen)
-            && (is_asked || is_told)
+            && (is_request || is_notification)
             && unanswered::is_unanswered(
                 self.direction_fragments(ways, direction),
                 back,

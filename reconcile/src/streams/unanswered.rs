@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn what_is_told_to_who_then_acts_is() {
-        let told = |bytes, acted| -> Vec<FlowMessage> {
+        let notifications = |bytes, acted| -> Vec<FlowMessage> {
             pieces(40, 50, 1).into_iter().map(|part| FlowMessage { bytes, acted, ..part }).collect()
         };
-        let is_told = |parts: Vec<FlowMessage>| {
+        let are_notifications = |parts: Vec<FlowMessage>| {
             super::is_unanswered(
                 parts.into_iter(),
                 [60].into_iter(),
@@ -130,9 +130,12 @@ mod tests {
                 |part| part.sent,
             )
         };
-        assert!(is_told(told(500, true)));
-        assert!(!is_told(told(500, false)), "pieces of an answer for which others are asked");
-        assert!(!is_told(told(4096, true)), "pieces of a body");
+        assert!(are_notifications(notifications(500, true)));
+        assert!(
+            !are_notifications(notifications(500, false)),
+            "pieces of an answer for which others are asked"
+        );
+        assert!(!are_notifications(notifications(4096, true)), "pieces of a body");
     }
 
     #[test]

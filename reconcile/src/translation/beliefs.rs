@@ -42,9 +42,9 @@ impl CandidateRivals {
         for _ in 0..BELIEF_ROUNDS {
             self.sum_by_end(&mut sums);
             let mut candidates = self.ends.iter().zip(weights.iter());
-            self.beliefs.for_each_mut(0..weights.len(), |told| {
+            self.beliefs.for_each_mut(0..weights.len(), |messages| {
                 let Some((ends, weight)) = candidates.next() else { return };
-                let from = *told;
+                let from = *messages;
                 // The connecting end weighs against the messages from the accepting ends of its
                 // other candidates.
                 let others =
@@ -52,14 +52,14 @@ impl CandidateRivals {
                 for (side, others) in others.into_iter().enumerate() {
                     let next = weight / (1.0 + others.max(0.0));
                     // Damped, so that cycles converge.
-                    told[side] = (next * from[side]).sqrt().max(f64::MIN_POSITIVE);
+                    messages[side] = (next * from[side]).sqrt().max(f64::MIN_POSITIVE);
                 }
             });
         }
         self.sum_by_end(&mut sums);
-        let belief = |(ends, told): (&[u32; 2], &[f64; 2])| {
-            let by_one = told[1] / (1.0 + sums[0][ends[0] as usize]);
-            let by_other = told[0] / (1.0 + sums[1][ends[1] as usize]);
+        let belief = |(ends, messages): (&[u32; 2], &[f64; 2])| {
+            let by_one = messages[1] / (1.0 + sums[0][ends[0] as usize]);
+            let by_other = messages[0] / (1.0 + sums[1][ends[1] as usize]);
             by_one.min(by_other).clamp(0.0, 1.0)
         };
         SpillableVec::collect(&self.pool, self.ends.iter().zip(self.beliefs.iter()).map(belief))
@@ -98,9 +98,9 @@ impl CandidateRivals {
         for sums in sums.iter_mut() {
             sums.for_each_mut(0..self.halves, |sum| *sum = 0.0);
         }
-        for (ends, told) in self.ends.iter().zip(self.beliefs.iter()) {
-            sums[0][ends[0] as usize] += told[1];
-            sums[1][ends[1] as usize] += told[0];
+        for (ends, messages) in self.ends.iter().zip(self.beliefs.iter()) {
+            sums[0][ends[0] as usize] += messages[1];
+            sums[1][ends[1] as usize] += messages[0];
         }
     }
 }

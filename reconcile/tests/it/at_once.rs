@@ -39,10 +39,10 @@ struct Connection {
 }
 
 fn any_call() -> impl Strategy<Value = Call> {
-    let who = (any::<bool>(), prop::bool::weighted(0.05), 0u32..2, any::<bool>());
+    let caller = (any::<bool>(), prop::bool::weighted(0.05), 0u32..2, any::<bool>());
     let forgotten =
         prop_oneof![40 => Just(Some(0)), 3 => (1u64..60).prop_map(Some), 1 => Just(None)];
-    (who, 0u64..400, 1u64..40, forgotten).prop_map(
+    (caller, 0u64..400, 1u64..40, forgotten).prop_map(
         |((accepted, other, thread, sent), time, bytes, forgotten)| Call {
             accepted,
             other,

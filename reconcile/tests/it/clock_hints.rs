@@ -70,8 +70,8 @@ fn hosts_without_messages_are_related() {
     let without = fs::read(system.data().clocks_path()).unwrap();
     assert_eq!((clock(&system, "b").source, clock(&system, "b").offset_ns), (ClockSource::None, 0));
     // Hints of a host that is in no log are not used.
-    fs::create_dir_all(system.data().hosts_dir().join("nobody")).unwrap();
-    write(&system, "nobody", &all_along(3, 5));
+    fs::create_dir_all(system.data().hosts_dir().join("unrelated")).unwrap();
+    write(&system, "unrelated", &all_along(3, 5));
     system.reconcile();
     assert_eq!(fs::read(system.data().clocks_path()).unwrap(), without);
     write(&system, "a", &all_along(1, 0));

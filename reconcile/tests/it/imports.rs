@@ -245,7 +245,7 @@ fn a_file_of_another_kind_is_told_and_replaces_nothing() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
-    assert_eq!(left, ["x"], "an import that fails leaves nothing behind");
+    assert_eq!(left, ["x"], "an import that fails leaves nothing");
 }
 
 #[test]

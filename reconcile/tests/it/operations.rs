@@ -42,14 +42,14 @@ fn entry(flow: u32, (direction, ticks, at, text): &ScenarioOperation) -> Operati
 }
 
 impl System {
-    /// Adds the log of a process of the host `one`, with the operations `told` of its flow 1.
+    /// Adds the log of a process of the host `one`, with the operations `recorded` of its flow 1.
     pub(crate) fn telling(
         &self,
         name: &str,
         log: &LogWriter,
-        told: &[ScenarioOperation],
+        recorded: &[ScenarioOperation],
     ) -> &System {
-        self.telling_of(name, log, 1, told)
+        self.telling_of(name, log, 1, recorded)
     }
 
     fn telling_of(
@@ -57,10 +57,11 @@ impl System {
         name: &str,
         log: &LogWriter,
         flow: u32,
-        told: &[ScenarioOperation],
+        recorded: &[ScenarioOperation],
     ) -> &System {
         self.add("one", name, log);
-        let entries: Vec<OperationEntry> = told.iter().map(|told| entry(flow, told)).collect();
+        let entries: Vec<OperationEntry> =
+            recorded.iter().map(|operation| entry(flow, operation)).collect();
         if !entries.is_empty() {
             protocols::operations::write_operations(
                 &socket_log::SocketLog::open(self.path("one", name)).unwrap(),

@@ -10,7 +10,7 @@ use crate::operations::ends;
 /// before any answer was received if it is `again`.
 fn asks_in_rounds(again: bool) -> Vec<String> {
     let (mut client, mut server) = ends();
-    let mut told = Vec::new();
+    let mut operations = Vec::new();
     let (asked_at, heard_at) = if again { ([0, 10], [600, 600]) } else { ([0, 500], [300, 800]) };
     for round in (10_000..).step_by(1_000).take(20) {
         for ((asked, heard), commands) in asked_at.into_iter().zip(heard_at).zip([2, 1]) {
@@ -18,13 +18,13 @@ fn asks_in_rounds(again: bool) -> Vec<String> {
             client.send(asked, 1, 20 * commands).receive(heard, 1, 5 * commands);
             server.receive(asked + 100, 1, 20 * commands).send(asked + 200, 1, 5 * commands);
             for at in 0..commands as u32 {
-                told.push((Send, asked, 20 * at, "GET"));
-                told.push((Receive, heard, 5 * at, "200"));
+                operations.push((Send, asked, 20 * at, "GET"));
+                operations.push((Receive, heard, 5 * at, "200"));
             }
         }
     }
     let system = System::new();
-    let outcome = system.telling("a", &client, &told).telling("b", &server, &[]).reconcile();
+    let outcome = system.telling("a", &client, &operations).telling("b", &server, &[]).reconcile();
     outcome.lines().iter().take(6).cloned().collect()
 }
 

@@ -82,9 +82,9 @@ fn a_log_that_names_another_host_is_its_senders() {
         assert_eq!(of, if message.bytes == 666 { "evil" } else { "victim" }, "{message:?}");
     }
     assert_eq!(hosts(&outcome), ["evil", "victim"].map(str::to_owned).into());
-    let told: Vec<(&str, u64)> =
+    let misnamed: Vec<(&str, u64)> =
         outcome.counts.misnamed.iter().map(|(host, count)| (host.as_str(), *count)).collect();
-    assert_eq!(told, [("evil", 2)]);
+    assert_eq!(misnamed, [("evil", 2)]);
     let spots = reconcile::capture_gaps::find_capture_gaps(&system.data()).unwrap();
     assert_eq!(
         spots.silent.iter().map(|silent| silent.host.as_str()).collect::<Vec<_>>(),

@@ -68,13 +68,13 @@ fn turns_part_messages_and_pauses_do() {
 #[test]
 fn a_server_behind_a_name_of_another_has_its_own() {
     let system = System::new();
-    let (behind, real) = ("10.9.9.9:80", "10.0.1.1:8080");
+    let (service, real) = ("10.9.9.9:80", "10.0.1.1:8080");
     let mut client = log(10, "client");
     let mut server = log(20, "server");
     for flow in 1..=6 {
         let at = 100_000 * u64::from(flow * flow);
         let (mine, cookie) = (format!("10.0.0.1:{}", 40_000 + flow), u64::from(flow));
-        connect(&mut client, at, flow, cookie, &mine, behind);
+        connect(&mut client, at, flow, cookie, &mine, service);
         client.send(at + 10, flow, 200).receive(at + 90, flow, 900).close(at + 100, flow);
         accept(
             &mut server,
@@ -94,7 +94,7 @@ fn a_server_behind_a_name_of_another_has_its_own() {
     let found = &outcome.counts.translations;
     let names: Vec<_> =
         found.iter().map(|found| (found.from.as_str(), found.to.as_str(), found.flows)).collect();
-    assert_eq!(names, [(behind, real, 6), ("10.0.0.1", "10.8.8.8", 6)]);
+    assert_eq!(names, [(service, real, 6), ("10.0.0.1", "10.8.8.8", 6)]);
     assert!(found.iter().all(|found| found.confidence >= 0.8), "{found:?}");
 
     let alone = system.reconcile_with(&Options { translation: None, ..Options::default() });

@@ -144,11 +144,11 @@ fn equal_contents_of_two_clients_are_told_apart() {
     // The second is received first, so that its name comes first.
     let seen = ["172.20.0.1:61002", "172.20.0.1:61001"];
     for (at, content) in [(1_000, 1), (2_000, 2), (3_000, 7), (4_000, 7)] {
-        for (who, client) in [(0, &mut second), (1, &mut first)] {
+        for (which, client) in [(0, &mut second), (1, &mut first)] {
             let (at, content) =
-                (at + 10 * who, if content < 7 { content + 10 * who as u32 } else { 7 });
+                (at + 10 * which, if content < 7 { content + 10 * which as u32 } else { 7 });
             send_to(client, 1, at, content, SERVICE);
-            receive_from(&mut server, 1, at + 100, content, seen[who as usize]);
+            receive_from(&mut server, 1, at + 100, content, seen[which as usize]);
         }
     }
     let system = System::new();

@@ -231,12 +231,12 @@ fn look(log: &mut LogWriter, at: u64, flow: u32, bytes: u32) {
 
 /// Two connections between two processes that were open before these were recorded, the server
 /// first. `bytes` are in the queue of the first at the first look.
-fn open_before(is_told: bool, bytes: u32) -> Outcome {
+fn open_before(knows_other_end: bool, bytes: u32) -> Outcome {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     for flow in 1..3 {
         let cookies = [u64::from(flow), 10 + u64::from(flow)];
-        let [of_client, of_server] = if is_told { cookies } else { [0; 2] };
+        let [of_client, of_server] = if knows_other_end { cookies } else { [0; 2] };
         found(&mut client, flow, cookies[0], ["", "/run/x"], of_server);
         found(&mut server, flow, cookies[1], ["/run/x", ""], of_client);
     }

@@ -33,7 +33,7 @@ pub(super) struct RequestHandler<'a> {
     received: u64,
     flush: u64,
     /// Times in the last answer to [`ShipperRequest::Time`], until the host has sent the exchange.
-    told: Option<[i64; 2]>,
+    sent_times: Option<[i64; 2]>,
     /// Files that were already reported to name another host.
     misnamed: HashSet<LogIdentity>,
 }
@@ -55,7 +55,7 @@ impl<'a> RequestHandler<'a> {
             gained: ReceivedBytes::default(),
             received: 0,
             flush: 0,
-            told: None,
+            sent_times: None,
             misnamed: HashSet::new(),
         }
     }
@@ -78,7 +78,7 @@ impl<'a> RequestHandler<'a> {
             }
             ShipperRequest::Ask { page, pages } => {
                 if pages > ASK_LIMIT {
-                    return Err(protocol("it asked for too many checksums at once"));
+                    return Err(protocol("it asked for too many checksums in one request"));
                 }
                 let (length, sums) =
                     self.store.page_checksums(page, pages).map_err(violation)?.map_err(
@@ -88,7 +88,7 @@ impl<'a> RequestHandler<'a> {
             }
             ShipperRequest::Extent { offset, length } => {
                 if length as usize > EXTENT_LIMIT {
-                    return Err(protocol("it sent an extent that is longer than any may be"));
+                    return Err(protocol("it sent an extent above the maximum length"));
                 }
                 let bytes = self.decompress_extent(rest, length as usize)?;
                 self.store.write_extent(offset, &self.extent[..bytes]).map_err(violation)?;
@@ -104,21 +104,22 @@ impl<'a> RequestHandler<'a> {
             }
             ShipperRequest::Flush { number, left } => {
                 if number != self.flush + 1 {
-                    return Err(protocol("its flushes are not counted one by one"));
+                    return Err(protocol("its flushes are not numbered consecutively"));
                 }
                 self.flush = number;
                 Some(self.flush_store(number, left, received))
             }
             ShipperRequest::Time => {
                 let (received, sent) = (clock::unix_nanoseconds(), clock::unix_nanoseconds());
-                self.told = Some([received, sent]);
+                self.sent_times = Some([received, sent]);
                 Some(CollectorAnswer::Time { received, sent })
             }
             ShipperRequest::Hint(exchange) => {
                 // A host may claim anything about its own clock, and nothing about the collector's.
-                if self.told.take() != Some([exchange.collector_received, exchange.collector_sent])
+                if self.sent_times.take()
+                    != Some([exchange.collector_received, exchange.collector_sent])
                 {
-                    let why = "it told of an exchange of times that there was not";
+                    let why = "it reported a time exchange that did not happen";
                     return Err(SessionEnd::Refused(RefusalCause::Violation, why.to_owned()));
                 }
                 let path = self.shared.data.clock_hints_path(self.host);
@@ -170,7 +171,7 @@ impl<'a> RequestHandler<'a> {
         match decompressor.decompress_to_buffer(compressed, &mut self.extent[..length]) {
             Ok(bytes) if bytes == length => Ok(bytes),
             _ => {
-                let why = "it sent an extent that is not what was announced";
+                let why = "it sent an extent that differs from its announcement";
                 Err(SessionEnd::Refused(RefusalCause::Protocol, why.to_owned()))
             }
         }

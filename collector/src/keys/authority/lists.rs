@@ -97,7 +97,7 @@ impl Authority {
         };
         let list = list.signed_by(&self.issuer)?.pem()?;
         let text = format!(
-            "sockcap: keys that were revoked. It is for the collector, beside its key.\n{list}"
+            "sockcap: list of revoked keys. It belongs at the collector, next to its key.\n{list}"
         );
         files::write_public(&path, &text)?;
         Ok(path)

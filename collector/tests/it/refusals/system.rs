@@ -211,8 +211,8 @@ impl Raw {
         self.link.write_all(bytes).and_then(|()| self.link.flush()).unwrap();
     }
 
-    pub(super) fn request(&mut self, request: &ShipperRequest<'_>, behind: &[u8]) {
-        self.send(&wire::encode_frame_with(request, behind).unwrap());
+    pub(super) fn request(&mut self, request: &ShipperRequest<'_>, payload: &[u8]) {
+        self.send(&wire::encode_frame_with(request, payload).unwrap());
     }
 
     pub(super) fn answer(&mut self) -> CollectorAnswer {

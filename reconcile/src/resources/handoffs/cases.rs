@@ -228,18 +228,18 @@ fn who_reads_an_event_counter_has_it_from_all_who_added() {
 fn happenings() -> impl Strategy<Value = Vec<HandoffEvent>> {
     let one = (any::<bool>(), 0..300i64, 0..40i64, 0..6i32, 0..4u64, any::<bool>());
     let happening = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
-        let who = RecordedThread { process: 0, thread };
+        let caller = RecordedThread { process: 0, thread };
         match is_signal {
             true => HandoffEvent::Signal(HandoffSignal {
                 time,
                 end: time + took / 8,
-                by: who,
+                by: caller,
                 amount: if amount == 3 { ALL } else { amount },
             }),
             false => HandoffEvent::Wait(HandoffWait {
                 begin: time,
                 end: time + took,
-                of: who,
+                of: caller,
                 gave_up: gave_up && thread == 0,
                 amount,
             }),

@@ -297,7 +297,7 @@ mod tests {
         let both = [0, 1].map(|end| {
             detect_multiplexing(there.iter().copied(), back.iter().copied(), end).is_some()
         });
-        assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
+        assert_eq!(both[0], both[1], "data received immediately looks the same from both ends");
         both[0]
     }
 

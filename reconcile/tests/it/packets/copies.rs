@@ -16,10 +16,10 @@ fn translated_addresses_are_found_by_equal_packets() {
     let mut send = |time: i64, from: usize, flags, payload: &[u8]| {
         let near = connection.packet(from, flags, payload);
         let mut far = near.clone();
-        let (gateway, behind) = (end(GATEWAY), end(BEHIND));
+        let (gateway, backend) = (end(GATEWAY), end(BEHIND));
         // The server sees other ends, and everything that was passed on has a hop less to go.
         (far.source, far.destination) =
-            if from == 0 { (gateway, behind) } else { (behind, gateway) };
+            if from == 0 { (gateway, backend) } else { (backend, gateway) };
         let [to, back] = [far.source.port().to_be_bytes(), far.destination.port().to_be_bytes()];
         far.body[..2].copy_from_slice(&to);
         far.body[2..4].copy_from_slice(&back);
@@ -67,17 +67,17 @@ fn a_router_sees_each_packet_twice() {
         (5, 0, ACK, 0),
     ] {
         let before = connection.packet(from, flags, &vec![5; payload]);
-        let mut behind = before.clone();
+        let mut backend = before.clone();
         let server = end("10.1.0.2:80");
         if from == 0 {
-            behind.destination = server;
-            behind.ttl -= 1;
+            backend.destination = server;
+            backend.ttl -= 1;
             router.see_on(0, time * MS, &before);
-            router.see_on(1, time * MS + 5_000, &behind);
+            router.see_on(1, time * MS + 5_000, &backend);
         } else {
-            behind.source = server;
-            behind.ttl += 1;
-            router.see_on(1, time * MS, &behind);
+            backend.source = server;
+            backend.ttl += 1;
+            router.see_on(1, time * MS, &backend);
             router.see_on(0, time * MS + 5_000, &before);
         }
     }

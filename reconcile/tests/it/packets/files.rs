@@ -51,10 +51,10 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
         bench.add("cut.pcap", &[header.clone(), records[..9].concat()].concat()[..before + 9]);
         let outcome = bench.run();
         assert_eq!(outcome.lines(), EXCHANGE, "{format:?}");
-        let told = outcome.summary.skipped.first[0].to_string();
+        let skipped = outcome.summary.skipped.first[0].to_string();
         assert!(
-            told.ends_with(&format!("cut.pcap, byte {before}: the file ends inside a record")),
-            "{told}"
+            skipped.ends_with(&format!("cut.pcap, byte {before}: the file ends inside a record")),
+            "{skipped}"
         );
         // An impossible length.
         let mut wrong = records[8].clone();
@@ -67,8 +67,8 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
         );
         let outcome = bench.run();
         assert_eq!(outcome.lines(), EXCHANGE, "{format:?}");
-        let told = outcome.summary.skipped.first[0].to_string();
-        assert!(told.contains(&format!("wrong.pcap, byte {before}: ")), "{told}");
+        let skipped = outcome.summary.skipped.first[0].to_string();
+        assert!(skipped.contains(&format!("wrong.pcap, byte {before}: ")), "{skipped}");
         assert_eq!(outcome.summary.skipped.causes["impossible length"], 1);
         // A damaged block is skipped.
         if format.new {
@@ -150,7 +150,7 @@ fn logs_that_are_written_piece_by_piece_are_whole() {
 fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
     let mut sniffer = Sniffer::new(Link::Ethernet);
     exchange(&mut sniffer, CLIENT, SERVER);
-    for (bytes, told) in [
+    for (bytes, expected) in [
         (&b"timestamp,source"[..], "neither pcap nor pcapng"),
         (&b"\x0a\x0d\x0d\x0a\x00\x00"[..], "neither pcap nor pcapng"),
         (&b""[..], "it is empty"),
@@ -159,7 +159,7 @@ fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
         let mut bench = Bench::new();
         bench.add("x.pcap", bytes);
         let error = bench.import().unwrap_err().to_string();
-        assert!(error.contains("x.pcap") && error.contains(told), "{error}");
+        assert!(error.contains("x.pcap") && error.contains(expected), "{error}");
         assert!(!bench.data().hosts_dir().exists());
     }
     let mut bench = Bench::from_sniffers(&[("x.pcap", &sniffer)]);
