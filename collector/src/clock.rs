@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_wrong_on_purpose() {
+    fn a_test_clock_has_its_offset_skew_and_steps() {
         let clock = HostClock::parse("-500,20,3000000:7,5000000:-1").unwrap();
         // 20 ppm of 4 ms are 80 ns.
         assert_eq!(clock.offset_at(4_000_000), -500 + 80 + 7);

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_are_told_from_the_rest() {
+    fn zeros_are_recognised() {
         assert!(is_zero(&[]) && is_zero(&[0; 5]) && is_zero(&[0; PAGE]));
         for at in [0, 3, 15, 16, 17, 100, PAGE - 1] {
             let mut page = [0; PAGE];
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_page_is_one_with_zeros_behind() {
+    fn a_short_page_equals_its_zero_padded_page() {
         let mut page = [0; PAGE];
         page[..3].copy_from_slice(b"abc");
         assert_eq!(page_checksum(b"abc"), page_checksum(&page));

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_gone_once_nobody_has_its_id_where_it_had_it() {
+    fn a_process_is_gone_once_its_id_is_unused_in_its_namespace() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let here = ProcessScope::new([7; 16]);
         assert_ne!(here.namespace, 0, "/proc has it");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_file_and_a_mapping_alone_are_noticed() {
+    fn an_open_file_and_a_mapping_are_each_noticed() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let read = File::open(file.path()).unwrap();
         file.as_file().set_len(4096).unwrap();

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use reconcile::translation::find_pairs;
-use translated::{Judgement, Wanted, system};
+use translated::{Judgement, SystemParameters, system};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let number =
@@ -17,14 +17,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     for fingerprints in [false, true] {
         let mut all = Judgement::default();
         for seed in first..first + systems {
-            let system = system(Wanted { seed, fingerprints, connections: 120, clients: 6 });
+            let system =
+                system(SystemParameters { seed, fingerprints, connections: 120, clients: 6 });
             all.judge(&system, &find_pairs(&system.halves, &[], 0.0)?);
         }
         println!("fingerprints: {fingerprints}\n{all}");
     }
     println!("many at once:");
     for seed in 0..8 {
-        let big = system(Wanted { seed, fingerprints: false, connections: 2_000, clients: 200 });
+        let big = system(SystemParameters {
+            seed,
+            fingerprints: false,
+            connections: 2_000,
+            clients: 200,
+        });
         let start = Instant::now();
         let found = find_pairs(&big.halves, &[], translated::MIN_CONFIDENCE)?;
         let took = start.elapsed();

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_within_a_process_is_in_the_trace_as_far_as_is_asked_for() {
+    fn internal_messages_are_in_the_trace_as_far_as_requested() {
         use InternalMessages::{BetweenThreads, LeftOut};
         let reach = |ends: &[(u32, Option<i32>)]| {
             let mut callers = FlowCallers::default();

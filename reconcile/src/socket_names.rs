@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_place_however_many_there_are() {
+    fn a_name_has_one_id_however_many_there_are() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, u64::MAX] {
             let mut names = SocketNameInterner::new(&MemoryPool::new(memory, directory.path()));

@@ -145,7 +145,7 @@ pub(crate) const UNTRANSLATED_FLOWS: f64 = 10.0;
 /// Number of matches that a name is credited with before any was seen.
 pub(crate) const GIVEN_MATCHES: f64 = 0.5;
 /// Number of matches to which the prior of a new path through a translation is equivalent.
-pub(crate) const NEW_WAY_MATCHES: f64 = 0.2;
+pub(crate) const NEW_TRANSLATION_MATCHES: f64 = 0.2;
 /// Approximate number of ports that a client's end can have.
 pub(crate) const CLIENT_PORTS: f64 = 28_000.0;
 /// Number of rounds of learning.
@@ -275,7 +275,7 @@ pub(crate) const MIN_OPEN_CHANGE: f64 = 0.2;
 /// Minimum number of messages for each message that a side has more than the other.
 pub(crate) const ACKNOWLEDGED_A_DIFFERENCE: i64 = 50;
 /// Minimum ratio of the sum of the squares of all steps to the square of the range.
-pub(crate) const STEPS_TO_WAY: i64 = 2;
+pub(crate) const STEPS_TO_RANGE: i64 = 2;
 /// Minimum number of turns with several messages in one direction and as many back.
 pub(crate) const MIN_PIPELINED_TURNS: usize = 8;
 /// Minimum number of turns with several messages for each one with a different number back.

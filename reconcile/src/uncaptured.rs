@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_has_its_words_and_its_kind() {
+    fn each_thing_has_its_name_and_kind() {
         for (what, socket, object, value, kind, one, two) in [
             (
                 UncapturedEvent::Socket,

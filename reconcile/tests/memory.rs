@@ -224,7 +224,7 @@ static ONE: Mutex<()> = Mutex::new(());
 const TURNS: u64 = 80_000;
 
 #[test]
-fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
+fn calls_matched_in_memory_take_the_documented_bytes_each() {
     let _one = ONE.lock();
     for (what, (bytes, calls), documented) in [
         ("both ends", most(TURNS, true, usize::MAX), 50.0),
@@ -247,13 +247,13 @@ fn is_in_files(what: &str, most: Most) {
 // If fewer are matched in memory than there are.
 
 #[test]
-fn calls_beyond_what_is_matched_at_once_are_in_files() {
+fn calls_beyond_the_memory_limit_are_in_files() {
     let _one = ONE.lock();
     is_in_files("both ends", |turns| most(turns, true, 10_000));
 }
 
 #[test]
-fn calls_of_one_end_and_datagrams_beyond_what_is_matched_at_once_are_in_files() {
+fn calls_of_one_end_and_datagrams_beyond_the_memory_limit_are_in_files() {
     let _one = ONE.lock();
     is_in_files("one end", |turns| most(turns, false, 10_000));
     is_in_files("datagrams of one flow", |turns| most_of_datagrams(2 * turns, false, 10_000));
@@ -264,7 +264,7 @@ fn calls_of_one_end_and_datagrams_beyond_what_is_matched_at_once_are_in_files() 
 /// no memory for them.
 #[test]
 #[ignore = "takes a minute: `scripts/test --all` runs it"]
-fn what_there_is_for_each_of_many_ends_is_in_files() {
+fn data_for_each_of_many_ends_is_in_files() {
     let _one = ONE.lock();
     let ends: [(&str, MostOf, f64); 4] = [
         ("connections", most_of_connections, 60.0),

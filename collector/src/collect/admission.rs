@@ -107,7 +107,7 @@ mod tests {
     use crate::link::socket_pair;
 
     #[test]
-    fn the_oldest_that_says_nothing_goes_and_those_that_are_known_stay() {
+    fn the_oldest_unidentified_connection_is_evicted_and_identified_ones_stay() {
         let admission = Admission::with_limits(10, 2);
         let pairs: Vec<_> = (0..4).map(|_| socket_pair()).collect();
         let admit = |of: usize| {

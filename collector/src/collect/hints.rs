@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_has_one_head_and_a_line_an_exchange_also_behind_one_that_was_cut_off() {
+    fn the_file_has_one_head_and_one_line_per_exchange_even_after_a_truncated_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("hosts/web-1/clock-hints.csv");
         let exchange = TimeExchange {

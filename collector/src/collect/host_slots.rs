@@ -123,7 +123,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn the_newest_connection_ends_the_one_before_and_waits_for_it() {
+    fn the_newest_connection_ends_the_previous_one_and_waits_for_it() {
         let seats = HostSlots::default();
         let (_one, first) = socket_pair();
         let (_two, second) = socket_pair();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_that_wait_the_newest_is_next() {
+    fn the_newest_waiting_connection_gets_the_slot() {
         let seats = HostSlots::default();
         let pairs: Vec<_> = (0..4).map(|_| socket_pair()).collect();
         let stream = |of: usize| pairs[of].1.try_clone().unwrap();

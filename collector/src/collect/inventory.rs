@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_name_is_found_without_a_look_at_the_others() {
+    fn the_next_name_is_found_without_reading_the_directory() {
         let directory = tempfile::tempdir().unwrap();
         let mut inventory = Inventory::open(&directory.path().into(), None).unwrap();
         // The directory is empty, so looking for files would find every name free.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_is_gone_on_with_and_numbers_are_found_again() {
+    fn unfinished_files_continue_and_numbers_are_restored() {
         let directory = tempfile::tempdir().unwrap();
         for name in ["x.sclog", "x+2.sclog", "x+7.sclog", "y.sclog", "x+99999999999999.sclog"] {
             fs::write(directory.path().join(name), "no header").unwrap();

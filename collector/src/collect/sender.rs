@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_noted_in_order_and_anew_where_they_are_others() {
+    fn the_names_are_sorted_and_rewritten_if_they_change() {
         let directory = tempfile::tempdir().unwrap();
         let note = |names: &[&str]| {
             write_sender(

@@ -36,7 +36,7 @@ fn total(directory: &Path) -> u64 {
 }
 
 #[test]
-fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
+fn counts_match_the_disk_in_any_order_of_writes() {
     let directory = tempfile::tempdir().unwrap();
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     let page = [7; PAGE];
@@ -57,7 +57,7 @@ fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
 }
 
 #[test]
-fn too_many_files_keep_none_of_the_others_out() {
+fn a_file_limit_does_not_block_existing_files() {
     let directory = tempfile::tempdir().unwrap();
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     for pid in 1..4 {
@@ -73,7 +73,7 @@ fn too_many_files_keep_none_of_the_others_out() {
 }
 
 #[test]
-fn an_imported_log_under_another_s_name_is_found_again() {
+fn an_imported_log_under_a_numbered_name_is_recognised_again() {
     let directory = tempfile::tempdir().unwrap();
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     let first = store(&mut host, "x.sclog", 1, true);
@@ -92,7 +92,7 @@ fn an_imported_log_under_another_s_name_is_found_again() {
 }
 
 #[test]
-fn checksums_are_of_what_there_is() {
+fn checksums_cover_the_existing_pages() {
     let directory = tempfile::tempdir().unwrap();
     let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
     let (identity, bytes) = log("1-1.sclog", 1, false);

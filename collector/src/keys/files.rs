@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_alone_reads_what_is_written() {
+    fn only_the_owner_can_read_a_written_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("deep/er");
         make_directory(&path).unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_read_is_refused() {
+    fn files_that_others_can_read_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let key = directory.path().join("key.pem");
         write_private(&key, "secret", false).unwrap();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_may_read_what_root_gives_it() {
+    fn a_group_may_read_a_file_of_root() {
         assert_eq!((0o440 & forbidden_mode(true), 0o640 & forbidden_mode(true)), (0, 0));
         for mode in [0o660, 0o644, 0o641, 0o650] {
             assert_ne!(mode & forbidden_mode(true), 0, "{mode:o}");

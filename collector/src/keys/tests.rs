@@ -24,7 +24,7 @@ fn file(directory: &Path, text: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_key_says_whose_it_is_and_until_when() {
+fn a_key_states_its_owner_and_validity() {
     let (directory, authority) = authority();
     let valid = KeyValidity { from: 1_700_000_000, until: 1_750_000_001 };
     let host = authority.issue_key(KeyRole::Host, &["web1", "web2.example"], valid).unwrap();
@@ -55,7 +55,7 @@ fn a_key_says_whose_it_is_and_until_when() {
 }
 
 #[test]
-fn a_time_after_2050_is_written_differently_and_read_alike() {
+fn a_time_after_2050_has_another_encoding_and_reads_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let valid = KeyValidity { from: 0, until: 253_402_300_799 };
     let authority = Authority::create_for(directory.path(), valid).unwrap();
@@ -67,7 +67,7 @@ fn a_time_after_2050_is_written_differently_and_read_alike() {
 }
 
 #[test]
-fn times_that_are_none_are_refused() {
+fn impossible_validities_are_refused() {
     let (_directory, authority) = authority();
     for (from, until) in [(5, 5), (5, 4), (-1, 5), (i64::MIN, i64::MAX), (i64::MAX - 1, i64::MAX)] {
         let made = authority.issue_key(KeyRole::Host, &["a"], KeyValidity { from, until });
@@ -85,7 +85,7 @@ fn an_authority_is_never_overwritten() {
 }
 
 #[test]
-fn names_that_no_host_can_have() {
+fn invalid_host_names_are_refused() {
     let (_directory, authority) = authority();
     let error = |name: &str| authority.issue_host(&[name], 1).unwrap_err();
     for wrong in ["", "..", "../web1", "a/b", "a b", "*.example", "é", &"a.".repeat(64)] {
@@ -108,7 +108,7 @@ fn names_that_no_host_can_have() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_parts_are_named() {
     let (directory, authority) = authority();
     let path = directory.path().join("web1.pem");
     authority.issue_host(&["web1"], 1).unwrap().write(&path, false).unwrap();
@@ -205,7 +205,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn what_was_noted_is_listed_and_can_be_revoked() {
+fn recorded_keys_are_listed_and_can_be_revoked() {
     let (directory, authority) = authority();
     let (path, collector) =
         (directory.path().join(REVOKED_FILE), authority.issue_collector(10).unwrap());

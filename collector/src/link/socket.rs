@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_ends_at_its_deadline_and_can_go_on() {
+    fn a_read_ends_at_its_deadline_and_can_continue() {
         let (mut other, socket) = socket_pair();
         let mut socket =
             DeadlineSocket::new(socket, StopFlag::default(), Duration::from_millis(1)).unwrap();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_was_closed_is_noticed() {
+    fn a_closed_connection_is_noticed() {
         let (other, socket) = socket_pair();
         let socket =
             DeadlineSocket::new(socket, StopFlag::default(), Duration::from_secs(1)).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_ends_at_its_deadline_when_nobody_reads() {
+    fn a_write_ends_at_its_deadline_without_a_reader() {
         let (_other, socket) = socket_pair();
         let mut socket =
             DeadlineSocket::new(socket, StopFlag::default(), Duration::from_millis(300)).unwrap();

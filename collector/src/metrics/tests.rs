@@ -36,7 +36,7 @@ fn metrics() -> CollectorMetrics {
 }
 
 #[test]
-fn what_is_told_is_read() {
+fn recorded_figures_are_rendered() {
     let metrics = metrics();
     metrics.host_connected("web1");
     metrics.set_stored("web1", 3, 4096);
@@ -123,7 +123,7 @@ fn a_connection_that_is_replaced_does_not_make_its_host_absent() {
 }
 
 #[test]
-fn nothing_of_a_new_collector_is_missing() {
+fn a_new_collector_has_all_counters() {
     let (samples, _) = parse(&CollectorMetrics::new(None, &["tls"], &["disk"]).render_text());
     assert_eq!(samples.len(), 5, "{samples:?}");
     assert!(samples.values().all(|value| *value == 0.0));
@@ -133,7 +133,7 @@ fn nothing_of_a_new_collector_is_missing() {
 }
 
 #[test]
-fn hosts_beyond_the_bound_are_counted_only() {
+fn hosts_beyond_the_limit_are_only_counted() {
     let metrics = metrics();
     for host in 0..MAX_HOSTS_WITH_FIGURES {
         metrics.host_connected(&format!("host{host}"));

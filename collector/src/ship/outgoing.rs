@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_stored_or_not_answered_is_told() {
+    fn unstored_and_unanswered_batches_are_reported() {
         let (items, taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
         let mut outgoing = OutgoingData::new(items, given);

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_s_worth_at_once_and_then_the_rate() {
+    fn a_burst_of_one_second_then_the_rate() {
         let now = Instant::now();
         let mut bucket = TokenBucket::new(1000, now);
         assert_eq!(bucket.take_tokens(1000, now), Duration::ZERO);

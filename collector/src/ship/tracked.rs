@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_content_is_looked_at_and_what_was_content_at_the_collector() {
+    fn only_pages_with_content_here_or_at_the_collector_are_selected() {
         let mut file = file(10);
         assert_eq!(
             file.select_runs(PageSelection::All, &[[0, 3], [5, 6]], 2),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn full_pages_that_stay_the_same_are_looked_at_in_turn_only() {
+    fn unchanged_full_pages_are_read_only_in_turn() {
         let mut file = file(200);
         let (full, open) = ([7; PAGE], {
             let mut page = [7; PAGE];
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_away_at_the_collector_is_noticed() {
+    fn files_removed_at_the_collector_are_noticed() {
         let mut file = file(3);
         assert!(file.is_there(0, None), "it was never stored");
         assert!(file.update_checksum(0, b"head") && file.update_checksum(1, b"x"));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_stored_differs_again() {
+    fn unstored_pages_differ_again() {
         let mut file = file(3);
         assert!(file.update_checksum(1, b"x") && !file.update_checksum(1, b"x"));
         file.remote = Some(3 * PAGE as u64);

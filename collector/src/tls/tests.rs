@@ -27,7 +27,7 @@ fn now() -> i64 {
 
 /// Results of a connection: at the collector's end, which reads a byte and returns the shipper's
 /// names; and at the shipper's, which gets the byte back.
-fn meet(
+fn connect_ends(
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
 ) -> (io::Result<Vec<String>>, io::Result<()>) {
@@ -35,7 +35,7 @@ fn meet(
     // Either end stays open until the other has read the reason of its refusal.
     let collector = thread::spawn(move || {
         let mut connection = ServerConnection::new(server).unwrap();
-        let names = hear(&mut connection, &mut here);
+        let names = serve_byte(&mut connection, &mut here);
         here.shutdown(Shutdown::Write).unwrap();
         (names, here)
     });
@@ -48,7 +48,10 @@ fn meet(
 }
 
 /// The collector's end.
-fn hear(connection: &mut ServerConnection, socket: &mut UnixStream) -> io::Result<Vec<String>> {
+fn serve_byte(
+    connection: &mut ServerConnection,
+    socket: &mut UnixStream,
+) -> io::Result<Vec<String>> {
     let mut byte = [0];
     Stream::new(connection, socket).read_exact(&mut byte)?;
     let names = host_names_of(connection.peer_certificates().unwrap_or_default())
@@ -66,29 +69,29 @@ fn words(
 }
 
 #[test]
-fn who_has_keys_of_the_authority_gets_in_under_its_names() {
+fn keys_of_the_authority_are_admitted_under_their_names() {
     let authority = authority();
     let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
     for names in [vec!["web1"], vec!["Web_1.example.org", "db1"]] {
         let host = client_config(&authority.issue_host(&names, 1).unwrap()).unwrap();
-        let (collector, shipper) = meet(config.clone(), host);
+        let (collector, shipper) = connect_ends(config.clone(), host);
         assert_eq!(collector.unwrap(), names);
         shipper.unwrap();
     }
 }
 
 #[test]
-fn keys_from_an_authority_that_was_opened_again_are_as_good() {
+fn keys_from_a_reopened_authority_are_valid() {
     let directory = tempfile::tempdir().unwrap();
     let made = Authority::create(directory.path(), 10).unwrap();
     let config = server_config(&made.issue_collector(1).unwrap()).unwrap();
     let again = Authority::open(directory.path()).unwrap();
     let host = client_config(&again.issue_host(&["web1"], 1).unwrap()).unwrap();
-    assert_eq!(meet(config, host).0.unwrap(), ["web1"]);
+    assert_eq!(connect_ends(config, host).0.unwrap(), ["web1"]);
 }
 
 #[test]
-fn files_are_as_good_as_what_was_made() {
+fn keys_read_from_files_work_like_new_ones() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::create(directory.path(), 10).unwrap();
     let reopened = |bundle: KeyBundle, name: &str| {
@@ -99,7 +102,7 @@ fn files_are_as_good_as_what_was_made() {
     let collector = reopened(authority.issue_collector(1).unwrap(), "collector.pem");
     let host = reopened(authority.issue_host(&["web1"], 1).unwrap(), "web1.pem");
     assert_eq!(
-        meet(server_config(&collector).unwrap(), client_config(&host).unwrap()).0.unwrap(),
+        connect_ends(server_config(&collector).unwrap(), client_config(&host).unwrap()).0.unwrap(),
         ["web1"]
     );
 }
@@ -115,11 +118,11 @@ fn a_host_outside_its_time_is_refused() {
         .unwrap()
     };
     let ours = "our certificate has expired, or is not yet valid";
-    let expired = meet(config.clone(), host(now() - 2 * DAY, now() - DAY));
+    let expired = connect_ends(config.clone(), host(now() - 2 * DAY, now() - DAY));
     assert_eq!(words(expired), ("certificate expired", ours));
-    let early = meet(config.clone(), host(now() + DAY, now() + 2 * DAY));
+    let early = connect_ends(config.clone(), host(now() + DAY, now() + 2 * DAY));
     assert_eq!(words(early), ("certificate not yet valid", ours));
-    assert_eq!(words(meet(config, host(now() - DAY, now() + DAY))), ("well", "well"));
+    assert_eq!(words(connect_ends(config, host(now() - DAY, now() + DAY))), ("well", "well"));
 }
 
 #[test]
@@ -130,14 +133,14 @@ fn a_collector_outside_its_time_is_refused() {
         let bundle = authority
             .issue_key(KeyRole::Collector, &[COLLECTOR], KeyValidity { from, until })
             .unwrap();
-        meet(server_config(&bundle).unwrap(), host.clone())
+        connect_ends(server_config(&bundle).unwrap(), host.clone())
     };
     assert_eq!(words(at(now() - 2 * DAY, now() - DAY)).1, "certificate expired");
     assert_eq!(words(at(now() + DAY, now() + 2 * DAY)).1, "certificate not yet valid");
 }
 
 #[test]
-fn nothing_holds_longer_than_its_authority() {
+fn no_key_is_valid_longer_than_its_authority() {
     let directory = tempfile::tempdir().unwrap();
     let valid = KeyValidity { from: now() - 2 * YEAR, until: now() - YEAR };
     let old = Authority::create_for(directory.path(), valid).unwrap();
@@ -148,25 +151,25 @@ fn nothing_holds_longer_than_its_authority() {
 }
 
 #[test]
-fn of_another_authority_is_refused() {
+fn keys_of_another_authority_are_refused() {
     let (one, other) = (authority(), authority());
     let config = server_config(&one.issue_collector(1).unwrap()).unwrap();
     let foreign = client_config(&other.issue_host(&["web1"], 1).unwrap()).unwrap();
     // The shipper checks first, so the collector gets its reason from there.
     assert_eq!(
-        words(meet(config.clone(), foreign)),
+        words(connect_ends(config.clone(), foreign)),
         ("our certificate is of another authority", "certificate of another authority")
     );
     // A shipper that would accept any collector is refused all the same.
     let careless = without_looking(&other.issue_host(&["web1"], 1).unwrap());
     assert_eq!(
-        words(meet(config, careless)),
+        words(connect_ends(config, careless)),
         ("certificate of another authority", "our certificate is of another authority")
     );
 }
 
 #[test]
-fn without_a_certificate_nobody_gets_in() {
+fn a_peer_without_a_certificate_is_refused() {
     let authority = authority();
     let bundle = authority.issue_host(&["web1"], 1).unwrap();
     let bare = ClientConfig::builder_with_provider(crypto_provider())
@@ -174,8 +177,11 @@ fn without_a_certificate_nobody_gets_in() {
         .unwrap()
         .with_root_certificates(trusted_roots(&bundle).unwrap())
         .with_no_client_auth();
-    let met = meet(server_config(&authority.issue_collector(1).unwrap()).unwrap(), Arc::new(bare));
-    assert_eq!(words(met), ("no certificate", "our certificate is missing"));
+    let results = connect_ends(
+        server_config(&authority.issue_collector(1).unwrap()).unwrap(),
+        Arc::new(bare),
+    );
+    assert_eq!(words(results), ("no certificate", "our certificate is missing"));
 }
 
 #[test]
@@ -190,10 +196,10 @@ fn no_host_can_pose_as_the_collector_nor_the_collector_as_a_host() {
     // With a program other than sockcap it is refused by the other end.
     let mut posing = ServerConfig::clone(&server_config(&collector).unwrap());
     posing.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified(&host)));
-    let met = meet(Arc::new(posing), client_config(&host).unwrap());
-    assert_eq!(words(met).1, "certificate for another purpose");
-    let met = meet(server_config(&collector).unwrap(), without_looking(&collector));
-    assert_eq!(words(met).0, "certificate for another purpose");
+    let results = connect_ends(Arc::new(posing), client_config(&host).unwrap());
+    assert_eq!(words(results).1, "certificate for another purpose");
+    let results = connect_ends(server_config(&collector).unwrap(), without_looking(&collector));
+    assert_eq!(words(results).0, "certificate for another purpose");
 }
 
 #[test]
@@ -223,12 +229,12 @@ fn only_a_server_with_the_collectors_name_is_the_collector() {
         );
         let mut posing = ServerConfig::clone(&config);
         posing.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified.unwrap()));
-        assert_eq!(words(meet(Arc::new(posing), host.clone())).1, word);
+        assert_eq!(words(connect_ends(Arc::new(posing), host.clone())).1, word);
     }
 }
 
 #[test]
-fn a_certificate_that_names_no_host_sends_nothing() {
+fn a_certificate_without_a_host_name_is_refused() {
     let authority = authority();
     let collector = authority.issue_collector(1).unwrap();
     let error =
@@ -247,7 +253,7 @@ fn a_certificate_that_names_no_host_sends_nothing() {
 }
 
 #[test]
-fn tls_1_2_and_other_languages_are_refused() {
+fn tls_1_2_and_other_protocols_are_refused() {
     let authority = authority();
     let config = server_config(&authority.issue_collector(1).unwrap()).unwrap();
     let answer = |sent: &[u8]| {
@@ -322,15 +328,15 @@ fn without_looking(bundle: &KeyBundle) -> Arc<ClientConfig> {
         .with_protocol_versions(&[&TLS13])
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody))
+        .with_custom_certificate_verifier(Arc::new(AcceptAnyServer))
         .with_client_auth_cert(vec![bundle.certificate.clone()], bundle.key.clone_key());
     Arc::new(config.unwrap())
 }
 
 #[derive(Debug)]
-struct Anybody;
+struct AcceptAnyServer;
 
-impl rustls::client::danger::ServerCertVerifier for Anybody {
+impl rustls::client::danger::ServerCertVerifier for AcceptAnyServer {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

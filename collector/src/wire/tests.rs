@@ -100,7 +100,7 @@ fn next(reader: &mut FrameReader, source: &mut Pieces<'_>) -> Result<Vec<u8>, Fr
 
 proptest! {
     #[test]
-    fn requests_come_back_however_the_stream_is_cut(
+    fn requests_round_trip_however_the_stream_is_cut(
         requests in prop::collection::vec(request(), 1..20),
         sizes in prop::collection::vec(1..400_usize, 1..8),
     ) {
@@ -120,14 +120,14 @@ proptest! {
     }
 
     #[test]
-    fn answers_come_back(answer in answer()) {
+    fn answers_round_trip(answer in answer()) {
         let frame = encode_frame(&answer).unwrap();
         prop_assert_eq!(decode_answer(&frame[4..]).unwrap(), answer);
     }
 
     /// A stream cut off anywhere within a frame is reported, and yields no frame.
     #[test]
-    fn a_stream_cut_off_within_a_frame_is_told(request in request(), share in 0.0..1.0_f64) {
+    fn a_stream_cut_off_within_a_frame_is_reported(request in request(), share in 0.0..1.0_f64) {
         let bytes = encode_frame_with(&request.0, &request.1).unwrap();
         let cut = 1 + (share * (bytes.len() - 1) as f64) as usize;
         prop_assume!(cut < bytes.len());
@@ -150,7 +150,7 @@ proptest! {
 }
 
 #[test]
-fn no_frame_is_longer_than_any_may_be() {
+fn no_frame_exceeds_the_limit() {
     let request = ShipperRequest::Extent { offset: 0, length: 0 };
     assert!(matches!(
         encode_frame_with(&request, &vec![0; FRAME_LIMIT]),
@@ -163,7 +163,7 @@ fn no_frame_is_longer_than_any_may_be() {
 }
 
 #[test]
-fn bytes_behind_a_message_that_has_none_are_refused() {
+fn extra_bytes_after_a_message_are_refused() {
     let frame = encode_frame_with(&ShipperRequest::Bye, b"x").unwrap();
     assert!(matches!(decode_request(&frame[4..]), Err(FrameError::Malformed)));
     let mut frame = encode_frame_with(&CollectorAnswer::Bye, b"x").unwrap();

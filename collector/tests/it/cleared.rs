@@ -36,7 +36,7 @@ fn numbered(logs: &BTreeMap<String, Vec<u8>>, numbers: &[u32]) -> BTreeMap<Strin
 }
 
 #[test]
-fn a_quota_that_is_full_is_noticed_to_be_free_again() {
+fn a_full_quota_that_is_freed_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
@@ -80,7 +80,7 @@ fn a_quota_that_is_full_is_noticed_to_be_free_again() {
 }
 
 #[test]
-fn too_many_files_are_noticed_to_be_fewer() {
+fn a_file_limit_that_is_freed_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
@@ -105,7 +105,7 @@ fn too_many_files_are_noticed_to_be_fewer() {
 }
 
 #[test]
-fn a_log_that_goes_on_is_sent_as_a_whole_where_it_was_taken_away() {
+fn a_growing_log_is_sent_as_a_whole_after_its_removal() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));

@@ -52,7 +52,7 @@ fn all_is_gathered_and_nothing_is_sent_twice() {
 }
 
 #[test]
-fn what_nobody_writes_to_is_removed_once_it_is_gathered() {
+fn logs_without_writers_are_removed_once_they_are_gathered() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let host = from.join("hosts/web-1");
@@ -75,7 +75,7 @@ fn what_nobody_writes_to_is_removed_once_it_is_gathered() {
 }
 
 #[test]
-fn another_log_under_the_name_of_a_former_one_is_kept_beside_it() {
+fn another_log_under_a_previous_name_is_kept_next_to_it() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let host = from.join("hosts/web-1");
@@ -99,7 +99,7 @@ fn another_log_under_the_name_of_a_former_one_is_kept_beside_it() {
 }
 
 #[test]
-fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
+fn a_quota_stops_a_host_and_a_larger_one_lets_it_continue() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let host = from.join("hosts/web-1");
@@ -147,7 +147,7 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
 }
 
 #[test]
-fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
+fn a_following_shipper_sends_new_data_and_continues_at_another_collector() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to, other] = ["from", "to", "other"].map(|name| directory.path().join(name));
     let host = from.join("hosts/web-1");
@@ -206,7 +206,7 @@ fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
 }
 
 #[test]
-fn of_two_files_that_are_one_log_the_first_is_sent_and_none_removed() {
+fn of_two_copies_of_a_log_the_first_is_sent_and_none_is_removed() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let host = from.join("hosts/web-1");
@@ -246,7 +246,7 @@ fn a_file_that_cannot_be_read_holds_up_no_other() {
 }
 
 #[test]
-fn who_does_not_follow_ends_when_there_is_no_room_for_long() {
+fn a_shipper_that_does_not_follow_ends_after_a_long_shortage() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     make_log(&from.join("hosts/web-1"), 1, &(1..100).collect::<Vec<_>>(), 100);
@@ -288,7 +288,7 @@ fn two_collectors_do_not_gather_into_one_directory() {
 }
 
 #[test]
-fn an_error_says_the_address_once() {
+fn an_error_contains_the_address_once() {
     let directory = tempfile::tempdir().unwrap();
     let heard = Heard::default();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

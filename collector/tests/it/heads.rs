@@ -34,7 +34,7 @@ fn with_secret(pid: u32, state: u32) -> Vec<u8> {
 }
 
 #[test]
-fn operations_are_sent_and_heads_are_not() {
+fn operations_are_sent_and_snippets_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));

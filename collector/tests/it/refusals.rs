@@ -24,7 +24,7 @@ use collector::{ship, tls};
 use self::system::{FILE, HELLO, PATIENCE, with_collector, with_patient_collector};
 
 #[test]
-fn certificates_that_are_not_good() {
+fn invalid_certificates_are_refused() {
     with_collector(|system| {
         const DAY: i64 = 24 * 60 * 60;
         let now = KeyValidity::for_days(0).until;
@@ -61,7 +61,7 @@ fn certificates_that_are_not_good() {
 }
 
 #[test]
-fn names_that_are_not_its_own() {
+fn names_outside_the_certificate_are_refused() {
     with_collector(|system| {
         let key = || system.authority.issue_host(&["web-1"], 1).unwrap();
         let error = system.ship_as("web-2", key());
@@ -80,7 +80,7 @@ fn names_that_are_not_its_own() {
 }
 
 #[test]
-fn paths_that_lead_elsewhere() {
+fn paths_that_lead_elsewhere_are_refused() {
     with_collector(|system| {
         let ShipperRequest::File { identity, .. } = FILE else { return };
         for name in [
@@ -116,7 +116,7 @@ fn paths_that_lead_elsewhere() {
 }
 
 #[test]
-fn frames_that_are_none() {
+fn invalid_frames_are_refused() {
     with_collector(|system| {
         // Longer than any frame.
         let mut raw = system.welcomed();
@@ -218,7 +218,7 @@ fn frames_that_are_none() {
 }
 
 #[test]
-fn who_speaks_no_tls() {
+fn peers_without_tls_are_refused() {
     with_collector(|system| {
         for bytes in [
             &b"GET / HTTP/1.1\r\n\r\n"[..],
@@ -243,7 +243,7 @@ fn who_speaks_no_tls() {
 }
 
 #[test]
-fn who_is_slow_or_silent_or_half_gone() {
+fn slow_silent_and_half_closed_peers_are_disconnected() {
     with_collector(|system| {
         // Connected and nothing more; TLS and nothing more; welcome and nothing more.
         let silent = TcpStream::connect(system.address).unwrap();
@@ -285,7 +285,7 @@ const NEVER: Deadlines = Deadlines {
 };
 
 #[test]
-fn sockets_that_say_nothing_keep_nobody_out() {
+fn silent_connections_keep_no_host_out() {
     with_patient_collector(NEVER, |system| {
         // An admitted host stays connected, however many connections follow.
         let mut known = system.welcomed();
@@ -307,7 +307,7 @@ fn sockets_that_say_nothing_keep_nobody_out() {
 }
 
 #[test]
-fn many_hosts_behind_one_address_are_connected_at_once() {
+fn many_hosts_of_one_address_are_connected_together() {
     with_patient_collector(NEVER, |system| {
         let names: Vec<String> = (0..100).map(|number| format!("host-{number}")).collect();
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -367,7 +367,7 @@ fn a_collector_of_another_authority_is_refused_by_the_shipper() {
 }
 
 #[test]
-fn a_collector_ends_although_somebody_always_has_something_to_say() {
+fn a_collector_stops_although_a_shipper_sends_all_the_time() {
     let talking = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let mut thread = None;
     with_collector(|system| {

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_it_was_sent_is_impossible() {
+    fn a_receive_before_its_send_is_impossible() {
         assert!(is_possible(&[call(1, 5), call(3, 5)], &[call(2, 5), call(4, 5)], 0));
         assert!(!is_possible(&[call(1, 5), call(3, 5)], &[call(2, 6), call(4, 4)], 0));
         assert!(is_possible(&[call(1, 5), call(3, 5)], &[call(2, 6), call(4, 4)], 1));

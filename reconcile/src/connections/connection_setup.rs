@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_ends_when_the_latest_that_is_known_has_happened() {
+    fn the_setup_ends_at_the_latest_known_event() {
         let setup = |returned, accepted, sent| {
             let of = ConnectionSetup { called: 100, returned, accepted };
             // The accepting end's clock is 1000 ahead.

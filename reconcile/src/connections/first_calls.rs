@@ -68,12 +68,12 @@ impl FirstCalls {
             Ok(())
         })?;
         // Calls of one time stay in the order of the logs.
-        calls.sort_by_key(|(way, call)| (*way, call.time))?;
+        calls.sort_by_key(|(stream, call)| (*stream, call.time))?;
         let mut all = calls.iter().peekable();
-        for way in 0..2 * count as u32 {
-            let mut of_way = std::iter::from_fn(|| all.next_if(|(of, _)| *of == way));
-            this.calls.extend(of_way.by_ref().take(limit).map(|(_, call)| *call))?;
-            of_way.for_each(drop);
+        for stream in 0..2 * count as u32 {
+            let mut of_stream = std::iter::from_fn(|| all.next_if(|(of, _)| *of == stream));
+            this.calls.extend(of_stream.by_ref().take(limit).map(|(_, call)| *call))?;
+            of_stream.for_each(drop);
             this.ends.push(this.calls.len() as u64)?;
         }
         drop(all);
@@ -88,10 +88,10 @@ impl FirstCalls {
 
     /// The first sends, or receives, of a chosen socket.
     fn calls_of_socket(&self, number: usize, received: bool) -> &[StreamTransfer] {
-        let way = 2 * number + usize::from(received);
+        let stream = 2 * number + usize::from(received);
         let begin =
-            way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(way).copied().unwrap_or(begin);
+            stream.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(stream).copied().unwrap_or(begin);
         self.calls.slice(begin as usize..end as usize)
     }
 
@@ -106,7 +106,7 @@ impl FirstCalls {
         if [one, other].iter().any(|number| self.forgotten.get(*number) == Some(&true)) {
             return true;
         }
-        let way = |from: usize, to: usize| {
+        let can_flow = |from: usize, to: usize| {
             let (sends, mut receives) =
                 (self.calls_of_socket(from, false), self.calls_of_socket(to, true));
             if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
@@ -117,7 +117,7 @@ impl FirstCalls {
             }
             is_causally_possible(sends.iter().copied(), receives.iter().copied(), slack)
         };
-        way(one, other) && way(other, one)
+        can_flow(one, other) && can_flow(other, one)
     }
 }
 
@@ -153,11 +153,11 @@ impl LogFirstCalls {
                         return;
                     };
                     let Some((counts, _)) = counts.get_mut(place) else { return };
-                    let way = usize::from(!call.sent);
-                    if usize::from(counts[way]) >= limit {
+                    let stream = usize::from(!call.sent);
+                    if usize::from(counts[stream]) >= limit {
                         return;
                     }
-                    counts[way] += 1;
+                    counts[stream] += 1;
                     let bytes = u64::from(call.bytes);
                     let (time, tid) = (call.time, call.tid);
                     let call = StreamTransfer {
@@ -168,7 +168,7 @@ impl LogFirstCalls {
                         elsewhere: false,
                         begins: false,
                     };
-                    this.calls.push((2 * number + way as u32, call))
+                    this.calls.push((2 * number + stream as u32, call))
                 }
                 SocketCall::Forgotten { socket, .. } => {
                     let Some((place, number)) = members.place_of_socket(socket) else { return };

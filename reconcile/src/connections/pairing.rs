@@ -162,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_tell_where_order_misleads() {
+    fn bytes_decide_if_order_misleads() {
         let made = [at(0, 10, 100, 7), at(1, 11, 5, 8), at(2, 12, 9, 9)];
         let accepted = [at(5, 20, 8, 5), at(6, 21, 7, 100), at(7, 22, 9, 9)];
         assert_eq!(in_order(&made, &accepted, |_, _| true), [(1, 5), (0, 6), (2, 7)]);
     }
 
     #[test]
-    fn times_tell_where_bytes_are_equal() {
+    fn times_decide_if_bytes_are_equal() {
         let (made, accepted) =
             ([at(0, 10, 5, 0), at(1, 11, 5, 0)], [at(5, 20, 0, 5), at(6, 21, 0, 5)]);
         assert_eq!(in_order(&made, &accepted, |_, _| true), [(0, 5), (1, 6)]);

@@ -175,7 +175,7 @@ mod tests {
         /// pauses between sends, every first arrival gets its own send and every second copy gets
         /// none.
         #[test]
-        fn loss_and_duplication_are_told_apart(fates in prop::collection::vec(0usize..4, 0..40)) {
+        fn loss_and_duplication_are_distinguished(fates in prop::collection::vec(0usize..4, 0..40)) {
             let sends: Vec<i64> = (0..fates.len()).map(|at| at as i64 * 1000).collect();
             let (mut receives, mut truth) = (Vec::new(), Vec::new());
             for (at, fate) in fates.iter().enumerate() {

@@ -96,7 +96,7 @@ pub(crate) fn split_by_direction(
             {
                 name_pairs(reach, sent, received)
                     .into_iter()
-                    .for_each(|way| *hints.0.entry(way).or_insert(0) += 1);
+                    .for_each(|names| *hints.0.entry(names).or_insert(0) += 1);
             }
         }
     }
@@ -112,13 +112,13 @@ fn is_send_first(reach: DatagramRouting, sent: &DatagramCall, received: &Datagra
 impl TranslationHints {
     /// Adds the hints found by another part of the work.
     pub(crate) fn absorb(&mut self, other: TranslationHints) {
-        other.0.into_iter().for_each(|(way, count)| *self.0.entry(way).or_insert(0) += count);
+        other.0.into_iter().for_each(|(names, count)| *self.0.entry(names).or_insert(0) += count);
     }
 
     /// The translations with at least that confidence.
     pub(crate) fn with_min_confidence(mut self, least: f64) -> DatagramTranslations {
         self.0.retain(|_, count| pair_confidence(*count) >= least.max(pair_confidence(2)));
-        DatagramTranslations { ways: self.0 }
+        DatagramTranslations { pairs: self.0 }
     }
 }
 
@@ -130,7 +130,7 @@ fn pair_confidence(contents: u32) -> f64 {
 /// Translations of the names of datagram sockets.
 #[derive(Debug, Default)]
 pub(crate) struct DatagramTranslations {
-    ways: FxHashMap<NamePair, u32>,
+    pairs: FxHashMap<NamePair, u32>,
 }
 
 impl DatagramTranslations {
@@ -143,9 +143,9 @@ impl DatagramTranslations {
         received: &DatagramCall,
         both: bool,
     ) -> bool {
-        let known = |way: &NamePair| self.ways.contains_key(way);
-        let ways = name_pairs(reach, sent, received);
-        if both { ways.iter().all(known) } else { ways.iter().any(known) }
+        let known = |names: &NamePair| self.pairs.contains_key(names);
+        let pairs = name_pairs(reach, sent, received);
+        if both { pairs.iter().all(known) } else { pairs.iter().any(known) }
     }
 
     /// Records the name pairs of the matches that were found.
@@ -161,19 +161,22 @@ impl DatagramTranslations {
             let [forth, back] = name_pairs(reach, sent, received);
             // A reply has the same pair from the other side. A server has several peers or, if
             // neither has, the lower port.
-            let port = |way: &NamePair| {
-                reach.capture.names.inet_address(way.own).map_or(0, |own| own.port())
+            let port = |names: &NamePair| {
+                reach.capture.names.inet_address(names.own).map_or(0, |own| own.port())
             };
-            let rank = |way: &NamePair| {
-                let count =
-                    if way.seen == way.own { 0 } else { self.ways.get(way).copied().unwrap_or(0) };
-                (count, std::cmp::Reverse(port(way)))
+            let rank = |names: &NamePair| {
+                let count = if names.seen == names.own {
+                    0
+                } else {
+                    self.pairs.get(names).copied().unwrap_or(0)
+                };
+                (count, std::cmp::Reverse(port(names)))
             };
             let is_request = rank(&forth) >= rank(&back);
             let (client, server) = if is_request { (sent, received) } else { (received, sent) };
-            let way = if is_request { forth } else { back };
+            let names = if is_request { forth } else { back };
             let pair = (client.socket, server.socket);
-            found.flows.entry((way, server.peer)).or_default().insert(pair);
+            found.flows.entry((names, server.peer)).or_default().insert(pair);
         }
     }
 
@@ -190,10 +193,10 @@ impl DatagramTranslations {
             let (flows, least) = all.entry(key).or_insert((0, 1.0));
             (*flows, *least) = (*flows + 1, least.min(confidence));
         };
-        for ((way, seen), flows) in &found.flows {
-            let confidence = pair_confidence(self.ways.get(way).copied().unwrap_or(2));
+        for ((names, seen), flows) in &found.flows {
+            let confidence = pair_confidence(self.pairs.get(names).copied().unwrap_or(2));
             for (client, server) in flows {
-                let (from, own) = (address(way.seen), address(views.own_name(*server, *seen)));
+                let (from, own) = (address(names.seen), address(views.own_name(*server, *seen)));
                 if let (Some(from), Some(own)) = (from, own) {
                     // Bound to all addresses of a host, and none of them is known.
                     let host = &capture.hosts[views.sockets[*server as usize].host as usize];
@@ -204,7 +207,8 @@ impl DatagramTranslations {
                 }
                 let ip =
                     |name| address(name).map(|name| name.ip()).filter(|ip| !ip.is_unspecified());
-                if let (Some(own), Some(seen)) = (ip(views.own_name(*client, way.seen)), ip(*seen))
+                if let (Some(own), Some(seen)) =
+                    (ip(views.own_name(*client, names.seen)), ip(*seen))
                 {
                     add((TranslatedEnd::Source, own.to_string(), seen.to_string()), confidence);
                 }

@@ -180,8 +180,8 @@ impl<'a> EventPass<'a> {
                             match &mut operations {
                                 None => piece(bytes as u32, false),
                                 Some(operations) => {
-                                    let way = (flow, direction, entry.ticks);
-                                    operations.divide_transfer(way, bytes as u32, piece);
+                                    let call = (flow, direction, entry.ticks);
+                                    operations.divide_transfer(call, bytes as u32, piece);
                                 }
                             }
                         }

@@ -48,7 +48,7 @@ mod tests {
     use crate::logs::process::tests::process;
 
     #[test]
-    fn silent_processes_are_between_those_with_logs() {
+    fn processes_without_logs_are_between_others() {
         let ancestor = |pid, start, name: &str| Ancestor { pid, start, name: name.into() };
         // A server, a child of it without a log that became a shell without a log, and two programs
         // of the shell.

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_has_a_place() {
+    fn any_number_has_an_index() {
         let mut places = FlowPlaces::default();
         assert_eq!(places.get_or_insert(7, || 1), 1);
         assert_eq!(places.get_or_insert(7, || 2), 1);

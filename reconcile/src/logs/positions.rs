@@ -111,7 +111,7 @@ mod tests {
     const WAY: FlowDirection = (7, Direction::Send);
 
     #[test]
-    fn positions_go_on_within_a_chunk() {
+    fn positions_continue_within_a_chunk() {
         let mut positions = StreamPositions::default();
         let moved =
             |positions: &mut StreamPositions, bytes| positions.advance_by(WAY.0, WAY.1, bytes);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn no_stream_is_as_long_as_a_damaged_position_says() {
+    fn a_damaged_position_is_ignored() {
         for before in [NO_POSITION, NO_POSITION - 1, LARGEST + 1] {
             let mut positions = StreamPositions::default();
             positions.set_position(WAY.0, WAY.1, before);

@@ -107,7 +107,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_child_that_ran_before_its_parent_noted_it_keeps_its_beginning() {
+    fn a_child_that_ran_before_its_parent_recorded_it_keeps_its_start() {
         const MS: i64 = 1_000_000;
         let mut processes =
             [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_called_what_people_call_them() {
+    fn programs_have_the_names_that_people_use() {
         let tomcat = "org.apache.catalina.startup.Bootstrap";
         let cases: &[(&str, &[&str], &str)] = &[
             ("/usr/sbin/nginx", &["nginx: master process", "-g"], "nginx"),
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_no_argument() {
+    fn a_title_is_not_an_argument() {
         assert!(program("/usr/sbin/nginx", &["nginx: worker process", "", ""]).is_titled);
         assert!(program("/usr/bin/python3.11", &["[celeryd: a:MainProcess]"]).is_titled);
         assert!(!program("/usr/sbin/nginx", &["nginx", "-g", "daemon off;"]).is_titled);
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_that_of_what_is_run() {
+    fn the_file_belongs_to_the_program_that_runs() {
         assert_eq!(
             program("/usr/bin/python3", &["python3", "/srv/shop/app.py"]).file,
             "/srv/shop/app.py"

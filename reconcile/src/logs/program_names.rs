@@ -193,7 +193,7 @@ mod tests {
     const PYTHON: &str = "/usr/bin/python3.11";
 
     #[test]
-    fn a_child_with_a_title_is_called_as_its_parent() {
+    fn a_child_with_a_title_has_its_parents_name() {
         let celery = ["python3", "-m", "celery", "worker"];
         let title = ["[celeryd: a@web1:ForkPoolWorker-1]"];
         let started: &[(&str, &[&str], &str)] =
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn two_programs_of_one_name_are_told_apart_by_their_folders() {
+    fn two_programs_of_one_name_are_distinguished_by_their_folders() {
         let cases: &[(&[&[&str]], &[&str])] = &[
             (
                 &[&["python3", "/srv/shop/app.py"], &["python3", "/srv/cart/app.py"]],
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn two_programs_of_one_name_are_told_apart_by_their_units() {
+    fn two_programs_of_one_name_are_distinguished_by_their_units() {
         let gunicorn = &["python3", "-m", "gunicorn"];
         let started: &[(&str, &[&str], &str)] =
             &[(PYTHON, gunicorn, "shop"), (PYTHON, gunicorn, "cart"), (PYTHON, gunicorn, "")];

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_that_were_shown_twice_are_not_told() {
+    fn times_that_were_shown_twice_are_ambiguous() {
         // From 1000 to 400 within 50 of it, and from 700 to 2000 immediately.
         let setting =
             |since, monotonic, shown, offset| WallClockStep { since, monotonic, shown, offset };

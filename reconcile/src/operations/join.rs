@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_one_place_and_time_are_in_order() {
+    fn operations_of_one_place_and_time_are_in_order() {
         let messages = [(7, 10, 3), (7, 10, 1), (7, 20, 5), (8, 10, 2)];
         let operations = [(7, 10, 100), (7, 10, 101), (8, 10, 90), (7, 20, 102)];
         assert_eq!(
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_nothing_takes_nothing_from_others() {
+    fn an_unmatched_operation_takes_no_other_message() {
         let messages = [(7, 10, 1), (7, 10, 2), (7, 30, 4)];
         let operations = [(6, 10, 90), (7, 10, 100), (7, 20, 102), (7, 30, 104), (7, 30, 106)];
         assert_eq!(joined(&messages, &operations), (vec![(1, 100), (4, 104)], 3));

@@ -22,7 +22,7 @@ pub(crate) struct ThreadActivity {
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadFlow {
     /// The direction of its latest call: 0 sent, 1 received.
-    way: Option<usize>,
+    direction: Option<usize>,
     /// Messages that have begun on this flow.
     begun: [u32; 2],
     /// By direction: the number of messages on other flows, plus one, at the latest call of that
@@ -41,14 +41,14 @@ impl ThreadActivity {
             (self.tid, self.begun) = (tid, [0; 2]);
         }
         let flow = self.flows.entry(socket).or_default();
-        let way = usize::from(!sent);
-        if flow.way != Some(way) {
-            flow.way = Some(way);
-            flow.begun[way] += 1;
-            self.begun[way] += 1;
+        let direction = usize::from(!sent);
+        if flow.direction != Some(direction) {
+            flow.direction = Some(direction);
+            flow.begun[direction] += 1;
+            self.begun[direction] += 1;
         }
-        let others = self.begun[1 - way] - flow.begun[1 - way] + 1;
-        let before = std::mem::replace(&mut flow.others[way], others);
+        let others = self.begun[1 - direction] - flow.begun[1 - direction] + 1;
+        let before = std::mem::replace(&mut flow.others[direction], others);
         before != 0 && before != others
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_message_on_another_flow_is_between() {
+    fn a_new_message_on_another_flow_sets_the_flag() {
         // A request on 1 makes it send on 2, twice; a request on 3, once more.
         let calls = [(1, false), (2, true), (2, true), (3, false), (2, true)];
         assert_eq!(flags(&calls), [false, false, false, false, true]);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_message_is_no_new_one() {
+    fn the_rest_of_a_message_is_not_a_new_one() {
         // A body that is passed on piece by piece counts once.
         let body = [(1, false), (2, true), (1, false), (2, true), (1, false), (2, true)];
         assert_eq!(flags(&body), [false, false, true, false, false, false]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_is_about_its_own() {
+    fn each_thread_is_tracked_separately() {
         let mut elsewhere = ThreadActivity::default();
         let calls = [(7, 2, true), (8, 1, false), (7, 2, true)];
         assert!(!calls.iter().any(|(tid, socket, sent)| elsewhere.add_call(*tid, *socket, *sent)));

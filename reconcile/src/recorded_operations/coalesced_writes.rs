@@ -170,7 +170,7 @@ mod tests {
 
     /// The coalesced flows of a process that serves requests on flow 1 and sends commands on flow
     /// 7. `+` is a request and `-` a response to it, `a` and `b` are commands; each word is a call.
-    fn said(words: &str, has_ids: bool) -> Vec<u32> {
+    fn coalesced_flows(words: &str, has_ids: bool) -> Vec<u32> {
         let mut operations = Vec::new();
         let (mut begun, mut ended) = (0, 0);
         for (ticks, word) in (10..).zip(words.split(' ')) {
@@ -203,25 +203,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_also_sent_alone_has_a_cause_each() {
+    fn commands_that_are_also_sent_alone_have_a_cause_each() {
         for has_ids in [false, true] {
             let mixed = often(&["+++ aba ---", "+ a -", "+ b -", "++ ab a --"]);
-            assert_eq!(said(&mixed, has_ids), [7]);
+            assert_eq!(coalesced_flows(&mixed, has_ids), [7]);
         }
     }
 
     #[test]
     fn a_pipeline_has_more_commands_than_requests_wait_or_none_alone() {
-        assert_eq!(said(&often(&["+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
+        assert_eq!(coalesced_flows(&often(&["+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
         // One such call at a time of many waiting requests is enough.
-        assert_eq!(said(&often(&["+++ aba ---", "+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
+        assert_eq!(
+            coalesced_flows(&often(&["+++ aba ---", "+ aba -", "+ a -", "+ b -"]), true),
+            [0; 0]
+        );
         let without_b = ["++++ abab ----", "++ ab --", "+ a -"];
-        assert_eq!(said(&often(&without_b), true), [0; 0], "never b alone");
-        assert_eq!(said(&often(&[&without_b[..], &["+ b -"]].concat()), true), [7]);
-        assert_eq!(said("+++ aba --- + a - + b -", true), [0; 0], "too few");
-        assert_eq!(said(&often(&["+ a -", "+ b -"]), true), [0; 0], "none together");
+        assert_eq!(coalesced_flows(&often(&without_b), true), [0; 0], "never b alone");
+        assert_eq!(coalesced_flows(&often(&[&without_b[..], &["+ b -"]].concat()), true), [7]);
+        assert_eq!(coalesced_flows("+++ aba --- + a - + b -", true), [0; 0], "too few");
+        assert_eq!(coalesced_flows(&often(&["+ a -", "+ b -"]), true), [0; 0], "none together");
         // There are always more waiting requests than commands in any call.
         let busy = format!("++++ {}", often(&["+ ab -", "+ a -", "+ b -"]));
-        assert_eq!(said(&busy, true), [0; 0]);
+        assert_eq!(coalesced_flows(&busy, true), [0; 0]);
     }
 }

@@ -69,7 +69,7 @@ mod tests {
 
     /// The interleaved flows for a dialog on flow 7, one letter per operation: `q` is a request,
     /// `a` an answer, and a space separates calls.
-    fn said(words: &str, is_client: bool, call: Option<u64>) -> Vec<u32> {
+    fn interleaved_flows(words: &str, is_client: bool, call: Option<u64>) -> Vec<u32> {
         let mut operations = Vec::new();
         for (ticks, word) in (10..).zip(words.split(' ')) {
             for (at, letter) in (0..).zip(word.chars()) {
@@ -90,23 +90,23 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_again_before_the_answer_asks_for_several() {
+    fn a_request_before_the_previous_answer_marks_a_shared_connection() {
         let interleaved = "qq q aaa q q a a ".repeat(20);
         let interleaved = interleaved.trim_end();
-        assert_eq!(said(interleaved, true, None), [7]);
+        assert_eq!(interleaved_flows(interleaved, true, None), [7]);
         // A server reads all requests that have arrived before it answers, whatever client sent
         // them.
-        assert_eq!(said(interleaved, false, None), [0; 0]);
-        assert_eq!(said(interleaved, true, Some(3)), [0; 0]);
+        assert_eq!(interleaved_flows(interleaved, false, None), [0; 0]);
+        assert_eq!(interleaved_flows(interleaved, true, Some(3)), [0; 0]);
     }
 
     #[test]
-    fn a_pipeline_that_is_waited_for_is_of_one_cause() {
+    fn a_pipeline_that_is_awaited_has_one_cause() {
         let waited = "qqq aaa q a qq a a ".repeat(20);
-        assert_eq!(said(waited.trim_end(), true, None), [0; 0]);
+        assert_eq!(interleaved_flows(waited.trim_end(), true, None), [0; 0]);
         // Answers that were not kept, or one command that was sent in parts, are not evidence.
         let some = format!("{}q q a q q a", waited.repeat(3));
-        assert_eq!(said(&some, true, None), [0; 0]);
-        assert_eq!(said("q q q q", true, None), [0; 0]);
+        assert_eq!(interleaved_flows(&some, true, None), [0; 0]);
+        assert_eq!(interleaved_flows("q q q q", true, None), [0; 0]);
     }
 }

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn where_many_causes_ask_each_operation_begins_a_piece_without_an_id() {
+    fn on_a_shared_connection_each_operation_begins_a_piece_without_an_id() {
         let all =
             operations_at(&[(1, 10, 4), (1, 10, 30), (1, 20, 0), (2, 20, 0), (2, 20, 9)], None);
         let mut of_log =
@@ -182,7 +182,7 @@ mod tests {
 
     /// A turn without a recorded operation also begins a message if others are missing.
     #[test]
-    fn where_not_all_is_told_each_turn_begins_a_piece() {
+    fn with_incomplete_operations_each_turn_begins_a_piece() {
         let all = operations_at(&[(1, 10, 0), (1, 30, 4), (2, 10, 0)], None);
         let pieces = |uneven: &[u32]| {
             let flows = FlowsOfLog { interleaved: &[], uneven };

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_whose_answers_are_not_all_told() {
+    fn connections_with_missing_answers_are_uneven() {
         let recorded = [
             (1, MessageRole::Request, None),
             (1, MessageRole::Response, None),

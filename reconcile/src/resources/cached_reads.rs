@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_is_cached_where_its_thread_never_waited_meanwhile() {
+    fn a_read_is_cached_if_its_thread_never_waited_meanwhile() {
         let mut cached = CachedReads::default();
         let mut next = |kind, time, values: [i64; 2]| {
             cached.classify_event(&OwnEvent::new(kind, time, 0, 1, 7).with_values(values))

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_that_nobody_heard_are_for_the_only_one_who_ever_waits() {
+    fn unreceived_signals_are_for_the_sole_waiter() {
         assert_eq!(receivers_of_signals(&[5, 6], &[3, 3, 3]), [(5, 3), (6, 3), (99, 3)]);
         assert_eq!(receivers_of_signals(&[5], &[3, 3, 3, 4, 3]), []);
         assert_eq!(receivers_of_signals(&[5], &[]), []);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_to_another_process_are_for_nobody() {
+    fn signals_to_another_process_have_no_receiver() {
         let mut only = OnlyWaiter::default();
         let other = RecordedThread { process: 2, thread: 3 };
         for _ in 0..MIN_ONLY_WAITS {

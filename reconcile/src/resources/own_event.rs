@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_at_its_place() {
+    fn each_kind_is_at_the_index_of_its_number() {
         for (place, kind) in OwnEventKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
             assert!(kind.attribute_names().len() <= 4);

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn around_lost_records_nothing_is_known() {
+    fn around_lost_records_the_state_is_unknown() {
         let switches = [
             switch_record(200, 11, 0, SwitchEvent::In),
             switch_record(210, 12, 1, SwitchEvent::In),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_record_leaves_all_unknown_from_the_mark_before_to_the_one_behind() {
+    fn a_damaged_record_makes_everything_unknown_between_two_marks() {
         let switches = [
             switch_record(200, 11, 0, SwitchEvent::In),
             mark(220),

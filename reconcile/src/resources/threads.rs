@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_of_a_processor_leaves_known_what_runs_on_another() {
+    fn a_gap_of_a_processor_does_not_affect_threads_on_another() {
         let steps = [
             switch_input(1, 11, 0, SwitchEvent::In),
             switch_input(1, 12, 1, SwitchEvent::In),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_recording_ends_nothing_is_known_any_more() {
+    fn after_the_recording_the_state_is_unknown() {
         let steps = [
             switch_input(1, 11, 0, SwitchEvent::In),
             ThreadInput::GapBegin(2, ThreadSwitch::ANY_PROCESSOR),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_missing_without_a_word_is_noticed() {
+    fn a_silently_missing_record_is_noticed() {
         let steps = [
             switch_input(1, 11, 0, SwitchEvent::In),
             switch_input(5, 11, 1, SwitchEvent::In),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_program_ends_the_other_threads_and_goes_on_running() {
+    fn a_new_program_ends_the_other_threads_and_continues_running() {
         let steps = [
             switch_input(1, 10, 0, SwitchEvent::In),
             switch_input(2, 11, 1, SwitchEvent::Start { creator: 10 }),

@@ -14,56 +14,68 @@
 use message_trace::PathError;
 
 use super::epochs::{Epoch, Epochs};
-use super::looks::{self, Cell};
+use super::looks::{self, EpochOverlap};
 use crate::calls::StreamTransfer;
 use crate::streams::call_streams::CallStreams;
 use crate::streams::tally::CallTally;
 
 /// The calls of such a connection, with counts.
-pub(crate) struct AlignedWays<'a, W> {
-    ways: &'a W,
+pub(crate) struct AlignedStreams<'a, W> {
+    streams: &'a W,
     /// By call stream: times from which its calls are counted anew, and the counts there.
     counts: [Vec<(i64, u64)>; 4],
 }
 
-impl<'a, W: CallStreams> AlignedWays<'a, W> {
-    /// The calls of `ways` with only one recorded end, so that nothing has to be counted.
-    pub(crate) fn of_one_end(ways: &'a W) -> AlignedWays<'a, W> {
-        AlignedWays { ways, counts: Default::default() }
+impl<'a, W: CallStreams> AlignedStreams<'a, W> {
+    /// The calls of `streams` with only one recorded end, so that nothing has to be counted.
+    pub(crate) fn from_one_end(streams: &'a W) -> AlignedStreams<'a, W> {
+        AlignedStreams { streams, counts: Default::default() }
     }
 
-    /// Aligns the calls of `ways`. Its ends have read their common clock at most `apart`
+    /// Aligns the calls of `streams`. Its ends have read their common clock at most `apart`
     /// nanoseconds apart. `found` states whether the connecting and the accepting end were found in
     /// use. `None` if it is uncertain which calls of the two ends belong together.
-    pub(crate) fn of(ways: &'a W, found: [bool; 2], apart: i64) -> Option<AlignedWays<'a, W>> {
+    pub(crate) fn align(
+        streams: &'a W,
+        found: [bool; 2],
+        apart: i64,
+    ) -> Option<AlignedStreams<'a, W>> {
         let [connecting, accepting] = found;
-        let connecting = Epochs::of(ways.calls(0), ways.calls(3), connecting)?;
-        let accepting = Epochs::of(ways.calls(2), ways.calls(1), accepting)?;
+        let connecting = Epochs::from_calls(streams.calls(0), streams.calls(3), connecting)?;
+        let accepting = Epochs::from_calls(streams.calls(2), streams.calls(1), accepting)?;
         let mut counts: [Vec<(i64, u64)>; 4] = Default::default();
         for (direction, ends) in
             [[&connecting, &accepting], [&accepting, &connecting]].into_iter().enumerate()
         {
             let [from, to] = ends;
-            let ways_of = [2 * direction, 2 * direction + 1];
-            let [sends, receives] = ways_of.map(|way| ways.calls(way));
-            let seen = looks::seen(sends, receives, [&from.sending, &to.receiving], apart);
-            let placed = placed(&seen.cells, seen.bytes, [from.is_found, to.is_found])?;
-            let of_way = [&from.sending, &to.receiving].into_iter().zip(placed);
-            for (way, (epochs, positions)) in ways_of.into_iter().zip(of_way) {
+            let direction_streams = [2 * direction, 2 * direction + 1];
+            let [sends, receives] = direction_streams.map(|stream| streams.calls(stream));
+            let observed =
+                looks::collect_looks(sends, receives, [&from.sending, &to.receiving], apart);
+            let placed =
+                place_epochs(&observed.cells, observed.bytes, [from.is_found, to.is_found])?;
+            let positions_of_streams = [&from.sending, &to.receiving].into_iter().zip(placed);
+            for (stream, (epochs, positions)) in
+                direction_streams.into_iter().zip(positions_of_streams)
+            {
                 let begins = epochs.iter().map(|epoch: &Epoch| epoch.begin);
-                counts[way] =
+                counts[stream] =
                     begins.zip(positions).filter(|(begin, _)| *begin > i64::MIN).collect();
             }
         }
-        Some(AlignedWays { ways, counts })
+        Some(AlignedStreams { streams, counts })
     }
 }
 
 /// Begins of the epochs of both call streams of a direction, counted from an arbitrary byte, or
 /// from the first if an end has it. `bytes` are the bytes of each epoch. `None` if they are
 /// uncertain.
-fn placed(cells: &[Cell], bytes: [Vec<i64>; 2], found: [bool; 2]) -> Option<[Vec<u64>; 2]> {
-    let mut places = Places::of(bytes, found);
+fn place_epochs(
+    cells: &[EpochOverlap],
+    bytes: [Vec<i64>; 2],
+    found: [bool; 2],
+) -> Option<[Vec<u64>; 2]> {
+    let mut places = EpochPlaces::new(bytes, found);
     for cell in cells {
         match cell.apart() {
             Some(apart) => places.put(cell.epochs, apart)?,
@@ -75,18 +87,18 @@ fn placed(cells: &[Cell], bytes: [Vec<i64>; 2], found: [bool; 2]) -> Option<[Vec
 }
 
 /// Places of epochs, the sender's and the receiver's.
-struct Places {
+struct EpochPlaces {
     bytes: [Vec<i64>; 2],
     begins: [Vec<Option<i64>>; 2],
     /// End of the last placed epoch, of each side.
     ends: [i64; 2],
 }
 
-impl Places {
+impl EpochPlaces {
     /// Only epochs that were seen from the first byte on have a place.
-    fn of(bytes: [Vec<i64>; 2], found: [bool; 2]) -> Places {
+    fn new(bytes: [Vec<i64>; 2], found: [bool; 2]) -> EpochPlaces {
         let begins = [0, 1].map(|side: usize| vec![None; bytes[side].len()]);
-        let mut this = Places { bytes, begins, ends: [-1; 2] };
+        let mut this = EpochPlaces { bytes, begins, ends: [-1; 2] };
         (0..2).filter(|side| !found[*side]).for_each(|side| this.put_at(side, 0, 0));
         this
     }
@@ -150,11 +162,11 @@ impl Places {
     }
 }
 
-impl<W: CallStreams> CallStreams for AlignedWays<'_, W> {
-    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
-        let counts = self.counts.get(way).map_or(&[][..], Vec::as_slice);
+impl<W: CallStreams> CallStreams for AlignedStreams<'_, W> {
+    fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer> {
+        let counts = self.counts.get(stream).map_or(&[][..], Vec::as_slice);
         let mut counts = counts.iter().copied().peekable();
-        let calls = self.ways.calls(way).filter(|call| !call.is_mark());
+        let calls = self.streams.calls(stream).filter(|call| !call.is_mark());
         calls.flat_map(move |call| {
             let mut latest = None;
             while let Some((_, count)) = counts.next_if(|(begin, _)| *begin <= call.time) {
@@ -164,14 +176,14 @@ impl<W: CallStreams> CallStreams for AlignedWays<'_, W> {
         })
     }
 
-    fn tally(&self, way: usize) -> CallTally {
+    fn tally(&self, stream: usize) -> CallTally {
         let mut tally = CallTally::default();
-        self.calls(way).for_each(|call| tally.add_call(&call));
+        self.calls(stream).for_each(|call| tally.add_call(&call));
         tally
     }
 
     fn check(&self) -> Result<(), PathError> {
-        self.ways.check()
+        self.streams.check()
     }
 }
 
@@ -181,16 +193,16 @@ mod tests {
     use crate::streams::counted_streams::CountedStreams;
 
     /// The four call streams of a connection.
-    struct Given([Vec<StreamTransfer>; 4]);
+    struct GivenStreams([Vec<StreamTransfer>; 4]);
 
-    impl CallStreams for Given {
-        fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
-            self.0[way].iter().copied()
+    impl CallStreams for GivenStreams {
+        fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer> {
+            self.0[stream].iter().copied()
         }
 
-        fn tally(&self, way: usize) -> CallTally {
+        fn tally(&self, stream: usize) -> CallTally {
             let mut tally = CallTally::default();
-            self.calls(way).for_each(|call| tally.add_call(&call));
+            self.calls(stream).for_each(|call| tally.add_call(&call));
             tally
         }
 
@@ -207,7 +219,7 @@ mod tests {
     /// microseconds: `s 0 100..110 50` is a send in recording 0, `r` a receive, `l 0 100 7` a look
     /// at a queue of 7 bytes. The number after a slash is the thread of a receive or look.
     fn direction(text: &str) -> [Vec<StreamTransfer>; 2] {
-        let mut ways: [Vec<StreamTransfer>; 2] = Default::default();
+        let mut streams: [Vec<StreamTransfer>; 2] = Default::default();
         for line in text.split(';') {
             let words: Vec<&str> = line.split_whitespace().collect();
             let [kind, caller, when, bytes] = words[..] else { panic!("{line}") };
@@ -225,25 +237,25 @@ mod tests {
             };
             let (edge, look) = (process | StreamTransfer::EDGE, process | StreamTransfer::LOOK);
             match kind {
-                "s" => ways[0].extend([call(from, process), call(to + APART, edge)]),
-                "r" => ways[1].extend([call(from - APART, edge), call(to, process)]),
-                _ => ways[1].push(call(from, look)),
+                "s" => streams[0].extend([call(from, process), call(to + APART, edge)]),
+                "r" => streams[1].extend([call(from - APART, edge), call(to, process)]),
+                _ => streams[1].push(call(from, look)),
             }
         }
-        ways.iter_mut().for_each(|way| way.sort_by_key(|call| call.time));
-        ways
+        streams.iter_mut().for_each(|stream| stream.sort_by_key(|call| call.time));
+        streams
     }
 
     /// Time and place in the stream of the calls of both ends; the first is at 0.
     fn placed_calls(text: &str, found: [bool; 2]) -> Option<[Vec<(i64, u64)>; 2]> {
         let [sends, receives] = direction(text);
-        let ways = Given([sends, receives, Vec::new(), Vec::new()]);
-        let aligned = AlignedWays::of(&ways, found, APART)?;
+        let streams = GivenStreams([sends, receives, Vec::new(), Vec::new()]);
+        let aligned = AlignedStreams::align(&streams, found, APART)?;
         let counted = CountedStreams::align_counts(&aligned, true, Some(APART))?;
-        Some([0, 1].map(|way| {
+        Some([0, 1].map(|stream| {
             let mut place = 0;
             let mut all = Vec::new();
-            for call in counted.calls(way) {
+            for call in counted.calls(stream) {
                 if !call.is_forgotten() {
                     all.push((call.time / US, place));
                 }
@@ -258,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_at_a_quiet_moment_tells_where_the_receiver_is() {
+    fn a_look_at_a_quiet_moment_locates_the_receiver() {
         // 30 of 100 bytes are in the queue, so the receiver had 20 before its recording.
         let text = "s 0 100..110 50; l 1 200 30; r 1 201..210 30; s 0 300..310 7; r 1 301..320 7;
                     s 0 900..910 1";
@@ -277,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_under_way_at_a_look_leave_it_uncertain() {
+    fn calls_in_progress_at_a_look_leave_it_uncertain() {
         // The send may have put any part of its bytes into the queue.
         let sends = "s 0 100..110 50; s 0 200..400 1000";
         let last = "r 1 301..410 500; s 0 900..910 1";
@@ -307,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_that_contradict_each_other_are_not_believed() {
+    fn contradicting_looks_are_rejected() {
         let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 7;
                     r 1 301..320 7; s 0 900..910 1";
         assert!(of_found(&format!("{text}; l 1 500 0")).is_some());
@@ -315,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_recording_goes_on_where_a_look_tells() {
+    fn a_second_recording_continues_at_a_look() {
         // The sender was not recorded while 40 bytes were sent.
         let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 1; r 1 305..315 1;
                     r 1 401..410 40; s 2 500..510 5; r 1 501..515 5; l 1 600 0;
@@ -335,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_one_end_alone_meet_nothing() {
+    fn recordings_of_one_end_alone_match_nothing() {
         let text = "s 0 100..110 50; s 0 200..210 1; l 1 300 9; r 1 301..310 9;
                     s 2 500..510 5; l 3 600 5; r 3 601..610 5; s 2 900..910 1";
         let [sends, receives] = of_found(text).unwrap();
@@ -353,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_certain_without_a_look() {
+    fn without_a_look_the_alignment_is_uncertain() {
         let text = "s 0 100..110 50; r 1 201..210 50; s 0 300..310 7; r 1 301..320 7";
         assert_eq!(of_found(text), None);
         assert!(of_found("s 0 100..110 50; s 0 900..910 1").is_some());

@@ -20,10 +20,10 @@ use crate::tuning::MAX_SORTED_CALLS;
 /// The four call streams of one connection: of each direction first the sends, then the receives.
 pub(crate) trait CallStreams {
     /// The calls of a stream, sorted by time; equal times in the order of logs and records.
-    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer>;
+    fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer>;
 
     /// Summary of a call stream.
-    fn tally(&self, way: usize) -> CallTally;
+    fn tally(&self, stream: usize) -> CallTally;
 
     /// Whether all calls could be read.
     fn check(&self) -> Result<(), PathError>;
@@ -96,8 +96,8 @@ impl PartitionStreams {
         }
         // Each entry has advanced to the end of its call stream.
         let mut this = PartitionStreams { calls: sorted, ends: places };
-        for way in 0..this.ends.len() {
-            let range = this.call_range(way);
+        for stream in 0..this.ends.len() {
+            let range = this.call_range(stream);
             let calls = this.calls.get_mut(range).unwrap_or(&mut []);
             if !calls.is_sorted_by_key(|call| call.time) {
                 calls.sort_by_key(|call| call.time);
@@ -106,29 +106,30 @@ impl PartitionStreams {
         this
     }
 
-    fn call_range(&self, way: usize) -> Range<usize> {
+    fn call_range(&self, stream: usize) -> Range<usize> {
         let begin =
-            way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(way).copied().unwrap_or(begin);
+            stream.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(stream).copied().unwrap_or(begin);
         begin as usize..end as usize
     }
 
     /// The calls of one connection.
     pub(crate) fn of_connection(&self, local: usize) -> InMemoryStreams<'_> {
         InMemoryStreams(
-            [0, 1, 2, 3].map(|way| self.calls.get(self.call_range(4 * local + way)).unwrap_or(&[])),
+            [0, 1, 2, 3]
+                .map(|stream| self.calls.get(self.call_range(4 * local + stream)).unwrap_or(&[])),
         )
     }
 }
 
 impl CallStreams for InMemoryStreams<'_> {
-    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
-        self.0.get(way).copied().unwrap_or(&[]).iter().map(|call| call.to_transfer())
+    fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer> {
+        self.0.get(stream).copied().unwrap_or(&[]).iter().map(|call| call.to_transfer())
     }
 
-    fn tally(&self, way: usize) -> CallTally {
+    fn tally(&self, stream: usize) -> CallTally {
         let mut tally = CallTally::default();
-        self.calls(way).for_each(|call| tally.add_call(&call));
+        self.calls(stream).for_each(|call| tally.add_call(&call));
         tally
     }
 
@@ -172,9 +173,9 @@ impl<'a> StreamSorter<'a> {
         connection: u32,
         call: StreamCall,
     ) -> Result<(), PathError> {
-        let way = owners.stream_of_call(connection, &call);
-        self.tallies[way].add_call(&call.to_transfer());
-        self.sorters[way].push(call)
+        let stream = owners.stream_of_call(connection, &call);
+        self.tallies[stream].add_call(&call.to_transfer());
+        self.sorters[stream].push(call)
     }
 
     pub(crate) fn finish(self) -> SortedStreams<'a> {
@@ -184,12 +185,12 @@ impl<'a> StreamSorter<'a> {
 }
 
 impl CallStreams for SortedStreams<'_> {
-    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
-        self.sorted[way].iter(&self.failed).map(StreamCall::to_transfer)
+    fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer> {
+        self.sorted[stream].iter(&self.failed).map(StreamCall::to_transfer)
     }
 
-    fn tally(&self, way: usize) -> CallTally {
-        self.tallies[way]
+    fn tally(&self, stream: usize) -> CallTally {
+        self.tallies[stream]
     }
 
     fn check(&self) -> Result<(), PathError> {

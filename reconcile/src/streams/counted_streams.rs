@@ -25,21 +25,21 @@ pub(crate) struct CountedStreams<'a, W> {
 }
 
 impl<'a, W: CallStreams> CountedStreams<'a, W> {
-    /// Aligns the calls of `ways`, of `both` ends or of one. The ends have read their common clock
-    /// at most `apart` nanoseconds apart, if they have one. `None` if it is uncertain which calls
-    /// of the two ends belong together.
+    /// Aligns the calls of `streams`, which are of `both` ends or of one. The ends have read their
+    /// common clock at most `apart` nanoseconds apart, if they have one. `None` if it is uncertain
+    /// which calls of the two ends belong together.
     pub(crate) fn align_counts(
-        ways: &'a W,
+        streams: &'a W,
         both: bool,
         apart: Option<i64>,
     ) -> Option<CountedStreams<'a, W>> {
-        let mut this = CountedStreams { streams: ways, origins: [0; 2], both };
+        let mut this = CountedStreams { streams, origins: [0; 2], both };
         if !both {
             return Some(this);
         }
         for direction in 0..2 {
             let [sends, receives] =
-                [0, 1].map(|way| find_stream_start(ways.calls(2 * direction + way)));
+                [0, 1].map(|stream| find_stream_start(streams.calls(2 * direction + stream)));
             this.origins[direction] = match (sends, receives) {
                 (StreamStart::Uncertain, _) | (_, StreamStart::Uncertain) => return None,
                 (StreamStart::At(one), StreamStart::At(other)) => one.min(other),
@@ -106,11 +106,11 @@ fn find_stream_start(calls: impl Iterator<Item = StreamTransfer>) -> StreamStart
 }
 
 impl<W: CallStreams> CallStreams for CountedStreams<'_, W> {
-    fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
+    fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer> {
         // Unrecorded sends may have happened at any time since the previous call.
-        let is_send = way.is_multiple_of(2);
-        let (mut end, mut is_first, mut latest) = (self.origins[way / 2], true, i64::MIN);
-        self.streams.calls(way).filter_map(move |call| {
+        let is_send = stream.is_multiple_of(2);
+        let (mut end, mut is_first, mut latest) = (self.origins[stream / 2], true, i64::MIN);
+        self.streams.calls(stream).filter_map(move |call| {
             if !call.is_count() {
                 end = end.saturating_add(call.bytes);
                 (is_first, latest) = (false, call.time);
@@ -124,9 +124,9 @@ impl<W: CallStreams> CallStreams for CountedStreams<'_, W> {
         })
     }
 
-    fn tally(&self, way: usize) -> CallTally {
+    fn tally(&self, stream: usize) -> CallTally {
         let mut tally = CallTally::default();
-        self.calls(way).for_each(|call| tally.add_call(&call));
+        self.calls(stream).for_each(|call| tally.add_call(&call));
         tally
     }
 
@@ -140,16 +140,16 @@ mod tests {
     use super::*;
 
     /// The four call streams of a connection.
-    struct Given([Vec<StreamTransfer>; 4]);
+    struct GivenStreams([Vec<StreamTransfer>; 4]);
 
-    impl CallStreams for Given {
-        fn calls(&self, way: usize) -> impl Iterator<Item = StreamTransfer> {
-            self.0[way].iter().copied()
+    impl CallStreams for GivenStreams {
+        fn calls(&self, stream: usize) -> impl Iterator<Item = StreamTransfer> {
+            self.0[stream].iter().copied()
         }
 
-        fn tally(&self, way: usize) -> CallTally {
+        fn tally(&self, stream: usize) -> CallTally {
             let mut tally = CallTally::default();
-            self.calls(way).for_each(|call| tally.add_call(&call));
+            self.calls(stream).for_each(|call| tally.add_call(&call));
             tally
         }
 
@@ -176,17 +176,17 @@ mod tests {
     /// Places the sends and receives of one direction, towards the accepting end. `None` if it is
     /// uncertain.
     fn placed(sends: &[StreamTransfer], receives: &[StreamTransfer]) -> Option<[TimesAndBytes; 2]> {
-        let ways = Given([sends.to_vec(), receives.to_vec(), Vec::new(), Vec::new()]);
-        let counted = CountedStreams::align_counts(&ways, true, Some(0))?;
-        Some([0, 1].map(|way| {
+        let streams = GivenStreams([sends.to_vec(), receives.to_vec(), Vec::new(), Vec::new()]);
+        let counted = CountedStreams::align_counts(&streams, true, Some(0))?;
+        Some([0, 1].map(|stream| {
             let seen =
                 |call: StreamTransfer| (Some(call.time).filter(|_| call.tid == 7), call.bytes);
-            counted.calls(way).map(seen).collect()
+            counted.calls(stream).map(seen).collect()
         }))
     }
 
     #[test]
-    fn what_both_missed_is_left_out_and_what_one_missed_has_its_place() {
+    fn bytes_missed_by_both_are_left_out_and_bytes_missed_by_one_keep_their_place() {
         let (at, gap) = (|time| Some(time), None);
         let in_flight = placed(&[count(1, 1_000), call(2, 50)], &[count(1, 900), call(3, 150)]);
         assert_eq!(in_flight, Some([vec![(gap, 100), (at(2), 50)], vec![(at(3), 150)]]));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_whose_recording_has_ended_may_go_on() {
+    fn an_end_may_continue_after_its_recording() {
         let sends = [count(1, 100), call(2, 10)];
         assert!(placed(&sends, &[count(1, 100), call(3, 10), call(9, 50)]).is_some());
     }
@@ -214,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn a_second_recording_goes_on_where_the_kernel_counts() {
+    fn a_second_recording_continues_at_the_kernels_count() {
         let sends = [count(1, 100), call(2, 10), count(20, 150), call(21, 10)];
         let receives = [count(1, 100), call(3, 10), count(20, 150), call(22, 10)];
         let twice = placed(&sends, &receives);
-        let way = |first, last| vec![(Some(first), 10), (None, 40), (Some(last), 10)];
-        assert_eq!(twice, Some([way(2, 21), way(3, 22)]));
+        let stream = |first, last| vec![(Some(first), 10), (None, 40), (Some(last), 10)];
+        assert_eq!(twice, Some([stream(2, 21), stream(3, 22)]));
     }
 
     #[test]
-    fn bytes_of_an_end_that_is_not_recorded_meanwhile_may_have_gone_at_any_time() {
+    fn unrecorded_bytes_of_an_end_may_have_moved_at_any_time() {
         let sends = [count(1, 100), call(2, 10), count(20, 150), call(21, 10)];
         let receives = [count(1, 100), call(3, 10), call(10, 40), call(22, 10)];
         let [sends, _] = placed(&sends, &receives).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_do_not_fit_the_calls_are_not_believed() {
+    fn counts_that_do_not_fit_the_calls_are_rejected() {
         let (sends, receives) = ([count(1, 100), call(2, 10)], [count(1, 100), call(3, 10)]);
         let with =
             |sends: &[StreamTransfer], receives: &[StreamTransfer], more: &[StreamTransfer]| {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_call_that_is_under_way_the_kernel_may_have_counted_a_part() {
+    fn the_kernel_may_have_counted_part_of_a_call_in_progress() {
         let fits = |calls: &[StreamTransfer]| {
             find_stream_start(calls.iter().copied()) == StreamStart::At(100)
         };
@@ -259,8 +259,9 @@ mod tests {
 
     #[test]
     fn one_end_alone_has_its_calls_only() {
-        let ways = Given([vec![count(1, 100), call(2, 10)], Vec::new(), Vec::new(), Vec::new()]);
-        let alone = CountedStreams::align_counts(&ways, false, None).unwrap();
+        let streams =
+            GivenStreams([vec![count(1, 100), call(2, 10)], Vec::new(), Vec::new(), Vec::new()]);
+        let alone = CountedStreams::align_counts(&streams, false, None).unwrap();
         assert_eq!(alone.calls(0).collect::<Vec<_>>(), [call(2, 10)]);
     }
 }

@@ -36,14 +36,14 @@ struct Member {
 impl Epochs {
     /// The epochs of the end that made these calls, which may have been `found` in use. `None` if
     /// records of calls were overwritten, or there are very many epochs.
-    pub(crate) fn of(
+    pub(crate) fn from_calls(
         sends: impl Iterator<Item = StreamTransfer>,
         receives: impl Iterator<Item = StreamTransfer>,
         is_found: bool,
     ) -> Option<Epochs> {
         let mut members: FxHashMap<u32, Member> = FxHashMap::default();
         let calls = sends.map(|call| (0, call)).chain(receives.map(|call| (1, call)));
-        for (way, call) in calls {
+        for (stream, call) in calls {
             if call.is_forgotten() || call.is_count() {
                 return None;
             }
@@ -53,17 +53,17 @@ impl Epochs {
             if call.is_edge() {
                 continue;
             }
-            member.first[way] = member.first[way].min(call.time);
-            member.last[way] = member.last[way].max(call.time);
+            member.first[stream] = member.first[stream].min(call.time);
+            member.last[stream] = member.last[stream].max(call.time);
         }
         if is_found && members.len() > MAX_EPOCHS {
             return None;
         }
-        let epochs = |way: usize| {
+        let epochs = |stream: usize| {
             let mut all: Vec<Epoch> = members
                 .values()
-                .filter(|member| member.first[way] < i64::MAX)
-                .map(|member| Epoch { begin: member.first[way], until: member.last[way] })
+                .filter(|member| member.first[stream] < i64::MAX)
+                .map(|member| Epoch { begin: member.first[stream], until: member.last[stream] })
                 .collect();
             all.sort_unstable_by_key(|epoch| (epoch.begin, epoch.until));
             all.dedup_by_key(|epoch| epoch.begin);

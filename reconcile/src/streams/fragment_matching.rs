@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_nobody_sent_are_messages_too() {
+    fn bytes_without_a_recorded_send_are_messages_too() {
         let matched = match_stream(&[call(1, 10)], &[call(11, 12), call(12, 3)]);
         assert_eq!(matched.parts.len(), 3);
         assert_eq!(matched.parts[1].sent, None);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_has_forgotten_keeps_its_place() {
+    fn bytes_with_overwritten_records_keep_their_place() {
         let forgotten = |time, bytes| StreamTransfer {
             process: StreamTransfer::FORGOTTEN,
             ..call(time, bytes)
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_of_several_has_forgotten_has_no_place() {
+    fn overwritten_records_of_one_of_several_processes_have_no_place() {
         let other = StreamTransfer { process: 1, ..call(2, 5) };
         let forgotten = StreamTransfer { process: StreamTransfer::FORGOTTEN, ..call(3, 5) };
         let matched = match_stream(&[other, forgotten, call(3, 5)], &[call(11, 15)]);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_knows_how_much_was_forgotten_nothing_has_a_place() {
+    fn an_unknown_number_of_overwritten_bytes_leaves_no_places() {
         let forgotten = StreamTransfer {
             process: StreamTransfer::FORGOTTEN,
             ..call(3, StreamTransfer::UNKNOWN)

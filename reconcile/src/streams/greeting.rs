@@ -21,8 +21,8 @@ impl ServerGreeting {
     /// Finds the greeting of a connection; `None` if the connecting side spoke first, or the first
     /// speaker is unknown. Each end is examined in its own order of events, and one that saw a
     /// greeting is enough: a side that greets need not wait for the other.
-    pub(crate) fn find_greeting(ways: &impl CallStreams) -> Option<ServerGreeting> {
-        let firsts = [0, 1, 2, 3].map(|way| ways.calls(way).next());
+    pub(crate) fn find_greeting(streams: &impl CallStreams) -> Option<ServerGreeting> {
+        let firsts = [0, 1, 2, 3].map(|stream| streams.calls(stream).next());
         if firsts.iter().flatten().any(StreamTransfer::is_forgotten) {
             return None;
         }

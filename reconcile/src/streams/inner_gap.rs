@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_that_both_ask_pause_between_calls_only() {
+    fn peers_that_both_send_requests_pause_only_between_calls() {
         let calls = "><5><3<>4<>6><2<>5><7><4><5<>3<>3><6<>4<>5".repeat(6);
         assert_eq!(learned(&calls), INNER_GAPS_NS[0]);
         // Several at a time, and a head before each body.

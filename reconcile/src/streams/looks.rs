@@ -12,7 +12,7 @@ use crate::tuning::LONGEST_LOOK_NS;
 
 /// Facts about the time shared by one epoch of the sender and one of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cell {
+pub(crate) struct EpochOverlap {
     /// The epochs of sender and receiver, by their indices.
     pub(crate) epochs: [usize; 2],
     /// Minimum and maximum number of bytes by which the receiver's epoch begins later in the stream
@@ -22,7 +22,7 @@ pub(crate) struct Cell {
     pub(crate) moved: [bool; 2],
 }
 
-impl Cell {
+impl EpochOverlap {
     /// Number of bytes by which the receiver's epoch begins later in the stream; `None` if
     /// uncertain.
     pub(crate) fn apart(&self) -> Option<i64> {
@@ -38,9 +38,9 @@ impl Cell {
 
 /// Observations of one direction.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct DirectionLooks {
     /// Cells in the order of time.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<EpochOverlap>,
     /// Bytes of each epoch, of sender and receiver.
     pub(crate) bytes: [Vec<i64>; 2],
 }
@@ -70,17 +70,17 @@ struct Pass<'a> {
     open: FxHashMap<(u32, i32), i64>,
     moments: VecDeque<Moment>,
     delay: i64,
-    seen: Seen,
+    seen: DirectionLooks,
 }
 
 /// The observations of a direction with these calls and epochs, the sender's first. The ends have
 /// read their common clock at most `apart` nanoseconds apart.
-pub(crate) fn seen(
+pub(crate) fn collect_looks(
     sends: impl Iterator<Item = StreamTransfer>,
     receives: impl Iterator<Item = StreamTransfer>,
     epochs: [&[Epoch]; 2],
     apart: i64,
-) -> Seen {
+) -> DirectionLooks {
     let mut pass = Pass {
         epochs,
         begun: [0; 2],
@@ -90,7 +90,7 @@ pub(crate) fn seen(
         open: FxHashMap::default(),
         moments: VecDeque::new(),
         delay: apart.saturating_add(LONGEST_LOOK_NS),
-        seen: Seen::default(),
+        seen: DirectionLooks::default(),
     };
     let (mut sends, mut receives) = (sends.peekable(), receives.peekable());
     loop {
@@ -146,10 +146,10 @@ impl Pass<'_> {
         Some([sender.checked_sub(1)?, receiver.checked_sub(1)?])
     }
 
-    fn cell(&mut self, epochs: [usize; 2]) -> Option<&mut Cell> {
+    fn cell(&mut self, epochs: [usize; 2]) -> Option<&mut EpochOverlap> {
         let cells = &mut self.seen.cells;
         if cells.last().is_none_or(|cell| cell.epochs != epochs) {
-            cells.push(Cell { epochs, range: [i64::MIN, i64::MAX], moved: [false; 2] });
+            cells.push(EpochOverlap { epochs, range: [i64::MIN, i64::MAX], moved: [false; 2] });
         }
         cells.last_mut()
     }

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_seen_at_either_end_is_a_border() {
+    fn a_turn_seen_at_either_end_is_a_boundary() {
         // The client sends twice before it reads; the server answers between its reads.
         let [requests, _] = merge(
             [
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_connections_own_is_no_part_of_the_next_request() {
+    fn control_data_is_no_part_of_the_next_request() {
         let acknowledgement = FlowMessage { bytes: 17, ..fragment_at(20, 25) };
         let answers = [5, 19].map(|at| fragment_at(at - 2, at));
         let next = |elsewhere| FlowMessage { bytes: 300, elsewhere, ..fragment_at(40, 45) };
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_pause_is_a_border() {
+    fn a_long_pause_is_a_boundary() {
         let [one, _] = merge(
             [vec![fragment_at(0, 5), fragment_at(100, 105), fragment_at(201, 206)], vec![]],
             100,
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_until_the_receiver_has_caught_up_is_none() {
+    fn a_pause_until_the_receiver_has_caught_up_is_no_boundary() {
         let body =
             |sent, received| FlowMessage { bytes: MIN_PIECE_BYTES, ..fragment_at(sent, received) };
         let pieces = |parts: Vec<FlowMessage>| sizes(&merge([parts, vec![]], 100)[0]);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_answer_may_stall_where_neither_side_does_anything_else() {
+    fn a_large_answer_may_stall_while_both_sides_are_idle() {
         let piece = |at, bytes| FlowMessage { bytes, ..fragment_at(at, at + 1) };
         let pieces = |turn: Option<i64>, first: u64, second: FlowMessage| {
             let (parts, none) = (vec![piece(10, first), second], std::iter::empty());

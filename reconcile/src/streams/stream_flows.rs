@@ -74,7 +74,7 @@ impl StreamMatcher<'_> {
             [] => calls.collect::<Result<Vec<_>, PathError>>()?,
             _ => self.without_large(calls, &mut large)?,
         };
-        let ways = PartitionStreams::new(self.connection_lookup, &range, rest);
+        let streams = PartitionStreams::new(self.connection_lookup, &range, rest);
         let mut large = large.into_iter().peekable();
         let mut matched = MatchedStreams::default();
         for (local, place) in range.enumerate() {
@@ -82,12 +82,15 @@ impl StreamMatcher<'_> {
             let matching = ConnectionMatcher { matcher: self, connection, place };
             let counts = &mut matched.counts;
             let used = match large.next_if(|(large, _)| *large == place) {
-                Some((_, ways)) => {
-                    matching.write_connection(&ways.finish(), counts, samples, rows)?
+                Some((_, streams)) => {
+                    matching.write_connection(&streams.finish(), counts, samples, rows)?
                 }
-                None => {
-                    matching.write_connection(&ways.of_connection(local), counts, samples, rows)?
-                }
+                None => matching.write_connection(
+                    &streams.of_connection(local),
+                    counts,
+                    samples,
+                    rows,
+                )?,
             };
             matched.used.push(used);
         }
@@ -152,26 +155,27 @@ impl ConnectionMatcher<'_> {
     /// each direction is in memory at a time.
     fn write_messages(
         &self,
-        ways: &impl CallStreams,
+        streams: &impl CallStreams,
         counts: &mut Reconciliation,
         samples: &mut ClockSamples,
         rows: &mut RowSink,
     ) -> Result<bool, PathError> {
-        if !(0..4).any(|way| ways.tally(way).calls) {
+        if !(0..4).any(|stream| streams.tally(stream).calls) {
             return Ok(false);
         }
         if !self.has_both_ends() {
             add_count(&mut counts.unmatched_streams, self.connection.cause.name(), 1);
         }
-        let reach = if self.has_both_ends() { self.flow_scope(ways) } else { FlowScope::Processes };
+        let reach =
+            if self.has_both_ends() { self.flow_scope(streams) } else { FlowScope::Processes };
         let standing = self.matcher.options.internal.treatment_of_flow(reach);
         let is_used = standing != InternalTreatment::LeftOut;
         if standing == InternalTreatment::Ordinary {
-            self.make_messages(ways, is_used, counts, samples, rows)?;
+            self.make_messages(streams, is_used, counts, samples, rows)?;
             return Ok(is_used);
         }
         let mut own = Reconciliation::default();
-        self.make_messages(ways, is_used, &mut own, samples, rows)?;
+        self.make_messages(streams, is_used, &mut own, samples, rows)?;
         counts.internal.add_flow(reach, own.total_messages());
         // These count whatever happens to the messages.
         counts.stream_bytes.absorb(own.stream_bytes);
@@ -183,7 +187,7 @@ impl ConnectionMatcher<'_> {
     /// `is_used`.
     fn make_messages(
         &self,
-        ways: &impl CallStreams,
+        streams: &impl CallStreams,
         is_used: bool,
         counts: &mut Reconciliation,
         samples: &mut ClockSamples,
@@ -191,30 +195,33 @@ impl ConnectionMatcher<'_> {
     ) -> Result<(), PathError> {
         let mut unused = ClockSamples::new(0);
         let samples = if self.connection.ambiguous { &mut unused } else { samples };
-        let greeting = ServerGreeting::find_greeting(ways);
+        let greeting = ServerGreeting::find_greeting(streams);
         if let Some(making) =
             greeting.and_then(|greeting| self.setup_message(&greeting)).filter(|_| is_used)
         {
             counts.connects += 1;
             rows.push(MessageRow::from_message(&making, self.place, 0))?;
         }
-        let of_first = ways.tally(0);
+        let of_first = streams.tally(0);
         let opens = greeting.is_none() && !of_first.forgotten && !of_first.began_before;
         let operations =
-            self.matcher.has_operations && (0..4).any(|way| ways.tally(way).operations);
+            self.matcher.has_operations && (0..4).any(|stream| streams.tally(stream).operations);
         let is_known = !is_used || operations;
-        let multiplexed = if is_known { None } else { self.detect_multiplexing(ways) };
+        let multiplexed = if is_known { None } else { self.detect_multiplexing(streams) };
         counts.multiplexed += u64::from(multiplexed.is_some());
-        let exchanges =
-            if is_known || multiplexed.is_some() { Vec::new() } else { self.find_exchanges(ways) };
-        let gap = if multiplexed.is_some() { self.max_gap() } else { self.inner_gap(ways) };
+        let exchanges = if is_known || multiplexed.is_some() {
+            Vec::new()
+        } else {
+            self.find_exchanges(streams)
+        };
+        let gap = if multiplexed.is_some() { self.max_gap() } else { self.inner_gap(streams) };
         let multiplexed = multiplexed.as_ref();
         let treatment =
             MessageTreatment { is_used, opens, operations, multiplexed, exchanges, gap };
         for direction in 0..2 {
-            self.make_direction(ways, direction, &treatment, counts, samples, rows)?;
+            self.make_direction(streams, direction, &treatment, counts, samples, rows)?;
         }
-        ways.check()
+        streams.check()
     }
 
     /// Whether both ends were recorded.
@@ -234,7 +241,7 @@ impl ConnectionMatcher<'_> {
     /// one.
     fn direction_fragments<'w>(
         &self,
-        ways: &'w impl CallStreams,
+        streams: &'w impl CallStreams,
         direction: usize,
     ) -> StreamFragments<
         impl Iterator<Item = StreamTransfer> + 'w,
@@ -242,13 +249,13 @@ impl ConnectionMatcher<'_> {
     > {
         let [sends, receives] = [2 * direction, 2 * direction + 1];
         let placed = self.has_both_ends()
-            && [sends, receives].iter().all(|way| ways.tally(*way).is_placed());
-        StreamFragments::new(ways.calls(sends), ways.calls(receives), placed)
+            && [sends, receives].iter().all(|stream| streams.tally(*stream).is_placed());
+        StreamFragments::new(streams.calls(sends), streams.calls(receives), placed)
     }
 
     fn make_direction(
         &self,
-        ways: &impl CallStreams,
+        streams: &impl CallStreams,
         direction: usize,
         treatment: &MessageTreatment<'_>,
         counts: &mut Reconciliation,
@@ -257,10 +264,11 @@ impl ConnectionMatcher<'_> {
     ) -> Result<(), PathError> {
         let inside = ExchangeInterior::from_exchanges(&treatment.exchanges, direction);
         let [sends, receives] = [2 * direction, 2 * direction + 1];
-        let turns =
-            |way: usize| ways.calls(way).filter(|call| !call.is_forgotten()).map(|call| call.time);
+        let turns = |stream: usize| {
+            streams.calls(stream).filter(|call| !call.is_forgotten()).map(|call| call.time)
+        };
         let (sends_back, receives_back) = (turns(2 - sends), turns(3 - sends));
-        let mut parts = self.direction_fragments(ways, direction);
+        let mut parts = self.direction_fragments(streams, direction);
         let mut bytes = 0;
         let seen = parts.by_ref().inspect(|part| {
             bytes += part.bytes;
@@ -272,10 +280,10 @@ impl ConnectionMatcher<'_> {
         let pauses =
             PauseLimits { usual: gap, stalled: gap.max(self.max_gap().saturating_mul(factor)) };
         let operations =
-            if treatment.operations { self.operation_count(ways, direction) } else { 0 };
+            if treatment.operations { self.operation_count(streams, direction) } else { 0 };
         let is_unanswered = treatment.multiplexed.is_none()
             && operations == 0
-            && self.is_unanswered(ways, direction);
+            && self.is_unanswered(streams, direction);
         counts.unanswered += u64::from(is_unanswered);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
         let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
@@ -315,7 +323,8 @@ impl ConnectionMatcher<'_> {
             of.received_only += parts.unsent;
             of.matched += bytes - parts.unread - parts.unsent;
         }
-        let [sent, received] = self.missing_causes([sends, receives].map(|way| ways.tally(way)));
+        let [sent, received] =
+            self.missing_causes([sends, receives].map(|stream| streams.tally(stream)));
         let protocol = self.matcher.sockets[self.connection.any_socket() as usize].protocol;
         counts.both_ends += both;
         add_count(&mut counts.messages, protocol.name(), all);
@@ -351,33 +360,34 @@ impl ConnectionMatcher<'_> {
 
     /// Finds exchanges of bodies in both directions at the same time. Most connections have no
     /// bodies, and are not examined any further.
-    fn find_exchanges(&self, ways: &impl CallStreams) -> Vec<StreamingExchange> {
-        let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
+    fn find_exchanges(&self, streams: &impl CallStreams) -> Vec<StreamingExchange> {
+        let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
-        let is_large =
-            |way: usize| tallies[way].largest.max(tallies[way + 1].largest) >= MIN_BODY_CALL_BYTES;
+        let is_large = |stream: usize| {
+            tallies[stream].largest.max(tallies[stream + 1].largest) >= MIN_BODY_CALL_BYTES
+        };
         if !is_whole || !is_large(0) || !is_large(2) {
             return Vec::new();
         }
         streaming::find_streaming_exchanges(
-            self.direction_fragments(ways, 0),
-            ways.calls(3),
-            ways.calls(2),
+            self.direction_fragments(streams, 0),
+            streams.calls(3),
+            streams.calls(2),
         )
     }
 
     /// Traits of the connection if it is multiplexed. If no thread did anything else, it mostly is
     /// not, and is not examined any further.
-    fn detect_multiplexing(&self, ways: &impl CallStreams) -> Option<MultiplexedTraits> {
-        let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
+    fn detect_multiplexing(&self, streams: &impl CallStreams) -> Option<MultiplexedTraits> {
+        let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let end = usize::from(self.connection.connecting == NONE);
         let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
         is_judged
             .then(|| {
                 detection::detect_multiplexing(
-                    self.direction_fragments(ways, 0),
-                    self.direction_fragments(ways, 1),
+                    self.direction_fragments(streams, 0),
+                    self.direction_fragments(streams, 1),
                     end,
                 )
             })
@@ -387,15 +397,15 @@ impl ConnectionMatcher<'_> {
     /// Maximum time between the parts of a message, in nanoseconds, learned from the connection
     /// itself. If no thread did anything else, a single client sends requests, and it is not
     /// examined any further.
-    fn inner_gap(&self, ways: &impl CallStreams) -> i64 {
-        let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
+    fn inner_gap(&self, streams: &impl CallStreams) -> i64 {
+        let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
         let end = usize::from(self.connection.connecting == NONE);
         match is_judged {
             true => inner_gap::learn_inner_gap(
-                self.direction_fragments(ways, 0),
-                self.direction_fragments(ways, 1),
+                self.direction_fragments(streams, 0),
+                self.direction_fragments(streams, 1),
                 end,
                 self.max_gap(),
             ),
@@ -404,8 +414,8 @@ impl ConnectionMatcher<'_> {
     }
 
     /// Number of operations that begin in one direction, according to the logs of both ends.
-    fn operation_count(&self, ways: &impl CallStreams, direction: usize) -> u64 {
-        self.direction_fragments(ways, direction).filter(FlowMessage::begins_operation).count()
+    fn operation_count(&self, streams: &impl CallStreams, direction: usize) -> u64 {
+        self.direction_fragments(streams, direction).filter(FlowMessage::begins_operation).count()
             as u64
     }
 
@@ -417,27 +427,27 @@ impl ConnectionMatcher<'_> {
 
     /// Whether a direction is unanswered; for the accepting side, whether its messages are
     /// notifications.
-    fn is_unanswered(&self, ways: &impl CallStreams, direction: usize) -> bool {
-        let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
+    fn is_unanswered(&self, streams: &impl CallStreams, direction: usize) -> bool {
+        let is_whole = [0, 1, 2, 3].iter().all(|stream| !streams.tally(*stream).forgotten);
         let [sends, receives, receives_back] =
             [2 * direction, 2 * direction + 1, 3 - 2 * direction];
-        let [is_request, is_notification] = [direction == 0, ways.tally(receives).elsewhere];
+        let [is_request, is_notification] = [direction == 0, streams.tally(receives).elsewhere];
         let counts = if is_request { unanswered::is_boundary } else { unanswered::is_notification };
         // The receiver of a notification does not answer it, and requests something else in the
         // end.
         let waits = [self.max_gap(), if is_request { i64::MAX } else { self.max_gap() }];
         // If the receives were not recorded, the times of the sends are used.
-        let is_seen = ways.tally(receives_back).calls || is_request;
-        let back = ways
+        let is_seen = streams.tally(receives_back).calls || is_request;
+        let back = streams
             .calls(if is_seen { receives_back } else { receives_back - 1 })
             .map(|call| call.time);
         let seen =
             |part: &FlowMessage| part.sent.or(part.received.filter(|_| !is_request && !is_seen));
         is_whole
-            && (ways.tally(sends).elsewhere || !is_seen)
+            && (streams.tally(sends).elsewhere || !is_seen)
             && (is_request || is_notification)
             && unanswered::is_unanswered(
-                self.direction_fragments(ways, direction),
+                self.direction_fragments(streams, direction),
                 back,
                 waits,
                 counts,
@@ -446,13 +456,13 @@ impl ConnectionMatcher<'_> {
     }
 
     /// Scope of its messages. Mostly the first one shows that it is not within a process.
-    fn flow_scope(&self, ways: &impl CallStreams) -> FlowScope {
+    fn flow_scope(&self, streams: &impl CallStreams) -> FlowScope {
         let sockets = self.matcher.sockets;
         let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
         let owners = [owner(self.connection.connecting), owner(self.connection.accepting)];
         let mut callers = FlowCallers::default();
         for direction in 0..2 {
-            for part in self.direction_fragments(ways, direction) {
+            for part in self.direction_fragments(streams, direction) {
                 let ends = [(part.sent, direction), (part.received, 1 - direction)];
                 for (seen, end) in ends {
                     let process = seen.map_or(owners[end], |seen| seen.process);

@@ -319,7 +319,7 @@ mod tests {
     const BUFFER: u64 = 2 * MIN_PIECE_BYTES;
 
     #[test]
-    fn what_the_answer_crosses_is_no_new_request() {
+    fn a_piece_that_the_answer_crosses_is_no_new_request() {
         let mut talk = Talk::default();
         talk.ask(0, 100);
         talk.answer(5, 200, 6);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_whole_buffers_go_on_where_the_beginning_has_a_head() {
+    fn whole_buffers_continue_a_request_that_began_with_a_head() {
         let of = |head: u64, last: u64, answered: u64| {
             let mut talk = Talk::default();
             talk.ask(0, BUFFER + head);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_in_turn_and_pipelined_ones_are_left_alone() {
+    fn alternating_and_pipelined_calls_are_left_alone() {
         let mut turns = Talk::default();
         for call in 0..10 {
             turns.ask(10 * call, 9_000);

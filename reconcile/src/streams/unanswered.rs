@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_nobody_answers_are() {
+    fn jobs_without_answers_are_unanswered() {
         let jobs = pieces(40, 50, 1);
         assert!(is_unanswered(&jobs, &[]));
         assert!(is_unanswered(&pieces(80, 20, 2), &[]), "a head and a body each");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_to_who_then_acts_is() {
+    fn notifications_with_a_reaction_are_unanswered() {
         let notifications = |bytes, acted| -> Vec<FlowMessage> {
             pieces(40, 50, 1).into_iter().map(|part| FlowMessage { bytes, acted, ..part }).collect()
         };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_and_calls_are_not() {
+    fn bodies_and_calls_are_not_unanswered() {
         assert!(!is_unanswered(&pieces(400, 10, 10), &[]), "pieces of a body");
         assert!(!is_unanswered(&pieces(40, 50, 1), &[2000]), "it was answered at last");
         let answers: Vec<i64> = (0..40).map(|at| 50 * at + 20).collect();

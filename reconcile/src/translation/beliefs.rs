@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_is_as_likely_as_its_odds() {
+    fn a_candidate_without_rivals_has_the_probability_of_its_odds() {
         near(&settled(vec![[0, 1]], 2, &[9.0f64.ln()]), &[0.9]);
     }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_surely_has_is_not_to_be_had() {
+    fn a_half_flow_that_surely_has_a_partner_is_not_available() {
         // 0 and 1 both look like 2; 1 has no alternative, 0 also looks like 3.
         let beliefs = settled(vec![[0, 2], [1, 2], [0, 3]], 4, &[8.0, 8.0, 8.0]);
         assert!(beliefs[1] > 0.95 && beliefs[2] > 0.95 && beliefs[0] < 0.05, "{beliefs:?}");

@@ -248,6 +248,6 @@ pub(super) fn first_forward_time(
     half: &super::half_flow_table::HalfFlowRow,
     side: HalfFlowSide,
 ) -> i64 {
-    let way = if side == HalfFlowSide::Connecting { half.sent } else { half.received };
-    if way.bytes > 0 { way.first } else { half.made }
+    let forward = if side == HalfFlowSide::Connecting { half.sent } else { half.received };
+    if forward.bytes > 0 { forward.first } else { half.made }
 }

@@ -104,8 +104,8 @@ pub(super) fn score_candidates(
     let pool = &field.halves.pool;
     let (spans, durations) = (accepting_spans(field), usual_durations(field)?);
     let chances = ChanceMatches::from_field(field)?;
-    let (ways, count_of_ways) = find_translated_names(field, edges)?;
-    let candidate = |(edge, way): (&CandidateEdge, &TranslatedName)| {
+    let (names, name_count) = find_translated_names(field, edges)?;
+    let candidate = |(edge, name): (&CandidateEdge, &TranslatedName)| {
         let (one, other) =
             (field.halves.half_at(edge.connecting), field.halves.half_at(edge.accepting));
         let verdict = clocks.verdict_on_edge(field, edge);
@@ -113,27 +113,27 @@ pub(super) fn score_candidates(
         let agreeing =
             verdict.filter(|verdict| verdict.trust > 0.5).map_or(0, |verdict| verdict.support);
         CandidateFacts {
-            translated_name: *way,
+            translated_name: *name,
             preserved: preserved(one, other),
             likely,
             chance: chances.chances_of_edge(one),
             agreeing,
         }
     };
-    let candidates = SpillableVec::collect(pool, edges.iter().zip(ways.iter()).map(candidate))?;
-    drop((ways, durations));
+    let candidates = SpillableVec::collect(pool, edges.iter().zip(names.iter()).map(candidate))?;
+    drop((names, durations));
     let ends =
         SpillableVec::collect(pool, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
     let mut rivals = CandidateRivals::new(ends, field.halves.len());
-    let mut learned = LearnedTranslations::new(pool, count_of_ways, chances.totals)?;
+    let mut learned = LearnedTranslations::new(pool, name_count, chances.totals)?;
     let mut odds = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let (mut beliefs, mut counts) =
         (SpillableVec::new(pool), SpillableVec::filled(pool, edges.len(), 0.0)?);
     for _ in 0..LEARNING_ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
-            let CandidateFacts { translated_name: way, preserved: kept, likely, chance, .. } =
+            let CandidateFacts { translated_name: name, preserved: kept, likely, chance, .. } =
                 *candidate;
-            likely + learned.name_log_odds(way, kept, chance, *count)
+            likely + learned.name_log_odds(name, kept, chance, *count)
         });
         odds.for_each_mut(0..edges.len(), |odds| *odds = of_candidates.next().unwrap_or(*odds));
         drop(of_candidates);

@@ -147,8 +147,9 @@ impl FirstCallsOfLog {
                 SocketCall::Forgotten { .. } => beginning.forgotten = true,
                 SocketCall::Counted { before, .. } => beginning.forgotten |= before > 0,
                 SocketCall::Fingerprint { sent, bytes, crc, .. } => {
-                    let way = if sent { &mut beginning.sent } else { &mut beginning.received };
-                    way.fingerprint = Some(PrefixChecksum { bytes, crc });
+                    let direction =
+                        if sent { &mut beginning.sent } else { &mut beginning.received };
+                    direction.fingerprint = Some(PrefixChecksum { bytes, crc });
                 }
                 _ => {}
             }

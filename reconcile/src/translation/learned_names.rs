@@ -10,7 +10,7 @@ use out_of_core::{MemoryPool, SpillableVec};
 
 use super::candidates::{CandidateEdge, HalfFlowField};
 use super::half_flow_table::HalfFlowRow;
-use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
+use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_TRANSLATION_MATCHES, UNTRANSLATED_FLOWS};
 
 /// Parts that a candidate's names share.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub(super) fn find_translated_names(
     edges: &SpillableVec<CandidateEdge>,
 ) -> Result<(SpillableVec<TranslatedName>, usize), PathError> {
     let pool = &field.halves.pool;
-    let mut ways = SpillableVec::new(pool);
+    let mut names = SpillableVec::new(pool);
     let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(pool);
     for (place, edge) in (0u32..).zip(edges.iter()) {
         let (one, other) =
@@ -47,19 +47,19 @@ pub(super) fn find_translated_names(
         let (virtual_name, real) = (one.peer_name, other.local_name);
         // A preserved address is the client's, and there are many.
         let seen = Some(other.peer.ip()).filter(|ip| *ip != one.local.ip());
-        ways.push(TranslatedName { virtual_name, real, both: 0 })?;
+        names.push(TranslatedName { virtual_name, real, both: 0 })?;
         seen_as.push(([virtual_name, real], seen, place))?;
     }
     seen_as.sort_by_key(|row| *row)?;
     let mut count = 0;
     let mut before = None;
-    for (names, seen, place) in seen_as.iter() {
-        if before.replace((*names, *seen)) != Some((*names, *seen)) {
+    for (name_pair, seen, place) in seen_as.iter() {
+        if before.replace((*name_pair, *seen)) != Some((*name_pair, *seen)) {
             count += 1;
         }
-        ways[*place as usize].both = count as u32 - 1;
+        names[*place as usize].both = count as u32 - 1;
     }
-    Ok((ways, count))
+    Ok((names, count))
 }
 
 /// Probabilities that parts of names are equal by chance.
@@ -123,15 +123,15 @@ pub(super) struct LearnedTranslations {
 }
 
 impl LearnedTranslations {
-    /// Empty, with room for this number of `ways`.
+    /// Empty, with room for this number of `names`.
     pub(super) fn new(
         pool: &MemoryPool,
-        ways: usize,
+        names: usize,
         totals: [SpillableVec<f64>; 2],
     ) -> Result<LearnedTranslations, PathError> {
         let none = |len| SpillableVec::filled(pool, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
-        let (both, kept) = (none(ways)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
+        let (both, kept) = (none(names)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
         Ok(LearnedTranslations { matches, both, kept, totals, iterations: 0 })
     }
 
@@ -139,15 +139,15 @@ impl LearnedTranslations {
     /// weight with which it counts as a match).
     pub(super) fn name_log_odds(
         &self,
-        way: TranslatedName,
+        name: TranslatedName,
         kept: PreservedParts,
         chance: [f64; 3],
         itself: f64,
     ) -> f64 {
-        let (one, other) = (way.virtual_name as usize, way.real as usize);
+        let (one, other) = (name.virtual_name as usize, name.real as usize);
         let others = |sum: f64| (sum - itself).max(0.0);
         let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
-        let way_taken = others(self.both[way.both as usize]);
+        let both_matches = others(self.both[name.both as usize]);
         // The share of this translation in the flows to the virtual name, or in those that came to
         // the real one.
         let share = |side: usize, at: usize| {
@@ -158,7 +158,7 @@ impl LearnedTranslations {
             if self.iterations == 0 {
                 matched
             } else {
-                matched * (way_taken + NEW_WAY_MATCHES) / (matches[side] + 1.0)
+                matched * (both_matches + NEW_TRANSLATION_MATCHES) / (matches[side] + 1.0)
             }
         };
         let translated = share(0, one).max(share(1, other)).min(0.999);
@@ -189,12 +189,12 @@ impl LearnedTranslations {
             sums.for_each_mut(0..sums.len(), |sum| *sum = 0.0);
         }
         self.kept.for_each_mut(0..self.kept.len(), |sums| *sums = [0.0; 3]);
-        for (way, kept, count) in candidates {
-            self.matches[0][way.virtual_name as usize] += count;
-            self.matches[1][way.real as usize] += count;
-            self.both[way.both as usize] += count;
+        for (name, kept, count) in candidates {
+            self.matches[0][name.virtual_name as usize] += count;
+            self.matches[1][name.real as usize] += count;
+            self.both[name.both as usize] += count;
             for part in 0..3 {
-                self.kept[way.virtual_name as usize][part] +=
+                self.kept[name.virtual_name as usize][part] +=
                     if kept.0[part] { count } else { 0.0 };
             }
         }

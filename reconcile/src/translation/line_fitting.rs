@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_through_narrow_windows_cannot_be_turned_and_one_through_wide_ones_can() {
+    fn only_a_line_through_wide_windows_can_be_tilted() {
         // Ten windows over 9 s, each from -0.1 to 0.1 ms. A line within nine of them, with 0.02 ms
         // of slack, is within those of 8 s: it tilts by 0.24 ms at most, which is 30 ppm.
         let narrow: Vec<DifferenceVote> = (0..10).map(|at| vote(1000 * at, -0.1, 0.1)).collect();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_never_drift_apart_more_than_they_can() {
+    fn the_skew_stays_within_its_limit() {
         let votes = [vote(0, -5.0, 5.0), vote(1, -5.0, 5.0)];
         let found = ppm(&votes, 0);
         assert!(0.0 < found && found <= 1e6 * MAX_HOST_SKEW, "{found} ppm");

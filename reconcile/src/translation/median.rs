@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_in_their_order() {
+    fn numbers_are_ordered() {
         let values =
             [f64::NEG_INFINITY, -2.5, -1e-300, -0.0, 0.0, 1e-300, 0.75, 3e9, f64::INFINITY];
         for (place, value) in values.iter().enumerate() {

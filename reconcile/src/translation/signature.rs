@@ -29,9 +29,10 @@ pub(super) struct FlowLikeness {
 /// Features that `one`, as the connecting end, shares with `other`, as the accepting one; `None` if
 /// they cannot be two ends of one flow.
 pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<FlowLikeness> {
-    let ways = [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
+    let directions =
+        [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
     let (mut information, mut fingerprints, mut unread) = (0.0, 0, false);
-    for (sent, received, sender, receiver) in ways {
+    for (sent, received, sender, receiver) in directions {
         if received.bytes > sent.bytes && sender.whole {
             return None;
         }

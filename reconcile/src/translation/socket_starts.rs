@@ -46,12 +46,12 @@ impl SocketStart {
     /// Adds a call. Returns the previous one if it is complete.
     pub(crate) fn add_call(&mut self, call: CallBytes) -> Option<CallBytes> {
         let (time, bytes, sent) = call;
-        let way = if sent { &mut self.sent } else { &mut self.received };
-        if way.bytes == 0 {
-            (way.first, way.last) = (time, time);
+        let direction = if sent { &mut self.sent } else { &mut self.received };
+        if direction.bytes == 0 {
+            (direction.first, direction.last) = (time, time);
         }
-        (way.first, way.last) = (way.first.min(time), way.last.max(time));
-        way.bytes = way.bytes.saturating_add(bytes);
+        (direction.first, direction.last) = (direction.first.min(time), direction.last.max(time));
+        direction.bytes = direction.bytes.saturating_add(bytes);
         match &mut self.last {
             _ if self.cut.is_some() => None,
             Some(last) if self.kept >= FIRST_CALLS_AS_THEY_ARE && last.2 == sent => {
@@ -73,17 +73,21 @@ impl SocketStart {
     pub(crate) fn join_process(&mut self, other: &SocketStart) {
         self.forgotten |= other.forgotten;
         self.cut = self.cut.into_iter().chain(other.cut).min();
-        for (way, more) in [(&mut self.sent, other.sent), (&mut self.received, other.received)] {
-            way.fingerprint = match (way.bytes, more.bytes) {
+        for (direction, more) in
+            [(&mut self.sent, other.sent), (&mut self.received, other.received)]
+        {
+            direction.fingerprint = match (direction.bytes, more.bytes) {
                 (0, _) => more.fingerprint,
-                (_, 0) => way.fingerprint,
+                (_, 0) => direction.fingerprint,
                 // Each process has the checksum of its own part only.
                 _ => None,
             };
             if more.bytes > 0 {
-                way.first = if way.bytes > 0 { way.first.min(more.first) } else { more.first };
-                way.last = if way.bytes > 0 { way.last.max(more.last) } else { more.last };
-                way.bytes = way.bytes.saturating_add(more.bytes);
+                direction.first =
+                    if direction.bytes > 0 { direction.first.min(more.first) } else { more.first };
+                direction.last =
+                    if direction.bytes > 0 { direction.last.max(more.last) } else { more.last };
+                direction.bytes = direction.bytes.saturating_add(more.bytes);
             }
         }
     }
@@ -103,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_did_is_of_one_socket() {
+    fn facts_of_several_processes_are_combined() {
         let (mut reader, calls) = beginning(&[(2, 10, false), (8, 20, false)]);
         assert_eq!(calls, [(2, 10, false), (8, 20, false)]);
         reader.received.fingerprint = Some(PrefixChecksum { bytes: 30, crc: 1 });
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn however_much_there_is_little_is_kept() {
+    fn the_number_of_kept_calls_is_bounded() {
         let long: Vec<CallBytes> = (0..1_000).map(|at| (at, 2, at % 400 < 200)).collect();
         let (of_long, calls) = beginning(&long);
         assert!(calls.len() < FIRST_CALLS_AS_THEY_ARE as usize + 8 && of_long.cut.is_none());

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_that_most_agree_on() {
+    fn the_heaviest_place_is_found() {
         let stretch = |low, high, weight| WeightedInterval { low, high, weight };
         let all = [
             stretch(0.0, 10.0, 1.0),
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(deepest_interval([].into_iter(), &mut Vec::new()), None);
     }
     #[test]
-    fn a_few_by_chance_do_not_move_it() {
+    fn a_few_chance_agreements_do_not_move_it() {
         let stretch = |low, high, weight| WeightedInterval { low, high, weight };
         // Ten agree from 3 to 9, and two agree by chance from 8 on.
         let all: Vec<WeightedInterval> = (0..10)

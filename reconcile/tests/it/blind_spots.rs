@@ -30,7 +30,7 @@ fn unseen(found: &CaptureGaps) -> Vec<(&str, u32)> {
 }
 
 #[test]
-fn loopback_ends_are_looked_for_in_their_own_network_namespace() {
+fn loopback_ends_are_searched_in_their_own_network_namespace() {
     for (namespaces, expected) in [([7, 7], vec![]), ([7, 8], vec![(HERE, 20), (THERE, 10)])] {
         let system = System::new();
         system.add("one", "a", client().set_namespace(namespaces[0]));
@@ -40,7 +40,7 @@ fn loopback_ends_are_looked_for_in_their_own_network_namespace() {
 }
 
 #[test]
-fn what_tells_nothing_of_its_machine_is_where_the_others_of_its_host_are() {
+fn logs_without_a_machine_are_on_the_machine_of_their_host() {
     // Logs of packets and strace have no boot id: hosts without one are not all the same machine.
     for (host, expected) in [("one", vec![]), ("two", vec![(HERE, 20), (THERE, 10)])] {
         let system = System::new();
@@ -64,7 +64,7 @@ fn what_tells_nothing_of_its_machine_is_where_the_others_of_its_host_are() {
 }
 
 #[test]
-fn sockets_are_looked_for_where_the_kernel_says_they_are() {
+fn sockets_are_searched_in_the_namespace_of_the_kernel() {
     let system = System::new();
     let mut client = LogWriter::new("one", 10, "/usr/bin/client");
     connect(client.set_namespace(7).sockets_in(900), 100, 1, 11, HERE, THERE);

@@ -61,7 +61,7 @@ fn all_along(boot: u8, ahead: i64) -> Vec<ClockExchange> {
 }
 
 #[test]
-fn hosts_without_messages_are_related() {
+fn hosts_without_messages_have_clocks_by_hints() {
     let system = System::new();
     system.add("a", "1", &process("a", 1, 0, [0, 20 * SECOND]));
     system.add("a", "2", &process("a", 1, 0, [0, 20 * SECOND]));
@@ -135,7 +135,7 @@ fn another_boot_is_another_clock() {
 }
 
 #[test]
-fn a_file_is_of_the_host_whose_logs_lie_beside_it() {
+fn a_file_belongs_to_the_host_of_the_logs_next_to_it() {
     let system = System::new();
     system.add("moved", "1", &process("a", 1, 0, [0, 20 * SECOND]));
     system.add("b", "1", &process("b", 2, 60 * SECOND, [0, 20 * SECOND]));
@@ -149,7 +149,7 @@ fn a_file_is_of_the_host_whose_logs_lie_beside_it() {
 }
 
 #[test]
-fn what_cannot_be_read_ends_nothing() {
+fn an_unreadable_file_is_skipped() {
     let system = System::new();
     system.add("a", "1", &process("a", 1, 0, [0, 20 * SECOND]));
     system.add("b", "1", &process("b", 2, 60 * SECOND, [0, 20 * SECOND]));
@@ -166,7 +166,7 @@ proptest! {
     /// However a file is damaged, reconcile ends, and the truth is within the stated uncertainty as
     /// long as the complete lines of the file are the only ones.
     #[test]
-    fn damaged_files(
+    fn damaged_files_are_survived(
         at in any::<prop::sample::Index>(),
         taken in 0..300_usize,
         put in proptest::collection::vec(any::<u8>(), 0..300),

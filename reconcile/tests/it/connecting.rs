@@ -38,7 +38,7 @@ fn setups_of_messages(outcome: &Outcome) -> Vec<Option<(i64, i64)>> {
 }
 
 #[test]
-fn the_first_message_tells_from_the_call_to_its_return() {
+fn the_first_message_carries_the_call_and_its_return() {
     let system = System::new();
     system.add("one", "a", &client(false)).add("one", "b", &server("one", 0, 200));
     let outcome = system.reconcile();
@@ -53,7 +53,7 @@ fn the_first_message_tells_from_the_call_to_its_return() {
 }
 
 #[test]
-fn a_call_that_does_not_wait_is_over_when_the_other_end_is_accepted_or_asked() {
+fn a_nonblocking_call_ends_when_the_other_end_accepts_or_gets_a_request() {
     let of = |accepted| {
         let system = System::new();
         let server = server("one", 0, accepted);
@@ -68,7 +68,7 @@ fn a_call_that_does_not_wait_is_over_when_the_other_end_is_accepted_or_asked() {
 }
 
 #[test]
-fn a_later_call_may_find_the_connection_made() {
+fn a_later_call_may_find_the_connection_established() {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
     client.endpoints_connecting(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
@@ -79,7 +79,7 @@ fn a_later_call_may_find_the_connection_made() {
 }
 
 #[test]
-fn clocks_that_differ_are_put_on_the_senders() {
+fn different_clocks_are_converted_to_the_senders() {
     const HOUR: u64 = 3_600_000_000_000;
     let system = System::new();
     system.add("one", "a", &client(true)).add("two", "b", &server("two", HOUR, 200));
@@ -89,7 +89,7 @@ fn clocks_that_differ_are_put_on_the_senders() {
 }
 
 #[test]
-fn who_speaks_first_in_another_process_did_not_connect() {
+fn a_first_speaker_in_another_process_did_not_connect() {
     let mut child = log(30, "child");
     found(&mut child, 240, 4, TCP, 11);
     child.send(300, 4, 30).receive(900, 4, 10);
@@ -102,7 +102,7 @@ fn who_speaks_first_in_another_process_did_not_connect() {
 }
 
 #[test]
-fn where_the_server_speaks_first_the_making_is_a_message() {
+fn if_the_server_speaks_first_the_setup_is_a_message() {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
     client.endpoints_connected(100, 1, 40, [&address(CLIENT), &address(SERVER)], 0);
@@ -112,7 +112,7 @@ fn where_the_server_speaks_first_the_making_is_a_message() {
 }
 
 #[test]
-fn a_log_without_the_time_of_the_call_tells_nothing() {
+fn a_log_without_the_time_of_the_call_has_no_setup() {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, FlowOrigin::Socket, 11);
     client.endpoints(

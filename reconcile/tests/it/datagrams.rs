@@ -49,7 +49,7 @@ fn datagrams_are_never_merged() {
 }
 
 #[test]
-fn lost_doubled_and_overtaken_ones_are_told_apart() {
+fn lost_duplicated_and_overtaken_datagrams_are_distinguished() {
     let (mut client, mut server) = pair();
     for content in 1..=4 {
         send_to(&mut client, 1, 1_000 + u64::from(content), content, SERVER);
@@ -74,7 +74,7 @@ fn lost_doubled_and_overtaken_ones_are_told_apart() {
 }
 
 #[test]
-fn the_repetition_of_a_lost_query_is_what_arrived() {
+fn the_repetition_of_a_lost_query_arrived() {
     let (mut client, mut server) = pair();
     send_to(&mut client, 1, 1_000, 1, SERVER);
     send_to(&mut client, 1, 9_000, 1, SERVER);
@@ -163,7 +163,7 @@ fn a_receive_that_does_not_ask_for_the_sender_is_matched_by_content() {
 }
 
 #[test]
-fn truncated_and_peeked_ones() {
+fn truncated_and_peeked_datagrams() {
     let (mut client, mut server) = pair();
     send_to(&mut client, 1, 1_000, 1, SERVER);
     let peer = crate::common::address(CLIENT);
@@ -180,7 +180,7 @@ fn truncated_and_peeked_ones() {
 }
 
 #[test]
-fn an_untraced_server_is_no_loss() {
+fn an_untraced_server_is_not_a_loss() {
     let mut client = log(10, "client");
     bind(&mut client, 100, 1, 11, CLIENT);
     send_to(&mut client, 1, 1_000, 1, SERVER);
@@ -283,14 +283,14 @@ fn two_alike(pairs: [[LogWriter; 2]; 2]) {
 }
 
 #[test]
-fn sockets_of_equal_names_one_after_another_are_told_apart_by_time() {
+fn successive_sockets_of_equal_names_are_distinguished_by_time() {
     for later in [500, 2_500, 50_000] {
         two_alike([alike(1, 7, 0), alike(2, 7, later)]);
     }
 }
 
 #[test]
-fn so_many_sockets_of_one_name_are_matched_without_being_compared() {
+fn very_many_sockets_of_one_name_are_matched_without_comparison() {
     // More than 2^20 possible pairs.
     const SOCKETS: [u32; 2] = [1_100, 1_000];
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -308,7 +308,7 @@ fn so_many_sockets_of_one_name_are_matched_without_being_compared() {
 }
 
 #[test]
-fn sockets_of_equal_paths_in_two_containers_are_told_apart_by_their_namespaces() {
+fn sockets_of_equal_paths_in_two_containers_are_distinguished_by_their_namespaces() {
     two_alike([alike(1, 7, 0), alike(2, 8, 50)]);
 }
 
@@ -318,7 +318,7 @@ proptest! {
     /// Datagrams of different content on a network that arbitrarily delays, loses and duplicates
     /// them: every arrival is matched with its own send, and the counts are the network's.
     #[test]
-    fn any_permutation_loss_and_duplication_is_told_apart(
+    fn any_permutation_loss_and_duplication_is_recognised(
         fates in prop::collection::vec(prop::collection::vec(1u64..100_000, 0..3), 1..40),
     ) {
         let (mut client, mut server) = pair();
@@ -373,7 +373,7 @@ fn sized<'a>(
 }
 
 #[test]
-fn without_checksums_ends_size_and_order_tell() {
+fn without_checksums_ends_size_and_order_decide() {
     let known = Some(7);
     // The sender's, the receiver's, or both checksums are missing.
     for (at_sender, at_receiver) in [(None, known), (known, None), (None, None)] {

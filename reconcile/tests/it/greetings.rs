@@ -28,7 +28,7 @@ fn greets(server: &mut LogWriter) {
 }
 
 #[test]
-fn it_goes_from_the_call_to_connect_to_the_return_of_accept() {
+fn the_setup_lasts_from_the_call_to_connect_to_the_return_of_accept() {
     let system = System::new();
     let (mut client, mut server) = (client(), log(20, "mysqld"));
     greeted(&mut client);
@@ -94,7 +94,7 @@ fn a_client_that_speaks_first_connects_without_a_message() {
 }
 
 #[test]
-fn both_sides_may_speak_at_once() {
+fn both_sides_may_speak_at_the_same_time() {
     // The client need not wait: the server's first message is a greeting nonetheless, as it had
     // received nothing.
     let system = System::new();
@@ -110,7 +110,7 @@ fn both_sides_may_speak_at_once() {
 }
 
 #[test]
-fn a_log_without_the_time_of_the_call_has_that_of_the_socket() {
+fn a_log_without_the_time_of_the_call_uses_the_sockets() {
     for (opened, begin) in [(50, 50), (200_000_000, 190)] {
         // If it was opened long before it is used, the socket does not bound the setup, and the
         // connection is made when it is accepted.
@@ -130,7 +130,7 @@ fn a_log_without_the_time_of_the_call_has_that_of_the_socket() {
 }
 
 #[test]
-fn who_greets_is_who_was_connected_to() {
+fn the_greeting_process_is_the_end_of_the_setup() {
     // A master accepts, and a child that it starts for the connection does the rest.
     let system = System::new();
     let (mut client, mut master, mut child) = (client(), log(20, "master"), log(21, "ftpd"));
@@ -165,7 +165,7 @@ fn unix_sockets_are_connections_too() {
 }
 
 #[test]
-fn what_was_found_in_use_was_not_seen_being_made() {
+fn a_connection_found_in_use_has_no_setup() {
     let system = System::new();
     let mut server = log(20, "mysqld");
     server.flow(200, 7, TCP, FlowOrigin::Found, 12);
@@ -176,7 +176,7 @@ fn what_was_found_in_use_was_not_seen_being_made() {
 }
 
 #[test]
-fn hosts_whose_clocks_differ_keep_their_own_times() {
+fn hosts_with_different_clocks_keep_their_own_times() {
     // The server's clock is an hour ahead: the setup is converted to the common clock like any
     // message.
     const HOUR: u64 = 3_600_000_000_000;

@@ -159,7 +159,7 @@ fn own_times_are_the_hosts_and_common_times_stay_as_they_are() {
 }
 
 #[test]
-fn who_is_first_to_send_is_the_side_that_connected() {
+fn the_first_sender_is_the_connecting_side() {
     let fixture = Fixture::new();
     let table = "send_ts,recv_ts,src,dst\n1,2,a,b\n3,4,b,a\n5,,b,c\n,7,c,b\n8,9,a,b\n";
     fixture.import(&messages(), &[fixture.file("m.csv", table)]).unwrap();
@@ -193,7 +193,7 @@ fn a_time_of_project_5_stands_for_both_ends() {
 }
 
 #[test]
-fn what_is_wrong_is_skipped_with_its_place_and_the_rest_is_kept() {
+fn invalid_rows_are_skipped_with_their_place_and_the_rest_is_kept() {
     let fixture = Fixture::new();
     let table = format!(
         "{CALLS}\n9,web,db,soon,,,\n10,,db,1,2,3,4\n11,web,db,1,2,3,4,,,-5\n12,web,db,1,2\n"
@@ -215,7 +215,7 @@ fn what_is_wrong_is_skipped_with_its_place_and_the_rest_is_kept() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_told_and_replaces_nothing() {
+fn a_file_of_another_kind_is_reported_and_replaces_nothing() {
     let fixture = Fixture::new();
     fixture.import(&calls(), &[fixture.file("x.csv", CALLS)]).unwrap();
     let before = fixture.describe_messages();
@@ -417,7 +417,7 @@ proptest! {
 }
 
 #[test]
-fn nodes_that_the_table_of_nodes_lacks_are_told() {
+fn nodes_missing_from_the_table_of_nodes_are_reported() {
     let fixture = Fixture::new();
     let mut nodes = NodeList::default();
     nodes.push(Node { host: "h".into(), command: "a".into(), ..Node::default() });

@@ -111,7 +111,7 @@ fn a_joined_receive_is_cut_as_it_was_sent() {
 }
 
 #[test]
-fn both_sides_are_cut_where_either_has_a_border() {
+fn both_sides_are_cut_at_the_boundaries_of_either() {
     Pair::new()
         .sends(1000, (0, 200), JOINED)
         .sends(1001, (200, 400), JOINED)
@@ -144,7 +144,7 @@ fn sends_of_several_threads_may_arrive_in_another_order() {
 }
 
 #[test]
-fn without_checksums_sizes_tell() {
+fn without_checksums_sizes_decide() {
     Pair::new()
         .sends(1000, (0, 250), UNCHECKED)
         .sends(2000, (250, 500), UNCHECKED)
@@ -165,7 +165,7 @@ fn without_checksums_sizes_tell() {
 }
 
 #[test]
-fn without_checksums_sizes_tell_of_receives_too() {
+fn without_checksums_sizes_decide_for_receives_too() {
     Pair::new()
         .sends(1000, (0, 100), datagram_flag::NO_CHECKSUM)
         .sends(1001, (100, 200), datagram_flag::NO_CHECKSUM)
@@ -179,7 +179,7 @@ fn without_checksums_sizes_tell_of_receives_too() {
 }
 
 #[test]
-fn what_is_not_joined_is_not_cut() {
+fn datagrams_that_are_not_joined_are_not_cut() {
     let outcome = Pair::new()
         .sends(1000, (0, 200), 0)
         .sends(2000, (600, 800), JOINED)
@@ -205,7 +205,7 @@ fn what_is_not_joined_is_not_cut() {
 }
 
 #[test]
-fn of_what_was_sent_at_once_some_may_be_lost() {
+fn some_of_the_joined_datagrams_may_be_lost() {
     let outcome = Pair::new()
         .sends(1000, (0, 250), JOINED)
         .receives(1010, (0, 100), 0)

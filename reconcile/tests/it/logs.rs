@@ -49,7 +49,7 @@ fn a_damaged_log_is_named_and_the_rest_is_used() {
 }
 
 #[test]
-fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
+fn unrecorded_programs_are_counted_by_cause() {
     let system = System::new();
     let mut shell = log(10, "sh");
     for (pid, program) in [(11, "/bin/static"), (12, "/bin/static"), (13, "/bin/traced")] {
@@ -82,7 +82,7 @@ fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
 }
 
 #[test]
-fn nothing_to_reconcile_is_an_error_that_says_what_to_do() {
+fn nothing_to_reconcile_is_an_error_with_a_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     let error = reconcile(&data, &Options::default(), &()).unwrap_err();
@@ -118,7 +118,7 @@ proptest! {
 
     /// However the records are damaged, reconciliation comes to an end, and its output is readable.
     #[test]
-    fn damaged_records_are_survived(
+    fn damaged_records_do_not_stop_reconciliation(
         spots in prop::collection::vec((any::<prop::sample::Index>(), any::<[u8; 8]>(), 1..9usize), 0..12),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -154,7 +154,7 @@ proptest! {
 /// An imported log does not contain the boot: it is of the machine of its host's other logs, and
 /// they share loopback addresses.
 #[test]
-fn logs_without_boot_are_of_their_host_s_machine() {
+fn logs_without_boot_are_on_their_hosts_machine() {
     use socket_log::write::LogWriter;
     let messages = |host_of_imported: &str| {
         let system = System::new();

@@ -119,7 +119,7 @@ fn a_socket_stays_where_it_was_made_wherever_its_users_are() {
 }
 
 #[test]
-fn a_socket_is_known_to_be_elsewhere_though_its_maker_was_not_seen() {
+fn a_socket_is_placed_in_its_namespace_without_its_maker() {
     let system = System::new();
     let logs = served_elsewhere(900);
     let lines = system.add("one", "a", &logs[0]).add("one", "c", &logs[2]).reconcile().lines();
@@ -132,7 +132,7 @@ fn a_socket_is_known_to_be_elsewhere_though_its_maker_was_not_seen() {
 }
 
 #[test]
-fn numbers_that_each_namespace_counts_by_itself_are_of_different_sockets() {
+fn numbers_counted_per_namespace_are_of_different_sockets() {
     // On an older kernel: two namespaces have given the same number to a socket that was made in
     // each.
     let system = System::new();

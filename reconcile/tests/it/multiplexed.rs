@@ -49,7 +49,7 @@ fn messages(outcome: &Outcome) -> [(usize, i32); 2] {
 }
 
 #[test]
-fn calls_that_are_open_together_are_told_apart() {
+fn calls_that_are_open_together_are_separated() {
     let outcome = front(8, 800);
     assert_eq!(outcome.counts.multiplexed, 1);
     let [(requests, request_parts), (answers, answer_parts)] = messages(&outcome);

@@ -43,16 +43,16 @@ fn entry(flow: u32, (direction, ticks, at, text): &ScenarioOperation) -> Operati
 
 impl System {
     /// Adds the log of a process of the host `one`, with the operations `recorded` of its flow 1.
-    pub(crate) fn telling(
+    pub(crate) fn with_operations(
         &self,
         name: &str,
         log: &LogWriter,
         recorded: &[ScenarioOperation],
     ) -> &System {
-        self.telling_of(name, log, 1, recorded)
+        self.with_operations_of(name, log, 1, recorded)
     }
 
-    fn telling_of(
+    fn with_operations_of(
         &self,
         name: &str,
         log: &LogWriter,
@@ -106,13 +106,15 @@ fn reconcile_operations(
     by_server: &[ScenarioOperation],
 ) -> (Outcome, Vec<String>) {
     let system = System::new();
-    let outcome =
-        system.telling("a", client, by_client).telling("b", server, by_server).reconcile();
+    let outcome = system
+        .with_operations("a", client, by_client)
+        .with_operations("b", server, by_server)
+        .reconcile();
     (outcome, system.operations())
 }
 
 #[test]
-fn requests_in_one_transfer_are_messages_whichever_end_tells_it() {
+fn requests_in_one_transfer_are_messages_whichever_end_records_them() {
     let mut ends = ends();
     ends.0.send(1_000, 1, 300).receive(2_000, 1, 50).receive(2_100, 1, 70);
     ends.1.receive(1_100, 1, 120).receive(1_200, 1, 180).send(1_500, 1, 120);
@@ -150,7 +152,7 @@ fn requests_in_one_transfer_are_messages_whichever_end_tells_it() {
 }
 
 #[test]
-fn a_message_goes_on_until_the_next_begins() {
+fn a_message_continues_until_the_next_begins() {
     let (mut client, mut server) = ends();
     // A head, an interjection of the other side, and a body half a second later.
     client.send(1_000, 1, 80).receive(2_000, 1, 25);
@@ -184,7 +186,7 @@ fn a_message_goes_on_until_the_next_begins() {
 }
 
 #[test]
-fn behind_the_last_operation_turns_part_messages() {
+fn after_the_last_operation_turns_separate_messages() {
     // A WebSocket after its upgrade: its frames have no operations.
     let (mut client, mut server) = ends();
     client.send(1_000, 1, 90).send(1_010, 1, 10);
@@ -246,7 +248,7 @@ fn streams_of_one_connection_are_messages_each() {
 }
 
 #[test]
-fn one_end_alone_is_divided_by_what_it_tells() {
+fn one_end_alone_is_divided_by_its_own_operations() {
     let mut client = log(10, "client");
     connect(&mut client, 100, 1, 11, CLIENT, SERVER);
     client.send(1_000, 1, 200).receive(2_000, 1, 100).receive(2_050, 1, 10);
@@ -254,7 +256,7 @@ fn one_end_alone_is_divided_by_what_it_tells() {
     let answered = [(Receive, 2_000, 0, "200#1"), (Receive, 2_000, 90, "404#2")];
     let system = System::new();
     let all = [asked.as_slice(), &answered].concat();
-    let outcome = system.telling("a", &client, &all).reconcile();
+    let outcome = system.with_operations("a", &client, &all).reconcile();
     let expected = [
         "client => 10.0.0.2:80 150 1000 -",
         "client => 10.0.0.2:80 50 1000 -",
@@ -266,7 +268,7 @@ fn one_end_alone_is_divided_by_what_it_tells() {
 }
 
 #[test]
-fn what_one_end_does_not_know_the_other_tells() {
+fn each_end_fills_in_for_the_other() {
     let (mut client, mut server) = ends();
     client.send(1_000, 1, 100);
     server.receive(1_100, 1, 100);
@@ -286,19 +288,24 @@ fn what_one_end_does_not_know_the_other_tells() {
 }
 
 #[test]
-fn what_has_no_message_is_counted_by_cause() {
+fn operations_without_a_message_are_counted_by_cause() {
     let (mut client, server) = ends();
     client.send(1_000, 1, 100);
     let system = System::new();
     // At no call, past the end of one, on no flow.
     let asked = [(Send, 999, 0, "a"), (Send, 1_000, 0, "b"), (Send, 1_000, 100, "c#3")];
-    system.telling("a", &client, &asked).telling_of("b", &server, 9, &[(Send, 5, 0, "d")]);
+    system.with_operations("a", &client, &asked).with_operations_of(
+        "b",
+        &server,
+        9,
+        &[(Send, 5, 0, "d")],
+    );
     // A process that talks to itself.
     let mut alone = log(30, "alone");
     connect(&mut alone, 100, 1, 31, "10.0.0.1:41000", "10.0.0.1:90");
     accept(&mut alone, 200, 2, 32, "10.0.0.1:90", "10.0.0.1:41000");
     alone.send(1_000, 1, 100).receive(1_100, 2, 100);
-    system.telling("c", &alone, &[(Send, 1_000, 0, "e")]);
+    system.with_operations("c", &alone, &[(Send, 1_000, 0, "e")]);
     let outcome = system.reconcile();
     assert_eq!(system.operations(), ["0 b"]);
     let counts = &outcome.counts.operations_without_message;
@@ -314,7 +321,7 @@ fn damage_is_counted_and_the_rest_is_used() {
     let (mut client, server) = ends();
     client.send(1_000, 1, 100).send(2_000, 1, 100);
     let system = System::new();
-    system.telling("a", &client, &[(Send, 1_000, 0, "a"), (Send, 2_000, 0, "b")]);
+    system.with_operations("a", &client, &[(Send, 1_000, 0, "a"), (Send, 2_000, 0, "b")]);
     system.add("one", "b", &server);
     let path = system.path("one", "a").with_extension(protocols::operations::EXTENSION);
     let bytes = std::fs::read(&path).unwrap();
@@ -331,7 +338,7 @@ fn damage_is_counted_and_the_rest_is_used() {
 }
 
 #[test]
-fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
+fn snippets_and_the_operation_file_give_the_same_operations() {
     let (mut client, mut server) = ends();
     let requests = [
         "GET /user/1234/cart?x=y HTTP/1.1\r\nhost: a\r\n\r\n",
@@ -399,7 +406,7 @@ fn datagrams_have_operations_too() {
         (Receive, 1_300, 0, "0#2"),
     ];
     let served = [(Receive, 1_110, 0, "AAAA example#2"), (Send, 1_200, 0, "0#2")];
-    system.telling("a", &client, &asked).telling("b", &server, &served);
+    system.with_operations("a", &client, &asked).with_operations("b", &server, &served);
     let outcome = system.reconcile();
     let expected = [
         "client => named 100 1000 1100",

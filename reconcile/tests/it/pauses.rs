@@ -41,7 +41,7 @@ fn peers(parts: u64, stall: u64) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_is_apart_from_the_next_question_of_its_sender() {
+fn an_answer_is_separate_from_the_next_request_of_its_sender() {
     let lines = peers(1, 0);
     assert_eq!(lines.len(), 120, "{lines:#?}");
     assert!(lines.iter().all(|line| !line.contains('/')), "{lines:#?}");
@@ -52,7 +52,7 @@ fn an_answer_is_apart_from_the_next_question_of_its_sender() {
 }
 
 #[test]
-fn a_body_that_its_sender_makes_slowly_is_one_message() {
+fn a_slowly_produced_body_is_one_message() {
     let system = System::new();
     let mut client = log(10, "client");
     connect(&mut client, 100, 1, 11, CLIENT, SERVER);

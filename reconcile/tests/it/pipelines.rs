@@ -24,12 +24,15 @@ fn asks_in_rounds(again: bool) -> Vec<String> {
         }
     }
     let system = System::new();
-    let outcome = system.telling("a", &client, &operations).telling("b", &server, &[]).reconcile();
+    let outcome = system
+        .with_operations("a", &client, &operations)
+        .with_operations("b", &server, &[])
+        .reconcile();
     outcome.lines().iter().take(6).cloned().collect()
 }
 
 #[test]
-fn a_pipeline_is_divided_where_its_client_asks_again_before_an_answer() {
+fn a_pipeline_is_divided_if_its_client_sends_again_before_an_answer() {
     let expected = [
         "client => server 20 10000 10100",
         "client => server 20 10000 10100",

@@ -161,7 +161,7 @@ fn calls_and_switches_become_events() {
 }
 
 #[test]
-fn switches_are_of_the_host_that_the_logs_name() {
+fn switches_belong_to_the_host_in_the_logs() {
     let lines = |host: &str| {
         let system = System::new();
         system.add("one", "server", &server()).add("one", "client", &client());
@@ -201,7 +201,7 @@ fn handoffs(system: &System) -> Vec<Row> {
 }
 
 #[test]
-fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
+fn signals_become_hand_offs_and_unreceived_ones_are_reported() {
     let system = System::new();
     system.add("one", "server", &server());
     run(&system);
@@ -215,7 +215,7 @@ fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
 }
 
 #[test]
-fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
+fn an_unreceived_signal_is_for_the_sole_waiter() {
     let unheard = |last_waiter: u32| {
         let system = System::new();
         let mut server = log(70, "server");
@@ -239,7 +239,7 @@ fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
 }
 
 #[test]
-fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
+fn goroutines_hand_off_to_goroutines_that_they_unblock_or_start() {
     let goroutine = |log: &mut LogWriter, number: u64, creator: u64| {
         log.raw_record(1_500, encode::goroutine_record(number, creator).as_slice());
     };
@@ -292,7 +292,7 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
 }
 
 #[test]
-fn without_resources_there_are_no_tables_and_former_ones_go() {
+fn without_resources_there_are_no_tables_and_previous_ones_are_removed() {
     let system = System::new();
     system.add("one", "server", &server());
     run(&system);

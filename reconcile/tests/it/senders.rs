@@ -66,7 +66,7 @@ fn talker(host: &str, boot: u8) -> LogWriter {
 }
 
 #[test]
-fn a_log_that_names_another_host_is_its_senders() {
+fn a_log_that_names_another_host_belongs_to_its_sender() {
     let system = System::new();
     // The victim's own process, as if it had continued with another connection.
     let mut forged = process("victim", 1, 10);
@@ -93,7 +93,7 @@ fn a_log_that_names_another_host_is_its_senders() {
 }
 
 #[test]
-fn timestamps_beside_a_log_that_names_another_host_are_not_that_ones() {
+fn timestamps_next_to_a_log_that_names_another_host_do_not_count_for_that_host() {
     let system = System::new();
     system.add("other", "1", &talker("other", 2)).add("victim", "1", &talker("victim", 1));
     hints(&system, "other", 2, 0);
@@ -128,7 +128,7 @@ fn over_loopback(senders: [&str; 2]) -> Vec<String> {
 }
 
 #[test]
-fn a_machine_is_shared_by_the_hosts_of_one_key_only() {
+fn only_hosts_of_one_key_share_a_machine() {
     let apart = over_loopback(["victim", "evil"]);
     assert_eq!(apart, ["p10 => 127.0.0.1:80 10 1000 -", "127.0.0.1 => p20 10 - 1100"]);
     let together = over_loopback(["evil\nvictim"; 2]);
@@ -136,7 +136,7 @@ fn a_machine_is_shared_by_the_hosts_of_one_key_only() {
 }
 
 #[test]
-fn who_says_that_it_has_anothers_clock_does_not_move_it() {
+fn a_host_that_claims_anothers_clock_does_not_move_it() {
     // A third host talks to the victim, which has a correct clock, and to one that claims to have
     // the same clock and lies.
     let system = System::new();
@@ -202,7 +202,7 @@ proptest! {
     /// A log that begins as the victim's own process, with arbitrary bytes changed, and exchanges
     /// of the victim's boot.
     #[test]
-    fn whatever_a_host_sends_the_victim_is_who_it_was(
+    fn no_log_of_another_host_changes_the_victim(
         changes in prop::collection::vec((0..12_288_usize, any::<u8>()), 0..40),
         ahead in -5_000_000_000..5_000_000_000_i64,
     ) {

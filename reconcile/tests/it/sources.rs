@@ -35,7 +35,7 @@ fn system(host: &str, epoch: i64) -> System {
 }
 
 #[test]
-fn an_end_that_the_library_saw_is_not_taken_from_packets_again() {
+fn an_end_recorded_by_the_library_is_not_duplicated_from_packets() {
     for (host, epoch) in [("one", socket_log::write::EPOCH), ("sniffer", 5_000_000_000_000)] {
         let outcome = system(host, epoch).reconcile();
         let shift = epoch - socket_log::write::EPOCH;
@@ -54,7 +54,7 @@ fn an_end_that_the_library_saw_is_not_taken_from_packets_again() {
 }
 
 #[test]
-fn a_later_connection_that_only_packets_saw_is_kept() {
+fn a_later_connection_seen_only_in_packets_is_kept() {
     let system = system("one", socket_log::write::EPOCH);
     let (mut client, mut server) = (log(0, "late-client"), log(0, "late-server"));
     let at = 5_000_000_000;
@@ -69,7 +69,7 @@ fn a_later_connection_that_only_packets_saw_is_kept() {
 }
 
 #[test]
-fn datagrams_of_a_socket_bound_to_all_addresses_are_not_taken_twice() {
+fn datagrams_of_a_socket_bound_to_all_addresses_are_not_duplicated() {
     let (mut server, mut client) = (log(20, "server"), log(10, "client"));
     bind(&mut server, 50, 1, 12, "0.0.0.0:53");
     server.flow(51, 2, TCP, FlowOrigin::Accept, 13);
@@ -124,7 +124,7 @@ fn a_recorded_program_and_a_traced_one_are_on_one_machine() {
 }
 
 #[test]
-fn unix_sockets_that_the_library_saw_are_not_taken_from_strace_again() {
+fn unix_sockets_recorded_by_the_library_are_not_duplicated_from_strace() {
     let system = System::new();
     for (source, name) in [(source::LIBRARY, "recorded"), (source::STRACE, "traced")] {
         let program = |pid, program: &str| match source {

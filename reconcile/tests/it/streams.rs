@@ -38,7 +38,7 @@ fn a_request_and_its_answer_have_times_at_both_ends() {
 }
 
 #[test]
-fn turns_part_messages_and_pauses_do() {
+fn turns_and_pauses_separate_messages() {
     let system = System::new();
     let mut client = log(10, "client");
     connect(&mut client, 100, 1, 11, CLIENT, SERVER);
@@ -66,7 +66,7 @@ fn turns_part_messages_and_pauses_do() {
 }
 
 #[test]
-fn a_server_behind_a_name_of_another_has_its_own() {
+fn a_server_reached_by_another_name_keeps_its_own() {
     let system = System::new();
     let (service, real) = ("10.9.9.9:80", "10.0.1.1:8080");
     let mut client = log(10, "client");
@@ -223,7 +223,7 @@ fn prefork_workers_accept_on_one_listening_socket() {
 }
 
 #[test]
-fn a_port_that_is_used_again_is_another_connection() {
+fn a_reused_port_is_another_connection() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     for turn in 0..3u32 {
@@ -310,7 +310,7 @@ fn roles_of_sockets_only_found_in_use_follow_from_the_ports() {
 }
 
 #[test]
-fn an_early_close_leaves_a_message_that_nobody_read() {
+fn an_early_close_leaves_an_unread_message() {
     let system = System::new();
     let mut client = log(10, "client");
     connect(&mut client, 100, 1, 11, CLIENT, SERVER);
@@ -325,7 +325,7 @@ fn an_early_close_leaves_a_message_that_nobody_read() {
 }
 
 #[test]
-fn a_connection_that_nobody_accepted_is_counted_as_such() {
+fn a_connection_that_was_not_accepted_is_counted_as_such() {
     let system = System::new();
     let mut client = log(10, "client");
     connect(&mut client, 100, 1, 11, "127.0.0.1:40000", "127.0.0.1:80");

@@ -95,7 +95,7 @@ fn requests(count: u64) -> Vec<String> {
 }
 
 #[test]
-fn ports_tell_who_connected_and_which_connections_there_are() {
+fn ports_determine_the_connecting_side_and_the_connections() {
     let mut rows = requests(9);
     for reversed in [false, true] {
         if reversed {
@@ -110,7 +110,7 @@ fn ports_tell_who_connected_and_which_connections_there_are() {
 }
 
 #[test]
-fn answers_that_are_all_that_is_left_of_the_beginning_do_not_make_a_server_a_client() {
+fn remaining_answers_of_a_lost_beginning_do_not_make_a_server_a_client() {
     // Captured from the middle on: the first message is an answer.
     let rows = requests(3)[1..].to_vec();
     let imported = TableImportCase::new(&messages(), WITH_ENDPOINTS, &[rows]);
@@ -123,7 +123,7 @@ fn answers_that_are_all_that_is_left_of_the_beginning_do_not_make_a_server_a_cli
 }
 
 #[test]
-fn a_socket_that_asks_several_servers_is_no_server() {
+fn a_socket_that_sends_requests_to_several_servers_is_no_server() {
     let rows = ["10.0.0.2:53", "10.0.0.3:53", "10.0.0.4:53"].map(|server| {
         let node = server.trim_end_matches(":53");
         format!("{node},app,{server},10.0.0.1:45000,10,20")
@@ -137,7 +137,7 @@ fn a_socket_that_asks_several_servers_is_no_server() {
 }
 
 #[test]
-fn without_ports_the_earliest_message_tells_who_connected_whichever_row_it_is() {
+fn without_ports_the_earliest_message_determines_the_connecting_side_in_any_row() {
     let answer = "b,a,30,40".to_owned();
     let rows = [answer.clone(), "a,b,10,20".to_owned(), "a,b,50,60".to_owned(), answer];
     let asked = |header, rows: &[String]| {
@@ -203,7 +203,7 @@ fn sniffed(both: bool) -> [Vec<String>; 2] {
 const SNIFFED: &str = "src,dst,src_endpoint,dst_endpoint,bytes,send_first,recv_last\n";
 
 #[test]
-fn what_two_sniffers_saw_is_one_message_with_the_times_of_both() {
+fn a_message_seen_by_two_sniffers_has_the_times_of_both() {
     for both in [true, false] {
         let mut files = sniffed(both);
         for _ in 0..2 {
@@ -223,7 +223,7 @@ fn what_two_sniffers_saw_is_one_message_with_the_times_of_both() {
 }
 
 #[test]
-fn calls_that_two_files_have_by_their_ids_are_one_and_others_are_named() {
+fn calls_with_equal_ids_in_two_files_are_one_and_others_are_reported() {
     let header = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n";
     let rows = |id: &str, ahead: u64, caller: bool| -> Vec<String> {
         let row = |call: u64| {
@@ -250,7 +250,7 @@ fn calls_that_two_files_have_by_their_ids_are_one_and_others_are_named() {
 }
 
 #[test]
-fn files_of_which_each_has_other_messages_lose_none() {
+fn files_with_different_messages_lose_none() {
     let [rows, _] = sniffed(true);
     // Before and after a moment; every other row; and with other sizes.
     let halves: Vec<Vec<String>> = rows.chunks(20).map(<[String]>::to_vec).collect();

@@ -93,7 +93,7 @@ fn only_the_destination_is_rewritten() {
 
 /// Each request from a socket of its own, to a server that is bound to all addresses.
 #[test]
-fn each_question_by_another_socket() {
+fn each_request_from_another_socket() {
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     bind(&mut server, 50, 1, 12, "0.0.0.0:5353");
     for content in 1..=3u32 {
@@ -121,7 +121,7 @@ fn each_question_by_another_socket() {
 
 /// Once two contents have shown where the name leads, equal ones are matched in order.
 #[test]
-fn equal_contents_go_the_way_of_others() {
+fn equal_contents_follow_a_known_translation() {
     let (mut client, mut server) = pair(SERVER);
     for (at, content) in [(1_000, 1), (2_000, 2), (3_000, 7), (4_000, 7), (5_000, 7)] {
         send_to(&mut client, 1, at, content, SERVICE);
@@ -135,7 +135,7 @@ fn equal_contents_go_the_way_of_others() {
 /// Two clients send equal contents to one name of the server: the names that the server sees
 /// distinguish them.
 #[test]
-fn equal_contents_of_two_clients_are_told_apart() {
+fn equal_contents_of_two_clients_are_distinguished() {
     let (mut first, mut second, mut server) =
         (log(10, "first"), log(11, "second"), log(20, "server"));
     bind(&mut first, 100, 1, 11, "10.0.0.1:40000");
@@ -167,7 +167,7 @@ fn equal_contents_of_two_clients_are_told_apart() {
 /// One content is not enough: a datagram to an untraced peer and one from an untraced peer may look
 /// alike.
 #[test]
-fn what_is_alike_by_chance_is_not_taken_for_one() {
+fn a_chance_equality_is_not_a_translation() {
     let (mut client, mut server) = pair(SERVER);
     send_to(&mut client, 1, 1_000, 1, SERVICE);
     receive_from(&mut server, 1, 1_100, 1, GATEWAY);
@@ -187,7 +187,7 @@ fn what_is_alike_by_chance_is_not_taken_for_one() {
 }
 
 #[test]
-fn not_where_it_is_not_wanted() {
+fn translation_can_be_switched_off() {
     let (mut client, mut server) = pair(SERVER);
     for content in 1..=3 {
         exchange(&mut client, &mut server, content, GATEWAY);

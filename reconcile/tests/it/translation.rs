@@ -8,7 +8,9 @@ use reconcile::translation::{
     PrefixChecksum,
 };
 
-use crate::translated::{BOUNDS, Judgement, Kind, MIN_CONFIDENCE, Random, Wanted, system};
+use crate::translated::{
+    BOUNDS, Judgement, Kind, MIN_CONFIDENCE, Random, SystemParameters, system,
+};
 
 const MS: i64 = 1_000_000;
 
@@ -105,7 +107,7 @@ fn all_of(count: u64) -> Vec<(u32, u32)> {
 }
 
 #[test]
-fn one_flow_whose_client_keeps_its_name_is_enough() {
+fn one_flow_with_a_preserved_client_name_is_enough() {
     let halves = [
         half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
         half(
@@ -127,7 +129,7 @@ fn one_flow_whose_client_keeps_its_name_is_enough() {
 }
 
 #[test]
-fn one_flow_that_keeps_nothing_is_not() {
+fn one_flow_with_nothing_preserved_is_not_enough() {
     // A ping of the same size somewhere else is expected.
     let halves = [
         half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 14, 7),
@@ -137,7 +139,7 @@ fn one_flow_that_keeps_nothing_is_not() {
 }
 
 #[test]
-fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
+fn impossible_pairs_are_rejected_despite_evidence() {
     let sound = [
         half(HalfFlowSide::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
         half(
@@ -188,7 +190,7 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
 }
 
 #[test]
-fn times_tell_equal_flows_apart_though_no_clock_is_known() {
+fn times_distinguish_equal_flows_without_known_clocks() {
     let found = pairs(&translated(40, |_| (200, 900), |port| port ^ 0x155), &[], MIN_CONFIDENCE);
     assert_eq!(ends(&found), all_of(40));
     assert!(
@@ -199,7 +201,7 @@ fn times_tell_equal_flows_apart_though_no_clock_is_known() {
 }
 
 #[test]
-fn sizes_tell_flows_apart_that_nothing_else_does() {
+fn sizes_alone_can_distinguish_flows() {
     let found = pairs(
         &translated(40, |number| (200, 900 + 37 * number), |port| port ^ 0x155),
         &[],
@@ -257,7 +259,8 @@ fn flows_to_untraced_peers_stay_alone() {
 #[test]
 fn each_end_is_in_one_pair_at_most_and_equal_input_gives_equal_pairs() {
     for seed in 0..12 {
-        let system = system(Wanted { seed, fingerprints: false, connections: 40, clients: 5 });
+        let system =
+            system(SystemParameters { seed, fingerprints: false, connections: 40, clients: 5 });
         let found = pairs(&system.halves, &[], 0.0);
         let mut seen: Vec<u32> =
             found.iter().flat_map(|pair| [pair.connecting, pair.accepting]).collect();
@@ -272,7 +275,7 @@ fn each_end_is_in_one_pair_at_most_and_equal_input_gives_equal_pairs() {
 fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
     let mut all = Judgement::default();
     for seed in systems {
-        let system = system(Wanted { seed, fingerprints, connections: 120, clients: 6 });
+        let system = system(SystemParameters { seed, fingerprints, connections: 120, clients: 6 });
         all.judge(&system, &pairs(&system.halves, &[], 0.0));
     }
     all
@@ -281,7 +284,7 @@ fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
 /// Pairs with some confidence are correct at least as often, and accepted pairs are correct in 99
 /// of 100 cases.
 #[test]
-fn confidence_keeps_its_word_and_most_is_found() {
+fn confidence_is_calibrated_and_most_pairs_are_found() {
     for fingerprints in [false, true] {
         let all = judged(0..150, fingerprints);
         assert!(all.precision(MIN_CONFIDENCE) > 0.995, "{all}");

@@ -17,7 +17,7 @@ fn accept(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, path: &str, clie
 }
 
 #[test]
-fn two_clients_of_one_path_are_told_apart_by_their_pids() {
+fn two_clients_of_one_path_are_distinguished_by_their_pids() {
     let system = System::new();
     let mut server = log(20, "server");
     // The second client is accepted first.
@@ -63,7 +63,7 @@ fn connections_of_one_process_go_in_order() {
 }
 
 #[test]
-fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
+fn connections_accepted_out_of_order_are_distinguished_by_their_times() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     for flow in 1..3 {
@@ -82,7 +82,7 @@ fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
 }
 
 #[test]
-fn a_path_is_the_kernel_s_and_an_abstract_name_is_a_namespace_s() {
+fn a_path_belongs_to_the_kernel_and_an_abstract_name_to_a_namespace() {
     for (name, reached) in [("/run/x", true), ("@x", false)] {
         let (mut client, mut server) = (log(10, "client"), log(20, "server"));
         connect(&mut client, 100, 1, 1, name, 20);
@@ -95,7 +95,7 @@ fn a_path_is_the_kernel_s_and_an_abstract_name_is_a_namespace_s() {
 }
 
 #[test]
-fn many_connections_that_look_alike_are_told_apart_by_their_first_calls() {
+fn many_similar_connections_are_distinguished_by_their_first_calls() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     // More calls than are compared.
@@ -138,7 +138,7 @@ fn a_pair_lives_on_across_fork() {
 }
 
 #[test]
-fn what_a_process_sends_to_itself_is_counted_and_left_out() {
+fn messages_of_a_process_to_itself_are_counted_and_left_out() {
     let system = System::new();
     let mut looper = log(10, "looper");
     looper.flow(100, 1, UNIX_STREAM, FlowOrigin::Pair, 31).flow(
@@ -198,7 +198,7 @@ fn messages_in_sequence_are_matched_whole() {
 }
 
 #[test]
-fn of_a_pair_the_end_that_speaks_first_asks() {
+fn the_first_speaker_of_a_socket_pair_is_the_client() {
     let system = System::new();
     let mut parent = log(10, "parent");
     parent.flow(100, 1, UNIX_STREAM, FlowOrigin::Pair, 31).flow(

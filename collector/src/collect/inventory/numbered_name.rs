@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_back() {
+    fn names_round_trip() {
         for (name, original, number) in [
             ("7-1.sclog", "7-1.sclog", 0),
             ("7-1+2.sclog", "7-1.sclog", 2),

@@ -87,7 +87,7 @@ fn unheard(found: &[HandoffOutcome]) -> Vec<i64> {
 }
 
 #[test]
-fn a_signal_wakes_the_one_that_waited_longest() {
+fn a_signal_wakes_the_thread_that_waited_longest() {
     let found = waiters(
         false,
         &[
@@ -104,7 +104,7 @@ fn a_signal_wakes_the_one_that_waited_longest() {
 }
 
 #[test]
-fn where_another_went_on_the_signal_was_its() {
+fn a_signal_belongs_to_the_thread_that_continued() {
     // Thread 6 came second and continued at 12, when only the first signal had been sent.
     let found =
         waiters(false, &[wait(1, 22, 5), wait(2, 12, 6), signal(10, 9, 1), signal(20, 9, 1)]);
@@ -142,7 +142,7 @@ fn a_broadcast_wakes_all_that_wait() {
 }
 
 #[test]
-fn a_signal_that_nobody_waits_for_is_lost_with_a_condition_and_kept_by_a_semaphore() {
+fn a_signal_without_a_waiter_is_lost_by_a_condition_and_kept_by_a_semaphore() {
     let happenings = [signal(10, 9, 1), wait(20, 21, 5)];
     let condition = waiters(false, &happenings);
     assert_eq!((handed(&condition), unknown(&condition)), (vec![], vec![5]));
@@ -157,7 +157,7 @@ fn a_signal_that_nobody_waits_for_is_lost_with_a_condition_and_kept_by_a_semapho
 }
 
 #[test]
-fn a_futex_wakes_as_many_as_the_kernel_says() {
+fn a_futex_wakes_as_many_threads_as_the_kernel_reports() {
     let found = waiters(
         false,
         &[
@@ -183,7 +183,7 @@ fn a_wait_that_began_while_the_signal_was_being_given_can_have_it() {
 }
 
 #[test]
-fn bytes_of_a_pipe_are_from_who_wrote_them() {
+fn bytes_of_a_pipe_come_from_their_writers() {
     // 3 bytes of thread 8 and 2 of thread 9, read as 4 and 1.
     let found =
         amounts(false, &[signal(1, 8, 3), signal(2, 9, 2), taking(3, 4, 5, 4), taking(5, 6, 6, 1)]);
@@ -191,7 +191,7 @@ fn bytes_of_a_pipe_are_from_who_wrote_them() {
 }
 
 #[test]
-fn a_pipe_that_somebody_else_writes_to_is_unknown_until_it_was_empty() {
+fn a_pipe_with_an_unrecorded_writer_is_unknown_until_it_was_empty() {
     let found = amounts(
         false,
         &[
@@ -208,7 +208,7 @@ fn a_pipe_that_somebody_else_writes_to_is_unknown_until_it_was_empty() {
 }
 
 #[test]
-fn who_reads_an_event_counter_has_it_from_all_who_added() {
+fn a_read_of_an_event_counter_comes_from_all_that_added() {
     let found = amounts(
         true,
         &[
@@ -259,7 +259,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_signal_reaches_as_many_as_it_can_and_only_who_waits(
+    fn a_signal_reaches_as_many_waiting_threads_as_it_can(
         mut all in happenings(), keeps in any::<bool>(),
     ) {
         all.sort_by_key(begin);
@@ -288,7 +288,7 @@ proptest! {
     /// Threads of a pool wait and are woken in any order; the ground truth has which thread woke
     /// which. Waits that only one signal can have ended are all found.
     #[test]
-    fn what_can_be_only_one_is_found(
+    fn a_wait_with_only_one_possible_signal_is_found(
         starts in proptest::collection::vec((1..50i64, 1..9i64), 1..30),
     ) {
         let mut all = Vec::new();

@@ -9,7 +9,7 @@ use crate::streams::multiplexed::pipelined::TurnSizes;
 use crate::streams::multiplexed::usual_sizes::UsualSizes;
 use crate::tuning::{
     ACKNOWLEDGED_A_DIFFERENCE, MAX_PIPELINED_BYTES, MIN_ACKNOWLEDGED_TURNS, MIN_OPEN_CHANGE,
-    STEPS_TO_WAY,
+    STEPS_TO_RANGE,
 };
 
 /// Whether equally many usual messages went in both directions in these turns, and the number of
@@ -31,9 +31,9 @@ pub(crate) fn is_acknowledged(turns: &[TurnSizes; 2], units: &[UsualSizes; 2]) -
         all += there + back;
         usual += 1;
     }
-    let way = most - least;
+    let range = most - least;
     usual >= MIN_ACKNOWLEDGED_TURNS
         && squares as f64 >= MIN_OPEN_CHANGE * usual as f64
         && ACKNOWLEDGED_A_DIFFERENCE * open.abs() <= all
-        && STEPS_TO_WAY * way * way <= squares
+        && STEPS_TO_RANGE * range * range <= squares
 }

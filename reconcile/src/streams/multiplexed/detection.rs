@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_open_together_are() {
+    fn calls_that_are_open_together_are_multiplexed() {
         assert!(is_multiplexed(calls(8, 1_000)));
         assert!(is_multiplexed(calls(3, 1_000)));
         assert!(!is_multiplexed(calls(8, 40)), "too few to tell");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_one_by_one_is() {
+    fn messages_acknowledged_one_by_one_are_multiplexed() {
         let [done, given] = given_in_threes(1_000);
         let found = detect_multiplexing(done.iter().copied(), given.iter().copied(), 0);
         assert!(
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_that_are_acknowledged_one_by_one_are() {
+    fn a_few_messages_acknowledged_one_by_one_are_multiplexed() {
         assert!(is_multiplexed(few_jobs(90, |_| 21)));
         assert!(!is_multiplexed(few_jobs(90, |job| 21 + 2 * job as u64)), "of all sizes");
         assert!(!is_multiplexed(few_jobs(30, |_| 21)), "too few");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn few_turns_with_pieces_by_chance_are_not() {
+    fn few_turns_with_pieces_by_chance_are_not_multiplexed() {
         let mut found = 0;
         for seed in 1..=200 {
             let [mut there, mut back] = bodies(3, 60, seed);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_and_bodies_are_not() {
+    fn heads_and_bodies_are_not_multiplexed() {
         let twice = |parts: Vec<FlowMessage>| -> Vec<FlowMessage> {
             parts
                 .iter()
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_not() {
+    fn turns_are_not_multiplexed() {
         assert!(!is_multiplexed(calls(1, 1_000)));
     }
 
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn small_messages_that_cross_are_of_calls_that_are_open_together() {
+    fn small_messages_that_cross_are_multiplexed() {
         let is_seen = |[there, back]: [Vec<FlowMessage>; 2]| {
             detect_multiplexing(there.into_iter(), back.into_iter(), 0).is_some()
         };
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_sent_together_now_and_then_are_cut() {
+    fn requests_that_are_sometimes_sent_together_are_cut() {
         // Every eighth of a hundred turns has two calls, and one more is written in two.
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..100 {
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_end_at_what_comes_between() {
+    fn pieces_end_at_other_activity() {
         let (first, soon, late) = (
             fragment_at(0, false),
             fragment_at(PIECE_GOES_ON_NS, false),

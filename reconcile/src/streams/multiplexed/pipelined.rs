@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn several_requests_with_as_many_answers_are() {
+    fn several_requests_with_as_many_answers_are_pipelined() {
         let some: [(&[u64], &[u64], usize); 3] =
             [(&[128], &[10], 8), (&[64, 64], &[10], 1), (&[192], &[15], 2)];
         assert!(are_pipelined(&with(&some)));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_several_sizes_are_not() {
+    fn calls_of_several_sizes_are_not_pipelined() {
         assert!(!are_pipelined(&with(&[
             (&[128], &[10], 8),
             (&[64, 64], &[10], 2),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn buffers_of_bodies_are_not() {
+    fn buffers_of_bodies_are_not_pipelined() {
         let buffers = |count| vec![4_096; count];
         let (one, two) = (buffers(1), buffers(2));
         let turns = [(&one[..], &one[..]), (&two[..], &two[..])].repeat(50);

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_is_set_up_with_has_no_usual_size() {
+    fn setup_messages_have_no_usual_size() {
         let setup: Vec<u64> = (0..28).map(|at| 201 + 7 * at).collect();
         let few = turns(&[(55, 40), (110, 10), (61, 4)]);
         assert!(UsualSizes::from_turns(&[setup.clone(), few.clone()].concat()).are_whole(110));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_two_kinds_are_told_apart() {
+    fn messages_of_two_kinds_are_distinguished() {
         let units = UsualSizes::from_turns(&turns(&[
             (66, 100),
             (68, 120),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_one_size_that_mostly_come_by_twos_are_messages() {
+    fn messages_of_one_size_in_pairs_stay_separate() {
         let units = UsualSizes::from_turns(&turns(&[(24, 60), (48, 90)]));
         assert_eq!(
             cut(&units, &[24, 24, 48], 10).iter().map(|(bytes, ..)| *bytes).collect::<Vec<_>>(),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_differ_much_are_not_cut() {
+    fn widely_varying_sizes_are_not_cut() {
         let units = UsualSizes::from_turns(&(100..1_100).collect::<Vec<u64>>());
         assert_eq!(cut(&units, &[100, 200, 400], 10).len(), 3);
         // Nor are bodies usual if only a few have one size.

@@ -9,7 +9,7 @@ use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::row_sink::RowSink;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::KernelSocket;
-use crate::streams::aligned::AlignedWays;
+use crate::streams::aligned::AlignedStreams;
 use crate::streams::call_streams::CallStreams;
 use crate::streams::counted_streams::CountedStreams;
 
@@ -17,7 +17,7 @@ impl ConnectionMatcher<'_> {
     /// Passes on the messages of the connection. Returns whether it has any.
     pub(super) fn write_connection(
         &self,
-        ways: &impl CallStreams,
+        streams: &impl CallStreams,
         counts: &mut Reconciliation,
         samples: &mut ClockSamples,
         rows: &mut RowSink,
@@ -25,18 +25,18 @@ impl ConnectionMatcher<'_> {
         let ends =
             [self.connection.connecting, self.connection.accepting].map(|end| self.socket_at(end));
         if ends.iter().flatten().any(|socket| socket.aligned) {
-            return self.aligned(ends, ways, counts, samples, rows);
+            return self.aligned(ends, streams, counts, samples, rows);
         }
         if !ends.iter().flatten().any(|socket| socket.counted) {
-            return self.write_messages(ways, counts, samples, rows);
+            return self.write_messages(streams, counts, samples, rows);
         }
         let apart = match ends {
             [Some(one), Some(other)] => one.clock_apart(other),
             _ => None,
         };
-        match CountedStreams::align_counts(ways, self.has_both_ends(), apart) {
-            Some(ways) => self.write_messages(&ways, counts, samples, rows),
-            None => self.left_out(ways, counts),
+        match CountedStreams::align_counts(streams, self.has_both_ends(), apart) {
+            Some(streams) => self.write_messages(&streams, counts, samples, rows),
+            None => self.left_out(streams, counts),
         }
     }
 
@@ -44,32 +44,37 @@ impl ConnectionMatcher<'_> {
     fn aligned(
         &self,
         ends: [Option<&KernelSocket>; 2],
-        ways: &impl CallStreams,
+        streams: &impl CallStreams,
         counts: &mut Reconciliation,
         samples: &mut ClockSamples,
         rows: &mut RowSink,
     ) -> Result<bool, PathError> {
         let [Some(one), Some(other)] = ends else {
-            return self.write_messages(&AlignedWays::of_one_end(ways), counts, samples, rows);
+            return self.write_messages(
+                &AlignedStreams::from_one_end(streams),
+                counts,
+                samples,
+                rows,
+            );
         };
         let apart = one.clock_apart(other);
         let aligned =
-            apart.and_then(|apart| AlignedWays::of(ways, [one.found, other.found], apart));
-        let Some(aligned) = aligned else { return self.left_out(ways, counts) };
+            apart.and_then(|apart| AlignedStreams::align(streams, [one.found, other.found], apart));
+        let Some(aligned) = aligned else { return self.left_out(streams, counts) };
         match CountedStreams::align_counts(&aligned, true, apart) {
-            Some(ways) => self.write_messages(&ways, counts, samples, rows),
-            None => self.left_out(ways, counts),
+            Some(streams) => self.write_messages(&streams, counts, samples, rows),
+            None => self.left_out(streams, counts),
         }
     }
 
     /// Counts a connection for which it is uncertain which calls belong together.
     fn left_out(
         &self,
-        ways: &impl CallStreams,
+        streams: &impl CallStreams,
         counts: &mut Reconciliation,
     ) -> Result<bool, PathError> {
         add_count(&mut counts.unplaced_streams, &self.server_name(), 1);
-        ways.check()?;
+        streams.check()?;
         Ok(false)
     }
 

@@ -37,7 +37,7 @@ fn compressed_files_are_read_as_they_are() {
 }
 
 #[test]
-fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
+fn damage_is_reported_by_file_and_byte_and_the_rest_is_kept() {
     let mut sniffer = Sniffer::new(Link::Ethernet);
     exchange(&mut sniffer, CLIENT, SERVER);
     for format in FORMATS {
@@ -147,7 +147,7 @@ fn logs_that_are_written_piece_by_piece_are_whole() {
 }
 
 #[test]
-fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
+fn a_file_that_is_no_capture_is_an_error_and_an_empty_one_a_warning() {
     let mut sniffer = Sniffer::new(Link::Ethernet);
     exchange(&mut sniffer, CLIENT, SERVER);
     for (bytes, expected) in [
@@ -172,7 +172,7 @@ fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
 }
 
 #[test]
-fn importing_again_replaces_what_was_there() {
+fn importing_again_replaces_the_previous_logs() {
     let mut sniffer = Sniffer::new(Link::Sll2).on(&["10.0.0.1"]);
     exchange(&mut sniffer, CLIENT, "10.0.0.1:80");
     exchange(&mut sniffer, CLIENT, "10.0.0.1:443");

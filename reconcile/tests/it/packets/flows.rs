@@ -5,7 +5,7 @@ use super::bench::*;
 use super::wire::*;
 
 #[test]
-fn datagrams_lost_and_overtaken_are_told_apart() {
+fn lost_and_overtaken_datagrams_are_distinguished() {
     let (mut client, mut server) =
         (Sniffer::new(Link::Sll).on(&["10.0.0.9"]), Sniffer::new(Link::Sll).on(&["10.0.0.1"]));
     let packet = |number: u8| Packet {
@@ -55,7 +55,7 @@ fn a_connection_joined_in_its_middle_by_one_sniffer_has_the_bytes_of_both() {
 }
 
 #[test]
-fn connections_that_use_a_port_again_are_several() {
+fn connections_that_reuse_a_port_are_separate() {
     let mut sniffer = Sniffer::new(Link::Ethernet);
     let mut connection = Connection::new(CLIENT, SERVER);
     let mut other = Sniffer::new(Link::Ethernet);

@@ -47,7 +47,7 @@ fn each_host_is_timed_by_its_own_sniffer() {
 }
 
 #[test]
-fn hosts_and_addresses_are_called_as_the_user_says() {
+fn hosts_and_addresses_have_the_users_names() {
     let sniffers = three_hosts([Link::Ethernet; 3]);
     let mut bench = Bench::new();
     for (name, sniffer) in ["a.pcap", "b.pcap", "c.pcap"].iter().zip(&sniffers) {
@@ -64,7 +64,7 @@ fn hosts_and_addresses_are_called_as_the_user_says() {
 }
 
 #[test]
-fn a_node_that_nobody_sniffed_is_timed_by_who_saw_most_of_it() {
+fn an_unsniffed_node_is_timed_by_the_sniffer_that_saw_most_of_it() {
     // The database has no sniffer of its own: the sniffer of the web server, which talks to it, is
     // used.
     let [client, web, _] = three_hosts([Link::Ethernet; 3]);
@@ -80,7 +80,7 @@ fn a_node_that_nobody_sniffed_is_timed_by_who_saw_most_of_it() {
 }
 
 #[test]
-fn two_hosts_that_only_speak_to_each_other_are_told_apart_by_the_delays() {
+fn two_hosts_that_only_talk_to_each_other_are_distinguished_by_the_delays() {
     for swapped in [false, true] {
         let (mut a, mut b) =
             (Sniffer::new(Link::Ethernet), Sniffer::new(Link::Ethernet).ahead(-90 * MS));

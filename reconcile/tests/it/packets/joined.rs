@@ -102,7 +102,7 @@ fn a_service_that_the_machine_reaches_by_any_of_its_addresses_is_a_node() {
 }
 
 #[test]
-fn between_hosts_it_is_as_if_the_beginning_had_been_seen() {
+fn between_hosts_a_joined_connection_equals_a_whole_one() {
     for server in ["10.0.0.1:80", "10.0.0.1:5432", "10.0.0.1:50000"] {
         let pairs = [(CLIENT, server), ("10.0.0.9:40001", server), ("10.0.0.8:45000", server)];
         // One connection has only its ports, and the first speaker.
@@ -116,7 +116,7 @@ fn between_hosts_it_is_as_if_the_beginning_had_been_seen() {
 
 /// The capture begins in the middle of a call, or the service greets or pushes.
 #[test]
-fn a_service_is_known_by_its_port_though_it_is_seen_speaking_first() {
+fn a_service_that_speaks_first_is_known_by_its_port() {
     for server in ["127.0.0.1:25", "127.0.0.1:5432"] {
         let mut sniffer = pool(Link::Ethernet, &[], &[("127.0.0.1:40000", server)], false);
         sniffer.frames.remove(0);
@@ -147,7 +147,7 @@ fn peers_with_fixed_ports_are_nodes_each() {
 /// Packets do not identify processes: one that connects to itself is a client and a service, as if
 /// the beginning had been seen.
 #[test]
-fn who_talks_to_itself_is_as_if_the_beginning_had_been_seen() {
+fn a_joined_connection_to_itself_equals_a_whole_one() {
     let pairs = [("127.0.0.1:41000", "127.0.0.1:5000"), ("127.0.0.1:41001", "127.0.0.1:5001")];
     let [joined, whole] = [false, true].map(|whole| pool(Link::Ethernet, &[], &pairs, whole));
     assert_eq!(lines(&joined), lines(&whole));

@@ -189,7 +189,7 @@ fn cut_packets_keep_their_sizes() {
 }
 
 #[test]
-fn what_carries_no_messages_is_counted() {
+fn packets_without_messages_are_counted() {
     let mut sniffer = Sniffer::new(Link::Ethernet);
     exchange(&mut sniffer, CLIENT, SERVER);
     let mut arp = sniffer.frames[0].clone();

@@ -32,7 +32,7 @@ fn captures(snap: usize) -> [Sniffer; 2] {
 }
 
 #[test]
-fn a_send_is_as_many_datagrams_as_the_receiver_saw() {
+fn a_send_becomes_the_datagrams_that_the_receiver_saw() {
     // As a whole, and cut off, so that only sizes are known.
     for snap in [usize::MAX, 200] {
         let [sender, receiver] = captures(snap);

@@ -10,7 +10,7 @@ use message_trace::DataDir;
 use super::imported::{golden, import, lines, refused, traces};
 
 #[test]
-fn every_kind_of_call() {
+fn every_kind_of_call_is_imported() {
     let imported = import(&[traces().join("every_call.strace")]);
     assert_eq!((imported.summary.skipped.total(), imported.summary.notes.as_slice()), (0, &[][..]));
     golden("every_call.golden", &imported.dump());
@@ -82,7 +82,7 @@ fn importing_again_replaces() {
 /// On the terminal, strace names threads only while there are several, and its remarks break lines
 /// off.
 #[test]
-fn what_strace_writes_to_the_terminal() {
+fn terminal_output_of_strace_is_read() {
     let text = r#"1700000000.000001 execve("/bin/a", ["a"], 0x7ffe /* 35 vars */) = 0
 1700000000.000002 socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[1->2]>, 4<UNIX-STREAM:[2->1]>]) = 0
 1700000000.000003 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLDstrace: Process 12 attached
@@ -113,7 +113,7 @@ this is of the program
 }
 
 #[test]
-fn files_that_are_something_else_are_refused_with_what_to_do() {
+fn files_of_another_kind_are_refused_with_a_remedy() {
     let call = "read(3, \"\", 1) = 0";
     for (text, expected) in [
         ("src,dst\na,b\n".to_owned(), "/trace:1: no output of strace: 'src,dst'"),

@@ -28,7 +28,7 @@ fn a_thread_that_runs_a_program() {
 
 /// Threads begin while the calls that create them are in progress, several at the same time.
 #[test]
-fn threads_whose_maker_is_not_known_yet() {
+fn threads_that_run_before_their_creator_returns() {
     let text = r#"5 1700000000.000001 socketpair(AF_UNIX, SOCK_STREAM, 0, [3<UNIX-STREAM:[1->2]>, 4<UNIX-STREAM:[2->1]>]) = 0
 5 1700000000.000002 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD <unfinished ...>
 6 1700000000.000003 write(3<UNIX-STREAM:[1->2]>, "a", 1) = 1

@@ -32,7 +32,7 @@ const PARTS: &str = "\
 const BOTH_ENDS: [(i64, i8, i64, bool); 3] = [(0, 0, 4, true), (0, 0, 4, true), (0, 0, 2, true)];
 
 #[test]
-fn the_option_says_how_large_datagrams_are() {
+fn the_option_sets_the_size_of_datagrams() {
     for option in [
         "setsockopt(3, SOL_UDP, UDP_SEGMENT, [4], 4)",
         "setsockopt(3, SOL_UDP, 0x67 /* UDP_??? */, [4], 4)",
@@ -65,7 +65,7 @@ fn the_option_says_how_large_datagrams_are() {
 }
 
 #[test]
-fn the_receiver_says_it_where_control_data_are_not_printed() {
+fn the_receiver_has_the_size_if_control_data_are_not_printed() {
     for control in ["cmsg_level=SOL_UDP, cmsg_type=0x67", "cmsg_level=0x11, cmsg_type=0x67"] {
         let send = format!(
             "5 1700000000.001000 sendmsg(3, {{msg_name={TO}, msg_namelen=16, \
@@ -85,7 +85,7 @@ fn the_receiver_says_it_where_control_data_are_not_printed() {
 }
 
 #[test]
-fn the_sender_says_what_a_receive_has_joined() {
+fn the_sender_shows_what_a_receive_has_joined() {
     let sends = format!(
         "5 1700000000.000500 setsockopt(3, SOL_UDP, UDP_SEGMENT, [4], 4) = 0 <0.000001>\n\
          5 1700000000.001000 sendto(3, \"aaaabbbbcc\", 10, 0, {TO}, 16) = 10 <0.000001>\n"

@@ -40,7 +40,7 @@ fn without_the_names_of_sockets() {
 
 /// A socket that was closed unseen, with its number reused for another and for a file.
 #[test]
-fn numbers_that_come_again() {
+fn reused_descriptors_are_other_sockets() {
     let text = r#"5 1700000000.000001 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[7]>
 5 1700000000.000002 connect(3<TCP:[7]>, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("10.0.0.2")}, 16) = 0
 5 1700000000.000003 write(3<TCP:[10.0.0.1:5000->10.0.0.2:80]>, "a", 1) = 1
@@ -69,7 +69,7 @@ fn numbers_that_come_again() {
 
 /// A socket that is connected to another peer has another flow, without the kernel's id.
 #[test]
-fn a_socket_that_is_connected_anew() {
+fn a_reconnected_socket_is_another_flow() {
     let text = r#"5 1700000000.000001 socket(AF_INET, SOCK_DGRAM, IPPROTO_IP) = 3<UDP:[7]> <0.000001>
 5 1700000000.000002 connect(3<UDP:[7]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("10.0.0.2")}, 16) = 0 <0.000001>
 5 1700000000.000003 sendto(3<UDP:[10.0.0.1:5000]>, "a", 1, 0, NULL, 0) = 1 <0.000001>
@@ -121,7 +121,7 @@ fn batches_of_nothing() {
 /// The ends of a pair that was made before strace attached, in two processes with a file each:
 /// their inodes show that they are one.
 #[test]
-fn pairs_are_told_by_their_inodes() {
+fn pairs_are_identified_by_their_inodes() {
     // A second pair does the same at the same time.
     let of = |pid: u32, [mine, his]: [u32; 2], fd: u32, sends: bool| {
         let mut lines = String::new();

@@ -133,7 +133,7 @@ fn connections_one_after_the_other_and_a_pool_have_both_ends() {
 /// strace saw nothing of other clients: the order does not hold, and a pairing is used only if it
 /// is the only possible one.
 #[test]
-fn what_could_be_another_clients_is_left_and_named() {
+fn ambiguous_connections_are_left_out_and_reported() {
     let mut trace = Trace::new(false);
     for number in [0, 1] {
         trace.connect(number);
@@ -165,7 +165,7 @@ fn what_could_be_another_clients_is_left_and_named() {
 
 /// A trace of a running server without `-yy` at least shows its clients.
 #[test]
-fn connections_accepted_on_a_socket_that_is_older_than_the_file_are_taken() {
+fn connections_accepted_on_an_older_socket_are_recognised() {
     let mut trace = Trace::new(false);
     trace.text.clear();
     trace.accept(0);
@@ -181,7 +181,7 @@ fn connections_accepted_on_a_socket_that_is_older_than_the_file_are_taken() {
 }
 
 #[test]
-fn times_of_whole_seconds_lose_no_message_and_are_named() {
+fn times_of_whole_seconds_lose_no_message_and_are_reported() {
     for (digits, named) in [(0, true), (3, true), (0, false), (3, false)] {
         let mut trace = Trace { digits, ..Trace::new(named) };
         for number in 0..20 {
@@ -210,7 +210,7 @@ proptest! {
     /// For any events, a name that is found is the right one; and all are found if every client is
     /// traced.
     #[test]
-    fn no_connection_gets_another_ones_name(
+    fn no_connection_gets_the_name_of_another(
         events in prop::collection::vec(
             prop_oneof![
                 any::<bool>().prop_map(|traced| Event::Opens { traced }),

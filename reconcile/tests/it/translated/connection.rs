@@ -15,7 +15,7 @@ const BASE: f64 = 1.7e18;
 /// Request for a connection: to `service` from `local`, and the client's host and process if
 /// traced. It is the `number`-th, which selects the backend, and its sizes are seeded by `sizes`.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ConnectionRequest<'a> {
     pub service: &'a Service,
     pub local: IpAddr,
     pub traced: Option<(u32, u32)>,
@@ -29,7 +29,7 @@ type Sent = (bool, u64, f64, f64);
 
 /// Events of a connection: its messages, its end, and the contents at the beginning of its
 /// directions.
-struct Happened {
+struct ConnectionEvents {
     messages: Vec<Sent>,
     over: f64,
     contents: [u64; 2],
@@ -45,8 +45,8 @@ struct End {
 
 impl Maker {
     /// Makes one connection; returns the time when it was over.
-    pub fn connection(&mut self, asked: Asked) -> f64 {
-        let Asked { service, local, traced, time, number, sizes } = asked;
+    pub fn connection(&mut self, asked: ConnectionRequest) -> f64 {
+        let ConnectionRequest { service, local, traced, time, number, sizes } = asked;
         let mut sized = Random::new(sizes);
         let random = &mut self.random;
         self.next_port = if self.next_port >= 60_000 {
@@ -105,7 +105,7 @@ impl Maker {
             }
             Kind::Proxy => SocketAddr::new(service.gateway, other_port),
         };
-        let what = Happened { messages, over, contents };
+        let what = ConnectionEvents { messages, over, contents };
         let client =
             End { side: HalfFlowSide::Connecting, local: here, peer: service.name, made: time };
         let server_end =
@@ -121,9 +121,14 @@ impl Maker {
     }
 
     /// The half flow of one end.
-    fn half(&mut self, (host, process): (u32, u32), end: End, what: &Happened) -> Option<u32> {
+    fn half(
+        &mut self,
+        (host, process): (u32, u32),
+        end: End,
+        what: &ConnectionEvents,
+    ) -> Option<u32> {
         let End { side, local, peer, made } = end;
-        let Happened { messages, over, contents } = what;
+        let ConnectionEvents { messages, over, contents } = what;
         let (offset, skew) = self.clocks[host as usize];
         let clock = |time: f64| (BASE + (time + offset + time * skew) * 1e9) as i64;
         let logged = self.ends[host as usize];

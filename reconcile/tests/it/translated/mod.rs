@@ -15,4 +15,4 @@ mod system;
 
 pub use judgement::{BOUNDS, Judgement, MIN_CONFIDENCE};
 pub use random::Random;
-pub use system::{Kind, System, Wanted, system};
+pub use system::{Kind, System, SystemParameters, system};

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use reconcile::translation::HalfFlow;
 
-use super::connection::Asked;
+use super::connection::ConnectionRequest;
 use super::random::Random;
 
 /// Translation between the ends.
@@ -59,7 +59,7 @@ pub struct System {
 
 /// Parameters of a system.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct SystemParameters {
     pub seed: u64,
     pub fingerprints: bool,
     /// Approximate maximum number of connections of each client.
@@ -70,7 +70,7 @@ pub struct Wanted {
 
 pub struct Maker {
     pub random: Random,
-    pub wanted: Wanted,
+    pub wanted: SystemParameters,
     /// Offset and skew of each host's clock.
     pub clocks: Vec<(f64, f64)>,
     /// End of each host's logs, in seconds.
@@ -84,7 +84,7 @@ fn address(a: u8, b: u8, c: u8, d: u8, port: u16) -> SocketAddr {
 }
 
 /// Makes a system.
-pub fn system(wanted: Wanted) -> System {
+pub fn system(wanted: SystemParameters) -> System {
     let mut random = Random::new(wanted.seed);
     let hosts = 2 + random.below(6) as usize;
     let length = random.log_uniform(5.0, 200.0);
@@ -236,11 +236,15 @@ impl Maker {
         let mut time = self.random.unit() * length / 4.0;
         for number in 0..count {
             let sizes = self.random.next();
-            let asked = Asked { service, local, traced, time, number, sizes };
+            let asked = ConnectionRequest { service, local, traced, time, number, sizes };
             let done = self.connection(asked);
             if replicates {
                 let later = self.random.exponential(100e-6);
-                self.connection(Asked { service: &replica, time: time + later, ..asked });
+                self.connection(ConnectionRequest {
+                    service: &replica,
+                    time: time + later,
+                    ..asked
+                });
             }
             time = match arrivals {
                 Arrivals::Poisson(mean) => time + self.random.exponential(mean),
