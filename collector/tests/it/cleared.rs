@@ -1,6 +1,6 @@
-//! Whoever makes room at a collector takes files away while shippers run: they notice, go on with
-//! what they have yet to send, and nothing at the collector is half a log. No shipper is started
-//! again.
+//! Removal of files at a collector to make room while shippers run: the shippers notice, continue
+//! with what they have yet to send, and no log at the collector is incomplete. No shipper is
+//! restarted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,18 +15,18 @@ use message_trace::DataDir;
 
 use crate::common::{Heard, PLENTY, Stopping, contents, make_log, options, wait, with_collector};
 
-/// A log that takes more than what a shipper sends between two acknowledgements, 8 MiB.
+/// A log that is longer than the data that a shipper sends between two acknowledgements, 8 MiB.
 const LONG: u64 = 2304;
 
-/// Takes all logs of a host away, as a person would: the last ones first, so that none that had no
-/// room has it before it is taken away itself.
+/// Removes all logs of a host, as a person would: the last ones first, so that none that had no
+/// room gets room before it is removed itself.
 fn clear(directory: &Path) {
     for name in contents(directory).into_keys().rev() {
         fs::remove_file(directory.join(name)).unwrap();
     }
 }
 
-/// The logs that have these numbers.
+/// The logs with these numbers.
 fn numbered(logs: &BTreeMap<String, Vec<u8>>, numbers: &[u32]) -> BTreeMap<String, Vec<u8>> {
     let is_one = |name: &str| numbers.iter().any(|number| name.starts_with(&format!("{number}-")));
     logs.iter()
@@ -44,13 +44,13 @@ fn a_full_quota_that_is_freed_is_noticed() {
     for pid in 1..=4 {
         make_log(&host, pid, &pages, LONG);
     }
-    // The last one goes on.
+    // The last log is still written to.
     let last = make_log(&host, 5, &[1, 2], 3);
     let writer = fs::File::options().write(true).open(&last).unwrap();
     let heard = Heard::default();
-    // There is room for three and for more of the fourth than a batch holds. So the batch that has
-    // no room begins in the fourth, wherever those before it ended: where sending takes long, they
-    // end early.
+    // There is room for three logs and for more of the fourth than a batch holds. So the batch
+    // without room begins in the fourth, wherever the previous ones ended: if sending takes long,
+    // they end early.
     let limits = HostLimits { bytes: (4 * LONG - 96) * 4096, files: 100 };
     let stop = StopFlag::default();
     with_collector(&to, limits, &heard, |address| {
@@ -66,8 +66,8 @@ fn a_full_quota_that_is_freed_is_noticed() {
             let whole = numbered(&contents(&host), &[1, 2, 3]);
             assert_eq!(numbered(&contents(&gathered), &[1, 2, 3]), whole);
             clear(&gathered);
-            // What was not there as a whole comes as a whole, and the last one goes on. The first
-            // three are done and stay gone.
+            // Incomplete logs arrive as a whole, and the last one grows. The first three are
+            // finished and stay removed.
             let comes = || {
                 let (here, there) = (contents(&host), contents(&gathered));
                 there == numbered(&here, &[4, 5])
@@ -95,7 +95,7 @@ fn a_file_limit_that_is_freed_is_noticed() {
             wait(&heard, "it is full", || {
                 heard.lines().iter().any(|line| line.contains("shortage: Files"))
             });
-            // All were in one batch, so none is known to be there; two have room.
+            // All were in one batch, so none is known to be stored; two have room.
             let first = contents(&host).into_keys().next().unwrap();
             fs::remove_file(host.join(first)).unwrap();
             clear(&gathered);
@@ -144,18 +144,18 @@ fn a_growing_log_is_sent_as_a_whole_after_its_removal() {
             clear(&gathered);
             writer.write_all_at(&[5; 100], 20 * 4096).unwrap();
             same();
-            // With its directory.
+            // Removed with its directory.
             fs::remove_dir_all(&gathered).unwrap();
             writer.write_all_at(&[6; 100], 21 * 4096).unwrap();
             same();
-            // Moved away, so that whoever has it open writes to it there.
+            // Moved, so that a process which has it open writes to it there.
             let elsewhere = to.join("moved.sclog");
             let name = contents(&gathered).into_keys().next().unwrap();
             fs::rename(gathered.join(name), &elsewhere).unwrap();
             writer.write_all_at(&[7; 100], 22 * 4096).unwrap();
             same();
         });
-        // Taken away while no collector ran.
+        // Removed while no collector ran.
         clear(&gathered);
         writer.write_all_at(&[8; 100], 23 * 4096).unwrap();
         collect(&same);

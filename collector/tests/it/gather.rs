@@ -1,5 +1,5 @@
-//! Ship and collect in one process over loopback: what is gathered equals what was there, however
-//! often either side begins anew, and what was there already is not sent again.
+//! Ship and collect in one process over loopback: the gathered files equal the originals, however
+//! often either side restarts, and data that the collector already has is not sent again.
 
 use std::fs;
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ fn all_is_gathered_and_nothing_is_sent_twice() {
     make_log(&host, 1, &all, 300);
     make_log(&host, 2, &[1, 2, 90], 70_000);
     let third = make_log(&host, 3, &[], 1);
-    // The last page of this one is not whole.
+    // The last page of this log is partial.
     fs::File::options().write(true).open(&third).unwrap().set_len(10_000).unwrap();
     fs::write(host.join("4-1.spare"), [0; 8192]).unwrap();
     let heard = Heard::default();
@@ -34,7 +34,7 @@ fn all_is_gathered_and_nothing_is_sent_twice() {
         let first = once(&options, &heard);
         assert_eq!(contents(&to.join("hosts/web-1")), contents(&host), "{:?}", heard.lines());
         let again = once(&options, &heard);
-        // One page in place, one more, and one less.
+        // One page is changed, one is added, and one is removed.
         let file = fs::File::options().write(true).open(&third).unwrap();
         file.write_all_at(b"x", 5000).unwrap();
         file.write_all_at(&[7; 5000], 10_000).unwrap();
@@ -195,11 +195,11 @@ fn a_following_shipper_sends_new_data_and_continues_at_another_collector() {
             }
             make_log(&host, 2, &[1, 2, 3], 4);
             same(&to);
-            // What is gone stays gathered.
+            // Files that are removed on the host stay at the collector.
             fs::remove_file(&path).unwrap();
         });
         assert_eq!(contents(&to.join("hosts/web-1")).len(), 2);
-        // A new collection under the same address has nothing, and gets all that is left.
+        // A new collection under the same address is empty, and gets everything that remains.
         collect_at(&other, &|| same(&other));
         stop.store(true, Relaxed);
     });
