@@ -52,7 +52,8 @@ impl FromStr for FailCondition {
     fn from_str(text: &str) -> Result<FailCondition, String> {
         let wrong = || {
             format!(
-                "'{text}' is no condition; write one like 'p95 > +10%', 'mean > +2ms' or 'new-paths'"
+                "'{text}' is not a condition; write one such as 'p95 > +10%', 'mean > +2ms' or \
+                 'new-paths'"
             )
         };
         if text.trim() == "new-paths" {
@@ -196,7 +197,7 @@ fn new_paths(comparison: &Comparison) -> Option<String> {
         MutationKind::Structural { shares, .. } if shares[0] == 0.0 => {
             let root = comparison.categories.get(mutation.category)?.structure.request_kind();
             let share = format_whole_percent(shares[1]);
-            Some(format!("{share} of {} go a new way", operation_text(names, root[1], root[2])))
+            Some(format!("{share} of {} take a new path", operation_text(names, root[1], root[2])))
         }
         _ => None,
     });

@@ -20,7 +20,7 @@ pub(crate) fn find_warnings(comparison: &Comparison, periods: [&str; 2]) -> Vec<
     for (totals, name) in comparison.totals.iter().zip(periods) {
         if totals.requests < DOUBTED_REQUESTS {
             let requests = count_noun(totals.requests, "request", "requests");
-            doubts.push(format!("{name} has only {requests}: few changes can be told from chance"));
+            doubts.push(format!("{name} has only {requests}: few changes can be distinguished from chance"));
         }
         let all = totals.requests.max(1) as f64;
         if totals.torn as f64 / all > DOUBTED_TORN {
@@ -31,7 +31,7 @@ pub(crate) fn find_warnings(comparison: &Comparison, periods: [&str; 2]) -> Vec<
         }
         if totals.requests > 0 && totals.expected / all < DOUBTED_PROBABILITY {
             let share = format_whole_percent(totals.expected / all);
-            doubts.push(format!("requests of {name} are only {share} sure on average"));
+            doubts.push(format!("the mean probability of the requests of {name} is only {share}"));
         }
     }
     if comparison.overall.effect.is_none() {
@@ -56,8 +56,8 @@ fn unfinished_warning(comparison: &Comparison, periods: [&str; 2]) -> Option<Str
     let [other, here] = [1 - more, more].map(|side| format_whole_percent(shares[side]));
     let name = periods[more];
     Some(format!(
-        "{here} of the requests of {name} have no end, of the others {other}: \
-        they have no response time"
+        "{here} of the requests of {name} have no end, and so no response time; {other} of those of \
+         the other period"
     ))
 }
 
@@ -98,7 +98,7 @@ fn shared_cause_warning(comparison: &Comparison) -> Option<String> {
         let how = if middle > 0.0 { "slower" } else { "faster" };
         let by = format_whole_percent(middle.abs().exp() - 1.0);
         format!(
-            "nearly all nodes are about {by} {how}: it may be the machine or the load, and no node"
+            "nearly all nodes are about {by} {how}: the cause may be the machine or the load, not a node"
         )
     })
 }
@@ -136,7 +136,7 @@ fn unlike_periods_warning(comparison: &Comparison) -> Option<String> {
             "{words}if {} are now called {}, give both one name (docs/names.md)",
             only[0], only[1]
         ),
-        false => format!("{words}the workloads are unlike"),
+        false => format!("{words}the workloads differ"),
     })
 }
 

@@ -42,7 +42,7 @@ impl FromStr for OperationIdentity {
     fn from_str(text: &str) -> Result<OperationIdentity, String> {
         let all = OperationIdentity::ALL.into_iter();
         all.clone().find(|by| by.to_string() == text).ok_or_else(|| {
-            format!("'{text}' identifies no operation; it is one of operation, host")
+            format!("'{text}' does not identify operations; use operation or host")
         })
     }
 }

@@ -113,7 +113,7 @@ fn remove_tree(above: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
             }
             Ok(unlinkat(above, name, AtFlags::REMOVEDIR)?)
         }
-        FileKind::Directory => Err(io::Error::other("directories lie too deep in each other")),
+        FileKind::Directory => Err(io::Error::other("directories are nested too deeply")),
         _ => Ok(unlinkat(above, name, AtFlags::empty())?),
     }
 }

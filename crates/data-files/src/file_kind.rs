@@ -89,10 +89,10 @@ impl fmt::Display for LinkError {
         match self.found {
             Some(FileKind::Link) => write!(
                 f,
-                "{name} is a symbolic link, and none is followed below a data directory; remove it"
+                "{name} is a symbolic link, which is not followed below a data directory; remove it"
             ),
             Some(found) => write!(f, "{name} is {found}; remove it"),
-            None => write!(f, "{name} has other names elsewhere, so it is not changed; remove it"),
+            None => write!(f, "{name} has other hard links, so it is not changed; remove it"),
         }
     }
 }

@@ -35,10 +35,10 @@ impl<'a> HttpRequest<'a> {
         let (Some(method), Some(target), Some(version), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
-            return Err(HttpAnswer::refusal(400, "this is no request"));
+            return Err(HttpAnswer::refusal(400, "not an HTTP request"));
         };
         if !version.starts_with("HTTP/1.") {
-            return Err(HttpAnswer::refusal(400, "only HTTP/1 is spoken here"));
+            return Err(HttpAnswer::refusal(400, "only HTTP/1 is supported"));
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (mut host, mut cookie) = (None, None);

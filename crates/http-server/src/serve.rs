@@ -238,7 +238,7 @@ impl ServedConnections {
     fn expire_idle(&mut self, number: u64) {
         if let Some(connection) = self.idle.remove(number).filter(ServerConnection::is_reading) {
             connection
-                .answer_and_close(HttpAnswer::refusal(408, "the request did not come in time"));
+                .answer_and_close(HttpAnswer::refusal(408, "the request did not arrive in time"));
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum PathError {
         source: io::Error,
     },
     /// The content of the file is invalid.
-    #[error("{path}: {why}; remove it, and the stage that makes it will be run again", path = path.display())]
+    #[error("{path}: {why}; remove it, and the stage that makes it runs again", path = path.display())]
     Malformed {
         /// The file.
         path: PathBuf,

@@ -62,7 +62,7 @@ pub fn registry_faults<E: RegistryEntry>(entries: &[&'static E]) -> Vec<String> 
     for entry in entries {
         let EntryHelp { name, summary, examples, .. } = *entry.about();
         if !is_name(name) || !names.insert(name) {
-            faults.push(format!("'{name}' is no name, or is there twice"));
+            faults.push(format!("'{name}' is not a valid name, or is not unique"));
         }
         if summary.is_empty() || summary.ends_with('.') {
             faults.push(format!("{name}: the summary is empty or ends with a full stop"));
@@ -78,16 +78,16 @@ pub fn registry_faults<E: RegistryEntry>(entries: &[&'static E]) -> Vec<String> 
 fn flag_faults(name: &str, flags: &[&dyn AnyFlag], faults: &mut Vec<String>) {
     let longs: BTreeSet<&str> = flags.iter().map(|flag| flag.spec().long).collect();
     if longs.len() < flags.len() {
-        faults.push(format!("{name}: a flag is there twice"));
+        faults.push(format!("{name}: a flag is listed twice"));
     }
     for flag in flags {
         let spec = flag.spec();
         if !is_name(spec.long) || spec.help.is_empty() {
-            faults.push(format!("{name}: --{} is no name, or has no help", spec.long));
+            faults.push(format!("{name}: --{} is not a valid name, or has no help", spec.long));
         }
         for other in spec.requires {
             if !longs.contains(other) {
-                faults.push(format!("{name}: --{} requires --{other}, not there", spec.long));
+                faults.push(format!("{name}: --{} requires the missing --{other}", spec.long));
             }
         }
         if let Some(Err(why)) = spec.default.map(|default| flag.check_value(default.as_ref())) {

@@ -48,7 +48,7 @@ pub struct FlagSpec {
 impl FlagSpec {
     /// Why an entry does not take the flag.
     pub fn refusal(&self) -> String {
-        self.refusal.map_or_else(|| format!("--{} is for others", self.long), str::to_owned)
+        self.refusal.map_or_else(|| format!("--{} does not apply here", self.long), str::to_owned)
     }
 }
 
@@ -273,7 +273,7 @@ impl<T> Flag<T> {
             ValueReader::Path(read) => return Ok(read(text)),
             ValueReader::Text(read) => read,
         };
-        let text = text.to_str().ok_or_else(|| format!("{} is no text", text.display()))?;
+        let text = text.to_str().ok_or_else(|| format!("{} is not UTF-8", text.display()))?;
         self.spec.values.admits_text(text)?;
         read(text)
     }
@@ -297,7 +297,7 @@ impl ValueSyntax {
                     return Ok(());
                 }
                 let names: Vec<&str> = choices().iter().map(|choice| choice.name).collect();
-                Err(format!("'{text}' is none of {}", names.join(", ")))
+                Err(format!("'{text}' is not one of {}", names.join(", ")))
             }
         }
     }
@@ -366,7 +366,7 @@ mod tests {
         let choices = || vec![FlagChoice { alias: Some("b"), ..FlagChoice::without_help("a") }];
         let flag = Flag::one_of("w", "W", choices, |text| Ok(text.len()), "");
         assert_eq!((read_text(&flag, "a"), read_text(&flag, "b")), (Ok(1), Ok(1)));
-        assert!(read_text(&flag, "c").unwrap_err().contains("'c' is none of a"));
+        assert!(read_text(&flag, "c").unwrap_err().contains("'c' is not one of a"));
     }
 
     #[test]

@@ -117,7 +117,7 @@ mod tests {
     fn what_cannot_be_read_is_refused_with_the_flag() {
         let mut given = FlagValues::default();
         let refused = given.add(&SHARE, OsStr::new("2")).unwrap_err();
-        assert!(refused.to_string().starts_with("--share: '2' is no number from 0 to 1"));
+        assert!(refused.to_string().starts_with("--share: '2' is not a number from 0 to 1"));
         assert_eq!(given, FlagValues::default());
     }
 

@@ -37,7 +37,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => None,
     };
     let size = shift.and_then(|shift| Some(u64::from(digits.parse::<u32>().ok()?) << shift));
-    size.ok_or("a size is a number of bytes, or one with K, M or G behind, such as 64M".into())
+    size.ok_or("a size is a number of bytes with an optional suffix K, M or G, such as 64M".into())
 }
 
 /// A time span like `2s` or `100ms`, longer than none and at most a year.
@@ -47,7 +47,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
     span.filter(|span| !span.is_zero() && *span <= YEAR)
-        .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 100ms or 1m30s"))
+        .ok_or_else(|| format!("'{text}' is not a time span; write it like 2s, 100ms or 1m30s"))
 }
 
 /// A time span that may also be `0`.
@@ -64,7 +64,7 @@ pub fn parse_duration_or_none(text: &str) -> Result<Duration, String> {
 /// That it is not such a number.
 pub fn parse_positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("'{text}' is no positive number"))
+    number.ok_or_else(|| format!("'{text}' is not a positive number"))
 }
 
 /// A number that is at least 0.
@@ -73,7 +73,7 @@ pub fn parse_positive(text: &str) -> Result<f64, String> {
 /// That it is not such a number.
 pub fn parse_not_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("'{text}' is no number from 0 up"))
+    number.ok_or_else(|| format!("'{text}' is not a number of at least 0"))
 }
 
 /// Three comma-separated numbers, none of them negative.
@@ -92,7 +92,7 @@ pub fn parse_triple(text: &str) -> Result<[f64; 3], String> {
 /// How to write a share.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| format!("'{text}' is no number from 0 to 1, such as 0.9"))
+    number.ok_or_else(|| format!("'{text}' is not a number from 0 to 1, such as 0.9"))
 }
 
 #[cfg(test)]

@@ -153,13 +153,13 @@ fn only_what_is_elsewhere_is_opened_by_name() {
     }
     assert!(
         wrong.is_empty(),
-        "files are opened by name; below a data directory `DataPath` opens them, and what else they \
-         are is said in ELSEWHERE:\n{}",
+        "files are opened by name; use `DataPath` below a data directory, and list other files in \
+         ELSEWHERE:\n{}",
         wrong.join("\n")
     );
     let unused: Vec<&str> =
         ELSEWHERE.iter().zip(used).filter(|(_, used)| !used).map(|((path, _), _)| *path).collect();
-    assert!(unused.is_empty(), "nothing is opened by name there any more: {unused:?}");
+    assert!(unused.is_empty(), "these no longer open files by name: {unused:?}");
 }
 
 #[test]

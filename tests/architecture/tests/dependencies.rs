@@ -36,7 +36,7 @@ fn no_crate_has_a_cycle_of_modules() {
     assert!(
         wrong.is_empty(),
         "cycles; `cargo run -p architecture --example dependencies -- -v CRATE/src` shows \
-        what makes them:\n{}",
+        their dependencies:\n{}",
         wrong.join("\n")
     );
 }
@@ -68,6 +68,6 @@ fn the_library_and_analysis_know_nothing_of_each_other() {
     };
     assert_eq!(needs("capture-shim"), ["snippets", "socket-log"]);
     for name in ["message-trace", "analyze"] {
-        assert!(!needs(name).contains(&"socket-log"), "{name} must not know of logs");
+        assert!(!needs(name).contains(&"socket-log"), "{name} must not depend on logs");
     }
 }

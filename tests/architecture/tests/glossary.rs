@@ -126,7 +126,7 @@ fn no_name_has_a_replaced_word() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{GLOSSARY} has other words for these:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{GLOSSARY} replaces words of these names:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn what_the_glossary_names_is_there() {
             }
         }
     }
-    assert!(missing.is_empty(), "in {GLOSSARY} and nowhere else:\n{}", missing.join("\n"));
+    assert!(missing.is_empty(), "only in {GLOSSARY}:\n{}", missing.join("\n"));
 }
 
 #[test]

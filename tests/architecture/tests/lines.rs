@@ -83,7 +83,7 @@ fn comments_and_pages_can_be_understood_alone() {
     }
     let this = |place: &String| place.contains(file!());
     wrong.retain(|place| !this(place));
-    assert!(wrong.is_empty(), "say what it is a number of, and who:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "name what is counted, and by which part:\n{}", wrong.join("\n"));
 }
 
 /// Beginnings of a doc that leave its subject open.
@@ -113,7 +113,7 @@ fn a_doc_begins_with_what_it_is_about() {
     for file in workspace::list_files(&workspace::workspace_root(), "rs") {
         wrong.extend(pointing_docs(&file, &workspace::read_text(&file).unwrap()));
     }
-    assert!(wrong.is_empty(), "say what they are:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "name the subject:\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn everything_is_printed_by_one_writer() {
     assert!(seen > 500, "{seen} files");
     assert!(
         wrong.is_empty(),
-        "these print by themselves; use tell! or the writers of sockcap's output:\n{}",
+        "these print directly; use tell! or the writers of sockcap's output:\n{}",
         wrong.join("\n")
     );
 }

@@ -21,7 +21,7 @@ pub fn optional_argument<T: FromStr>(name: &str, default: T) -> io::Result<T> {
     let Some(value) = std::env::args().skip_while(|argument| argument != name).nth(1) else {
         return Ok(default);
     };
-    value.parse().map_err(|_| io::Error::other(format!("'{value}' is no value of {name}")))
+    value.parse().map_err(|_| io::Error::other(format!("'{value}' is not a value of {name}")))
 }
 
 /// The port numbers given as arguments.
@@ -34,7 +34,7 @@ pub fn port_arguments<const N: usize>() -> io::Result<[u16; N]> {
     for port in &mut ports {
         let argument = arguments.next().unwrap_or_default();
         *port =
-            argument.parse().map_err(|_| io::Error::other(format!("'{argument}' is no port")))?;
+            argument.parse().map_err(|_| io::Error::other(format!("'{argument}' is not a port")))?;
     }
     Ok(ports)
 }

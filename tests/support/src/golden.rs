@@ -23,7 +23,7 @@ pub fn compare(folder: &str, name: &str, text: &str) {
     if golden != text {
         let line = golden.lines().zip(text.lines()).position(|(golden, text)| golden != text);
         panic!(
-            "{name} differs, first at line {:?}; this is what came out:\n{text}",
+            "{name} differs, first at line {:?}; the output is:\n{text}",
             line.map(|line| line + 1)
         );
     }

@@ -58,7 +58,7 @@ pub(super) fn explain_tree(
             .collect();
         let [others, here] = shares.map(format_whole_percent);
         let text =
-            format!("{}: {here} of these requests, {others} of those", conditions.join(" and "));
+            format!("{}: {here} of these requests, {others} of the others", conditions.join(" and "));
         let parameters = path.iter().map(|(test, _)| match test {
             SplitTest::Above(feature, _) | SplitTest::Is(feature, _) => feature.name().to_owned(),
         });
@@ -133,7 +133,7 @@ fn subject_phrase(
 ) -> String {
     match feature {
         RequestFeature::OpenRequests => "number of open requests".to_owned(),
-        RequestFeature::RecentRequests => "number of requests in the second before".to_owned(),
+        RequestFeature::RecentRequests => "number of requests in the preceding second".to_owned(),
         RequestFeature::TimeOfDay => "time of day".to_owned(),
         RequestFeature::CallerHost => "host of the caller".to_owned(),
         RequestFeature::Step(place, what) => {
@@ -142,7 +142,7 @@ fn subject_phrase(
             let step = operation_text(names, symbol.node, symbol.operation);
             match what {
                 StepFeature::BytesIn => format!("size of the call to {step}"),
-                StepFeature::BytesOut => format!("size of the answer of {step}"),
+                StepFeature::BytesOut => format!("size of the response of {step}"),
                 StepFeature::Spent(resource) => format!("{} of {step}", resource.sentence_words()),
                 StepFeature::DiskBytes => format!("bytes of files of {step}"),
                 StepFeature::Host => format!("host of {step}"),

@@ -96,7 +96,7 @@ fn a_slower_machine_is_said_to_be_one() {
             .doubts
     };
     let all = doubts(TestWorld { percent: 150, ..TestWorld::WELL.again() });
-    assert!(all.iter().any(|doubt| doubt.contains("slower: it may be the machine")), "{all:?}");
+    assert!(all.iter().any(|doubt| doubt.contains("slower: the cause may be the machine")), "{all:?}");
     let one = doubts(TestWorld { cart: 3 * MS, ..TestWorld::WELL.again() });
     assert!(one.is_empty(), "{one:?}");
 }

@@ -30,7 +30,7 @@ pub(super) fn reason_sentence(
             format!("explains {} of its standard deviation", format_whole_percent(decrease.share))
         }
         ReasonMeasure::Ranks => format!(
-            "explains {} of the variance of its ranks; its standard deviation is that of few very long calls",
+            "explains {} of the variance of its ranks; its standard deviation comes from a few very long calls",
             format_whole_percent(decrease.rank_share)
         ),
     };
@@ -167,7 +167,7 @@ pub fn sentence_without_reason(operation: &OperationProfile) -> String {
     let [caller, stack, trace] = ContextLevel::CONTEXTS.map(share);
     format!(
         "no context makes {name} slow: mean {} and standard deviation {} in {} calls; caller-, stack- \
-         and trace-contexts take away {caller}, {stack} and {trace} of it, which is little or chance, \
+         and trace-contexts explain {caller}, {stack} and {trace} of it, which is little or chance, \
          or differ in nothing but how much times vary",
         format_duration(times.mean),
         format_duration(times.deviation),

@@ -112,7 +112,7 @@ fn medians_are_told_where_ranks_are_compared() {
         sentence_of(&callers(3), &[2], 100.0, ReasonMeasure::Ranks),
         "redis GET is slow only when c calls it: median 8.00 ms in 100 of 1,000 calls, 2.00 ms \
          otherwise; caller-context explains 75% of the variance of its ranks; its standard \
-         deviation is that of few very long calls"
+         deviation comes from a few very long calls"
     );
 }
 

@@ -52,7 +52,7 @@ pub(super) fn check_schema(schema: &EventSchema, file: &Path) -> Result<(), Sche
     }
     error(
         1,
-        "no event is the SEED, so nothing would be a request; write SEED below the EVENT that \
+        "no event is a SEED, so there would be no requests; write SEED below the EVENT that \
               occurs only and always in a request"
             .to_owned(),
     )
@@ -116,9 +116,9 @@ fn check_rule(
 }
 
 fn unknown_event(kind: &str) -> String {
-    format!("{kind} is no EVENT of this schema; write EVENT {kind} with its attributes")
+    format!("{kind} is not an EVENT of this schema; write EVENT {kind} with its attributes")
 }
 
 fn unknown_attribute(name: &str) -> String {
-    format!("{name} is no ATTRIBUTE of this schema; write ATTRIBUTE {name} below an EVENT")
+    format!("{name} is not an ATTRIBUTE of this schema; write ATTRIBUTE {name} below an EVENT")
 }

@@ -45,7 +45,7 @@ fn parse_statement(
         }
         _ => {
             let part = schema.parts.last_mut().ok_or_else(|| {
-                format!("{keyword} stands before the first EVENT; put it below an EVENT line")
+                format!("{keyword} is before the first EVENT; put it below an EVENT line")
             })?;
             parse_rule_line(part, keyword, &mut words)?;
         }
@@ -71,7 +71,7 @@ fn parse_event(words: &mut RuleWords<'_>, line: u32) -> Result<EventRule, String
         part.kinds = vec![format!("{provider}/{name}")];
     }
     match part.kinds.iter().chain(&part.renamed).find(|kind| !kind.contains('/')) {
-        Some(kind) => Err(format!("{kind:?} is no kind; write provider/name")),
+        Some(kind) => Err(format!("{kind:?} is not a kind; write provider/name")),
         None if part.kinds.is_empty() => Err("EVENT takes a kind: EVENT provider/name".to_owned()),
         None => Ok(part),
     }

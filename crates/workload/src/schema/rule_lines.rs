@@ -37,7 +37,7 @@ pub(super) fn parse_rule_line(
             );
         }
         "BEGIN" => part.begins.push(parse_begin(words)?),
-        _ => return Err(format!("{keyword} is no keyword; take one of {KEYWORDS}")),
+        _ => return Err(format!("{keyword} is not a keyword; use one of {KEYWORDS}")),
     }
     Ok(())
 }
@@ -65,7 +65,7 @@ fn parse_binding(words: &mut RuleWords<'_>) -> Result<AttributeBinding, String> 
         "LIVE" => BindMode::Live,
         "CLAIM" => BindMode::Claim,
         "NOTE" => BindMode::Note,
-        _ => return Err(format!("{word} is no binding; {MODES}")),
+        _ => return Err(format!("{word} is not a binding; {MODES}")),
     };
     words.take_keyword("0");
     Ok(AttributeBinding { values, mode })
@@ -86,7 +86,7 @@ fn parse_condition(words: &mut RuleWords<'_>) -> Result<EventCondition, String> 
         Some(">") => ValueComparison::Greater,
         Some(">=") => ValueComparison::AtLeast,
         Some("&") => ValueComparison::HasBits,
-        Some(sign) => return Err(format!("{sign:?} does not compare; {FORMS}")),
+        Some(sign) => return Err(format!("{sign:?} is not a comparison; {FORMS}")),
     };
     if not || values.of != [values.name.as_str()] {
         return Err(FORMS.to_owned());

@@ -72,7 +72,7 @@ impl<'line> RuleWords<'line> {
         let mut of = Vec::new();
         while !self.take_sign(")") {
             let word = self.take_word().ok_or_else(|| {
-                format!("the list behind {name} has no end; write {name}(attribute, attribute)")
+                format!("the list after {name} is not closed; write {name}(attribute, attribute)")
             })?;
             of.push(word.to_owned());
             self.take_sign(",");
@@ -84,8 +84,8 @@ impl<'line> RuleWords<'line> {
     pub(super) fn expect_end(&self) -> Result<(), String> {
         match self.rest {
             [] => Ok(()),
-            [SchemaToken::Word(word), ..] => Err(format!("{word:?} is too much; remove it")),
-            [SchemaToken::Sign(sign), ..] => Err(format!("{sign:?} is too much; remove it")),
+            [SchemaToken::Word(word), ..] => Err(format!("{word:?} is unexpected; remove it")),
+            [SchemaToken::Sign(sign), ..] => Err(format!("{sign:?} is unexpected; remove it")),
         }
     }
 }

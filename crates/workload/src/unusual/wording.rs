@@ -13,7 +13,7 @@ pub(super) fn unusual_sentence(
     differences: &[RequestDifference],
 ) -> String {
     let (Some(to), Some(_)) = (to, differences.first()) else {
-        return "nothing else does what it does".to_owned();
+        return "no other request is like it".to_owned();
     };
     let all: Vec<&str> = differences.iter().map(|of| of.what.as_str()).collect();
     let others = if of.center.text == to.center.text { "of its structure" } else { "near it" };
@@ -52,7 +52,7 @@ pub(super) fn structure_phrase(
         }
         ElementAct::Signal => format!("a signal to {role}"),
         ElementAct::Wait => format!("a wait of {role}"),
-        ElementAct::Resume => format!("{role} going on"),
+        ElementAct::Resume => format!("a wake-up of {role}"),
     };
     match kind {
         DifferenceKind::Less => format!("without {what}"),
@@ -69,7 +69,7 @@ fn work_phrase(elements: &[CanonicalElement], place: usize, names: &NameInterner
         Some(signal) if signal.act == ElementAct::Signal => {
             format!("its signal to {}", other(signal))
         }
-        Some(resume) if resume.act == ElementAct::Resume => "where it goes on".to_owned(),
+        Some(resume) if resume.act == ElementAct::Resume => "its wake-up".to_owned(),
         _ => "its begin".to_owned(),
     };
     let to = match point(Some(place + 1)) {
@@ -83,7 +83,7 @@ fn work_phrase(elements: &[CanonicalElement], place: usize, names: &NameInterner
 
 fn role_phrase(element: &CanonicalElement, names: &NameInterner) -> String {
     let role = names.name_of(element.role);
-    if role.is_empty() { "threads that nothing led to".to_owned() } else { role.to_owned() }
+    if role.is_empty() { "threads without a known cause".to_owned() } else { role.to_owned() }
 }
 
 /// An amount with its resource.

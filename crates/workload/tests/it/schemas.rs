@@ -18,31 +18,31 @@ fn errors_say_file_and_line_and_what_to_do() {
     let cases = [
         (
             "EVENT a/b\n  SEED\n  ATRIBUTE x BASIC",
-            "own.schema:3: ATRIBUTE is no keyword; take one of",
+            "own.schema:3: ATRIBUTE is not a keyword; use one of",
         ),
-        ("EVENT a/b\n\n  ATTRIBUTE x OPEN", "own.schema:3: OPEN is no binding; ATTRIBUTE takes"),
+        ("EVENT a/b\n\n  ATTRIBUTE x OPEN", "own.schema:3: OPEN is not a binding; ATTRIBUTE takes"),
         (
             "ATTRIBUTE x BASIC",
-            "own.schema:1: ATTRIBUTE stands before the first EVENT; put it below",
+            "own.schema:1: ATTRIBUTE is before the first EVENT; put it below",
         ),
-        ("EVENT b", "own.schema:1: \"b\" is no kind; write provider/name"),
+        ("EVENT b", "own.schema:1: \"b\" is not a kind; write provider/name"),
         ("EVENT", "own.schema:1: EVENT takes a kind: EVENT provider/name"),
-        ("EVENT a/b\nSEED now", "own.schema:2: \"now\" is too much; remove it"),
+        ("EVENT a/b\nSEED now", "own.schema:2: \"now\" is unexpected; remove it"),
         ("EVENT a/b\nNAME \"x", "own.schema:2: a text has no closing quote; add one"),
         ("EVENT a/b\nATTRIBUTE x(y BASIC", "own.schema:2: ATTRIBUTE takes an attribute and BASIC"),
         ("EVENT a/b\nWHERE x > y", "own.schema:2: only whole numbers can be smaller"),
         ("EVENT a/b\nBEGIN duration", "own.schema:2: BEGIN takes BEFORE or AT"),
-        ("EVENT a/b\nATTRIBUTE x BASIC", "own.schema:1: no event is the SEED"),
+        ("EVENT a/b\nATTRIBUTE x BASIC", "own.schema:1: no event is a SEED"),
         ("EVENT a/b\nSEED\nWHERE m(x)", "own.schema:1: nothing is ever marked as m; write MARK m"),
-        ("EVENT a/b\nSEED\nAFFECT x STOP", "own.schema:1: x is no ATTRIBUTE of this schema"),
-        ("EVENT a/b\nSEED\nSYNC a/b x a/b", "own.schema:3: x is no ATTRIBUTE of this schema"),
-        ("EVENT a/b\nSEED\nWAIT a/c", "own.schema:3: a/c is no EVENT of this schema"),
+        ("EVENT a/b\nSEED\nAFFECT x STOP", "own.schema:1: x is not an ATTRIBUTE of this schema"),
+        ("EVENT a/b\nSEED\nSYNC a/b x a/b", "own.schema:3: x is not an ATTRIBUTE of this schema"),
+        ("EVENT a/b\nSEED\nWAIT a/c", "own.schema:3: a/c is not an EVENT of this schema"),
         (
             "EVENT a/b\nSEED\nATTRIBUTE x BASIC\nEVENT a/c\nATTRIBUTE x(y, z) STOP",
             "own.schema:4: attribute x has 2 values here and 1 above",
         ),
         ("EVENT a/{b,c}\nSEED\nAFTER a/d", "own.schema:1: AFTER has 1 kinds for 2 of its EVENT"),
-        ("EVENT a/b\nSEED\nBEGIN AT t AS a/c", "own.schema:1: a/c is no EVENT of this schema"),
+        ("EVENT a/b\nSEED\nBEGIN AT t AS a/c", "own.schema:1: a/c is not an EVENT of this schema"),
     ];
     for (text, expected) in cases {
         let error = error(text);

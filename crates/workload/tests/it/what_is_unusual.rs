@@ -41,7 +41,7 @@ fn a_driver_that_waits_busily_in_one_of_250_requests_is_found_and_named() {
     assert!((14e6..16e6).contains(&(difference.usual as f64)), "{difference:?}");
     let begins = "11";
     assert!(unusual.what.starts_with(begins), "{}", unusual.what);
-    let tells = " ms of processor time of worker between where it goes on and its end, usually 15";
+    let tells = " ms of processor time of worker between its wake-up and its end, usually 15";
     assert!(unusual.what.contains(tells), "{}", unusual.what);
     assert!(unusual.what.ends_with("; 249 other requests of its structure"), "{}", unusual.what);
 }
@@ -79,7 +79,7 @@ fn a_call_that_others_do_not_make_is_named() {
     assert_eq!(model.unusual.len(), 1);
     assert_eq!(model.unusual[0].request, made[9].facts.number);
     let what = &model.unusual[0].what;
-    assert!(what.starts_with("with 3 ms of processor time of cache between where"), "{what}");
+    assert!(what.starts_with("with 3 ms of processor time of cache between its wake-up"), "{what}");
     assert!(what.ends_with("; 249 other requests near it"), "{what}");
 }
 
