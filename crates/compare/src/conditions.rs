@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_is_held_with_its_test() {
+    fn a_margin_is_tested_for_significance() {
         let p_value =
             |factor: f32, what, by| test_longer(&[drawn(1, 1.0), drawn(2, factor)], what, by, 1.0);
         for what in [TimeMeasure::Mean, TimeMeasure::Quantile(0.5), TimeMeasure::Quantile(0.95)] {

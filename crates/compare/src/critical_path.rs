@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_has_no_share() {
+    fn steps_without_an_end_have_no_share() {
         let open = Step { end: None, ..step(None, 0, 9) };
         assert_eq!(CriticalPath::default().shares_of_request(&request([open])), None);
         let of = request([step(None, 0, 10), Step { end: None, ..step(Some(0), 1, 5) }]);

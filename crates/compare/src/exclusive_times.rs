@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_overlap_are_taken_away_once() {
+    fn overlapping_calls_are_subtracted_once() {
         let mut request = Request::default();
         request.push_step(step(None, 0, 100), []);
         let of = Step { caller_begin: Some(10), caller_end: Some(30), ..step(Some(0), 12, 25) };

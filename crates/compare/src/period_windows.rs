@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bunches_have_an_effect() {
+    fn bursts_have_a_design_effect() {
         assert_eq!(effect_of_counts(&[5.0, 5.0, 5.0], &[10.0, 10.0, 10.0]), 1.0);
         // All in one of three windows: the terms of Pearson's chi-squared are 20, 5 and 5, with 2
         // degrees of freedom.
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_spread_over_stretches_whenever_they_come() {
+    fn requests_are_spread_evenly_over_windows() {
         // Two bursts, and one request with a wrong time.
         let begins: Vec<i64> = (0..100).chain(1_000_000..1_000_099).chain([-5]).collect();
         let stretches = PeriodWindows::from_begins(begins.clone());

@@ -20,7 +20,9 @@ pub(crate) fn find_warnings(comparison: &Comparison, periods: [&str; 2]) -> Vec<
     for (totals, name) in comparison.totals.iter().zip(periods) {
         if totals.requests < DOUBTED_REQUESTS {
             let requests = count_noun(totals.requests, "request", "requests");
-            doubts.push(format!("{name} has only {requests}: few changes can be distinguished from chance"));
+            doubts.push(format!(
+                "{name} has only {requests}: few changes can be distinguished from chance"
+            ));
         }
         let all = totals.requests.max(1) as f64;
         if totals.torn as f64 / all > DOUBTED_TORN {

@@ -41,9 +41,9 @@ impl FromStr for OperationIdentity {
 
     fn from_str(text: &str) -> Result<OperationIdentity, String> {
         let all = OperationIdentity::ALL.into_iter();
-        all.clone().find(|by| by.to_string() == text).ok_or_else(|| {
-            format!("'{text}' does not identify operations; use operation or host")
-        })
+        all.clone()
+            .find(|by| by.to_string() == text)
+            .ok_or_else(|| format!("'{text}' does not identify operations; use operation or host"))
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_count_where_they_are_asked_for() {
+    fn hosts_distinguish_operations_on_request() {
         let mut names = NameInterner::default();
         let [one, two, node, get] = ["one", "two", "redis", "GET"].map(|name| names.intern(name));
         let step = |host| Step { host, ..Step::new(node, get) };
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_the_node_is_told_once() {
+    fn the_name_of_the_node_is_not_repeated() {
         for (node, operation, shown) in [
             ("redis", "GET", "redis GET"),
             ("web", "web", "web"),

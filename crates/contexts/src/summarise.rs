@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_go_from_the_slowest_to_the_fastest_and_each_request_is_there_once() {
+    fn examples_are_distinct_requests_from_the_slowest_to_the_fastest() {
         assert_eq!(slowest_examples(&[]), []);
         assert_eq!(slowest_examples(&observed(1)), [ExampleExecution { request: 0, time: 0 }]);
         assert_eq!(slowest_examples(&observed(2)), [ExampleExecution { request: 0, time: 10 }]);

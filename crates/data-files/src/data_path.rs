@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_named_is_told_from_what_is_below() {
+    fn the_users_part_of_a_path_is_distinguished_from_the_rest() {
         let data = DataPath::trusted("/a/link");
         let log = data.join("hosts").join("web1").join("1-2.sclog");
         let names = |path: &DataPath| {
@@ -197,8 +197,8 @@ mod tests {
             ("/a/link".into(), vec!["hosts".into(), "web1".into(), "1-2.sclog".into()])
         );
         assert_eq!(names(&log.parent()), ("/a/link".into(), vec!["hosts".into(), "web1".into()]));
-        let beside = log.with_extension("operations");
-        assert_eq!(names(&beside).1.last().unwrap(), "1-2.operations");
+        let operations = log.with_extension("operations");
+        assert_eq!(names(&operations).1.last().unwrap(), "1-2.operations");
         assert_eq!(data.join("hosts/web1/1-2.sclog"), log);
         assert_eq!(names(&DataPath::trusted("data").join("x")), ("data".into(), vec!["x".into()]));
         assert_eq!(names(&DataPath::trusted("").join("x")), (".".into(), vec!["x".into()]));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_up_stays_below() {
+    fn parent_components_stay_in_the_untrusted_part() {
         let up = DataPath::trusted("/a/b").join("../c");
         assert_eq!(up.split_trusted().0, Path::new("/a/b"));
         assert!(up.open().is_err());

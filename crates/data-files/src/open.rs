@@ -90,7 +90,10 @@ impl DataPath {
         let mut text = String::new();
         self.open()?.take(bytes + 1).read_to_string(&mut text)?;
         match text.len() as u64 > bytes {
-            true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too large for one of sockcap's")),
+            true => Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "the file is too large for one of sockcap's",
+            )),
             false => Ok(text),
         }
     }

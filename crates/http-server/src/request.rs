@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_are_none() {
+    fn a_request_with_two_hosts_is_refused() {
         let reached = "127.0.0.1:1".parse().unwrap();
         let read = |head| HttpRequest::parse_head(head, reached);
         assert!(read("GET / HTTP/1.1\r\nHost: a\r\nHost: b").is_err());

@@ -37,14 +37,14 @@ pub(crate) fn serve_connections(
     reply: &(impl Fn(&HttpRequest<'_>) -> HttpAnswer + Sync),
     stop: &AtomicBool,
 ) {
-    let (ask, asked) = mpsc::channel::<PendingRequest>();
-    let (tell, told) = mpsc::channel();
-    let asked = &Mutex::new(asked);
+    let (request_sender, requests) = mpsc::channel::<PendingRequest>();
+    let (answer_sender, answers) = mpsc::channel();
+    let requests = &Mutex::new(requests);
     thread::scope(|scope| {
         let mut threads = 0;
         for _ in 0..THREADS {
-            let tell = tell.clone();
-            let work = move || answer_requests(asked, &tell, &wake.1, reply);
+            let answer_sender = answer_sender.clone();
+            let work = move || answer_requests(requests, &answer_sender, &wake.1, reply);
             // If no more threads can be started, the existing ones serve.
             let thread = thread::Builder::new().name("http".to_owned()).spawn_scoped(scope, work);
             threads += usize::from(thread.is_ok());
@@ -53,13 +53,14 @@ pub(crate) fn serve_connections(
             WaitingConnections::new(MAX_IDLE, MAX_IDLE_OF_NETWORK),
             WaitingConnections::new(MAX_ANSWERED, MAX_ANSWERED_OF_NETWORK),
         );
-        let mut served = ServedConnections { deadline, idle, answered, ask, answers: told };
+        let mut served = ServedConnections { deadline, idle, answered, request_sender, answers };
         while !stop.load(Relaxed) {
             served.poll_once(listener, &wake.0);
             if threads == 0
-                && let Ok(asked) = asked.lock().unwrap_or_else(PoisonError::into_inner).try_recv()
+                && let Ok(request) =
+                    requests.lock().unwrap_or_else(PoisonError::into_inner).try_recv()
             {
-                let _ = tell.send((asked.number, answer_request(&asked, reply)));
+                let _ = answer_sender.send((request.number, answer_request(&request, reply)));
             }
         }
     });
@@ -67,15 +68,15 @@ pub(crate) fn serve_connections(
 
 /// Answers requests until the channel is closed.
 fn answer_requests(
-    asked: &Mutex<Receiver<PendingRequest>>,
-    tell: &Sender<(u64, HttpAnswer)>,
+    requests: &Mutex<Receiver<PendingRequest>>,
+    answer_sender: &Sender<(u64, HttpAnswer)>,
     wake: &UnixStream,
     reply: &impl Fn(&HttpRequest<'_>) -> HttpAnswer,
 ) {
     loop {
-        let next = asked.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(asked) = next else { return };
-        if tell.send((asked.number, answer_request(&asked, reply))).is_err() {
+        let next = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(request) = next else { return };
+        if answer_sender.send((request.number, answer_request(&request, reply))).is_err() {
             return;
         }
         // If the socket is full, the loop wakes anyway.
@@ -84,10 +85,10 @@ fn answer_requests(
 }
 
 fn answer_request(
-    asked: &PendingRequest,
+    request: &PendingRequest,
     reply: &impl Fn(&HttpRequest<'_>) -> HttpAnswer,
 ) -> HttpAnswer {
-    match HttpRequest::parse_head(&asked.head, asked.reached) {
+    match HttpRequest::parse_head(&request.head, request.reached) {
         Ok(request) => reply(&request),
         Err(refusal) => refusal,
     }
@@ -100,7 +101,7 @@ struct ServedConnections {
     idle: WaitingConnections<ServerConnection>,
     /// Connections with a request and an answer that is being computed or written.
     answered: WaitingConnections<ServerConnection>,
-    ask: Sender<PendingRequest>,
+    request_sender: Sender<PendingRequest>,
     answers: Receiver<(u64, HttpAnswer)>,
 }
 
@@ -209,7 +210,7 @@ impl ServedConnections {
                 // If the table is full, the connection that receives its answer most slowly is
                 // evicted.
                 let (number, _) = self.answered.add(connection.peer.ip(), connection);
-                let _ = self.ask.send(PendingRequest { number, head, reached });
+                let _ = self.request_sender.send(PendingRequest { number, head, reached });
             }
         }
     }

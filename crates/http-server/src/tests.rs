@@ -14,11 +14,8 @@ use super::*;
 fn reply_to(request: &HttpRequest<'_>) -> HttpAnswer {
     match (request.path, request.method) {
         ("/metrics", "GET") => {
-            let text = format!(
-                "it was {} who asked {:?}\n",
-                request.host.unwrap_or("nobody"),
-                request.query
-            );
+            let text =
+                format!("host {} query {:?}\n", request.host.unwrap_or("none"), request.query);
             HttpAnswer::with_body("text/x-test", text.into_bytes())
         }
         ("/metrics", _) => HttpAnswer::refusal(405, "only reading"),
@@ -67,18 +64,18 @@ fn read_answer(mut stream: TcpStream) -> (u16, String) {
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn what_is_asked_for_is_answered() {
+fn known_paths_are_answered() {
     with_server(LONG, |address| {
-        for (request, said) in [
+        for (request, expected) in [
             (
                 "GET /metrics HTTP/1.1\r\nAccept: */*\r\nhOst:  x:1 \r\n\r\n",
-                "it was x:1 who asked \"\"\n",
+                "host x:1 query \"\"\n",
             ),
-            ("GET /metrics?a=b?c HTTP/1.0\r\n\r\n", "it was nobody who asked \"a=b?c\"\n"),
+            ("GET /metrics?a=b?c HTTP/1.0\r\n\r\n", "host none query \"a=b?c\"\n"),
         ] {
             let (status, answer) = ask_bytes(address, request.as_bytes());
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-            assert_eq!((status, body), (200, said));
+            assert_eq!((status, body), (200, expected));
             assert!(head.contains("\r\nContent-Type: text/x-test\r\n"), "{head}");
             assert!(head.contains("\r\nCache-Control: no-store\r\n"), "{head}");
             assert!(head.contains("\r\nX-Content-Type-Options: nosniff\r\n"), "{head}");
@@ -90,7 +87,7 @@ fn what_is_asked_for_is_answered() {
 }
 
 #[test]
-fn nothing_else_is() {
+fn other_requests_are_refused() {
     with_server(LONG, |address| {
         for (line, expected) in [
             ("GET / HTTP/1.1", 404),
@@ -108,7 +105,7 @@ fn nothing_else_is() {
         ] {
             let (status, answer) = ask_bytes(address, format!("{line}\r\n\r\n").as_bytes());
             assert_eq!(status, expected, "{line}: {answer}");
-            assert!(!answer.contains("who asked"), "{line}");
+            assert!(!answer.contains("query"), "{line}");
             assert_eq!(answer.contains("Allow: GET\r\n"), expected == 405, "{line}");
         }
     });
@@ -130,7 +127,7 @@ fn a_big_head_is_refused_and_a_large_one_is_not() {
 }
 
 #[test]
-fn a_reader_that_sends_a_byte_at_a_time_is_served() {
+fn a_client_that_sends_single_bytes_is_served() {
     with_server(LONG, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -142,7 +139,7 @@ fn a_reader_that_sends_a_byte_at_a_time_is_served() {
 }
 
 #[test]
-fn readers_that_say_nothing_hold_up_nobody_for_long() {
+fn silent_clients_do_not_block_others_for_long() {
     // There are more of them than threads, so the next request is served after their deadline.
     with_server(Duration::from_millis(200), |address| {
         let silent: Vec<TcpStream> =
@@ -158,7 +155,7 @@ fn readers_that_say_nothing_hold_up_nobody_for_long() {
 }
 
 #[test]
-fn a_connection_that_nobody_uses_is_not_kept_however_long_an_answer_may_take() {
+fn an_unused_connection_is_closed_whatever_the_deadline_of_answers() {
     with_server(Duration::from_secs(3600), |address| {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -167,7 +164,7 @@ fn a_connection_that_nobody_uses_is_not_kept_however_long_an_answer_may_take() {
 }
 
 #[test]
-fn readers_are_served_at_once() {
+fn clients_are_served_concurrently() {
     let (go, wait) = std::sync::mpsc::channel();
     let wait = std::sync::Mutex::new(wait);
     let reply = move |request: &HttpRequest<'_>| match request.path {
@@ -190,7 +187,7 @@ fn readers_are_served_at_once() {
 }
 
 #[test]
-fn a_byte_now_and_then_gains_no_time() {
+fn occasional_bytes_do_not_extend_the_deadline() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stream, peer) = listener.accept().unwrap();
@@ -204,7 +201,7 @@ fn a_byte_now_and_then_gains_no_time() {
 }
 
 #[test]
-fn readers_that_do_not_read_hold_up_nobody() {
+fn slow_clients_do_not_block_others() {
     let reply = |request: &HttpRequest<'_>| match request.path {
         "/large" => HttpAnswer::with_body("text/x-test", vec![b'x'; 32 << 20]),
         _ => HttpAnswer::with_body("text/x-test", b"small".to_vec()),
@@ -227,7 +224,7 @@ fn readers_that_do_not_read_hold_up_nobody() {
 }
 
 #[test]
-fn silent_readers_make_room_for_others() {
+fn silent_clients_make_room_for_others() {
     with_server(Duration::from_secs(3600), |address| {
         let silent: Vec<TcpStream> =
             (0..3 * MAX_IDLE).map(|_| TcpStream::connect(address).unwrap()).collect();
@@ -239,7 +236,7 @@ fn silent_readers_make_room_for_others() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_is_given_up() {
+fn a_client_that_does_not_read_is_dropped() {
     let large: std::sync::Arc<[u8]> = vec![b'x'; 32 << 20].into();
     let reply = |_: &HttpRequest<'_>| HttpAnswer::with_body("text/x-test", large.clone());
     serving_with(reply, Duration::from_millis(50), |address| {
@@ -256,7 +253,7 @@ fn a_reader_that_does_not_read_is_given_up() {
 }
 
 #[test]
-fn who_leaves_is_no_harm() {
+fn clients_that_disconnect_do_no_harm() {
     with_server(LONG, |address| {
         drop(TcpStream::connect(address).unwrap());
         let mut stream = TcpStream::connect(address).unwrap();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_a_network_that_has_too_many_goes() {
+    fn the_oldest_of_a_network_over_its_limit_is_evicted() {
         let mut waiting = WaitingConnections::new(100, 3);
         let other = waiting.add(ipv4_address(2), 100).0;
         let evicted: Vec<_> = (0..6).map(|guest| waiting.add(ipv4_address(1), guest).1).collect();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_are_too_many_of_all_one_of_the_most_numerous_goes() {
+    fn over_the_total_limit_the_largest_network_loses_one() {
         let mut waiting = WaitingConnections::new(4, 3);
         waiting.add(ipv4_address(1), "alone");
         let first = waiting.add(ipv4_address(2), "first").0;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_without_guests_is_forgotten() {
+    fn a_network_without_connections_is_forgotten() {
         let mut waiting = WaitingConnections::new(10, 1);
         for last in 0..200 {
             let number = waiting.add(ipv4_address(last), last).0;

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_an_error() {
+    fn a_failed_write_is_an_error() {
         let budget = MemoryBudget::new(0);
         let mut sorter = ExternalSorter::new(&budget, Path::new("/nonexistent/here"), 1);
         sorter.push([1, 1]).unwrap();

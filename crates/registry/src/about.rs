@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_stand_above_examples() {
+    fn notes_come_before_examples() {
         let about =
             EntryHelp { notes: "One.\nTwo.", examples: &["a b", "c"], ..EntryHelp::NOTHING };
         assert_eq!(about.below_flags(), "One.\nTwo.\n\nExamples:\n  a b\n  c");

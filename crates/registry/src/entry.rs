@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn faults_are_reported() {
         static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A, &C]);
         static AGAIN: ToyEntry = ToyEntry(help_of("one"), &[&C, &D, &D]);
         assert_eq!(registry_faults(&[&ONE]), Vec::<String>::new());

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_that_are_listed() {
+    fn only_listed_words_are_accepted() {
         let choices = || vec![FlagChoice { alias: Some("b"), ..FlagChoice::without_help("a") }];
         let flag = Flag::one_of("w", "W", choices, |text| Ok(text.len()), "");
         assert_eq!((read_text(&flag, "a"), read_text(&flag, "b")), (Ok(1), Ok(1)));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_whatever_a_file_is_called() {
+    fn a_path_is_any_file_name() {
         use std::os::unix::ffi::OsStrExt;
         let name = OsStr::from_bytes(b"\xff");
         assert_eq!(Flag::path("p", "FILE", "").read_value(name), Ok(PathBuf::from(name)));

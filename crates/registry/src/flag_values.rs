@@ -100,7 +100,7 @@ mod tests {
     static LOUD: Flag<bool> = Flag::switch("loud", "");
 
     #[test]
-    fn what_is_given_takes_the_place_of_the_default() {
+    fn a_given_value_replaces_the_default() {
         let mut given = FlagValues::with_defaults(&[&SHARE, &NAMES, &LOUD]);
         assert_eq!((given.get(&SHARE), given.is_on(&LOUD)), (Some(0.5), false));
         assert!(!given.is_given(&NAMES));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_the_flag() {
+    fn an_unreadable_value_is_refused_with_its_flag() {
         let mut given = FlagValues::default();
         let refused = given.add(&SHARE, OsStr::new("2")).unwrap_err();
         assert!(refused.to_string().starts_with("--share: '2' is not a number from 0 to 1"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn several_values_may_come_in_one() {
+    fn several_values_may_be_delimited() {
         static SHARES: Flag<f64> =
             Flag::text("shares", "P", values::parse_share, "").delimited(',');
         let mut given = FlagValues::default();

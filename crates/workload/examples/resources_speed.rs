@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Processor time of this process so far, in hundredths of a second.
 fn ticks() -> Result<u64, Box<dyn Error>> {
     let text = read_to_string("/proc/self/stat")?;
-    let behind = text.rsplit(')').next().unwrap_or_default();
-    let mut fields = behind.split_whitespace().skip(11);
+    let after_name = text.rsplit(')').next().unwrap_or_default();
+    let mut fields = after_name.split_whitespace().skip(11);
     let mut next = || fields.next().unwrap_or("0").parse::<u64>();
     Ok(next()? + next()?)
 }

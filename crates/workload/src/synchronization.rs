@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_destination_of_the_thread_that_shares_the_value_goes_on() {
+    fn the_first_destination_that_shares_the_value_is_matched() {
         // Thread 7 signals; 9 has another value; 8 continues, is preempted, and posts the value.
         let events = [event(1, 7), event(2, 9), event(3, 9), event(2, 8), event(2, 8), event(3, 8)];
         let mut touched = vec![touch(23, 0), touch(23, 5), touch(24, 2)];
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_goes_on_with_its_first_event_where_any_will_do() {
+    fn a_thread_continues_with_its_first_event_if_any_matches() {
         let any = SyncStatement { destination: NameInterner::UNKNOWN, ..STATEMENT };
         let events = [event(3, 8), event(1, 7), event(2, 9), event(4, 8), event(3, 8)];
         let found = find_syncs(&[any], &events, &[touch(23, 1), touch(23, 4)]);

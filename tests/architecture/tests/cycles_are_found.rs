@@ -55,7 +55,7 @@ fn a_dependency_goes_through_re_exports_to_the_definition() {
 }
 
 #[test]
-fn what_only_tests_use_is_no_dependency() {
+fn uses_in_tests_are_no_dependencies() {
     let sources = read_sources(&[
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b::B; }"),
@@ -65,7 +65,7 @@ fn what_only_tests_use_is_no_dependency() {
 }
 
 #[test]
-fn a_file_and_what_is_in_its_folder_can_make_a_cycle() {
+fn a_file_and_its_folder_can_make_a_cycle() {
     let sources = read_sources(&[
         ("lib.rs", "mod room;"),
         ("room.rs", "mod inner; pub struct Shared; pub fn f() { inner::g() }"),

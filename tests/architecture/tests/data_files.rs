@@ -133,7 +133,7 @@ fn is_aside(file: &Path) -> bool {
 }
 
 #[test]
-fn only_what_is_elsewhere_is_opened_by_name() {
+fn only_listed_files_are_opened_by_name() {
     let root = workspace::workspace_root();
     let (mut wrong, mut used) = (Vec::new(), vec![false; ELSEWHERE.len()]);
     for file in workspace::list_files(&root, "rs") {

@@ -60,7 +60,7 @@ fn crates_need_only_crates_of_the_layers_below() {
 }
 
 #[test]
-fn the_library_and_analysis_know_nothing_of_each_other() {
+fn the_library_and_analysis_are_independent() {
     let members = workspace::workspace_members().unwrap();
     let needs = |name: &str| {
         let member = members.iter().find(|member| member.name == name).unwrap();

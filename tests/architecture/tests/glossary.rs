@@ -130,7 +130,7 @@ fn no_name_has_a_replaced_word() {
 }
 
 #[test]
-fn what_the_glossary_names_is_there() {
+fn names_in_the_glossary_exist() {
     let root = workspace::workspace_root();
     let glossary = workspace::read_text(&root.join(GLOSSARY)).unwrap();
     let mut defined = BTreeSet::new();

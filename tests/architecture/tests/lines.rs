@@ -108,7 +108,7 @@ fn pointing_docs(file: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_doc_begins_with_what_it_is_about() {
+fn a_doc_begins_with_its_subject() {
     let mut wrong = Vec::new();
     for file in workspace::list_files(&workspace::workspace_root(), "rs") {
         wrong.extend(pointing_docs(&file, &workspace::read_text(&file).unwrap()));
@@ -117,14 +117,14 @@ fn a_doc_begins_with_what_it_is_about() {
 }
 
 #[test]
-fn a_doc_that_only_points_is_found() {
+fn a_doc_without_a_subject_is_found() {
     let source =
         "/// Calls of one flow.\n/// They are sorted.\nstruct A;\n\n/// Those of b.\nstruct B;\n";
     assert_eq!(pointing_docs(Path::new("a.rs"), source), ["a.rs:5: Those of b."]);
 }
 
 #[test]
-fn a_constant_says_what_it_is_a_maximum_of() {
+fn a_maximum_names_its_quantity() {
     let mut wrong = Vec::new();
     for file in workspace::list_files(&workspace::workspace_root(), "rs") {
         for (number, line) in workspace::read_text(&file).unwrap().lines().enumerate() {

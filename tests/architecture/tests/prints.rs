@@ -93,7 +93,7 @@ fn everything_is_printed_by_one_writer() {
 }
 
 #[test]
-fn what_prints_is_found() {
+fn code_that_prints_is_found() {
     let source = "// println!(\nlet a = 1;\nprintln!(\"{a}\");\nlet out = std::io::stdout().lock();\n\
                   let child = Command::new(x).stdout(Stdio::null());\nlet all = child.stdout();\n\
                   #[cfg(test)]\nmod more;\neprintln!(\"x\");\n#[cfg(test)]\nmod tests {\n\

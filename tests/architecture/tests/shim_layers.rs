@@ -70,7 +70,7 @@ fn dependencies_among_the_layers_of_the_library_lead_down() {
 }
 
 #[test]
-fn every_layer_is_there() {
+fn every_layer_exists() {
     let sources =
         CrateSources::read_crate(&workspace::workspace_root().join("capture-shim/src")).unwrap();
     for layer in LAYERS {
@@ -79,7 +79,7 @@ fn every_layer_is_there() {
 }
 
 #[test]
-fn a_dependency_up_and_a_module_in_no_layer_are_found() {
+fn an_upward_dependency_and_a_module_without_a_layer_are_found() {
     let files = [
         ("lib.rs", "mod ground; mod above; mod beside;"),
         ("ground.rs", "mod inner; pub struct G;"),

@@ -24,17 +24,17 @@ impl AnswerCache {
     /// Those of `ask`.
     pub fn get_or_ask(
         &self,
-        question: &str,
+        request: &str,
         ask: impl FnOnce() -> io::Result<String>,
     ) -> io::Result<String> {
         // One request at a time, as the demo's client sends them.
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = answers.iter().position(|[known, _]| known == question);
+        let known = answers.iter().position(|[known, _]| known == request);
         let answer = match known.and_then(|place| answers.remove(place)) {
             Some([_, answer]) => answer,
             None => ask()?,
         };
-        answers.push_back([question.to_owned(), answer.clone()]);
+        answers.push_back([request.to_owned(), answer.clone()]);
         while answers.len() > self.room {
             answers.pop_front();
         }
@@ -47,17 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_wanted_for_longest_is_asked_again() {
+    fn the_least_recently_used_response_is_requested_again() {
         let cache = AnswerCache::new(2);
-        let asked = ["a", "b", "a", "c", "a", "b"].map(|question| {
-            let mut is_asked = false;
-            let answer = cache.get_or_ask(question, || {
-                is_asked = true;
-                Ok(question.to_uppercase())
+        let requests = ["a", "b", "a", "c", "a", "b"].map(|request| {
+            let mut is_requested = false;
+            let answer = cache.get_or_ask(request, || {
+                is_requested = true;
+                Ok(request.to_uppercase())
             });
-            assert_eq!(answer.unwrap(), question.to_uppercase());
-            is_asked
+            assert_eq!(answer.unwrap(), request.to_uppercase());
+            is_requested
         });
-        assert_eq!(asked, [true, true, false, true, false, true]);
+        assert_eq!(requests, [true, true, false, true, false, true]);
     }
 }

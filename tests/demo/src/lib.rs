@@ -33,8 +33,9 @@ pub fn port_arguments<const N: usize>() -> io::Result<[u16; N]> {
     let mut ports = [0; N];
     for port in &mut ports {
         let argument = arguments.next().unwrap_or_default();
-        *port =
-            argument.parse().map_err(|_| io::Error::other(format!("'{argument}' is not a port")))?;
+        *port = argument
+            .parse()
+            .map_err(|_| io::Error::other(format!("'{argument}' is not a port")))?;
     }
     Ok(ports)
 }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_the_second_before_are_counted() {
+    fn requests_of_the_last_second_are_counted() {
         let mut recent = RecentRequests::default();
         let mut at = |begin: i64| {
             let mut request = Request::default();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_class_has_is_left_out() {
+    fn identities_of_one_class_are_left_out() {
         let mut samples = FeatureSamples::default();
         for number in 0..8_u32 {
             let class = (number % 2) as usize;

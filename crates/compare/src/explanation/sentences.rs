@@ -57,8 +57,10 @@ pub(super) fn explain_tree(
             .map(|(test, holds)| condition_phrase(test, *holds, structure, names))
             .collect();
         let [others, here] = shares.map(format_whole_percent);
-        let text =
-            format!("{}: {here} of these requests, {others} of the others", conditions.join(" and "));
+        let text = format!(
+            "{}: {here} of these requests, {others} of the others",
+            conditions.join(" and ")
+        );
         let parameters = path.iter().map(|(test, _)| match test {
             SplitTest::Above(feature, _) | SplitTest::Is(feature, _) => feature.name().to_owned(),
         });

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_found_and_none_is_not() {
+    fn a_shift_is_found_and_equal_times_are_not_one() {
         let drawn = |number: u64| 1_000_000 + (message_trace::mix_bits(number) % 500_000) as i64;
         let other =
             |number: u64| 1_000_000 + (message_trace::mix_bits(number + 999) % 500_000) as i64;
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_is_counted_once_a_stretch() {
+    fn far_times_count_once_per_window() {
         let far = |number: u64| if number < 40 { 50_000_000 } else { 1_000_000 };
         let test = filled([&|_| 1_000_000, &far]).test_change([1.0; 2]).unwrap();
         assert_eq!(test.far[0], [[0.0, 20.0], [2.0, 20.0]]);

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_beside_a_small_drift_is_found_and_the_drift_is_not() {
+    fn a_shift_is_found_despite_a_small_drift_and_the_drift_is_not() {
         let drifting = period(|stretch| if stretch < 10 { 1.0 } else { 1.02 });
         let other = period(|stretch| if stretch < 5 { 1.0 } else { 1.02 });
         let shifted = period(|stretch| if stretch < 10 { 1.4 } else { 1.42 });

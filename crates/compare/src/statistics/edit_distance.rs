@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distances_of_the_issue() {
+    fn known_distances() {
         assert_eq!(distance("0 1", "1 0"), 1.0);
         assert_eq!(distance("0 1", "1 0 2"), 2.0 / 3.0);
         assert_eq!(distance("1 0", "1 0 2"), 1.0 / 3.0);
@@ -102,7 +102,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
         #[test]
-        fn bounds_change_nothing_but_how_long_it_takes(
+        fn bounds_affect_only_the_duration(
             a in prop::collection::vec(0u8..4, 0..14),
             b in prop::collection::vec(0u8..4, 0..14),
             bound in 0usize..15,

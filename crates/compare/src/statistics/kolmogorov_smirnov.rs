@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn observations_that_hang_together_count_for_less() {
+    fn dependent_observations_count_for_less() {
         let a: Vec<f32> = (0..400).map(|number| number as f32).collect();
         let b: Vec<f32> = (0..400).map(|number| number as f32 + 60.0).collect();
         let alone = kolmogorov_smirnov(&a, &b, [1.0; 2]).unwrap();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rare_everywhere_is_found_early() {
+    fn rare_events_are_found_early() {
         let quiet: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 30 == 0), 15.0]).collect();
         let noisy: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 6), 15.0]).collect();
         let seen = [[0.0, 18.0], [5.0, 18.0]];

@@ -119,8 +119,8 @@ pub fn drop_known(evidence: &mut Vec<SiteEvidence>) {
         EvidenceKind::Calls(_) | EvidenceKind::Failures => None,
     };
     let pools = |is_pooled: bool, is_sure: bool| -> Vec<PoolKey> {
-        let these = |of: &&SiteEvidence| of.is_pooled == is_pooled && of.is_sure >= is_sure;
-        evidence.iter().filter(these).filter_map(pool).collect()
+        let is_matching = |of: &&SiteEvidence| of.is_pooled == is_pooled && of.is_sure >= is_sure;
+        evidence.iter().filter(is_matching).filter_map(pool).collect()
     };
     let (sure, any, pooled) = (pools(false, true), pools(false, false), pools(true, true));
     evidence.retain(|of| {

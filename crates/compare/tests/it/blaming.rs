@@ -34,7 +34,7 @@ fn a_slow_node_is_named_for_its_own_time() {
 }
 
 #[test]
-fn a_slow_way_to_a_node_from_all_sides_is_that_nodes() {
+fn slow_transfers_from_all_callers_are_blamed_on_the_node() {
     let found =
         compare_worlds(TestWorld::WELL, TestWorld { to_store: 3 * MS, ..TestWorld::WELL.again() });
     assert!(matches!(first(&found), ("store", EvidenceKind::Network)), "{:?}", first(&found));
@@ -53,7 +53,7 @@ fn an_early_return_is_named_where_the_calls_are_missing() {
 }
 
 #[test]
-fn a_cache_that_misses_is_named_for_what_it_calls() {
+fn a_cache_with_misses_is_named_for_its_calls() {
     let found =
         compare_worlds(TestWorld::WELL, TestWorld { cached: 30, ..TestWorld::WELL.again() });
     let (node, kind) = first(&found);
@@ -64,7 +64,7 @@ fn a_cache_that_misses_is_named_for_what_it_calls() {
 }
 
 #[test]
-fn what_became_faster_is_no_suspect() {
+fn a_faster_node_is_no_suspect() {
     let found =
         compare_worlds(TestWorld { cart: 3 * MS, ..TestWorld::WELL }, TestWorld::WELL.again());
     assert!(found.suspects.is_empty(), "{:?}", found.suspects);
@@ -88,7 +88,7 @@ fn a_node_with_many_rare_operations_is_named_for_all_of_them() {
 }
 
 #[test]
-fn a_slower_machine_is_said_to_be_one() {
+fn a_slower_machine_is_reported_as_the_cause() {
     let doubts = |after: TestWorld| {
         let found = compare_worlds(TestWorld::WELL, after);
         assert!(found.is_changed);
@@ -96,7 +96,10 @@ fn a_slower_machine_is_said_to_be_one() {
             .doubts
     };
     let all = doubts(TestWorld { percent: 150, ..TestWorld::WELL.again() });
-    assert!(all.iter().any(|doubt| doubt.contains("slower: the cause may be the machine")), "{all:?}");
+    assert!(
+        all.iter().any(|doubt| doubt.contains("slower: the cause may be the machine")),
+        "{all:?}"
+    );
     let one = doubts(TestWorld { cart: 3 * MS, ..TestWorld::WELL.again() });
     assert!(one.is_empty(), "{one:?}");
 }

@@ -97,7 +97,7 @@ fn repeated_calls_are_one_where_loops_are() {
 }
 
 #[test]
-fn what_a_node_calls_within_itself_can_be_hidden_and_opened() {
+fn internal_calls_of_a_node_can_be_hidden_and_shown() {
     // `a` calls itself, and the inner call calls `b`.
     let within = |inner: u32| {
         let inner = Step { operation: inner, ..step(Some(0), 1, 5, 60) };

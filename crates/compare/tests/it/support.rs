@@ -88,7 +88,7 @@ impl TestWorld {
         let fails = self.drawn(number, 91) % 100 < self.failing;
         let is_large = self.drawn(number, 92) % 100 < self.large;
         let is_missing = self.drawn(number, 94) % 100 < self.missing;
-        let said = [if is_large { "40" } else { "3" }, if is_missing { "404" } else { "200" }];
+        let values = [if is_large { "40" } else { "3" }, if is_missing { "404" } else { "200" }];
         let begin = number as i64 * 100 * MS;
         let mut request = Request { caller: client, probability: 1.0, ..Request::default() };
         // The front end calls cart, then cache; the cart calls the store.
@@ -104,8 +104,8 @@ impl TestWorld {
         let more = if is_large || is_missing { 20 * MS } else { 0 };
         let (own, way) = (of(2, self.cart) + more, of(3, MS / 4));
         let (store_way, store_takes) = (of(4, self.to_store), of(5, MS));
-        let asked = if fails { 0 } else { store_way + store_takes };
-        let mut cart_step = call(0, time, way, own + asked, cart, get);
+        let store_time = if fails { 0 } else { store_way + store_takes };
+        let mut cart_step = call(0, time, way, own + store_time, cart, get);
         cart_step.failed = fails;
         let cart_begin = cart_step.begin.unwrap();
         let mut steps = vec![cart_step];
@@ -128,7 +128,7 @@ impl TestWorld {
         let root = Step { begin: Some(begin), end: Some(time), ..Step::new(front, page) };
         request.push_step(root, []);
         for (number, step) in steps.into_iter().enumerate() {
-            let parameters = of_cart.into_iter().zip(said).filter(|_| number == 0);
+            let parameters = of_cart.into_iter().zip(values).filter(|_| number == 0);
             request.push_step(step, parameters);
         }
         request

@@ -64,8 +64,8 @@ fn sentence_of(
 
 /// The sentence of callers up to the colon.
 fn begins(all: u32, slow: &[u32], slow_calls: f64) -> String {
-    let said = sentence_of(&callers(all), slow, slow_calls, ReasonMeasure::Deviation);
-    said.split(':').next().unwrap().to_owned()
+    let sentence = sentence_of(&callers(all), slow, slow_calls, ReasonMeasure::Deviation);
+    sentence.split(':').next().unwrap().to_owned()
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn nothing_is_only_so_where_both_have_many_calls() {
 }
 
 #[test]
-fn medians_are_told_where_ranks_are_compared() {
+fn the_reason_by_ranks_has_medians() {
     assert_eq!(
         sentence_of(&callers(3), &[2], 100.0, ReasonMeasure::Ranks),
         "redis GET is slow only when c calls it: median 8.00 ms in 100 of 1,000 calls, 2.00 ms \
@@ -119,8 +119,8 @@ fn medians_are_told_where_ranks_are_compared() {
 #[test]
 fn paths_steps_and_classes_are_named() {
     let begin = |contexts: &[ContextProfile], slow: &[u32]| {
-        let said = sentence_of(contexts, slow, 100.0, ReasonMeasure::Deviation);
-        said.split(':').next().unwrap().to_owned()
+        let sentence = sentence_of(contexts, slow, 100.0, ReasonMeasure::Deviation);
+        sentence.split(':').next().unwrap().to_owned()
     };
     let stacks = ["$ > shop", "$ > cart"];
     let stacks: Vec<ContextProfile> =
@@ -139,7 +139,7 @@ fn paths_steps_and_classes_are_named() {
 }
 
 #[test]
-fn rare_contexts_that_are_not_told_one_by_one_are_not_named() {
+fn unlisted_rare_contexts_are_not_named() {
     // Two of ten contexts are known: only one of the fast ones.
     let known = callers(2);
     let all: Vec<&ContextProfile> = known.iter().collect();
@@ -162,7 +162,7 @@ fn rare_contexts_that_are_not_told_one_by_one_are_not_named() {
 }
 
 #[test]
-fn words_are_joined_and_counts_are_whole_where_they_can_be() {
+fn words_are_joined_and_counts_are_rounded() {
     let of = |words: &[&str]| join_with_or(words.iter().map(|word| (*word).to_owned()));
     assert_eq!([of(&["a"]), of(&["a", "b"]), of(&["a", "b", "c"])], ["a", "a or b", "a, b or c"]);
     let shown = [5_003.0, 7.25, 7.0, 4.98, 0.0].map(calls_in_words);

@@ -83,7 +83,7 @@ mod tests {
 
     /// 10 ms are 9 for a lock and 1 for the processor; otherwise 1 and 3 ms, once and twice.
     #[test]
-    fn what_most_of_the_difference_is_has_its_name() {
+    fn the_resource_of_most_of_the_difference_is_named() {
         let of = |weight, lock, processor| {
             Some(MeanSpent { weight, lock, processor, ..MeanSpent::default() })
         };
@@ -93,8 +93,8 @@ mod tests {
         let found = compare_spent(&refs, &[0]);
         assert_eq!((found.len(), found[0].resource), (7, StepResource::Lock));
         assert_eq!((found[0].slow, found[0].rest, found[6].extra_time()), (9e6, 0.0, -1e6));
-        let said = spent_phrase(&reason(10e6, 2e6, found));
-        assert_eq!(said, "; slow calls have 9.00 ms more wait for locks and threads");
+        let phrase = spent_phrase(&reason(10e6, 2e6, found));
+        assert_eq!(phrase, "; slow calls have 9.00 ms more wait for locks and threads");
         // Resources of one side were not recorded, or none accounts for much of the difference.
         assert_eq!(compare_spent(&[&all[0], &context(1, None)], &[0]), []);
         assert_eq!(spent_phrase(&reason(10e6, 2e6, compare_spent(&[&all[1], &last], &[1]))), "");

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_gone_where_nothing_is() {
+    fn a_deviation_of_zero_has_no_decrease() {
         let none = AverageDeviation::default();
         assert_eq!((none.mean(), relative_decrease(&none, &none)), (0.0, 0.0));
     }

@@ -123,7 +123,7 @@ fn clear_clusters_are_modes() {
 }
 
 #[test]
-fn a_narrow_cluster_beside_a_wide_one_is_a_mode_and_so_is_the_wide_one() {
+fn a_narrow_cluster_and_a_wide_one_are_two_modes() {
     let both = |n: usize, seed| {
         let narrow = draw_samples(&LogNormal::new(4.0, 0.01).unwrap(), n / 2, seed);
         [narrow, draw_samples(&LogNormal::new(9.0, 0.7).unwrap(), n / 2, seed + 1_000)].concat()
@@ -148,7 +148,7 @@ fn ticks_are_no_modes() {
 }
 
 #[test]
-fn equal_times_are_one_mode_and_few_times_tell_nothing() {
+fn equal_times_are_one_mode_and_few_times_are_not_counted() {
     assert_eq!(modes_of(vec![5.0; 40]), Some(1));
     assert_eq!(modes_of(vec![5.0; 19]), None);
     assert_eq!(modes_of(vec![]), None);
@@ -157,7 +157,7 @@ fn equal_times_are_one_mode_and_few_times_tell_nothing() {
 }
 
 #[test]
-fn what_hardly_counts_makes_no_mode() {
+fn samples_of_small_weight_make_no_mode() {
     let cluster =
         |place: f64, seed| draw_samples(&Normal::new(place, place / 10.0).unwrap(), 200, seed);
     let weighted = |weight: f32| {

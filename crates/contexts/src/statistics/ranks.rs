@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_that_do_not_differ_are_not_told_apart() {
+    fn equal_contexts_are_not_distinguished() {
         let alike: Vec<(i64, usize)> = (0..300).map(|n| (n * 7919 % 300, n as usize % 3)).collect();
         assert!(test_ranks(&alike).sureness < 3.0, "{:?}", test_ranks(&alike));
         let apart: Vec<(i64, usize)> =

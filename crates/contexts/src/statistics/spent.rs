@@ -90,7 +90,7 @@ mod tests {
     use request_flow::WaitTimes;
 
     #[test]
-    fn means_are_of_those_that_have_resources() {
+    fn means_include_only_steps_with_resources() {
         let mut sums = SpentSums::default();
         sums.add_step(&Step::new(1, 2), 1.0);
         assert_eq!(sums.means(), None);

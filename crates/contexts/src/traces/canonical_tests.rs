@@ -94,7 +94,7 @@ proptest! {
     /// Trees have equal shapes if and only if their texts are equal, whatever the order in a group
     /// and whatever is instrumented.
     #[test]
-    fn shapes_are_equal_where_trees_are(trees in proptest::collection::vec(any_tree(), 1..6), seen in proptest::collection::vec(any::<bool>(), 5), turn in 0..3_usize) {
+    fn shapes_are_equal_for_equal_trees(trees in proptest::collection::vec(any_tree(), 1..6), seen in proptest::collection::vec(any::<bool>(), 5), turn in 0..3_usize) {
         let mut canonical = TreeCanonicalizer::default();
         let mut all: Vec<(ShapeId, String)> = Vec::new();
         for tree in &trees {
@@ -114,7 +114,7 @@ proptest! {
     /// Places are dense, in depth-first order, and nodes at one place are equal: the same
     /// operation, with callers at one place.
     #[test]
-    fn places_are_those_of_a_tree(tree in any_tree(), seen in proptest::collection::vec(any::<bool>(), 5)) {
+    fn places_form_a_tree(tree in any_tree(), seen in proptest::collection::vec(any::<bool>(), 5)) {
         let nodes = nodes(&tree, 1);
         let mut canonical = TreeCanonicalizer::default();
         let shape = canonical.fold_tree(&nodes, 0, |operation| seen[operation as usize]);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_seldom_overlaps_follows_each_other() {
+    fn calls_with_rare_overlaps_are_sequential() {
         // 13 of 20 are less than two in three, 14 are more.
         let found = settled(&[(&[&[A, B]], 13), (&[&[A], &[B]], 7)]);
         assert_eq!((left(&found, &[&[A, B]]), left(&found, &[&[A], &[B]])), (1, 2));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn of_three_at_once_each_pair_counts() {
+    fn each_pair_of_three_concurrent_calls_counts() {
         // a and b overlapped in 14 of 20, b and c in 14, a and c in 10, all three in 10.
         let found = settled(&[
             (&[&[A, B, C]], 10),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_still_follows() {
+    fn sequential_calls_stay_sequential() {
         let found = settled(&[(&[&[A, B], &[C]], 9), (&[&[B], &[A], &[C]], 1)]);
         assert_eq!(left(&found, &[&[A, B], &[C]]), 2);
         assert_eq!(left(&found, &[&[B], &[A], &[C]]), 2);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_calls_none_are_compared() {
+    fn too_many_calls_are_not_compared() {
         let many: Vec<u32> = (0..=MAX_COMPARED_CALLS as u32).collect();
         let (first, rest) = many.split_at(1);
         let found = settled(&[(&[&many], 9), (&[first, rest], 1)]);

@@ -115,7 +115,7 @@ fn the_graph_is_a_tree_with_the_parts_of_the_model() {
 }
 
 #[test]
-fn texts_are_escaped_and_say_what_was_merged_and_linked() {
+fn texts_are_escaped_and_name_merged_and_linked_contexts() {
     let graph = drawn(&analysis(u64::MAX), 100);
     let name = format!("n {NAME}");
     let (id, (lines, more)) = graph.nodes.iter().find(|(_, (lines, _))| lines[0] == name).unwrap();

@@ -55,7 +55,7 @@ fn the_caller_that_makes_it_slow_is_named() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_tells() {
+fn no_reason_is_given_without_evidence() {
     let mut made = RequestSet::new();
     for round in 0..3_000 {
         // Many callers and classes, and a few very long times that belong to none of them.
@@ -73,7 +73,7 @@ fn nothing_is_said_where_nothing_tells() {
 }
 
 #[test]
-fn a_difference_that_is_small_beside_the_spread_is_not_told() {
+fn a_difference_that_is_small_relative_to_the_spread_is_no_reason() {
     let mut made = RequestSet::new();
     for round in 0..20_000 {
         let (caller, mean) = if round % 2 == 0 { ("a", 1.05e6) } else { ("b", 1e6) };
@@ -83,7 +83,7 @@ fn a_difference_that_is_small_beside_the_spread_is_not_told() {
 }
 
 #[test]
-fn the_position_in_a_trace_is_told_where_callers_do_not_differ() {
+fn the_position_in_a_trace_is_named_if_callers_do_not_differ() {
     let mut made = RequestSet::new();
     for round in 0..500 {
         // The first call of two fills a cache.
@@ -99,7 +99,7 @@ fn the_position_in_a_trace_is_told_where_callers_do_not_differ() {
 }
 
 #[test]
-fn a_class_is_told_where_all_its_calls_are_slow() {
+fn a_class_is_named_if_all_its_calls_are_slow() {
     let mut made = RequestSet::new();
     for round in 0..600 {
         let is_slow = round % 3 == 0;
@@ -116,7 +116,7 @@ fn a_class_is_told_where_all_its_calls_are_slow() {
 }
 
 #[test]
-fn what_is_usual_is_told_by_medians_where_few_long_times_hide_it() {
+fn medians_show_the_reason_despite_few_long_times() {
     let mut made = RequestSet::new();
     for round in 0..4_000 {
         let (caller, mean) = if round % 2 == 0 { ("slow", 10e6) } else { ("fast", 1e6) };
@@ -130,7 +130,7 @@ fn what_is_usual_is_told_by_medians_where_few_long_times_hide_it() {
 }
 
 #[test]
-fn fast_contexts_are_named_where_they_are_fewer() {
+fn fast_contexts_are_named_if_they_are_fewer() {
     let mut made = RequestSet::new();
     for round in 0..2_000 {
         let number = round % 10;

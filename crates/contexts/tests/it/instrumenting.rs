@@ -69,7 +69,7 @@ fn the_full_instrumentation_is_the_profile() {
 }
 
 #[test]
-fn what_is_worked_out_on_classes_is_what_executions_would_show() {
+fn classes_give_the_same_result_as_executions() {
     let mut made = RequestSet::new();
     requests(&mut made);
     let operations = ["a", "b", "c", "d", "e", "f"];
@@ -111,7 +111,7 @@ fn what_is_worked_out_on_classes_is_what_executions_would_show() {
 }
 
 #[test]
-fn a_trace_stays_one_where_its_root_vanishes() {
+fn a_trace_without_its_root_remains_one_trace() {
     let mut made = RequestSet::new();
     made.add(&call("a", 1, vec![call("b", 1, vec![]), call("c", 2, vec![]), call("b", 3, vec![])]));
     made.add(&call("b", 4, vec![]));

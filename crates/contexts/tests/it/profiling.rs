@@ -46,7 +46,7 @@ fn a_book_shop_has_one_class_by_operations_and_four_by_hosts() {
 /// The cart and the prices are requested concurrently, and the prices look something up. In two of
 /// twenty pages the cart has ended before the prices are requested, and in one the other way round.
 #[test]
-fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
+fn calls_without_overlap_by_chance_form_no_separate_class() {
     let cart = || call("cart", 10, vec![]);
     let prices = || call("prices", 20, vec![call("lookup", 5, vec![])]);
     let page = || call("page", 1, vec![]);
@@ -132,7 +132,7 @@ fn the_average_decrease_is_over_all_operations() {
 }
 
 #[test]
-fn what_came_first_of_concurrent_calls_makes_no_class() {
+fn the_order_of_concurrent_calls_makes_no_class() {
     let mut made = RequestSet::new();
     let [b, c] = ["b", "c"].map(|name| call(name, 50, vec![]));
     let a = || call("a", 1, vec![]);
@@ -204,7 +204,7 @@ fn a_known_caller_is_a_context() {
 }
 
 #[test]
-fn memory_changes_nothing_but_where_response_times_are() {
+fn memory_affects_only_the_place_of_response_times() {
     let mut made = RequestSet::new();
     for round in 0..3_000 {
         let f = |by: i64| call("f", 50 + (round * by) % 97, vec![]);

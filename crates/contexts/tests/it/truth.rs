@@ -27,7 +27,7 @@ by_trace = 0.8
 "#;
 
 #[test]
-fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
+fn every_trace_context_has_its_generated_mean_and_deviation() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     let config = OperationsConfig::parse(Path::new("shop"), SHOP).unwrap().unwrap();

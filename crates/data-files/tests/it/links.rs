@@ -52,7 +52,7 @@ fn a_link_is_refused_at_every_step() {
 }
 
 #[test]
-fn what_the_user_named_may_be_a_link() {
+fn the_users_path_may_be_a_link() {
     let (place, _) = place();
     symlink(place.path().join("data"), place.path().join("link")).unwrap();
     fs::write(place.path().join("data/hosts/web1/1-2.sclog"), "log").unwrap();
@@ -87,7 +87,7 @@ fn a_directory_or_socket_is_no_file() {
 }
 
 #[test]
-fn a_file_with_a_name_elsewhere_is_read_and_not_changed() {
+fn a_file_with_other_hard_links_is_read_and_not_changed() {
     let (place, data) = place();
     let path = data.join("hosts/web1/1-2.sclog");
     fs::hard_link(place.path().join("elsewhere/secret"), &path).unwrap();
@@ -98,7 +98,7 @@ fn a_file_with_a_name_elsewhere_is_read_and_not_changed() {
 }
 
 #[test]
-fn a_new_file_replaces_a_link_and_has_a_name_that_nobody_knows() {
+fn a_new_file_replaces_a_link_and_has_an_unpredictable_name() {
     let (place, data) = place();
     let path = data.join("messages.parquet");
     let secret = place.path().join("elsewhere/secret");
@@ -124,7 +124,7 @@ fn a_new_file_replaces_a_link_and_has_a_name_that_nobody_knows() {
 }
 
 #[test]
-fn entries_say_what_is_there_itself() {
+fn entries_describe_links_themselves() {
     let (place, data) = place();
     fs::write(place.path().join("data/hosts/web1/a"), "").unwrap();
     symlink("a", place.path().join("data/hosts/web1/b")).unwrap();
@@ -139,7 +139,7 @@ fn entries_say_what_is_there_itself() {
 }
 
 #[test]
-fn a_directory_is_removed_without_what_links_in_it_lead_to() {
+fn removing_a_directory_keeps_the_targets_of_its_links() {
     let (place, data) = place();
     symlink(place.path().join("elsewhere"), place.path().join("data/hosts/web1/x")).unwrap();
     fs::write(place.path().join("data/hosts/web1/y"), "").unwrap();
@@ -165,7 +165,7 @@ fn directories_are_made_below_and_never_through_links() {
 }
 
 #[test]
-fn what_a_killed_command_was_writing_is_removed_and_nothing_else() {
+fn only_unfinished_files_of_killed_commands_are_removed() {
     let (place, data) = place();
     let stale = "x.unfinished-0123456789abcdef";
     fs::write(place.path().join("data").join(stale), "").unwrap();
@@ -184,7 +184,7 @@ fn what_a_killed_command_was_writing_is_removed_and_nothing_else() {
 }
 
 #[test]
-fn a_directory_that_may_be_passed_only_is_passed() {
+fn a_directory_without_read_permission_is_passed() {
     let (place, data) = place();
     fs::write(place.path().join("data/hosts/web1/a"), "log").unwrap();
     let hosts = place.path().join("data/hosts");

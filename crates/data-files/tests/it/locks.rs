@@ -22,31 +22,31 @@ fn await_waiter(data: &DataPath) {
 }
 
 #[test]
-fn the_second_is_told_of_the_first_and_has_its_turn() {
+fn the_second_command_learns_of_the_first_and_waits_for_it() {
     let place = tempfile::tempdir().unwrap();
     let data = DataPath::trusted(place.path());
     let first = try_lock(&data).unwrap().unwrap();
     assert_eq!(try_lock(&data).unwrap().unwrap_err(), Some(std::process::id()));
     let (begun, has_begun) = mpsc::channel();
-    let (held, has_held) = mpsc::channel();
+    let (locked, has_locked) = mpsc::channel();
     let waiting = thread::spawn(move || {
         begun.send(()).unwrap();
         let lock = DirectoryLock::wait_for(&DataPath::trusted(place.path())).unwrap();
-        held.send(()).unwrap();
+        locked.send(()).unwrap();
         drop(lock);
         place
     });
     has_begun.recv().unwrap();
     await_waiter(&data);
-    assert!(has_held.try_recv().is_err());
+    assert!(has_locked.try_recv().is_err());
     drop(first);
-    has_held.recv().unwrap();
+    has_locked.recv().unwrap();
     let place = waiting.join().unwrap();
     assert!(try_lock(&DataPath::trusted(place.path())).unwrap().is_ok());
 }
 
 #[test]
-fn nobody_else_can_hold_it() {
+fn other_users_cannot_hold_it() {
     let place = tempfile::tempdir().unwrap();
     let data = DataPath::trusted(place.path());
     drop(try_lock(&data).unwrap().unwrap());

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_order_of_work_nor_budget_changes_what_comes_out() {
+    fn neither_order_of_work_nor_budget_affects_the_result() {
         let directory = tempfile::tempdir().unwrap();
         let (in_memory, spilled) = partition_numbers(u64::MAX, directory.path(), false);
         assert_eq!(spilled, 0);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_can_be_read_in_parts_and_make_room_when_they_are_let_go() {
+    fn blocks_can_be_read_in_parts_and_free_their_memory() {
         let directory = tempfile::tempdir().unwrap();
         for (memory, left) in [(0, 0), (100, 20)] {
             let budget = MemoryBudget::new(memory);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_the_order_of_blocks_are_told() {
+    fn bytes_and_the_order_of_blocks_are_known() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, u64::MAX] {
             let budget = MemoryBudget::new(memory);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_gone_is_named() {
+    fn a_missing_directory_is_named() {
         let budget = MemoryBudget::new(0);
         let store: PartitionStore<u64> =
             PartitionStore::new(&budget, Path::new("/nonexistent/here"), 1);

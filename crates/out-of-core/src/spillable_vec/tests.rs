@@ -106,7 +106,7 @@ fn resident_bytes() -> usize {
 }
 
 #[test]
-fn however_much_there_is_little_is_in_memory() {
+fn memory_is_bounded_for_any_length() {
     const ROWS: usize = 12 << 20;
     let directory = tempfile::tempdir().unwrap();
     let tables = MemoryPool::new(16 << 20, directory.path());
@@ -142,7 +142,7 @@ fn however_much_there_is_little_is_in_memory() {
 }
 
 #[test]
-fn several_threads_may_look_at_once() {
+fn several_threads_may_read_concurrently() {
     let directory = tempfile::tempdir().unwrap();
     let tables = MemoryPool::new(0, directory.path());
     let column = SpillableVec::collect(&tables, 0..1u64 << 20).unwrap();
@@ -162,7 +162,7 @@ fn several_threads_may_look_at_once() {
 }
 
 #[test]
-fn what_has_no_room_is_an_error() {
+fn a_full_disk_is_an_error() {
     let tables = MemoryPool::new(0, Path::new("/nonexistent/here"));
     let error = SpillableVec::filled(&tables, 10_000, 0u8).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");

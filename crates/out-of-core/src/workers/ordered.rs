@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_one_worker_is_everybodys_end() {
+    fn a_panic_of_one_worker_ends_all() {
         let panicked = std::panic::catch_unwind(|| {
             let work = |piece: usize| if piece == 3 { panic!("piece 3") } else { Ok::<_, ()>(()) };
             run_in_order(2, 100, work, |_, ()| Ok(()))
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_ahead_comes_in_order_and_an_error_of_either_ends_it() {
+    fn values_made_ahead_arrive_in_order_and_any_error_ends_it() {
         for threads in [1, 2, 3] {
             let run = |wrong_to_make: usize, wrong_to_take: usize| {
                 let (mut next, mut taken) = (0, Vec::new());

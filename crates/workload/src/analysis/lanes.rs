@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_did_not_do_itself_is_its_calls() {
+    fn the_remaining_time_of_a_step_is_call_time() {
         let mut names = NameInterner::default();
         let shop = names.intern("shop:80");
         let step = Step { begin: Some(0), end: Some(100), ..Step::new(shop, shop) };

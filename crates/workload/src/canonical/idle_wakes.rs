@@ -58,8 +58,8 @@ impl ActivationPlan {
         if point.work + 1 >= works.len() {
             return;
         }
-        let behind = works.remove(point.work + 1);
-        works[point.work] += behind;
+        let next = works.remove(point.work + 1);
+        works[point.work] += next;
         let marks = self.activations.iter_mut().flat_map(|of| &mut of.sources);
         let later =
             |mark: &&mut SyncPoint| mark.activation == point.activation && mark.work > point.work;
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_nothing_is_left_out() {
+    fn an_idle_wake_is_left_out() {
         let left = plan(20_000).without_idle_wakes();
         assert_eq!(works(&left), [vec![9_020_000, 1_000_000], vec![15_000_000]]);
         assert_eq!(left.activations[1].sources, [point(0, 0)]);
     }
 
     #[test]
-    fn who_works_stays() {
+    fn a_wake_with_work_stays() {
         assert_eq!(works(&plan(100_001).without_idle_wakes()).len(), 3);
         // A hundredth of a short request is not negligible.
         let short = ActivationPlan {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_led_to_is_the_thread_with_the_seed_s() {
+    fn an_idle_wake_without_a_cause_is_charged_to_the_seed_thread() {
         let mut plan = plan(200_000);
         plan.activations.push(activation(vec![], &[30_000]));
         let left = works(&plan.without_idle_wakes());
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_thread_does_later_is_behind_what_it_did_before() {
+    fn later_activations_follow_earlier_ones_of_the_thread() {
         let mut plan = plan(20_000);
         let later =
             ThreadActivation { previous: Some(1), ..activation(vec![point(0, 1)], &[3_000_000]) };

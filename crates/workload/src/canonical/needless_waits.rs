@@ -22,13 +22,13 @@ impl ActivationPlan {
             if !self.is_needless(&begins, place, previous) {
                 continue;
             }
-            let (into, behind) = places[previous];
+            let (into, offset) = places[previous];
             if into == place {
                 continue;
             }
             let works = std::mem::take(&mut self.activations[place].works);
             let to = &mut self.activations[into].works;
-            debug_assert!(behind < to.len());
+            debug_assert!(offset < to.len());
             places[place] = (into, to.len() - 1);
             let mut works = works.into_iter();
             if let (Some(last), Some(first)) = (to.last_mut(), works.next()) {
@@ -47,10 +47,10 @@ impl ActivationPlan {
         if sources.is_empty() && previous != self.seed {
             return false;
         }
-        let beside = works.last().map_or(0, |work| work.processor_ns);
+        let last_work = works.last().map_or(0, |work| work.processor_ns);
         let worked = works.iter().map(|work| work.processor_ns).sum::<i64>();
         let waited = begins[place].saturating_sub(begins[previous].saturating_add(worked));
-        waited <= beside / NEEDLESS_WAIT_SHARE
+        waited <= last_work / NEEDLESS_WAIT_SHARE
     }
 
     /// The remaining activations, with their sources.
@@ -63,8 +63,8 @@ impl ActivationPlan {
             count += usize::from(stays(place));
         }
         let mark = |mark: SyncPoint| {
-            let (into, behind) = places[mark.activation];
-            SyncPoint { activation: numbers[into], work: behind + mark.work }
+            let (into, offset) = places[mark.activation];
+            SyncPoint { activation: numbers[into], work: offset + mark.work }
         };
         let seed = places.get(self.seed).map_or(0, |(into, _)| numbers[*into]);
         let activations = self.activations.into_iter().enumerate();
@@ -87,8 +87,8 @@ mod tests {
         processor_ns.iter().map(of).collect()
     }
 
-    /// A thread wakes a helper, works for `beside`, waits for it, and works for 100 more.
-    fn plan(beside: i64, helper: i64) -> ActivationPlan {
+    /// A thread wakes a helper, works for `own_work`, waits for it, and works for 100 more.
+    fn plan(own_work: i64, helper: i64) -> ActivationPlan {
         let let_on = vec![SyncPoint { activation: 0, work: 0 }];
         let done = vec![SyncPoint { activation: 1, work: 0 }];
         let of = |role, sources, times: &[i64]| ThreadActivation {
@@ -96,7 +96,7 @@ mod tests {
             ..ThreadActivation::new(role, sources)
         };
         let last = ThreadActivation { previous: Some(0), ..of(3, done, &[100]) };
-        let activations = vec![of(1, vec![], &[50, beside]), of(2, let_on, &[helper, 5]), last];
+        let activations = vec![of(1, vec![], &[50, own_work]), of(2, let_on, &[helper, 5]), last];
         ActivationPlan { activations, seed: 0 }
     }
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_works_as_long_as_the_helper_does_not_wait() {
+    fn a_thread_that_works_as_long_as_its_helper_does_not_wait() {
         assert_eq!(left(plan(1000, 900)), [vec![50, 1100], vec![900, 5]]);
         assert_eq!(left(plan(1000, 1500)), [vec![50, 1100], vec![1500, 5]]);
         // 500 of 1000 is the limit.
@@ -115,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn who_has_nothing_else_to_do_waits() {
+    fn a_thread_without_other_work_waits() {
         assert_eq!(left(plan(3, 900)), [vec![50, 3], vec![900, 5], vec![100]]);
     }
 
     #[test]
-    fn a_thread_that_was_busy_with_something_else_takes_the_request_up_as_one_that_waited() {
+    fn a_busy_thread_takes_the_request_up_like_a_waiting_one() {
         let let_on = vec![SyncPoint { activation: 0, work: 0 }];
         let mut worker = ThreadActivation { previous: Some(1), ..ThreadActivation::new(2, let_on) };
         worker.works = works(&[900]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_a_needless_wait_refers_to_where_it_was_left_out() {
+    fn activations_after_a_removed_wait_refer_to_the_joined_one() {
         // The thread wakes another one after the needless wait.
         let mut plan = plan(1000, 900);
         plan.activations[2].works.push(Demands::default());

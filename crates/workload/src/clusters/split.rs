@@ -52,10 +52,10 @@ pub(crate) fn median_and_spread(sorted: &[f32]) -> (f32, f32) {
 fn wide_gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
     let neighbours = SPLIT_NEIGHBOURS.min(fewest.max(2));
     (fewest..=sorted.len() - fewest).filter(move |at| {
-        let (before, behind) = (sorted[at - 1], sorted[*at]);
-        let gap = behind - before;
+        let (before, after) = (sorted[at - 1], sorted[*at]);
+        let gap = after - before;
         let lower = before - sorted[at - neighbours];
-        let upper = sorted[at + neighbours - 1] - behind;
+        let upper = sorted[at + neighbours - 1] - after;
         gap >= MIN_APART && gap >= lower && gap >= upper
     })
 }

@@ -38,10 +38,10 @@ pub(crate) fn compile_schema(
     }
     compiler.link_slots(schema)?;
     let syncs = schema.syncs.iter().map(|sync| compiler.compile_sync(sync)).collect::<Vec<_>>();
-    let asked =
+    let seed_requirements =
         SeedRequirements::from_schema(schema, |mark| intern_text(&mut compiler.marks, mark));
     let mut program = JoinProgram {
-        asked,
+        seed_requirements,
         apart: schema.apart,
         thread: 0,
         has_processors: schema.parts.iter().any(|part| part.processor.is_some()),

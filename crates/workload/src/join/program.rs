@@ -26,7 +26,7 @@ pub(crate) struct JoinProgram {
     /// Kind of the event that ends a thread's work for a request if no event of its own does.
     pub leave: NameId,
     /// Requirements of the events that begin requests.
-    pub asked: SeedRequirements,
+    pub seed_requirements: SeedRequirements,
 }
 
 /// A kind of events.

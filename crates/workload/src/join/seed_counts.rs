@@ -38,24 +38,24 @@ impl SeedRequirements {
         schema: &'schema EventSchema,
         mut mark: impl FnMut(&'schema str) -> u16,
     ) -> SeedRequirements {
-        let mut asked = SeedRequirements::default();
+        let mut required = SeedRequirements::default();
         let add = |kinds: &mut Vec<String>, kind: String| {
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }
         };
         for part in schema.parts.iter().filter(|part| part.seed) {
-            part.kinds.iter().for_each(|kind| add(&mut asked.kinds, kind.clone()));
+            part.kinds.iter().for_each(|kind| add(&mut required.kinds, kind.clone()));
             for values in required_marks(part) {
                 let marked =
                     (mark(&values.name), format!("{}({})", values.name, values.of.join(", ")));
-                asked.by_process |= values.of.iter().any(|of| of == "process");
-                if !asked.marks.contains(&marked) {
-                    asked.marks.push(marked);
+                required.by_process |= values.of.iter().any(|of| of == "process");
+                if !required.marks.contains(&marked) {
+                    required.marks.push(marked);
                 }
             }
         }
-        asked
+        required
     }
 
     /// The counts: `events` and `without_process` as in [`SeedCounts`], and whether a mark was ever

@@ -143,8 +143,9 @@ impl TemporalJoin {
     /// Counts of the events that could begin a request.
     pub fn seed_counts(&self) -> SeedCounts {
         let JoinState { counts, marks, .. } = &self.state;
-        let asked = &self.program.asked;
-        asked.count_seeds(counts.could_begin, counts.without_process, |mark| marks.was_set(mark))
+        let seed_requirements = &self.program.seed_requirements;
+        seed_requirements
+            .count_seeds(counts.could_begin, counts.without_process, |mark| marks.was_set(mark))
     }
 
     /// Processor time that the requests so far were charged with.

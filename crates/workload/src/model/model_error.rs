@@ -51,7 +51,7 @@ impl DemandErrors {
 impl ModelError {
     pub(super) fn from_clusters(clusters: &[&GrowingCluster]) -> ModelError {
         let mut parsed = Demands::default();
-        let mut held = Demands::default();
+        let mut held_out = Demands::default();
         let [mut by_representative, mut by_mean, mut by_half] = [[0.0_f64; 6]; 3];
         for cluster in clusters {
             let gathered = &cluster.gathered;
@@ -63,7 +63,7 @@ impl ModelError {
             }
             let (learnt, tested) = gathered.demands_of_halves();
             if learnt.0 > 0 && gathered.count >= MIN_USUAL {
-                held += tested.1;
+                held_out += tested.1;
                 add_demands(&mut by_half, &learnt.1, tested.0 as f64 / learnt.0 as f64);
             }
         }
@@ -71,7 +71,7 @@ impl ModelError {
         ModelError {
             representative: DemandErrors::between_demands(&parsed, &whole(by_representative)),
             mean: DemandErrors::between_demands(&parsed, &whole(by_mean)),
-            held_out: DemandErrors::between_demands(&held, &whole(by_half)),
+            held_out: DemandErrors::between_demands(&held_out, &whole(by_half)),
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_shares_of_what_was_parsed() {
+    fn errors_are_relative_to_parsed_demands() {
         let parsed =
             Demands { processor_ns: 200, sent_bytes: 60, received_bytes: 40, ..Demands::default() };
         let model =

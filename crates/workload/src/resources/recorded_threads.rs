@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_come_with_what_they_did_and_who_woke_them() {
+    fn threads_have_slices_and_wakes() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("events.parquet");
         let mut names = NameInterner::default();

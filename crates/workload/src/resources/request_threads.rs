@@ -135,7 +135,7 @@ mod tests {
 
     /// A client calls thread 8, which wakes 9; 10 does something else at the same time.
     #[test]
-    fn threads_are_those_of_its_messages_and_of_hand_offs_between_them() {
+    fn threads_are_found_by_messages_and_hand_offs() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("events.parquet");
         let mut names = NameInterner::default();

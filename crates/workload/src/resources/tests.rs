@@ -24,7 +24,7 @@ fn a_thread_that_runs_computes() {
 }
 
 #[test]
-fn a_thread_without_a_processor_could_run_where_it_was_preempted() {
+fn a_preempted_thread_is_runnable() {
     let mut made = RecordingBuilder::default();
     made.add_scheduling(1, &[0, 19], &[]);
     made.add_event(1, "sched/Out", 12, &[("preempted", 1)]);
@@ -35,7 +35,7 @@ fn a_thread_without_a_processor_could_run_where_it_was_preempted() {
 }
 
 #[test]
-fn a_thread_that_is_off_the_processor_waits_for_what_it_called() {
+fn a_blocked_thread_waits_for_its_call() {
     let calls = [
         ("sockcap/Sleep", 0, WaitTimes { asleep_ns: 8, ..NONE }),
         ("sockcap/FileSync", 0, WaitTimes { disk_ns: 8, ..NONE }),
@@ -91,7 +91,7 @@ fn bytes_of_files_are_counted_where_the_thread_worked_for_the_step() {
 }
 
 #[test]
-fn who_was_signalled_only_needs_a_processor() {
+fn a_signalled_thread_only_needs_a_processor() {
     let mut made = RecordingBuilder::default();
     made.add_scheduling(1, &[0, 23], &[12]);
     made.add_event(1, "sockcap/Wake", 24, &[("duration", 13), ("signalled", 20), ("by", 9)]);
@@ -148,7 +148,7 @@ fn a_hand_off_leads_from_the_thread_that_received_to_the_one_that_sent() {
 }
 
 #[test]
-fn without_a_chain_of_hand_offs_nobody_knows_who_worked() {
+fn without_a_chain_of_hand_offs_the_time_is_unknown() {
     for (by, signalled) in [(9, 15), (1, 5)] {
         let mut made = RecordingBuilder::default();
         made.add_scheduling(1, &[0], &[16]);
@@ -163,7 +163,7 @@ fn without_a_chain_of_hand_offs_nobody_knows_who_worked() {
 }
 
 #[test]
-fn who_waits_for_a_thread_that_it_has_signalled_has_it_work_for_itself() {
+fn a_signalled_thread_works_for_the_thread_that_waits_for_it() {
     let run = |objects: [i64; 2]| {
         let mut made = RecordingBuilder::default();
         made.add_scheduling(1, &[0, 42], &[16]);
@@ -196,7 +196,7 @@ fn a_new_thread_works_for_the_step_of_the_one_that_made_it() {
 }
 
 #[test]
-fn a_thread_of_many_steps_works_for_the_one_whose_message_it_handled_last() {
+fn a_thread_of_many_steps_works_for_the_step_of_its_last_message() {
     let run = |answered: i64| {
         let mut made = RecordingBuilder::default();
         made.add_scheduling(1, &[0], &[]);
@@ -229,7 +229,7 @@ fn a_thread_that_was_busy_turns_to_the_step_when_it_takes_the_signal() {
 }
 
 #[test]
-fn a_step_whose_threads_or_times_are_not_known_has_no_resources() {
+fn a_step_with_unknown_threads_or_times_has_no_resources() {
     let of = |step: Step| {
         let mut made = RecordingBuilder::default();
         made.add_scheduling(1, &[0], &[]);
@@ -255,7 +255,7 @@ fn a_recording_begins_with_threads_that_run() {
 }
 
 #[test]
-fn what_was_lost_is_unknown_until_the_scheduler_is_heard_of_again() {
+fn lost_time_is_unknown_until_the_next_scheduler_event() {
     let mut made = RecordingBuilder::default();
     made.add_scheduling(1, &[0, 26], &[]);
     made.add_event(1, "sched/Unknown", 15, &[]);

@@ -136,7 +136,7 @@ mod tests {
     use crate::demands::Demands;
 
     #[test]
-    fn a_long_stretch_is_told_by_the_points_around_it() {
+    fn a_long_work_is_described_by_the_points_around_it() {
         let mut names = NameInterner::default();
         let [web, db] = ["web", "db"].map(|name| names.intern(name));
         let work = |processor_ns| CanonicalElement {

@@ -8,11 +8,11 @@ const MS: i64 = 1_000_000;
 
 /// Elements as act, role, processor time, begin.
 fn element_figures(canonical: &CanonicalRequest) -> Vec<(ElementAct, u32, i64, i64)> {
-    let told = canonical.elements.iter().map(|element| {
+    let figures = canonical.elements.iter().map(|element| {
         assert_eq!(element.end - element.begin, element.demands.processor_ns);
         (element.act, element.role, element.demands.processor_ns, element.begin)
     });
-    told.collect()
+    figures.collect()
 }
 
 fn canonical_figures(steps: &[(i32, i32, ThreadAction)]) -> Vec<(ElementAct, u32, i64, i64)> {
@@ -154,8 +154,8 @@ fn of_type(name: char) -> Vec<(i32, i32, ThreadAction)> {
 #[test]
 fn figure_11_four_types_with_different_inner_structure() {
     let works = |name: char| -> Vec<(i64, i64)> {
-        let told = canonical_figures(&of_type(name));
-        let works = told.into_iter().filter(|(act, ..)| *act == ElementAct::Work);
+        let figures = canonical_figures(&of_type(name));
+        let works = figures.into_iter().filter(|(act, ..)| *act == ElementAct::Work);
         works.map(|(_, _, used, begin)| (begin, used)).collect()
     };
     assert_eq!(works('A'), [(0, 30 * MS)]);
@@ -177,7 +177,7 @@ fn figure_11_four_types_with_different_inner_structure() {
 }
 
 #[test]
-fn threads_that_nothing_led_to_are_one_element_whichever_they_are() {
+fn threads_without_a_cause_are_one_element() {
     let interrupts = |a: i32, b: i32| {
         canonical_figures(&[(1, 0, Begins), (a, 1, Works(3)), (1, 0, Works(9)), (b, 0, Works(4))])
     };
@@ -192,20 +192,20 @@ fn threads_that_nothing_led_to_are_one_element_whichever_they_are() {
 }
 
 #[test]
-fn threads_that_nothing_led_to_stand_alone_if_they_work_long() {
+fn threads_without_a_cause_are_separate_if_they_work_long() {
     // Two threads of 15 ms are not one of 30 ms, though no event shows what started the second one.
     let works = |threads: &[(i32, i64)]| -> Vec<i64> {
         let mut steps = vec![(1, 0, Begins), (1, 0, Works(MS))];
         steps.extend(threads.iter().map(|(thread, used)| (*thread, 0, Works(*used))));
-        let told = canonical_figures(&steps).into_iter();
-        told.filter(|(act, ..)| *act == ElementAct::Work).map(|(_, _, used, _)| used).collect()
+        let figures = canonical_figures(&steps).into_iter();
+        figures.filter(|(act, ..)| *act == ElementAct::Work).map(|(_, _, used, _)| used).collect()
     };
     assert_eq!(works(&[(2, 30 * MS), (3, 9)]), [MS, 30 * MS, 9]);
     assert_eq!(works(&[(3, 4), (2, 15 * MS), (4, 5), (5, 16 * MS)]), [MS, 16 * MS, 15 * MS, 9]);
 }
 
 #[test]
-fn syncs_that_lead_nowhere_or_in_a_circle_do_no_harm() {
+fn invalid_and_cyclic_syncs_do_no_harm() {
     let mut request = joined_request(&of_type('F'));
     let expected = canonicalize_joined(&request, role_by_kind).total_demands();
     for (source, destination) in [(0, 99), (99, 0), (3, 3), (7, 0), (6, 2)] {

@@ -33,7 +33,7 @@ fn outcome() -> JoinOutcome {
 }
 
 #[test]
-fn a_signal_that_nobody_heard_ends_a_helpers_task() {
+fn a_signal_without_a_waiting_thread_ends_a_helpers_task() {
     let demands = outcome().requests.into_iter().map(|request| request.demands);
     let mut read: Vec<_> =
         demands.map(|demands| (demands.received_bytes, demands.disk_read_bytes)).collect();
@@ -42,7 +42,7 @@ fn a_signal_that_nobody_heard_ends_a_helpers_task() {
 }
 
 #[test]
-fn nobody_goes_on_by_a_signal_that_nobody_heard() {
+fn a_signal_without_a_waiting_thread_wakes_none() {
     let requests = outcome().requests;
     let sources: Vec<i64> = requests
         .iter()

@@ -205,7 +205,7 @@ proptest! {
 }
 
 #[test]
-fn late_events_are_counted_and_a_clock_that_jumps_back_ends_what_is_open() {
+fn late_events_are_counted_and_a_clock_that_jumps_back_ends_open_requests() {
     let schema = schema(POOL);
     let mut text = "5000000 1 0 s/Receive connection=1\n4000000 1 0 s/Work\n".to_owned();
     for time in 0..2000 {
@@ -219,7 +219,7 @@ fn late_events_are_counted_and_a_clock_that_jumps_back_ends_what_is_open() {
 }
 
 #[test]
-fn a_request_that_nothing_ends_is_ended_by_a_time_out_and_memory_is_bounded() {
+fn an_open_request_ends_by_a_time_out_and_memory_is_bounded() {
     let schema = schema(POOL);
     let mut text = "10 1 0 s/Receive connection=1\n20 1 0 s/Work\n".to_owned();
     for time in 0..100 {
@@ -326,7 +326,7 @@ const SEEN_WITH_BOTH: &str = "
 ";
 
 #[test]
-fn requests_stay_apart_when_a_thread_is_seen_with_both() {
+fn requests_stay_apart_although_they_share_a_thread() {
     let text = |apart: &str, mode: &str| {
         format!(
             "{apart}
@@ -359,7 +359,7 @@ fn requests_stay_apart_when_a_thread_is_seen_with_both() {
 }
 
 #[test]
-fn what_waits_for_its_time_goes_on_when_time_comes_without_events() {
+fn waiting_events_are_processed_when_time_advances_without_events() {
     let text = format!("{POOL}\nEVENT s/Answer\nCOMPLETE\nATTRIBUTE thread LIVE\n");
     let mut names = out_of_core::NameInterner::default();
     let options = JoinOptions { reorder_ns: 100, linger_ns: 1000, ..JoinOptions::default() };
@@ -377,7 +377,7 @@ fn what_waits_for_its_time_goes_on_when_time_comes_without_events() {
 /// A preempted thread continues on another processor. Later events of its former processor do not
 /// affect it.
 #[test]
-fn a_thread_that_moved_to_another_processor_keeps_what_it_uses_there() {
+fn a_thread_that_moved_to_another_processor_keeps_its_usage() {
     let schema = schema(
         "EVENT t/In\n PROCESSOR in\n ATTRIBUTE thread LIVE\n\
          EVENT t/Out\n PROCESSOR out\n ATTRIBUTE thread LIVE\n\

@@ -70,7 +70,7 @@ fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_a
 }
 
 #[test]
-fn where_no_request_is_found_it_is_known_what_was_missing() {
+fn missing_events_are_known_if_no_request_is_found() {
     let beginning = |text: &str| {
         let outcome = join_text(&shipped_schema("linux"), text);
         assert!(outcome.requests.is_empty());
@@ -131,7 +131,7 @@ const POOL: &str = "
 ";
 
 #[test]
-fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
+fn workers_and_helpers_work_for_the_request_of_the_waking_thread() {
     let outcome = join_text(&shipped_schema("linux"), POOL);
     let found: Vec<_> =
         summaries(&outcome).into_iter().map(|(of, _, _, sent)| (of, sent)).collect();
@@ -150,7 +150,7 @@ fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
 }
 
 #[test]
-fn a_thread_goes_on_where_its_wait_ends_though_no_switch_tells_of_it() {
+fn a_thread_continues_at_the_end_of_its_wait_without_a_switch_event() {
     // Traces of some machines lack the switches from a processor's idle thread.
     let missing = POOL
         .replace("1190 1:4 1 sched/sched_waking", "1190 1:4 0 sched/sched_waking")
@@ -216,7 +216,7 @@ const SWAPPED: &str = "
 ";
 
 #[test]
-fn a_helper_works_for_whoever_waits_for_it_and_not_for_whoever_woke_it() {
+fn a_helper_works_for_the_waiting_thread_and_not_for_the_waking_one() {
     let outcome = join_text(&shipped_schema("linux"), SWAPPED);
     assert_eq!(outcome.counts.conflicts, 0);
     // Workers: 1090 to 1120 and 1280 to 1330; 1120 to 1150 and 1330 to 1380. Helpers: 1150 to 1190;
@@ -263,7 +263,7 @@ const BUSY_WORKER: &str = "
 ";
 
 #[test]
-fn work_between_two_answers_is_the_second_requests() {
+fn work_between_two_answers_belongs_to_the_second_request() {
     let outcome = join_text(&shipped_schema("linux"), BUSY_WORKER);
     let found = summaries(&outcome);
     let worker = |request: usize| -> i64 {

@@ -139,14 +139,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_scheduler_changes_nothing(seed in any::<u64>(), steps in 0_usize..40) {
+    fn scheduling_does_not_matter(seed in any::<u64>(), steps in 0_usize..40) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let all = random_steps(&mut random, steps);
         comes_out_the_same(&mut random, &all)?;
     }
 
     #[test]
-    fn nor_where_much_is_alike(seed in any::<u64>(), steps in 0_usize..60) {
+    fn scheduling_does_not_matter_for_similar_activations(seed in any::<u64>(), steps in 0_usize..60) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let all = alike(&random_steps(&mut random, steps));
         comes_out_the_same(&mut random, &all)?;
@@ -154,7 +154,7 @@ proptest! {
 }
 
 #[test]
-fn two_that_are_alike_and_lead_to_what_begins_at_different_times() {
+fn similar_activations_that_lead_to_different_begins() {
     // A counterexample that was once found at random.
     let mut random = ChaCha8Rng::seed_from_u64(2_061_488_750_097_474_985);
     let all = random_steps(&mut random, 22);

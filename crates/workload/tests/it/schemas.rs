@@ -14,17 +14,14 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn errors_say_file_and_line_and_what_to_do() {
+fn errors_name_file_line_and_remedy() {
     let cases = [
         (
             "EVENT a/b\n  SEED\n  ATRIBUTE x BASIC",
             "own.schema:3: ATRIBUTE is not a keyword; use one of",
         ),
         ("EVENT a/b\n\n  ATTRIBUTE x OPEN", "own.schema:3: OPEN is not a binding; ATTRIBUTE takes"),
-        (
-            "ATTRIBUTE x BASIC",
-            "own.schema:1: ATTRIBUTE is before the first EVENT; put it below",
-        ),
+        ("ATTRIBUTE x BASIC", "own.schema:1: ATTRIBUTE is before the first EVENT; put it below"),
         ("EVENT b", "own.schema:1: \"b\" is not a kind; write provider/name"),
         ("EVENT", "own.schema:1: EVENT takes a kind: EVENT provider/name"),
         ("EVENT a/b\nSEED now", "own.schema:2: \"now\" is unexpected; remove it"),
@@ -51,7 +48,7 @@ fn errors_say_file_and_line_and_what_to_do() {
 }
 
 #[test]
-fn all_schemas_that_ship_can_be_joined_by() {
+fn all_shipped_schemas_compile() {
     assert_eq!(shipped_schemas().len(), 5);
     for shipped in shipped_schemas() {
         let schema = shipped.parse_schema().unwrap();

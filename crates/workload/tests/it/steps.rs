@@ -20,8 +20,8 @@ fn canonical_of_steps(steps: &[(Option<u32>, u32, i64, Option<i64>)]) -> Canonic
 }
 
 fn element_figures(form: &CanonicalRequest) -> Vec<(ElementAct, u32, i64)> {
-    let told = form.elements.iter();
-    told.map(|of| (of.act, of.role, of.demands.processor_ns)).collect()
+    let elements = form.elements.iter();
+    elements.map(|of| (of.act, of.role, of.demands.processor_ns)).collect()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_call_and_its_answer_are_signals() {
 }
 
 #[test]
-fn calls_at_the_same_time_are_a_fork_whose_order_is_not_that_of_time() {
+fn concurrent_calls_are_a_fork_in_an_order_independent_of_time() {
     let one = canonical_of_steps(&[
         (None, 30, 0, Some(99)),
         (Some(0), 40, 10, Some(60)),

@@ -66,7 +66,7 @@ fn a_call_of_a_database_is_one_request_of_both_hosts() {
 }
 
 #[test]
-fn the_pieces_in_which_bytes_come_change_nothing() {
+fn the_division_of_bytes_into_packets_does_not_matter() {
     let fragments = web_and_database();
     let question = [packet(1, 2, false, (0, 100), true), packet(0, 0, false, (0, 100), false)];
     let in_one = [packet(0, 2, true, (0, 300), true), packet(1, 4, true, (0, 300), false)];
@@ -97,7 +97,7 @@ fn fragments_without_a_common_message_stay_alone() {
 }
 
 #[test]
-fn a_connection_that_is_used_again_ties_each_pair() {
+fn a_reused_connection_joins_each_pair() {
     let [database, web] = web_and_database();
     let fragments = [web.clone(), database.clone(), web, database];
     let pair = |web: u32, from: i64| {

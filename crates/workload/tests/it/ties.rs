@@ -13,8 +13,8 @@ fn form(steps: &[(i32, ThreadAction)]) -> Vec<(ElementAct, u32, i64, i64)> {
     let steps: Vec<(i32, i32, ThreadAction)> =
         steps.iter().map(|(of, does)| (*of, 0, *does)).collect();
     let form = canonicalize_joined(&joined_request(&steps), role_by_kind);
-    let told = form.elements.iter();
-    told.map(|of| (of.act, of.role, of.demands.processor_ns, of.begin)).collect()
+    let elements = form.elements.iter();
+    elements.map(|of| (of.act, of.role, of.demands.processor_ns, of.begin)).collect()
 }
 
 /// The forms of a request that wakes two helpers, threads 1 and 2, with either helper's steps
@@ -33,7 +33,7 @@ fn both_ways(
 type Forms = [Vec<(ElementAct, u32, i64, i64)>; 2];
 
 #[test]
-fn helpers_that_lead_to_what_begins_at_different_times() {
+fn helpers_that_lead_to_different_begins() {
     // The writers do other work before, for 100 and for 200 ns.
     let [one, other] = both_ways(
         &[(3, Works(100)), (4, Works(200))],
@@ -69,7 +69,7 @@ fn helpers_that_lead_to_what_begins_at_different_times() {
 }
 
 #[test]
-fn who_waits_for_two_alike_stands_below_the_one_that_begins_later() {
+fn the_parent_of_two_similar_ones_is_the_later() {
     let [one, other] = both_ways(
         &[(1, Works(100)), (2, Works(200))],
         [&[(1, GoesOn(0, HELPER)), (1, Signals(1))], &[(2, GoesOn(0, HELPER)), (2, Signals(2))]],
@@ -81,7 +81,7 @@ fn who_waits_for_two_alike_stands_below_the_one_that_begins_later() {
 }
 
 #[test]
-fn who_waits_for_two_alike_stands_below_the_same_by_what_else_they_lead_to() {
+fn the_parent_of_two_similar_ones_depends_on_what_else_they_lead_to() {
     let [one, other] = both_ways(
         &[],
         [

@@ -37,7 +37,7 @@ fn check(types: &str, clients: u32, workload: Workload) {
 }
 
 #[test]
-fn batch_clusters_have_but_disturbed_requests_wrong() {
+fn batch_clusters_misplace_only_disturbed_requests() {
     for types in ["A", "B", "AB", "C", "D", "CD", "E", "BE", "ABE", "AF", "AEF", "ABEF"] {
         for clients in [1, 5] {
             check(types, clients, Workload::default());
@@ -46,7 +46,7 @@ fn batch_clusters_have_but_disturbed_requests_wrong() {
 }
 
 #[test]
-fn growing_clusters_tell_types_apart_too() {
+fn growing_clusters_separate_types_too() {
     for types in ["AB", "CD", "ABE", "ABEF"] {
         let made = mixture(types, 5, 500, 4);
         let purity = ClusterPurity::from_model(&model(Workload::incremental(), &made));
@@ -73,7 +73,7 @@ fn types_alone_predict_their_mixture() {
 }
 
 #[test]
-fn requests_beyond_those_that_are_kept_join_their_clusters() {
+fn requests_beyond_the_batch_limit_join_its_clusters() {
     let made = mixture("ABEF", 5, 1_000, 7);
     let model = model(Workload::with_batch_limit(400), &made);
     let purity = ClusterPurity::from_model(&model);
@@ -85,7 +85,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn the_order_of_requests_changes_nothing_of_a_batch(seed in any::<u64>()) {
+    fn the_order_of_requests_does_not_affect_a_batch(seed in any::<u64>()) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut made = mixture("ABCEF", 5, 300, seed);
         let one = model(Workload::default(), &made);
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn growing_clusters_depend_on_the_order_by_few_requests_alone(seed in any::<u64>()) {
+    fn growing_clusters_depend_little_on_the_order(seed in any::<u64>()) {
         let mut made = mixture("ABEF", 1, 400, seed);
         let one = ClusterPurity::from_model(&model(Workload::incremental(), &made));
         made.reverse();
