@@ -127,7 +127,7 @@ def throughput(work, messages, runs):
             times[kind].append(measure())
     first = statistics.median(times["zstd -1 | nc, thrown away"])
     print(f"## Throughput: {total / 1e6:.0f} MB of logs of one host, {runs} runs in alternation\n")
-    print("| | s | MB/s | of `zstd -1 \\| nc` (0.8 asked for) |\n|---|---|---|---|")
+    print("| | s | MB/s | of `zstd -1 \\| nc` (target 0.8) |\n|---|---|---|---|")
     for kind, measured in times.items():
         seconds = statistics.median(measured)
         print(f"| {kind.replace('|', chr(92) + '|')} | {seconds:.2f} | {total / seconds / 1e6:.0f} | {first / seconds:.2f} |")
@@ -182,7 +182,7 @@ def main():
         seconds = time.monotonic() - start
         peak = collector.end()
         print(f"\n## The CoDeeN trace: {HOSTS} hosts, 4.7 million messages, {size(data) / 1e6:.0f} MB\n")
-        print(f"gathered in {seconds:.1f} s (20 asked for), collector's peak {peak:.0f} MB")
+        print(f"gathered in {seconds:.1f} s (target 20), collector's peak {peak:.0f} MB")
 
 
 main()

@@ -79,9 +79,9 @@ def time_and_memory(data, found, arguments):
                             stderr=subprocess.DEVNULL)
     analysis = json.loads(output.stdout)
     totals, model = analysis["totals"], analysis["model"]
-    ours = {"operations": totals["operations"], "traces": totals["requests"], "executions": totals["steps"]}
-    ours |= {f"{level}-contexts": totals["contexts"][level] for level in LEVELS}
-    table(["", "here", "paper"], [[name, f"{ours[name]:,}", f"{value:,}"] for name, value in PAPER.items()])
+    here = {"operations": totals["operations"], "traces": totals["requests"], "executions": totals["steps"]}
+    here |= {f"{level}-contexts": totals["contexts"][level] for level in LEVELS}
+    table(["", "here", "paper"], [[name, f"{here[name]:,}", f"{value:,}"] for name, value in PAPER.items()])
     print(f"{totals['classes']} classes of traces; timing model: {len(model['leaves'])} leaves of {model['nodes']:,} contexts, "
           f"{percent(model['decrease'])} less standard deviation\n", flush=True)
 
@@ -112,7 +112,7 @@ def share(of, holds):
     return percent(sum(map(holds, of)) / len(of)) if of else "none"
 
 
-def beside_the_paper(full, random):
+def compare_with_paper(full, random):
     """The paper's statements about its figures, and the results here."""
     def most(level):
         return f"{max(one.contexts[level] for one in [full, *random]):,}"
@@ -256,7 +256,7 @@ def main():
     finally:
         shutil.rmtree(work, ignore_errors=True)
     full, random = rows[0], rows[1:]
-    beside_the_paper(full, random)
+    compare_with_paper(full, random)
     show(full, random)
     if arguments.plots:
         draw(arguments.plots, full, random)

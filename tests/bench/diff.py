@@ -60,7 +60,7 @@ COLUMNS = (
     ("ndcg", "nDCG", "{:.3f}".format),
     ("relevant", "relevant", percent),
     ("mutations", "mutations", "{:.0f}".format),
-    ("told", "of relevant ones told where", percent),
+    ("located", "of relevant ones located", percent),
     ("categories", "categories", "{:.0f}".format),
 )
 
@@ -78,17 +78,17 @@ def span(values, show):
 
 def found(experiments, fault, options):
     """The score of each experiment."""
-    return [ranking.judged(program.diff(of["before"], of[fault], *options), fault) for of in experiments]
+    return [ranking.score_mutations(program.diff(of["before"], of[fault], *options), fault) for of in experiments]
 
 
 def of_experiments(experiments):
     rows, lists = [], []
     for fault, (paper, target) in PAPER.items():
-        judged = found(experiments, fault, [])
-        figures = [span([one[key] for one in judged], show) for key, _, show in COLUMNS]
-        suspected = f"{sum(one['suspected'] for one in judged)} of {len(judged)}"
+        scores = found(experiments, fault, [])
+        figures = [span([one[key] for one in scores], show) for key, _, show in COLUMNS]
+        suspected = f"{sum(one['suspected'] for one in scores)} of {len(scores)}"
         rows.append([NAMES[fault], paper, target, *figures, suspected])
-        lists += [f"{fault}, pair {number}:{os.linesep}{one['list']}" for number, one in enumerate(judged, 1)]
+        lists += [f"{fault}, pair {number}:{os.linesep}{one['list']}" for number, one in enumerate(scores, 1)]
     head = ["experiment", "paper", "target", *(name for _, name, _ in COLUMNS), "first suspect is right"]
     table(head, rows)
     print("```text\n" + "\n".join(lists) + "\n```\n")
@@ -98,9 +98,9 @@ def of_left_out(experiments):
     rows = []
     for number, of in enumerate(experiments, 1):
         answer, everything = (program.diff(of["before"], of["spin"], *more) for more in ([], ["--false-discoveries", "0.99"]))
-        there, told, share = ranking.left_out(answer, everything)
-        rows.append([str(number), str(there), str(told), percent(share)])
-    table(["spin, pair", "categories that are slower by 0.5 ms or more", "told", "their share of the time"], rows)
+        there, reported, share = ranking.left_out(answer, everything)
+        rows.append([str(number), str(there), str(reported), percent(share)])
+    table(["spin, pair", "categories that are slower by 0.5 ms or more", "reported", "their share of the time"], rows)
 
 
 def ranks(normal, faults, options):
@@ -133,14 +133,14 @@ def changed(comparisons, options=()):
 
 
 def of_unchanged(work, arguments, normal, made):
-    rows, said, all_of = [], 0, 0
+    rows, changes, all_of = [], 0, 0
     runs = list(sets.unchanged_runs(work, arguments.pairs // 4))
     groups = [("made pairs", made), ("halves of made operations", runs), *sets.unchanged_recordings(work, arguments.data, normal)]
     for name, comparisons in groups:
         count = changed(comparisons)
         rows.append([name, str(len(comparisons)), str(count)])
-        said, all_of = said + count, all_of + len(comparisons)
-    rows.append([f"all: {percent(said / all_of)}, at most 5% asked", str(all_of), str(said)])
+        changes, all_of = changes + count, all_of + len(comparisons)
+    rows.append([f"all: {percent(changes / all_of)}, at most 5% required", str(all_of), str(changes)])
     table(["no change", "comparisons", "say something"], rows)
 
 
@@ -167,8 +167,8 @@ def of_ablation(normal, faults, experiments, made):
         ranked = list(ranks(normal, faults, options))
         cells = [name, first(ranked, 1), first(ranked, 3), percent(changed(made, options) / len(made))]
         for fault in PAPER:
-            judged = found(experiments, fault, options)
-            cells += [show(mean([one[key] for one in judged])) for key, _, show in COLUMNS]
+            scores = found(experiments, fault, options)
+            cells += [show(mean([one[key] for one in scores])) for key, _, show in COLUMNS]
         rows.append(cells)
     head = ["", "faults first", "first three", "made pairs without a change that say something"]
     head += [f"{fault}: {what}" for fault in PAPER for _, what, _ in COLUMNS]

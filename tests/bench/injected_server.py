@@ -57,7 +57,7 @@ class Server:
                 total += int(file.read().split()[0])
         return total
 
-    def asked(self, seconds, connections, by):
+    def load(self, seconds, connections, by):
         """Sends requests for some time with wrk, which `by` starts; figures as in `ROWS`, times in
         us.
         """
@@ -125,21 +125,21 @@ def main():
             pair = [None, None]
             # The first of the two alternates.
             for which in (turn & 1, 1 - (turn & 1)):
-                pair[which] = servers[which].asked(options.seconds, options.connections, on[1])
+                pair[which] = servers[which].load(options.seconds, options.connections, on[1])
             if turn >= 0:
                 pairs.append(pair)
         for server in servers:
             server.end()
-    head = f"{'':<20}{'without':>10}{'with':>10}{'ratio':>8}{'known to':>16}{'asked':>7}"
+    head = f"{'':<20}{'without':>10}{'with':>10}{'ratio':>8}{'known to':>16}{'target':>7}"
     print(head)
-    for place, (name, asked) in enumerate(ROWS.items()):
+    for place, (name, target) in enumerate(ROWS.items()):
         sides = ([pair[side][place] for pair in pairs] for side in (0, 1))
         without, with_it = (statistics.median(side) for side in sides)
         ratios = [pair[1][place] / pair[0][place] for pair in pairs]
         low, high = interval(ratios)
         print(
             f"{name:<20}{without:>10.1f}{with_it:>10.1f}{statistics.median(ratios):>8.3f}"
-            f"{f'{low:.3f} to {high:.3f}':>16}{asked or '':>7}"
+            f"{f'{low:.3f} to {high:.3f}':>16}{target or '':>7}"
         )
 
 

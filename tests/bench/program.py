@@ -30,9 +30,9 @@ def measured(*arguments):
     begin = time.monotonic()
     command = [SOCKCAP, *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    said = process.stderr.read()
+    errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {said.strip()}")
+        sys.exit(f"{' '.join(command)}: {errors.strip()}")
     return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024

@@ -82,7 +82,7 @@ def measure(work, messages, runs):
     (elapsed, used, peak), (sort, sort_used, sort_peak) = (
         [statistics.median(values) for values in zip(*found[name])] for name in ("reconcile", "sort")
     )
-    ratio = statistics.median(ours[0] / theirs[0] for ours, theirs in zip(found["reconcile"], found["sort"]))
+    ratio = statistics.median(own[0] / sort[0] for own, sort in zip(found["reconcile"], found["sort"]))
     cells = [
         f"{messages / 1e6:g}", f"{2 * messages / 1e6:g}", f"{elapsed:.2f}", "<= 6" if messages == 4_700_000 else "",
         f"{used:.2f}", f"{peak:.0f}", "< 1000", f"{sort:.2f}", f"{sort_used:.2f}", f"{sort_peak:.0f}", f"{ratio:.1f}",

@@ -123,11 +123,11 @@ def of_driver(work, arguments):
         true = {request.number for of, request in result.pairs if of.driver}
         disturbed = score.disturbed(run.accounts)
         others = {request.number: of.number for of, request in result.pairs if request.number in answer.unusual}
-        said = answer.unusual
-        rows.append([recorder.name, sum(of.driver for of in run.accounts), len(true & set(said)), len(set(others) - true),
+        unusual = answer.unusual
+        rows.append([recorder.name, sum(of.driver for of in run.accounts), len(true & set(unusual)), len(set(others) - true),
                      len(set(others.values()) - disturbed),
-                     "; ".join(said[number] for number in sorted(true & set(said))[:1])])
-    table(("recorded by", "delayed", "found", "others called unusual", "of these not disturbed", "what is said of one"), rows)
+                     "; ".join(unusual[number] for number in sorted(true & set(unusual))[:1])])
+    table(("recorded by", "delayed", "found", "others called unusual", "of these not disturbed", "description of one"), rows)
     if not arguments.keep:
         shutil.rmtree(os.path.join(work, "driver"))
 

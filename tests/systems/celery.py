@@ -55,7 +55,7 @@ class CeleryRedis(harness.System):
         run.wait_until(done, "the worker does not get through its jobs", 60)
         time.sleep(0.2)
 
-    def said(self, log):
+    def logged_requests(self, log):
         # Not Redis: jobs are so long that most of a pipeline is beyond the kept bytes.
         return {
             "entry": server_logs.access(log / "web.log"),

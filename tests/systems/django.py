@@ -33,7 +33,7 @@ class Django(harness.System):
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/page/{id}"])
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "entry": server_logs.access(log / "web.log"),
             "database": server_logs.postgres(log / "postgres.log"),

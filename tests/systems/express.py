@@ -36,7 +36,7 @@ http://127.0.0.1:{run.port('middle')} {{
 """)
         home = run.directory("caddy")
         argv = ["caddy", "run", "--adapter", "caddyfile", "--config", settings]
-        run.run_beside("caddy", argv, env={"HOME": home})
+        run.run_unrecorded("caddy", argv, env={"HOME": home})
         run.wait_port("middle")
         shared_servers.haproxy(run, f"""
 frontend entry
@@ -50,7 +50,7 @@ backend middle
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/order/{id}"])
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "entry": server_logs.access(log / "haproxy.log"),
             "shop": server_logs.access(log / "shop.log"),

@@ -38,7 +38,7 @@ class GrpcPython(harness.System):
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/item/{id}"])
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "entry": server_logs.access(log / "front.log"),
             "back": server_logs.calls(log / "back.log"),

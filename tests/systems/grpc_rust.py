@@ -46,7 +46,7 @@ class GrpcRust(harness.System):
         arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
         run.client("thinking_load.py", *arguments, "--think", 10, "/item/{id}")
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "entry": server_logs.access(log / "front.log"),
             "back": server_logs.calls(log / "back.log"),

@@ -92,9 +92,9 @@ class System:
         """
         raise NotImplementedError
 
-    def said(self, log):
-        """The contents of the servers' own logs in this folder, as `server_logs.Said` by the name
-        of a port. For runs with `names`, in which servers log (`Run.names`).
+    def logged_requests(self, log):
+        """The contents of the servers' own logs in this folder, as `server_logs.LoggedRequests` by
+        the name of a port. For runs with `names`, in which servers log (`Run.names`).
         """
         return {}
 
@@ -168,9 +168,9 @@ class Run:
         if user:
             group = pwd.getpwnam(user).pw_gid
             command += ["setpriv", f"--reuid={user}", f"--regid={group}", "--init-groups", "--"]
-        return self.run_beside(name, command + [str(word) for word in argv], env, cwd)
+        return self.run_unrecorded(name, command + [str(word) for word in argv], env, cwd)
 
-    def run_beside(self, name, argv, env=None, cwd=None):
+    def run_unrecorded(self, name, argv, env=None, cwd=None):
         """Starts a program that is not recorded, in its own group like the others."""
         with open(self.log / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
@@ -256,7 +256,7 @@ class Run:
         command = ["tcpdump", "-i", self.interface, "-n", "-U", "-s", "0", "-B", "131072"]
         command += ["-Z", "root", "--time-stamp-precision=nano"]
         command += ["-w", self.folder / "lo.pcap", "tcp or udp"]
-        capture = self.run_beside("tcpdump", [*self.capture_prefix, *map(str, command)])
+        capture = self.run_unrecorded("tcpdump", [*self.capture_prefix, *map(str, command)])
         log = self.log / "tcpdump.log"
         self.wait_until(lambda: "listening on" in log.read_text(), "tcpdump does not listen")
         return capture

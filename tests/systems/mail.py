@@ -137,7 +137,7 @@ protocol lmtp {{
         arguments = [run.port("smtp"), run.port("imap"), "--requests", requests]
         run.client("mail_load.py", *arguments, "--concurrency", concurrency)
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "smtp": server_logs.smtp(log / "postfix.log"),
             "lmtp": server_logs.lmtp(log / "postfix.log"),

@@ -25,7 +25,7 @@ def table(data, name):
     return csv.DictReader(io.StringIO(done.stdout))
 
 
-def told(data):
+def recorded_names(data):
     """By port of the server, how often each name had each status."""
     places = {}
     for row in table(data, "messages"):
@@ -64,19 +64,19 @@ def score(system, folder):
     command = [harness.program("sockcap"), "names", "--no-config", "-d", str(data)]
     subprocess.run(command, check=True, capture_output=True)
     about = json.loads((Path(folder) / "run.json").read_text())
-    found = told(data)
+    found = recorded_names(data)
     rows = []
-    for name, said in system.said(Path(folder) / "log").items():
-        had = said.known(found[about["ports"][name]])
+    for name, logged in system.logged_requests(Path(folder) / "log").items():
+        had = logged.known(found[about["ports"][name]])
         rows.append({
             "system": about["system"],
             "concurrency": about["concurrency"],
             "port": name,
-            "requests": said.pairs.total(),
-            "right": (said.pairs & had).total(),
-            "least": said.least,
-            "missing": sorted(map(repr, (said.pairs - had).items())),
-            "wrong": sorted(map(repr, (had - said.pairs).items())),
+            "requests": logged.pairs.total(),
+            "right": (logged.pairs & had).total(),
+            "least": logged.least,
+            "missing": sorted(map(repr, (logged.pairs - had).items())),
+            "wrong": sorted(map(repr, (had - logged.pairs).items())),
         })
     left = secrets(data)
     if left:

@@ -68,7 +68,7 @@ class WordPress(harness.System):
         run.http_load(requests, concurrency, paths)
 
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "mariadb": server_logs.mariadb(log / "mariadb.general"),
             "memcached": server_logs.memcached(log / "memcached.counts"),
@@ -95,10 +95,10 @@ class NginxFpm(WordPress):
         run.record("nginx", ["nginx", "-e", f"{run.log}/nginx-errors.log", "-c", nginx(run, site)])
         run.wait_port("entry")
 
-    def said(self, log):
+    def logged_requests(self, log):
         # WordPress responds to all requests to nginx.
         access = server_logs.access(log / "nginx-access.log")
-        return {"entry": access, "fpm": access, **super().said(log)}
+        return {"entry": access, "fpm": access, **super().logged_requests(log)}
 
     @staticmethod
     def program(name):

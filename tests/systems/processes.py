@@ -43,7 +43,7 @@ def reap():
             return
 
 
-def tell(pids, number):
+def send_signal(pids, number):
     """Sends a signal to the processes that still exist."""
     for pid in pids:
         try:
@@ -56,7 +56,7 @@ def end_all(patience=5.0):
     """Ends everything below this process: with SIGTERM first, and kills what has not ended in time.
     """
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 5.0)):
-        tell(descendants(), number)
+        send_signal(descendants(), number)
         until = time.monotonic() + wait
         while time.monotonic() < until:
             reap()

@@ -26,7 +26,7 @@ class Puma(harness.System):
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/order/{id}"])
 
-    def said(self, log):
+    def logged_requests(self, log):
         return {
             "entry": server_logs.access(log / "puma.log"),
             "mariadb": server_logs.mariadb(log / "mariadb.general"),

@@ -98,14 +98,14 @@ def main():
     """Runs or rescores the systems, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--at", nargs="+", type=int, default=[1, 8], help="requests at once")
+    parser.add_argument("--at", nargs="+", type=int, default=[1, 8], help="concurrent requests")
     parser.add_argument("--requests", type=int, help="how many requests [default: the system's]")
     parser.add_argument("--keep", type=Path, help="keep the recordings in this folder")
     parser.add_argument("--reuse", type=Path, help="score recordings of this folder again")
     parser.add_argument("--options", default="", help="options for `sockcap analyze`")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--check", action="store_true", help="fail where fewer calls are right than LEAST says")
-    parser.add_argument("--names", dest="said", action="store_true", help="record what messages do, and hold it against the servers' logs")
+    parser.add_argument("--check", action="store_true", help="fail if fewer calls are right than LEAST requires")
+    parser.add_argument("--names", dest="with_names", action="store_true", help="record operations of messages, and compare them with the servers' logs")
     parser.add_argument("--hops", action="store_true", help="also figures by port, and errors")
     arguments = parser.parse_args()
 
@@ -129,7 +129,7 @@ def main():
         print("\n" + table.markdown(head, table.hop_rows(scores)) + "\n")
         print("\n".join(table.wrong_lines(scores)))
     named = [row for one in scores for row in one.get("names", [])]
-    if arguments.said:
+    if arguments.with_names:
         print("\n" + table.markdown(table.NAMES_HEAD, table.names_rows(named)))
     if arguments.json:
         arguments.json.write_text(json.dumps(scores, indent=2) + "\n")
@@ -154,8 +154,8 @@ def wrongly_named(rows):
     for row in rows:
         of = f"{row['system']} at {row['concurrency']}, {row['port']}"
         if row["right"] < row["least"] * row["requests"]:
-            yield from (f"{of}: not told: {one}" for one in row["missing"][:5])
-        yield from (f"{of}: told, and not logged: {one}" for one in row["wrong"][:5])
+            yield from (f"{of}: missing: {one}" for one in row["missing"][:5])
+        yield from (f"{of}: not logged: {one}" for one in row["wrong"][:5])
 
 
 def recorded_whole(kind, concurrency, arguments):
@@ -182,7 +182,7 @@ def measured(system, concurrency, arguments):
     work = Path(tempfile.mkdtemp(prefix="sockcap-system-"))
     work.chmod(0o755)
     try:
-        run = harness.Run(system, work, arguments.requests or system.requests, concurrency, arguments.said)
+        run = harness.Run(system, work, arguments.requests or system.requests, concurrency, arguments.with_names)
         run.execute()
         figures = scored(system, work, arguments)
     except BaseException:
@@ -200,7 +200,7 @@ def measured(system, concurrency, arguments):
 def scored(system, folder, arguments):
     """All figures of a run."""
     figures = score.score(folder, arguments.options)
-    if arguments.said:
+    if arguments.with_names:
         figures["names"] = names.score(system, folder)
     return figures
 

@@ -62,8 +62,8 @@ class Truth:
             together = connection.ids()
             whole = port_of(connection.server) in per_request and len(together) == 1
             for exchange in connection.exchanges:
-                asked = port_of(connection.server) in deliveries
-                ids = exchange.asked if asked else together if whole else exchange.ids()
+                is_delivery = port_of(connection.server) in deliveries
+                ids = exchange.request_ids if is_delivery else together if whole else exchange.ids()
                 if len(ids) == 1:
                     self.id_of[id(exchange)] = next(iter(ids))
                 ends = (connection.client, connection.server)
@@ -167,10 +167,10 @@ def port_of(endpoint):
 
 def score(folder, options=""):
     """All figures of a kept run."""
-    return judged(Truth(folder), *analyzed(folder, options))
+    return score_calls(Truth(folder), *analyzed(folder, options))
 
 
-def judged(truth, calls, patterns):
+def score_calls(truth, calls, patterns):
     """All figures of the calls and patterns that sockcap found."""
     matched, mixed = truth.match(calls)
     by_number = {call["call_id"]: call for call in calls}

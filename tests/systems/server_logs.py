@@ -26,7 +26,7 @@ TABLES = [
 ]
 
 
-class Said:
+class LoggedRequests:
     """A server's log of one port: how often each name had each status.
 
     `only`: the names that it counts, if it does not count others. `unlogged`: names that it does
@@ -41,11 +41,11 @@ class Said:
         self.failed_apart = failed_apart
         self.least = least
 
-    def known(self, told):
+    def known(self, found):
         """The found names that the server could know, in its terms."""
         statuses = any(status is not None for _, status in self.pairs)
         result = Counter()
-        for (name, status), count in told.items():
+        for (name, status), count in found.items():
             if name not in self.unlogged and (self.only is None or name in self.only):
                 name = "" if status and self.failed_apart else name
                 result[name, status if statuses else None] += count
@@ -86,17 +86,17 @@ def statement(text):
 
 def access(path):
     """Requests of a log with lines of the form `access METHOD TARGET STATUS`."""
-    said = Counter()
+    logged = Counter()
     for line in lines(path):
         if found := re.search(r"\baccess ([A-Z]+) (\S+) (\d{3})$", line):
-            said[route(found[1], found[2]), found[3]] += 1
-    return Said(said)
+            logged[route(found[1], found[2]), found[3]] += 1
+    return LoggedRequests(logged)
 
 
 def calls(path):
     """gRPC calls in a log with lines of the form `access SERVICE/METHOD STATUS`."""
     # Threads may write two into one line.
-    return Said(re.findall(r"access ([\w.]+/\w+) ([A-Z_]+)", path.read_text(errors="replace")))
+    return LoggedRequests(re.findall(r"access ([\w.]+/\w+) ([A-Z_]+)", path.read_text(errors="replace")))
 
 
 def lines(path):
@@ -125,7 +125,7 @@ def postgres(path):
                 open_of[process] = done[-1]
         elif level == "ERROR" and process in open_of:
             open_of.pop(process)[1] = state
-    return Said(map(tuple, done), unlogged=("STARTUP", "AUTHENTICATE", "TLS"))
+    return LoggedRequests(map(tuple, done), unlogged=("STARTUP", "AUTHENTICATE", "TLS"))
 
 
 COMMAND = re.compile(
@@ -142,7 +142,7 @@ def mariadb(path):
         elif entries:
             entries[-1][2] += "\n" + line
     by_tcp = {number for number, kind, text in entries if kind == "Connect" and "TCP/IP" in text}
-    said = Counter()
+    logged = Counter()
     for number, kind, text in entries:
         names = {
             "Connect": "LOGIN",
@@ -156,11 +156,11 @@ def mariadb(path):
             "Close stmt": None,
         }
         if number in by_tcp and names[kind] is not None:
-            said[names[kind], None] += 1
-    return Said(said)
+            logged[names[kind], None] += 1
+    return LoggedRequests(logged)
 
 
-def asked(port, question, end):
+def query_server(port, question, end):
     """The response of a text protocol server to a request, up to this end."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(question)
@@ -173,54 +173,54 @@ def asked(port, question, end):
 def redis_counts(port):
     """How often Redis has run each command: a text for `redis`."""
     return "".join(
-        asked(port, f"*2\r\n$4\r\nINFO\r\n${len(part)}\r\n{part}\r\n".encode(), b"\r\n")
+        query_server(port, f"*2\r\n$4\r\nINFO\r\n${len(part)}\r\n{part}\r\n".encode(), b"\r\n")
         for part in ("commandstats", "errorstats")
     )
 
 
 def redis(path, least=1.0):
     """Commands that Redis has counted, except for the request for the counts."""
-    said = Counter()
+    logged = Counter()
     for line in lines(path):
         if found := re.match(r"cmdstat_(\w+)[^:]*:calls=(\d+).*,failed_calls=(\d+)", line):
-            said[found[1].upper(), ""] += int(found[2]) - int(found[3])
+            logged[found[1].upper(), ""] += int(found[2]) - int(found[3])
         if found := re.match(r"errorstat_(\w+):count=(\d+)", line):
-            said["", found[1]] += int(found[2])
+            logged["", found[1]] += int(found[2])
     # The request for the counts.
-    del said["INFO", ""]
-    return Said(+said, unlogged=("INFO",), failed_apart=True, least=least)
+    del logged["INFO", ""]
+    return LoggedRequests(+logged, unlogged=("INFO",), failed_apart=True, least=least)
 
 
 def memcached_counts(port):
     """How often memcached has run each command: a text for `memcached`."""
-    return asked(port, b"stats\r\n", b"END\r\n")
+    return query_server(port, b"stats\r\n", b"END\r\n")
 
 
 def memcached(path):
     """Commands that memcached counts separately."""
     counts = dict(re.findall(r"STAT cmd_(get|set) (\d+)", path.read_text()))
-    said = {(name, None): int(count) for name, count in counts.items()}
-    return Said(said, only=("get", "set"))
+    logged = {(name, None): int(count) for name, count in counts.items()}
+    return LoggedRequests(logged, only=("get", "set"))
 
 
 def smtp(path):
     """Commands that Postfix logs at the end of each connection that it accepted."""
-    said = Counter()
+    logged = Counter()
     for line in lines(path):
         if "/smtpd[" in line and (found := re.search(r": disconnect from .*\] (.*)", line)):
             for verb, done in re.findall(r"(\w+)=(\d+)", found[1]):
-                said[verb.upper(), None] += int(done)
-    del said["COMMANDS", None]
+                logged[verb.upper(), None] += int(done)
+    del logged["COMMANDS", None]
     # A mail is a separate message after the request whether it may be sent.
-    said["message", None] = said["DATA", None]
-    return Said(+said)
+    logged["message", None] = logged["DATA", None]
+    return LoggedRequests(+logged)
 
 
 def lmtp(path):
     """Mails that Postfix passed to another server, and its responses."""
     delivered = [line for line in lines(path) if "/lmtp[" in line and " status=" in line]
     codes = [re.search(r"\((?:host .* said: )?(\d{3}) ", line) for line in delivered]
-    return Said((("message", code[1] if code else None) for code in codes), only=("message",))
+    return LoggedRequests((("message", code[1] if code else None) for code in codes), only=("message",))
 
 
 def imap(folder):
@@ -228,7 +228,7 @@ def imap(folder):
 
     A response that is longer than the kept bytes of a turn does not show its end.
     """
-    said = Counter()
+    logged = Counter()
     for path in folder.glob("*.in"):
         statuses = {}
         size = 0
@@ -241,5 +241,5 @@ def imap(folder):
                 size += len(line) + 2
         for line in lines(path):
             if found := re.match(r"\S+ ([A-Z]{4}\d+) (UID \w+|\w+)", line):
-                said[found[2].upper(), statuses.get(found[1])] += 1
-    return Said(said, unlogged=("CAPABILITY", "LOGIN"))
+                logged[found[2].upper(), statuses.get(found[1])] += 1
+    return LoggedRequests(logged, unlogged=("CAPABILITY", "LOGIN"))

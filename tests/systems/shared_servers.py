@@ -54,8 +54,8 @@ def postgres(run, port="database", host="host", statements=TABLES, more=()):
     client = ["psql", "-h", "127.0.0.1", "-p", str(run.port(port)), "-U", "postgres", "-qtc"]
 
     def answers():
-        asked = subprocess.run([*client, "SELECT 1"], capture_output=True, check=False)
-        return asked.returncode == 0
+        query = subprocess.run([*client, "SELECT 1"], capture_output=True, check=False)
+        return query.returncode == 0
 
     run.wait_until(answers, "postgres takes no queries")
     if statements:

@@ -23,7 +23,7 @@ class Buffered(harness.System):
     buffering = "on"
 
     def start(self, run):
-        self.start_behind(run)
+        self.start_backends(run)
         shared_servers.nginx(run, f"""
     upstream balancer {{ server 127.0.0.1:{run.port('balancer')}; keepalive 8; }}
     server {{
@@ -39,7 +39,7 @@ class Buffered(harness.System):
 """)
         run.wait_port("entry")
 
-    def start_behind(self, run, balancer="balancer"):
+    def start_backends(self, run, balancer="balancer"):
         """haproxy, the services and Redis."""
         shared_servers.redis(run)
         env = {"REDIS_PORT": run.port("redis")}
@@ -84,7 +84,7 @@ class Duplex(Buffered):
     marked = ("entry", "python", "node")
 
     def start(self, run):
-        self.start_behind(run, balancer="entry")
+        self.start_backends(run, balancer="entry")
 
     def load(self, run, requests, concurrency):
         super().load(run, requests, concurrency, both="echo")

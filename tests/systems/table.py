@@ -6,7 +6,7 @@ HEAD = (
 )
 
 
-NAMES_HEAD = ("system", "at once", "port", "requests logged", "told as logged", "told otherwise")
+NAMES_HEAD = ("system", "at once", "port", "requests logged", "as logged", "not as logged")
 
 
 def names_rows(rows):

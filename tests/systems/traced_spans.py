@@ -47,18 +47,18 @@ def exported(data):
                 yield from scope.get("spans", [])
 
 
-def compared(theirs, ours):
+def compared(otel_spans, sockcap_spans):
     """How many of OpenTelemetry's calls have a span of sockcap's below them, in the same trace."""
-    counts = Counter(calls=sum(span["kind"].endswith("CLIENT") for span in theirs.values()))
+    counts = Counter(calls=sum(span["kind"].endswith("CLIENT") for span in otel_spans.values()))
     below = set()
-    for span in ours:
+    for span in sockcap_spans:
         above = span.get("parentSpanId", "")
-        if above not in theirs:
+        if above not in otel_spans:
             continue
         counts["refer"] += 1
-        is_same = span["traceId"] == theirs[above]["trace"]
+        is_same = span["traceId"] == otel_spans[above]["trace"]
         counts["same trace" if is_same else "other trace"] += 1
-        if theirs[above]["kind"].endswith("CLIENT") and is_same:
+        if otel_spans[above]["kind"].endswith("CLIENT") and is_same:
             below.add(above)
         else:
             counts["not of a call"] += 1

@@ -27,15 +27,15 @@ class Exchange:
     # Time of the last part of the request.
     sent: int = 0
     size: int = 0
-    asked: set = field(default_factory=set)
-    answered: set = field(default_factory=set)
+    request_ids: set = field(default_factory=set)
+    response_ids: set = field(default_factory=set)
     connection: "Connection" = None
     # For HTTP/2: the stream.
     stream: int = None
 
     def ids(self):
         """The ids of the request, or if it has none those of the response."""
-        return self.asked or self.answered
+        return self.request_ids or self.response_ids
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Connection:
         """All ids that were seen on the connection."""
         found = set()
         for exchange in self.exchanges:
-            found |= exchange.asked | exchange.answered
+            found |= exchange.request_ids | exchange.response_ids
         return found
 
 
@@ -179,8 +179,8 @@ def connections(path, server_ports, multiplexed=(), marked=()):
         if packet.datagram:
             # Each request is a separate exchange; its response adds no information.
             if to_server:
-                asked = {found.decode() for found in ID.findall(packet.payload)}
-                exchange = Exchange(packet.time, packet.time, len(packet.payload), asked)
+                request_ids = {found.decode() for found in ID.findall(packet.payload)}
+                exchange = Exchange(packet.time, packet.time, len(packet.payload), request_ids)
                 exchange.connection = connection
                 connection.exchanges.append(exchange)
             continue
@@ -200,17 +200,17 @@ def connections(path, server_ports, multiplexed=(), marked=()):
                 exchange = Exchange(packet.time, connection=connection)
                 connection.exchanges.append(exchange)
                 answering[0] = False
-            connection.exchanges[-1].asked |= found
+            connection.exchanges[-1].request_ids |= found
             connection.exchanges[-1].sent = packet.time
             connection.exchanges[-1].size += size
         elif not connection.exchanges:
             greeting = greetings.setdefault(id(connection), Exchange(packet.time))
-            greeting.asked |= found
+            greeting.request_ids |= found
             greeting.sent = packet.time
             greeting.size += size
         else:
             if not many:
-                connection.exchanges[-1].answered |= found
+                connection.exchanges[-1].response_ids |= found
                 answering[0] = True
     for connection in done:
         if not connection.exchanges and id(connection) in greetings:
@@ -228,7 +228,7 @@ def connections(path, server_ports, multiplexed=(), marked=()):
 
 def exchange_of(request, connection):
     """A request that was separated from others on its connection."""
-    asked = {found.decode() for found in ID.findall(request.text)}
-    exchange = Exchange(request.start, request.sent, request.size, asked)
+    request_ids = {found.decode() for found in ID.findall(request.text)}
+    exchange = Exchange(request.start, request.sent, request.size, request_ids)
     exchange.connection, exchange.stream = connection, request.stream
     return exchange

@@ -45,11 +45,11 @@ def left_out(answer, everything):
         before, after = mutation["tree"]["mean_ns"]
         return relevant_to_spin(mutation) and after - before >= 500_000
 
-    told = {mutation["tree"]["category"] for mutation in answer["mutations"] if relevant_to_spin(mutation)}
+    reported = {mutation["tree"]["category"] for mutation in answer["mutations"] if relevant_to_spin(mutation)}
     there = {mutation["tree"]["category"]: mutation["contribution_ns"] for mutation in everything["mutations"] if slower(mutation)}
     time = sum(there.values())
-    share = sum(ns for category, ns in there.items() if category in told) / time if time else 0.0
-    return len(there), sum(category in told for category in there), share
+    share = sum(ns for category, ns in there.items() if category in reported) / time if time else 0.0
+    return len(there), sum(category in reported for category in there), share
 
 
 def is_located(mutation):
@@ -78,9 +78,9 @@ FAULTS = {
 }
 
 
-def judged(answer, fault):
+def score_mutations(answer, fault):
     """The relevance of a comparison's mutations, in their order, and its figures."""
-    is_relevant, is_told, nodes = FAULTS[fault]
+    is_relevant, is_located_or_originated, nodes = FAULTS[fault]
     relevances = [int(is_relevant(mutation)) for mutation in answer["mutations"]]
     relevant = [mutation for mutation, relevance in zip(answer["mutations"], relevances) if relevance]
     return {
@@ -88,7 +88,7 @@ def judged(answer, fault):
         "mutations": len(relevances),
         "relevant": sum(relevances) / len(relevances) if relevances else 0.0,
         "ndcg": ndcg(relevances),
-        "told": sum(map(is_told, relevant)) / len(relevant) if relevant else 0.0,
+        "located": sum(map(is_located_or_originated, relevant)) / len(relevant) if relevant else 0.0,
         "suspected": bool(answer["suspects"]) and answer["suspects"][0]["node"] in nodes,
         "list": "".join("x" if relevance else "." for relevance in relevances),
     }

@@ -60,7 +60,7 @@ class Relevance(unittest.TestCase):
         self.assertFalse(ranking.relevant_to_spin({**slower, "tree": HIT}))
         self.assertFalse(ranking.relevant_to_spin({**slower, "kind": "structural"}))
 
-    def test_of_what_is_left_out(self):
+    def test_omitted_mutations(self):
         def slower(category, contribution, longer):
             tree = {**WRITE, "category": category, "mean_ns": [1e6, 1e6 + longer]}
             return {"kind": "response_time", "tree": tree, "contribution_ns": contribution}
@@ -80,10 +80,10 @@ class Relevance(unittest.TestCase):
         miss = {"kind": "structural", "tree": MISS, "hops": [], "originators": []}
         hit = {**miss, "tree": HIT}
         answer = {"mutations": [miss, hit, hit, miss], "suspects": [{"node": "nfs"}], "categories": 9}
-        judged = ranking.judged(answer, "cache")
-        self.assertEqual((judged["list"], judged["relevant"], judged["mutations"]), ("x..x", 0.5, 4))
-        self.assertAlmostEqual(judged["ndcg"], 1.5 / 2)
-        self.assertEqual((judged["told"], judged["suspected"]), (0.0, True))
+        figures = ranking.score_mutations(answer, "cache")
+        self.assertEqual((figures["list"], figures["relevant"], figures["mutations"]), ("x..x", 0.5, 4))
+        self.assertAlmostEqual(figures["ndcg"], 1.5 / 2)
+        self.assertEqual((figures["located"], figures["suspected"]), (0.0, True))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Matching(unittest.TestCase):
         result = score.matched([account(0, "a", 0, 30)], [found(0, 0, 1, thread=9)])
         self.assertEqual((len(result.missed), len(result.foreign)), (1, 1))
 
-    def test_reads_one_after_the_other_are_told_apart_though_the_clock_differs(self):
+    def test_sequential_reads_are_distinguished_although_the_clock_differs(self):
         # Reads of 10 us, most of them alone and three in sequence, 12 us apart; the recording's
         # clock is 9 us ahead.
         begins = [100, 200, 300, 300.012, 300.024, 400, 500]
@@ -62,14 +62,14 @@ class Charging(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_the_model_is_the_requests_that_stand_for_clusters(self):
+    def test_the_model_consists_of_representatives(self):
         requests = [found(0, 0, 10), found(1, 1, 14), found(2, 2, 30, cluster=1), found(3, 3, 31, cluster=1)]
         # 14 + 14 + 30 + 30 by 85; another server's request represents cluster 1, so that its first
         # one is used.
         self.assertEqual(score.model_error(requests, [1, 99])[0], 3 / 85)
         self.assertIsNone(score.model_error(requests, [1, 99])[1])
 
-    def test_time_that_the_host_took_is_what_both_recorders_find_and_the_server_does_not(self):
+    def test_stolen_time_is_found_by_both_recorders_and_not_by_the_server(self):
         accounts = [account(number, "a", 100 * number, 30) for number in range(4)]
         first = [(of, found(of.number, 0, used)) for of, used in zip(accounts, (30, 40, 40, 20))]
         second = [(of, found(of.number, 0, used)) for of, used in zip(accounts, (30, 40, 30, 20))]

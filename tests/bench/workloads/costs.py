@@ -39,11 +39,11 @@ def throughput_of_files(work, name, options, seconds):
         port = process.stdout.readline().strip()
         if not port:
             sys.exit(f"{' '.join(command)}: {process.stderr.read().strip()}")
-        said = program.run("wrk", "-t1", "-c16", f"-d{seconds}s", f"http://127.0.0.1:{port}/d/00000001")
+        output = program.run("wrk", "-t1", "-c16", f"-d{seconds}s", f"http://127.0.0.1:{port}/d/00000001")
     finally:
         used = runs.end(process)
     shutil.rmtree(folder)
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1)), used / int(re.search(r"(\d+) requests in", said).group(1))
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1)), used / int(re.search(r"(\d+) requests in", output).group(1))
 
 
 def ratios(work, measure, pairs, size, options):

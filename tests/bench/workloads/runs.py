@@ -113,10 +113,10 @@ def traced(path):
             yield
     finally:
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
+        errors = process.stderr.read()
         process.wait()
-        if "lost" in said.lower():
-            print(f"perf: {said.strip()}", file=sys.stderr)
+        if "lost" in errors.lower():
+            print(f"perf: {errors.strip()}", file=sys.stderr)
 
 
 def accounts_of(path):
@@ -166,11 +166,11 @@ def end(process):
     for pid in map(int, children or [process.pid]):
         os.kill(pid, signal.SIGTERM)
     process.stdout.read()
-    said = process.stderr.read()
+    errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        print(f"the server ended with status {process.returncode}: {said.strip()}", file=sys.stderr)
+        print(f"the server ended with status {process.returncode}: {errors.strip()}", file=sys.stderr)
     return usage.ru_utime + usage.ru_stime
 
 
@@ -179,11 +179,11 @@ def check(accounts, truth):
     the same times.
     """
     with open(truth) as file:
-        asked = {int(row["number"]): row for row in csv.DictReader(file)}
-    if {of.number for of in accounts} != set(asked) or len(accounts) != len(asked):
-        sys.exit(f"{truth}: the server has {len(accounts)} requests, the client {len(asked)}")
+        requests = {int(row["number"]): row for row in csv.DictReader(file)}
+    if {of.number for of in accounts} != set(requests) or len(accounts) != len(requests):
+        sys.exit(f"{truth}: the server has {len(accounts)} requests, the client {len(requests)}")
     for of in accounts:
-        row = asked[of.number]
+        row = requests[of.number]
         inside = int(row["begin"]) <= of.read_end and of.read_begin <= int(row["end"])
         if row["kind"] != of.kind or not inside:
             sys.exit(f"{truth}: request {of.number} is of kind {row['kind']} for the client and {of.kind} for the server")

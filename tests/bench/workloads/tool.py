@@ -51,13 +51,13 @@ def of_trace(run):
 def answer(data, process=None, *options):
     """Results for a folder. Only requests that this process began to serve are kept."""
     command = [program.SOCKCAP, "requests", "--no-config", "-d", data, *options]
-    said = json.loads(program.run(*command, "--json"))
+    report = json.loads(program.run(*command, "--json"))
     rows = csv.DictReader(io.StringIO(program.run(*command, "--format", "csv")))
     found = [found_of(row) for row in rows if process is None or int(row["process"]) == process]
-    return Answer(found, {number: of["what"] for of in said["unusual"] for number in of["requests"]},
-                  [of["representative"] for of in said["clusters"]], said["charged_share"],
-                  (said["join"] or {}).get("conflicts", 0),
-                  [(of["mean_distance"], of["separation"]) for of in said["clusters"]])
+    return Answer(found, {number: of["what"] for of in report["unusual"] for number in of["requests"]},
+                  [of["representative"] for of in report["clusters"]], report["charged_share"],
+                  (report["join"] or {}).get("conflicts", 0),
+                  [(of["mean_distance"], of["separation"]) for of in report["clusters"]])
 
 
 def found_of(row):

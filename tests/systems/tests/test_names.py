@@ -98,12 +98,12 @@ class Logs(unittest.TestCase):
 class Known(unittest.TestCase):
     """The found names that a server could know."""
 
-    def test_of_what_was_told(self):
-        told = {("GET", ""): 2, ("GET", "ERR"): 1, ("INFO", ""): 1}
-        apart = server_logs.Said({("GET", ""): 2}, unlogged=("INFO",), failed_apart=True)
-        self.assertEqual(dict(apart.known(told)), {("GET", ""): 2, ("", "ERR"): 1})
-        names = server_logs.Said({("GET", None): 3}, only=("GET",))
-        self.assertEqual(dict(names.known(told)), {("GET", None): 3})
+    def test_found_names(self):
+        found = {("GET", ""): 2, ("GET", "ERR"): 1, ("INFO", ""): 1}
+        apart = server_logs.LoggedRequests({("GET", ""): 2}, unlogged=("INFO",), failed_apart=True)
+        self.assertEqual(dict(apart.known(found)), {("GET", ""): 2, ("", "ERR"): 1})
+        names = server_logs.LoggedRequests({("GET", None): 3}, only=("GET",))
+        self.assertEqual(dict(names.known(found)), {("GET", None): 3})
 
 
 if __name__ == "__main__":

@@ -32,22 +32,22 @@ class Spans(unittest.TestCase):
     def setUp(self):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "shop.log").write_text(LOG)
-            self.theirs = traced_spans.logged(folder)
+            self.otel_spans = traced_spans.logged(folder)
 
     def test_spans_are_found_among_other_lines(self):
         call = {"trace": "0a", "kind": "SpanKind.CLIENT", "above": "02"}
-        self.assertEqual(self.theirs["01"], call)
-        self.assertEqual(self.theirs["02"]["above"], "")
+        self.assertEqual(self.otel_spans["01"], call)
+        self.assertEqual(self.otel_spans["02"]["above"], "")
 
     def test_a_span_is_below_the_call_of_its_own_trace(self):
         below = {"traceId": "0a", "parentSpanId": "01"}
-        found = traced_spans.compared(self.theirs, [below, {"traceId": "0b"}])
+        found = traced_spans.compared(self.otel_spans, [below, {"traceId": "0b"}])
         counts = [found[name] for name in ("calls", "calls with a span below", "refer")]
         self.assertEqual(counts, [1, 1, 1])
 
-    def test_another_trace_and_what_is_no_call_do_not_count(self):
+    def test_other_traces_and_spans_that_are_no_calls_do_not_count(self):
         others = [{"traceId": "0b", "parentSpanId": "01"}, {"traceId": "0a", "parentSpanId": "02"}]
-        found = traced_spans.compared(self.theirs, others)
+        found = traced_spans.compared(self.otel_spans, others)
         self.assertEqual((found["calls with a span below"], found["other trace"]), (0, 1))
         self.assertEqual(found["not of a call"], 2)
 

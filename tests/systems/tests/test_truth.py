@@ -86,7 +86,7 @@ class Wire(Folder):
         self.assertEqual([one.ids() for one in connection.exchanges], [{named(1)}])
         self.assertEqual((connection.exchanges[0].start, connection.exchanges[0].sent), (10, 20))
 
-    def test_requests_on_one_connection_are_told_apart(self):
+    def test_requests_on_one_connection_are_distinguished(self):
         for number in (1, 2):
             self.capture.send(number * 100, 5000, SERVER, named(number).encode(), again=True)
             self.capture.send(number * 100 + 10, SERVER, 5000, b"done")
@@ -114,7 +114,7 @@ class Wire(Folder):
         self.assertEqual([one.ids() for one in connection.exchanges], [{named(1)}, {named(2)}])
         self.assertEqual([one.size for one in connection.exchanges], [len(named(1))] * 2)
 
-    def test_a_greeting_is_no_exchange_unless_nothing_else_is_sent(self):
+    def test_a_greeting_is_an_exchange_only_if_nothing_else_is_sent(self):
         self.capture.send(10, SERVER, 5000, b"220 ready")
         self.capture.send(20, 5000, SERVER, b"HELO " + named(1).encode())
         self.capture.send(30, BACK, 5001, named(2).encode())
@@ -128,23 +128,23 @@ class Wire(Folder):
         self.capture.send(10, 5000, SERVER, named(1).encode())
         self.capture.send(20, 5000, SERVER, named(2).encode())
         (connection,) = self.seen(multiplexed={SERVER})
-        self.assertEqual([one.asked for one in connection.exchanges], [{named(1)}, {named(2)}])
+        self.assertEqual([one.request_ids for one in connection.exchanges], [{named(1)}, {named(2)}])
 
-    def test_what_has_no_id_goes_on_where_each_request_has_one(self):
+    def test_data_without_an_id_continues_the_request_at_marked_ports(self):
         self.capture.send(10, 5000, SERVER, named(1).encode())
         self.capture.send(20, SERVER, 5000, b"begins")
         self.capture.send(30, 5000, SERVER, b"more")
         self.capture.send(40, SERVER, 5000, b"ends")
         self.capture.send(50, 5000, SERVER, named(2).encode())
         (connection,) = self.seen(marked={SERVER})
-        self.assertEqual([one.asked for one in connection.exchanges], [{named(1)}, {named(2)}])
+        self.assertEqual([one.request_ids for one in connection.exchanges], [{named(1)}, {named(2)}])
         self.assertEqual(len(self.seen()[0].exchanges), 3)
 
 
 class Turned(Folder):
     """A connection on which only the listener sends."""
 
-    def test_what_is_sent_is_a_message_by_itself_or_answers_the_connection(self):
+    def test_sent_data_is_a_message_or_responds_to_the_connection(self):
         self.capture.send(2_000, BACK, 6000, named(1).encode())
         ends = (f"127.0.0.1:{BACK}", "127.0.0.1:6000")
         for times, flow in (((1_000, 2_000), ends[::-1]), ((2_000, 0), ends)):
@@ -158,7 +158,7 @@ class Turned(Folder):
 class Deliveries(Folder):
     """A broker that responds to clients which ask for work."""
 
-    def test_who_asks_a_broker_for_work_does_not_know_for_whom(self):
+    def test_a_request_for_work_at_a_broker_belongs_to_no_request(self):
         self.capture.send(10, 6000, BACK, b"pop")
         self.capture.send(20, BACK, 6000, named(1).encode())
         known = [found for _, found, _, _ in self.truth().known()]
@@ -181,11 +181,11 @@ class Score(Folder):
                 calls.append(call(f"{number}-{server}", parent, client, server, time))
         return calls
 
-    def judged(self, calls):
-        return score.judged(self.truth(), calls, patterns=[])
+    def scored(self, calls):
+        return score.score_calls(self.truth(), calls, patterns=[])
 
     def test_right_calls_are_right(self):
-        figures = self.judged(self.two_requests())
+        figures = self.scored(self.two_requests())
         self.assertEqual((figures["calls_known"], figures["calls_right"]), (2, 2))
         self.assertEqual((figures["requests"], figures["requests_right"]), (2, 2))
         self.assertEqual((figures["sure"], figures["sure_right"]), (2, 2))
@@ -193,35 +193,35 @@ class Score(Folder):
     def test_a_call_of_another_request_spoils_both(self):
         calls = self.two_requests()
         calls[3]["parent_call_id"] = calls[0]["call_id"]
-        figures = self.judged(calls)
+        figures = self.scored(calls)
         self.assertEqual((figures["calls_right"], figures["requests_right"]), (1, 0))
         self.assertEqual((figures["sure"], figures["sure_right"]), (2, 1))
 
     def test_a_call_that_was_not_found_is_missing(self):
-        figures = self.judged(self.two_requests()[:3])
+        figures = self.scored(self.two_requests()[:3])
         self.assertEqual((figures["calls_had"], figures["calls_right"]), (1, 1))
         self.assertEqual(figures["requests_right"], 1)
 
-    def test_a_call_whose_caller_was_not_recorded_is_told_by_its_receipt(self):
+    def test_a_call_of_an_unrecorded_caller_is_found_by_its_receipt(self):
         calls = self.two_requests()
         for one in calls[1::2]:
             # The packet arrives 2 us after the call was made.
             received = int(one["request_send"]) + 3_000
             one |= {"request_send": "", "request_recv": str(received)}
-        figures = self.judged(calls)
+        figures = self.scored(calls)
         self.assertEqual((figures["calls_had"], figures["calls_right"]), (2, 2))
 
     def test_a_call_of_two_requests_is_of_neither(self):
         calls = self.two_requests()[:3]
         calls[1]["request_bytes"] = str(2 * len(named(1)))
-        figures = self.judged(calls)
+        figures = self.scored(calls)
         self.assertEqual((figures["calls_had"], figures["calls_mixed"]), (0, 1))
         self.assertEqual(figures["requests_right"], 0)
 
     def test_a_request_that_is_made_for_another_is_wrong(self):
         calls = self.two_requests()
         calls[2]["parent_call_id"] = calls[0]["call_id"]
-        self.assertEqual(self.judged(calls)["requests_right"], 0)
+        self.assertEqual(self.scored(calls)["requests_right"], 0)
 
 
 def call(number, parent, client, server, time):
@@ -261,7 +261,7 @@ class Shared(Folder):
         found = [(one.start, one.ids()) for one in connection.exchanges]
         self.assertEqual(found, [(10, {named(1)}), (10, {named(2)}), (30, {named(3)})])
 
-    def test_calls_are_found_by_their_streams_or_by_their_order_in_one_packet(self):
+    def test_calls_are_found_by_stream_or_by_order_in_a_packet(self):
         ask = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
         ask += b"".join(frame(1, stream, named(stream).encode()) for stream in (1, 3, 5))
         self.capture.send(10_000, 5000, BACK, ask)
@@ -275,7 +275,7 @@ class Shared(Folder):
             self.assertEqual((found, mixed), (list(map(named, expected)), 0))
         self.assertEqual(truth.match([call("#0")]), ({}, 1))
 
-    def test_calls_are_found_by_where_their_bytes_are_whatever_their_packets(self):
+    def test_calls_are_found_by_the_position_of_their_bytes(self):
         command = lambda number: b"*2\r\n$3\r\nGET\r\n$12\r\n" + named(number).encode() + b"\r\n"
         self.capture.send(40_000, 5000, BACK, command(1) + command(2)[:9])
         self.capture.send(50_000, 5000, BACK, command(2)[9:] + command(3))

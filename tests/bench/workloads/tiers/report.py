@@ -67,6 +67,6 @@ def show(work, arguments):
                                 round(statistics.median(one.sent_bytes for one in own))])
         if not arguments.keep:
             shutil.rmtree(os.path.join(work, name), ignore_errors=True)
-    table(("no", "asked for", "clients", "charged", "matched", "others", "paper: clusters", "clusters", "purity", "widest",
+    table(("no", "requests", "clients", "charged", "matched", "others", "paper: clusters", "clusters", "purity", "widest",
            "nearest", "error: processor"), rows)
     table(("no", "type", "requests", "processor, median", "bytes of files", "bytes sent"), demands)

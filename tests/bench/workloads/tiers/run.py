@@ -48,12 +48,12 @@ class Recorded(harness.Run):
         super().__init__(Shop(), folder, 0, 0)
         self.options = options
 
-    def run_beside(self, name, argv, env=None, cwd=None):
+    def run_unrecorded(self, name, argv, env=None, cwd=None):
         argv = list(map(str, argv))
         if "record" in argv[:3]:
             place = argv.index("record") + 1
             argv = argv[argv.index("--") + 1:] if self.options is None else argv[:place] + list(self.options) + argv[place:]
-        return super().run_beside(name, argv, env, cwd)
+        return super().run_unrecorded(name, argv, env, cwd)
 
 
 def run(work, name, mix, clients, requests, seed=1, options=("--resources",)):

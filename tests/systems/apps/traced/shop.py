@@ -13,7 +13,7 @@ session = requests.Session()
 session.mount("http://", HTTPAdapter(pool_connections=4, pool_maxsize=64))
 
 
-def asked(service, route, name):
+def fetch(service, route, name):
     """The response of a service."""
     answer = session.get(f"http://127.0.0.1:{os.environ[service]}/{route}/{name}", timeout=30)
     answer.raise_for_status()
@@ -22,12 +22,12 @@ def asked(service, route, name):
 
 @app.get("/order/<name>")
 def order(name):
-    price = asked("PRICES", "price", name)
-    stock = asked("STOCK", "stock", name)
-    taken = asked("STOCK", "reserve", name)
+    price = fetch("PRICES", "price", name)
+    stock = fetch("STOCK", "stock", name)
+    taken = fetch("STOCK", "reserve", name)
     return {**price, **stock, **taken}
 
 
 @app.get("/cart/<name>")
 def cart(name):
-    return {**asked("STOCK", "stock", name), **asked("PRICES", "price", name)}
+    return {**fetch("STOCK", "stock", name), **fetch("PRICES", "price", name)}
