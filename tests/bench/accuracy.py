@@ -157,18 +157,18 @@ def main():
         prog="scripts/bench accuracy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", default=os.path.join(REPOSITORY, "..", "shared", "data"), metavar="DIR",
-                        help="where the sets are, DIR/calls/SET [default: ../shared/data beside the repository]")
-    parser.add_argument("--sets", nargs="*", metavar="SET", help="these sets only [default: all there are]")
+                        help="folder of the sets, DIR/calls/SET [default: ../shared/data next to the repository]")
+    parser.add_argument("--sets", nargs="*", metavar="SET", help="only these sets [default: all]")
     parser.add_argument("--algorithms", nargs="+", default=["auto", "linking", "nesting"], metavar="NAME",
-                        help="[default: auto linking nesting]")
+                        help="algorithms [default: auto linking nesting]")
     parser.add_argument("--compress", nargs="*", type=float, default=[], metavar="K",
                         help="also with root arrivals K times closer together")
     parser.add_argument("--remove", nargs="*", type=float, default=[], metavar="P", help="also with P percent of calls removed")
     parser.add_argument("--sides", nargs="*", choices=list(SIDES), default=[], metavar="S",
-                        help="also with the times of one end of each call alone: caller, callee")
+                        help="also with the times of only one end of each call: caller, callee")
     parser.add_argument("--without-ids", action="store_true", help="each variant also without call ids")
-    parser.add_argument("--seed", type=int, default=1, help="of what is removed [default: 1]")
-    parser.add_argument("--runs", type=int, default=1, help="of each analysis; the shortest time counts [default: 1]")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the removal [default: 1]")
+    parser.add_argument("--runs", type=int, default=1, help="runs of each analysis; the shortest time counts [default: 1]")
     parser.add_argument("--ablation", action="store_true", help="auto also without each kind of evidence")
     arguments = parser.parse_args()
     algorithms = [[name] for name in arguments.algorithms]

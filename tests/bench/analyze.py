@@ -51,9 +51,9 @@ def main():
     parser = argparse.ArgumentParser(
         prog="scripts/bench analyze", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--algorithms", nargs="*", metavar="NAME", help="these only [default: all]")
+    parser.add_argument("--algorithms", nargs="*", metavar="NAME", help="only these algorithms [default: all]")
     parser.add_argument("--largest", type=int, default=5000, metavar="N",
-                        help="leave out traces of more than so many thousand messages [default: 5000; the largest has 25000]")
+                        help="leave out traces of more than N thousand messages [default: 5000; the largest has 25000]")
     arguments = parser.parse_args()
     commit = subprocess.run(
         ["git", "-C", REPOSITORY, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True

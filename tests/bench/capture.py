@@ -273,7 +273,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=6, help="length of each run of a server (default 6)")
     parser.add_argument("--calls-only", action="store_true", help="leave the servers out")
     parser.add_argument("--resources-only", action="store_true", help="only the calls that --resources records")
-    parser.add_argument("--heads-only", action="store_true", help="only messages whose heads are kept")
+    parser.add_argument("--heads-only", action="store_true", help="only messages with kept heads")
     arguments = parser.parse_args()
     commit = run(["git", "-C", REPOSITORY, "describe", "--always", "--dirty"]).strip()
     print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors, kernel {os.uname().release}\n")

@@ -135,7 +135,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--samples", type=int, default=500, help="of each kind [default: 500]")
+    parser.add_argument("--samples", type=int, default=500, help="samples of each kind [default: 500]")
     arguments = parser.parse_args()
     random, check = numpy.random.default_rng(arguments.seed), Check()
     for _ in range(arguments.samples):

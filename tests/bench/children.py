@@ -31,8 +31,8 @@ WAYS = {
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench children")
     parser.add_argument("--library", default=os.path.join(TARGET, "release", "libsockcap.so"))
-    parser.add_argument("--children", type=int, default=200, help="so many in each round")
-    parser.add_argument("--rounds", type=int, default=5, help="so many with and without")
+    parser.add_argument("--children", type=int, default=200, help="children in each round")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds with and without the library")
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("chroot and unshare need root")

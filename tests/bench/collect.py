@@ -162,7 +162,7 @@ def crowd(work, shippers, each):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--messages", type=float, default=25, help="in millions")
+    parser.add_argument("--messages", type=float, default=25, help="millions of messages")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIRECTORY")) as work:
         keys = os.path.join(work, "keys")

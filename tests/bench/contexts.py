@@ -237,10 +237,10 @@ def main():
     parser = argparse.ArgumentParser(
         prog="scripts/bench contexts", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--config", default="operations", help="what is made, for `sockcap synth` [default: operations]")
+    parser.add_argument("--config", default="operations", help="configuration for `sockcap synth` [default: operations]")
     parser.add_argument("--instrumentations", type=int, default=95_000, metavar="N",
-                        help="that figures are of [default: 95000, as in the paper]")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="[default: 3]")
+                        help="number of instrumentations [default: 95000, as in the paper]")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each measurement [default: 3]")
     parser.add_argument("--plots", metavar="DIR", help="draw Figures 8 to 10 here, as PNG")
     arguments = parser.parse_args()
     commit = subprocess.run(

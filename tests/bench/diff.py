@@ -180,10 +180,10 @@ def main():
         prog="scripts/bench diff", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", default=os.path.join(program.REPOSITORY, "..", "shared", "data"), metavar="DIR",
-                        help="where DIR/faults and DIR/calls are [default: ../shared/data beside the repository]")
+                        help="folder of DIR/faults and DIR/calls [default: ../shared/data next to the repository]")
     parser.add_argument("--experiments", type=int, default=5, metavar="N", help="pairs of each experiment [default: 5]")
-    parser.add_argument("--pairs", type=int, default=40, metavar="N", help="made pairs without a change [default: 40]")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="of each timed comparison [default: 3]")
+    parser.add_argument("--pairs", type=int, default=40, metavar="N", help="synthetic pairs without a change [default: 40]")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each timed comparison [default: 3]")
     parser.add_argument("--skip-ten", action="store_true", help="do not time ten times as many requests")
     parser.add_argument("--ablation", action="store_true", help="also leave out each part of the comparison in turn")
     arguments = parser.parse_args()

@@ -196,9 +196,9 @@ def main():
         prog="scripts/bench figures", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--algorithms", nargs="+", default=["auto", "linking", "nesting"], metavar="NAME",
-                        help="[default: auto linking nesting]")
+                        help="algorithms [default: auto linking nesting]")
     parser.add_argument("--figures", nargs="+", type=int, choices=FIGURES, default=list(FIGURES), metavar="N",
-                        help="these only [default: 17 19 20 21 22]")
+                        help="only these figures [default: 17 19 20 21 22]")
     parser.add_argument("--size", type=int, default=250, metavar="N",
                         help="instances of each sequence of a tracelet [default: 250, which is 20 000 messages of the "
                              "multi-tier system]")

@@ -127,7 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--spans", type=float, nargs="+", default=[0.25, 1.0], metavar="MILLIONS")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--file", nargs="+", help="files to import in place of made ones: FILE...")
+    parser.add_argument("--file", nargs="+", help="files to import instead of generated ones: FILE...")
     arguments = parser.parse_args()
     work = tempfile.mkdtemp(prefix="bench-spans-")
     try:

@@ -162,15 +162,15 @@ def main():
         prog="scripts/bench workload", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART",
-                        help=f"of the report: {', '.join(PARTS)} [default: all]")
-    parser.add_argument("--only", nargs="+", metavar="NO", help="these experiments of Tables 2 to 5")
-    parser.add_argument("--requests", type=int, default=500, metavar="N", help="of each experiment [default: 500]")
+                        help=f"parts of the report: {', '.join(PARTS)} [default: all]")
+    parser.add_argument("--only", nargs="+", metavar="NO", help="only these experiments of Tables 2 to 5")
+    parser.add_argument("--requests", type=int, default=500, metavar="N", help="requests of each experiment [default: 500]")
     parser.add_argument("--events", type=float, default=20, metavar="MILLIONS",
-                        help="of the larger stream to join [default: 20]")
-    parser.add_argument("--pairs", type=int, default=10, metavar="N", help="of runs for the cost [default: 10]")
-    parser.add_argument("--cost-requests", type=int, default=600, metavar="N", help="of such a run [default: 600]")
-    parser.add_argument("--cost-seconds", type=int, default=4, metavar="N", help="of such a run [default: 4]")
-    parser.add_argument("--no-perf", dest="perf", action="store_false", help="record by sockcap alone")
+                        help="millions of events of the larger stream to join [default: 20]")
+    parser.add_argument("--pairs", type=int, default=10, metavar="N", help="pairs of runs for the cost [default: 10]")
+    parser.add_argument("--cost-requests", type=int, default=600, metavar="N", help="requests of such a run [default: 600]")
+    parser.add_argument("--cost-seconds", type=int, default=4, metavar="N", help="seconds of such a run [default: 4]")
+    parser.add_argument("--no-perf", dest="perf", action="store_false", help="record with sockcap only")
     parser.add_argument("--keep", metavar="DIR", help="keep the runs in this folder")
     arguments = parser.parse_args()
     if arguments.perf and not runs.can_trace():
