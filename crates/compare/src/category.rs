@@ -6,8 +6,8 @@
 //! ```text
 //! shop GET /page
 //! ├── cache get          then, concurrently
-//! ├─┬ prices GET /a      ┐ in the order of what they are,
-//! └─┴ stock GET /b       ┘ not of which was first
+//! ├─┬ prices GET /a      ┐ ordered by symbol,
+//! └─┴ stock GET /b       ┘ not by arrival
 //! ```
 
 mod encode;
