@@ -17,7 +17,8 @@ pub struct EntryHelp {
 }
 
 impl EntryHelp {
-    /// An entry without any text, for struct updates: `EntryHelp { name, summary, ..EntryHelp::NOTHING }`.
+    /// An entry without any text, for struct updates:
+    /// `EntryHelp { name, summary, ..EntryHelp::NOTHING }`.
     pub const NOTHING: EntryHelp =
         EntryHelp { name: "", summary: "", details: "", notes: "", examples: &[] };
 
