@@ -82,7 +82,7 @@ impl FromStr for Evidence {
     fn from_str(text: &str) -> Result<Evidence, String> {
         Evidence::ALL.into_iter().find(|evidence| evidence.to_string() == text).ok_or_else(|| {
             let names: Vec<String> = Evidence::ALL.iter().map(Evidence::to_string).collect();
-            format!("'{text}' is no kind of evidence; it is one of {}", names.join(", "))
+            format!("'{text}' is not a kind of evidence; choose one of {}", names.join(", "))
         })
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_left_out_by_itself_and_known_by_its_name() {
+    fn each_kind_is_switched_off_separately_and_has_a_name() {
         for kind in Evidence::ALL {
             let without = EnabledEvidence::all_except(&[kind]);
             assert!(

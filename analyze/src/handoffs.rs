@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stretch_has_the_hand_offs_of_its_time() {
+    fn each_batch_has_the_hand_offs_of_its_time() {
         let mut threads = vec![[1, 2]; 40];
         // A hand-off that woke no thread, one from a thread to itself, and one from no thread.
         (threads[20], threads[21], threads[22]) = ([1, 0], [3, 3], [0, 2]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_table_nothing_is_known() {
+    fn without_the_table_there_are_no_hand_offs() {
         let directory = tempfile::tempdir().unwrap();
         assert!(HandoffReader::open(&DataDir::new(directory.path())).unwrap().is_none());
     }

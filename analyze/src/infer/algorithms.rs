@@ -21,7 +21,7 @@ fn find_algorithm(
 ) -> Result<&'static AlgorithmEntry, String> {
     registry::find_entry(all, name).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|entry| entry.about.name).collect();
-        format!("'{name}' is no algorithm; it is one of {}", names.join(", "))
+        format!("'{name}' is not an algorithm; choose one of {}", names.join(", "))
     })
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use registry::{EntryHelp, FlagValues};
 
     #[test]
-    fn an_unknown_algorithm_is_answered_with_the_known_ones() {
+    fn the_error_for_an_unknown_algorithm_lists_the_known_ones() {
         for entry in ALGORITHMS {
             let algorithm: Algorithm = entry.about.name.parse().unwrap();
             assert_eq!(algorithm, entry.algorithm());
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_whole() {
+    fn entries_are_complete() {
         assert_eq!(registry::registry_faults(ALGORITHMS), Vec::<String>::new());
         for flag in registry::union_of_flags(ALGORITHMS) {
             assert!(flag.spec().default.is_none(), "a default would undo the last analysis");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_stays() {
+    fn options_without_a_flag_are_unchanged() {
         let options = Options { window: 7, iterations: 3, ..Options::default() };
         for entry in ALGORITHMS {
             let mut applied = options.clone();

@@ -60,7 +60,7 @@ fn parents((links, names): &(Links, Vec<String>), child: &str) -> Vec<(String, f
 const REQUEST: Call<'_> = ("c", "w", [0, 110], [10, 100]);
 
 #[test]
-fn the_parent_is_what_was_received_last_of_the_same_request() {
+fn the_parent_is_the_last_message_received_for_the_same_request() {
     // d and e at the same time, f after both: e's response comes last.
     let made = [
         ("w", "d", [20, 50], [21, 49]),
@@ -83,7 +83,7 @@ fn a_response_that_comes_after_the_nodes_own_is_not_its_cause() {
 }
 
 #[test]
-fn the_probabilities_are_those_of_the_calls() {
+fn links_have_the_probabilities_of_the_calls() {
     let requests = [REQUEST, ("c", "w", [1, 120], [11, 110])];
     let made = [("w", "d", [20, 30], [21, 29]), ("w", "e", [40, 50], [41, 49])];
     let shares: [&[(u32, f64)]; 2] =
@@ -99,7 +99,7 @@ fn the_probabilities_are_those_of_the_calls() {
 }
 
 #[test]
-fn what_is_hardly_possible_is_shared_by_the_rest() {
+fn negligible_probabilities_are_shared_by_the_rest() {
     let requests = [REQUEST, ("c", "w", [1, 120], [11, 110])];
     let found = links(
         &requests,

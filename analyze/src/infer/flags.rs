@@ -11,7 +11,7 @@ pub(super) static WINDOW: Flag<Duration> = Flag::text(
     "window",
     "TIME",
     values::parse_duration,
-    "The longest time for which a message may wait for its cause to take effect [default: 2s]",
+    "The longest delay between a message and its effect [default: 2s]",
 );
 
 /// Sets the window that the user chose.

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_what_the_causes_say() {
+    fn paths_follow_the_known_causes() {
         let causes = [
             (None, 1.0),
             (Some(0), 1.0),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_beyond_what_is_looked_at_together_is_kept_as_a_link() {
+    fn a_cause_outside_of_the_batch_is_kept_as_a_link() {
         let mut causes = vec![(None, 1.0); 40];
         causes[39] = (Some(1), 1.0);
         causes[2] = (Some(38), 1.0);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_table_is_named() {
+    fn the_error_for_a_broken_table_names_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("causes.parquet");
         std::fs::write(&path, b"PAR1 but not really").unwrap();

@@ -70,7 +70,7 @@ mod tests {
     use crate::options::Options;
 
     #[test]
-    fn what_is_of_a_trace_is_caused_within_it() {
+    fn messages_of_a_trace_are_caused_within_it() {
         let mut trace = Fixture::new();
         trace.send("x", "web", 0, 5).on(1).of_trace(1, 10);
         trace.send("x", "web", 1, 6).on(2).of_trace(2, 20);

@@ -82,12 +82,12 @@ impl Aliases {
                 why,
             };
             let line =
-                std::str::from_utf8(line).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
+                std::str::from_utf8(line).map_err(|_| wrong("not UTF-8 text".to_owned()))?;
             let Some(rule) = parse_rule(line).map_err(wrong)? else { continue };
             let key = (rule.what, rule.which.clone());
             if let Some(earlier) = lines.insert(key, number) {
                 let why = format!(
-                    "{} '{}' has a name already, from line {earlier}; remove one",
+                    "{} '{}' already has a name from line {earlier}; remove one",
                     rule.what.keyword(),
                     rule.which
                 );

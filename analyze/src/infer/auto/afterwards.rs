@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn calls_soon_after_the_answer_are_for_the_request() {
+    fn calls_soon_after_the_response_are_for_the_request() {
         let found =
             find_post_reply_work(&service(|request| vec![5 * MS, (12 + request % 3) * MS]), false);
         assert_eq!((found.linger, found.kinds), (6 * MS, vec![1]));
     }
 
     #[test]
-    fn threads_are_looked_at_one_by_one_where_others_are_always_busy() {
+    fn threads_are_examined_separately_if_others_are_always_busy() {
         // One thread has a request open all the time; the other makes a call 1 ms after two of its
         // responses.
         let mut service = service(|request| if request % 30 == 7 { vec![11 * MS] } else { vec![] });
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_open_until_its_answer_is_sent() {
+    fn a_request_is_open_until_its_response_is_sent() {
         let mut service = service(|_| vec![15 * MS]);
         service.answering = vec![6 * MS; service.requests.len()];
         assert!(service.covers(3, 3) && service.closed_at(3) == service.requests[3].end + 6 * MS);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_at_any_time_are_nobodys() {
+    fn calls_at_random_times_are_background_calls() {
         let at_any_time = |request: i64| match request % 4 {
             0 => vec![5 * MS, (request * 37 % 100) * MS],
             _ => vec![5 * MS],

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_beginnings_disagree_on_is_not_sure() {
+    fn disagreement_of_restarts_lowers_probabilities() {
         let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
         let events = events(&service);
         // An alternative with the same log-likelihood exchanges the requests of every second pair.
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_agree_nothing_changes() {
+    fn agreement_of_restarts_keeps_probabilities() {
         let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
         let events = events(&service);
         let agreement = RestartConsensus::from_assignments(

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_hypothesis_is_preferred_where_it_is_meant_to_be() {
+    fn the_best_hypothesis_is_preferred_for_the_selected_calls() {
         let shares = vec![(4, 0.3), (7, 0.5), (NONE, 0.2)];
         let mut found = Assignment { request_of_call: vec![4, 4, 9], shares: vec![shares; 3] };
         found.prefer_best(|call| call != 1);

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_is_forgotten_with_the_event() {
+    fn cached_values_expire_with_the_event() {
         let mut found = EventCache::default();
         found.set(3, 'a');
         assert_eq!((found.get(3), found.get(2), found.get(9)), (Some('a'), None, None));

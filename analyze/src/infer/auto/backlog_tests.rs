@@ -4,7 +4,7 @@ use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
 use super::tests::{MS, lot};
 
 #[test]
-fn what_a_busy_worker_is_given_is_what_was_pushed_in_its_turn() {
+fn a_busy_worker_receives_pushes_in_fifo_order() {
     // The queue is hardly ever empty: jobs of a burst wait, and only the very first one was
     // awaited.
     let pushes: Vec<i64> = (0..150).map(|at| 3000 * MS + 2 * MS * at + lot(at, MS)).collect();
@@ -54,11 +54,11 @@ fn counted(late: i64) -> Story {
 }
 
 #[test]
-fn pushes_whose_answers_become_longer_are_of_one_kind() {
+fn pushes_with_growing_responses_are_one_kind() {
     counted(0).assert_right(1.0, &["push", "pushed", "delivery", "work", "answer"]);
 }
 
 #[test]
-fn a_broker_that_reads_several_pushes_before_it_tells_who_waits_is_one() {
+fn a_broker_may_read_several_pushes_before_it_notifies_a_worker() {
     counted(80 * US).assert_right(1.0, &["push", "pushed", "delivery", "work", "answer"]);
 }

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_come_first_and_of_equal_ones_the_first() {
+    fn the_best_scores_come_first_and_ties_keep_their_order() {
         let scores = [-3.5, 2.0, 0.0, -0.25, 2.0, -90.0, 7.5];
         let mut order = ScoreOrder::default();
         let all = [6, 1, 4, 2, 3, 0];
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_opened_is_the_last_of_each() {
+    fn an_opened_request_is_appended_to_each_hypothesis() {
         let mut beam = Beam::default();
         beam.clear(1);
         beam.push(1.0, 0, &[4]);

@@ -27,7 +27,7 @@ fn trial(choice: Option<InitialRule>, owner: &[u32]) -> RestartTrial {
 }
 
 #[test]
-fn a_round_is_done_once_for_all_beginnings_that_came_to_the_same() {
+fn restarts_with_equal_assignments_share_an_iteration() {
     let service = service();
     let axis = Axis { resolution: service.resolution() };
     let events = events(&service);
@@ -58,7 +58,7 @@ fn a_round_is_done_once_for_all_beginnings_that_came_to_the_same() {
 }
 
 #[test]
-fn learning_that_makes_a_beginning_fit_worse_is_taken_back() {
+fn learning_that_lowers_the_log_likelihood_is_undone() {
     let tried = |fit: f64, owner: u32| ScoredRestart {
         log_likelihood: fit,
         first: vec![7],
@@ -77,7 +77,7 @@ fn learning_that_makes_a_beginning_fit_worse_is_taken_back() {
 }
 
 #[test]
-fn what_leads_away_from_all_beginnings_is_worth_no_more_than_they_say() {
+fn an_assignment_far_from_all_restarts_is_limited_by_their_consensus() {
     // Two requests that are open together, each with a call of kind 2 and one of kind 3.
     let mut part = Service { window: 1_000_000_000, ..Service::default() };
     for request in 0..100_i64 {

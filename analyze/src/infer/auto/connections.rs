@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_by_hand() {
+    fn shares_match_handwritten_values() {
         let connections = ConnectionEvidence { same: [(1, 0.8)].into_iter().collect() };
         let shares = connections.shares(1, 3).unwrap();
         assert_eq!(shares.map(|share| (share.exp() / 3.0 * 1000.0).round()), [800.0, 100.0]);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn only_states_that_differ_are_judged_anew() {
+    fn only_states_that_differ_are_scored_again() {
         let mut candidates = RequestCandidates::default();
         candidates.begin(&ServiceModel::default(), 1, [0, 2, 3].into_iter());
         candidates.shares = Some([2.0, -1.0]);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_ways_are_kept_in_their_order() {
+    fn the_best_continuations_are_kept_in_their_order() {
         let mut continuations = Continuations::default();
         continuations.begin(3, 25.0);
         for slot in 0..100_u32 {

@@ -174,7 +174,7 @@ mod tests {
     use crate::infer::auto::service::NodeSpan;
 
     #[test]
-    fn the_delay_is_found_though_dozens_of_requests_are_open() {
+    fn the_delay_is_found_with_dozens_of_open_requests() {
         // Requests at random times, 1 ms apart on average and open for 40 ms, each with a call
         // after six to seven milliseconds.
         let mut service = Service { window: 1_000_000_000, ..Service::default() };

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithms_are_those_of_the_library() {
+    fn logarithms_match_the_library() {
         for at in 0..100_000_u32 {
             let number = 1.0 + f64::from(at).powi(3) * 1.7;
             let off = log2(number) - number.log2();
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_delay_tells_of_the_next() {
+    fn a_known_delay_predicts_the_next() {
         // Both are short or both are long.
         let delays: Vec<i64> =
             (0..1000).map(|at| if at % 2 == 0 { 100_000 } else { 10_000_000 }).collect();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_sample_does_not_speak_for_itself() {
+    fn a_lone_sample_does_not_confirm_itself() {
         let mut delays = vec![100_000; 500];
         delays.push(80_000_000);
         let density = Density::from_delays(AXIS, &delays, None);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sharp_has_the_lower_entropy() {
+    fn sharp_delays_have_the_lower_entropy() {
         let wide = AXIS.entropy((0..1000i32).map(|at| 100_000 + 1000 * i64::from(at)));
         let sharp = AXIS.entropy((0..1000i32).map(|at| 100_000 + i64::from(at)));
         assert!(sharp < wide - 1.0);

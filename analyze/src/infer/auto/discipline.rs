@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_never_overtakes_is_learned_and_what_does_is_left() {
+    fn fifo_order_is_learned_and_random_order_is_not() {
         let even = |did: usize| (0..40).map(|at| (0.5, at < did)).collect::<Vec<_>>();
         assert!((less_often(&even(20))).abs() < 1e-6);
         // ln 3: a quarter instead of a half.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_were_woken_together_overtake_nobody() {
+    fn requests_woken_together_do_not_overtake_each_other() {
         let likely = 0.5f64.ln();
         let waiting = |own: i64| [7, 8, 2_000].map(|since| (since, likely, since == own));
         let found = [7, 8, 2_000].map(|own| overtaking_probability(&waiting(own)));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_waits_longest_gains_what_the_others_lose() {
+    fn the_longest_waiting_request_gains_the_loss_of_the_others() {
         let (waiting, odds) = ([20, 10, NEVER, 5], 0.5f64);
         let weights = waiting.map(|since| if since == NEVER { 0.0 } else { odds });
         let precedence = Precedence::from_waiting_times(&waiting, &weights, 3f64.ln()).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_loop_is_supposed_to_serve_in_turn_and_others_are_not() {
+    fn only_event_loops_are_assumed_to_be_fifo() {
         use crate::infer::auto::service::NodeSpan;
         let supposed = |thread: fn(u32) -> u32| {
             let mut service = Service::default();

@@ -115,7 +115,7 @@ mod tests {
     use crate::infer::auto::service::NodeSpan;
 
     #[test]
-    fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
+    fn the_likeliest_parent_stays_likelier_than_none() {
         for (parents, spontaneous) in
             [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
         {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_whose_calls_are_mostly_guesses_is_told_of() {
+    fn mostly_ambiguous_calls_make_a_warning() {
         let guess = vec![(1, 0.6), (2, 0.4)];
         let told = |guesses: usize, other: Vec<(u32, f64)>| {
             let calls = vec![NodeSpan { begin: 10, end: 20, kind: 1 }; 40];

@@ -66,13 +66,13 @@ fn count_early_work(one_by_one: bool) -> (usize, usize) {
 }
 
 #[test]
-fn work_that_is_found_before_it_is_told_of_is_that_of_the_message_to_come() {
+fn early_work_belongs_to_the_message_to_come() {
     let (right, early) = count_early_work(false);
     assert!(right > 285 && early > 100, "{right} right, {early} early");
 }
 
 #[test]
-fn who_waits_to_be_told_finds_nothing_before() {
+fn a_receiver_that_waits_for_announcements_has_no_early_work() {
     let (right, early) = count_early_work(true);
     assert!(right > 285 && early == 0, "{right} right, {early} early");
 }

@@ -43,7 +43,7 @@ fn sure(apart: i64, least: i64, spread: i64) -> (usize, usize) {
 }
 
 #[test]
-fn requests_that_overtake_at_random_are_not_said_to_be_in_turn() {
+fn requests_that_overtake_at_random_are_not_certain() {
     // Without the restart that does not assume FIFO, 383 of 400 calls are sure and 1 is right in
     // the first case, 127 and 62 in the second, 207 and 114 in the third.
     let micros = MS / 1_000;
@@ -54,7 +54,7 @@ fn requests_that_overtake_at_random_are_not_said_to_be_in_turn() {
 }
 
 #[test]
-fn requests_that_are_served_in_turn_are_said_to_be() {
+fn requests_served_fifo_are_certain() {
     let (said, right) = sure(MS, MS / 4, MS);
     assert!(said > 380 && 100 * right >= 99 * said, "{right} of {said} sure calls");
 }
@@ -86,7 +86,7 @@ fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<u32>) {
 }
 
 #[test]
-fn requests_wait_for_their_turn_and_not_for_their_answer() {
+fn requests_wait_before_their_calls_and_not_for_their_response() {
     // If the time before the call is more predictable than the time after it, delays favour a
     // service that calls immediately and responds late: without `waits.rs` 2 of 300 are right.
     for (work, call, after) in [(2, 10, 4), (2, 16, 8), (4, 16, 8)] {
@@ -168,13 +168,13 @@ fn gives_each_request_its_calls(requests: usize, calls: u32, kinds: u32) {
 }
 
 #[test]
-fn a_thread_with_too_much_to_do_does_not_give_one_request_the_calls_of_many() {
+fn an_overloaded_thread_does_not_give_one_request_the_calls_of_many() {
     gives_each_request_its_calls(150, 5, 2);
 }
 
 #[test]
 #[ignore = "takes a minute: `scripts/test --all` runs it"]
-fn nor_does_a_thread_with_too_much_to_do_for_long() {
+fn a_long_overloaded_thread_does_not_give_one_request_the_calls_of_many() {
     // With delays measured from the trigger of each call, 378 of 1970 are right, and 531 of 3546.
     for (calls, kinds) in [(5, 2), (9, 3)] {
         gives_each_request_its_calls(400, calls, kinds);

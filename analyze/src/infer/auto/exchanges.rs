@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_better_is_exchanged_and_the_rest_stays() {
+    fn only_exchanges_that_raise_the_score_are_made() {
         let (service, truth) = service();
         let (events, mut shapes) = (events(&service), Shapes::new());
         let axis = Axis { resolution: service.resolution() };
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanges_are_by_hand() {
+    fn exchanges_match_handwritten_ones() {
         let (service, _) = service();
         let (mut shapes, mut model) = (Shapes::new(), ServiceModel::default());
         // Requests 0 and 1 have two calls each: 0 and 2, 1 and 3.

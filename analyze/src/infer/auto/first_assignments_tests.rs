@@ -19,7 +19,7 @@ fn overtaken() -> (Service, Vec<u32>) {
 }
 
 #[test]
-fn one_that_is_passed_over_moves_all_behind_it_unless_calls_are_taken_as_they_end() {
+fn a_skipped_request_shifts_all_later_ones_unless_calls_are_taken_by_their_ends() {
     let (service, truth) = overtaken();
     let found = |choice| assign_by_rule(&service, &events(&service), choice);
     assert_eq!(found(InitialRule::Delegated), truth);
@@ -29,7 +29,7 @@ fn one_that_is_passed_over_moves_all_behind_it_unless_calls_are_taken_as_they_en
 }
 
 #[test]
-fn what_nobody_outlasts_is_for_the_last_that_came() {
+fn a_call_that_outlasts_all_requests_is_for_the_latest_one() {
     let (mut service, _) = overtaken();
     service.calls.push(NodeSpan { begin: 60, end: 9_000, kind: 1 });
     service.calls.push(NodeSpan { begin: -5, end: 40, kind: 1 });
@@ -45,7 +45,7 @@ fn what_nobody_outlasts_is_for_the_last_that_came() {
 }
 
 #[test]
-fn the_answer_that_comes_first_is_passed_on_first() {
+fn the_first_response_is_forwarded_first() {
     let span = |begin, end, kind| NodeSpan { begin, end, kind };
     let service = Service {
         requests: vec![span(0, 100, 9), span(1, 90, 9)],

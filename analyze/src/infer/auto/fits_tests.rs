@@ -6,7 +6,7 @@ use super::service::OPEN;
 use super::tests::{MS, likeliest, lot, service};
 
 #[test]
-fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
+fn a_call_across_two_requests_belongs_to_the_first() {
     // A mail is received line by line: during the first line another call begins, and its response
     // comes during the second.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
@@ -26,7 +26,7 @@ fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
 }
 
 #[test]
-fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
+fn a_call_fits_the_last_request_of_its_thread_even_if_that_is_never_answered() {
     // Data comes on a connection of its own and is not answered; the thread that received it makes
     // a call for it.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
@@ -61,7 +61,7 @@ fn a_call_fits_the_request_that_its_thread_has_just_answered() {
 }
 
 #[test]
-fn what_a_thread_does_before_its_first_request_is_for_none() {
+fn calls_of_a_thread_before_its_first_request_are_for_none() {
     // Forty processes that each open their connections first and then receive one request.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {

@@ -12,7 +12,7 @@ pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
     "KIND",
     || Evidence::ALL.map(|kind| FlagChoice::without_help(kind.name())).to_vec(),
     str::parse,
-    "Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, \
+    "Leave out a kind of evidence that auto uses: delays, context, shapes, order, turns, nesting, \
      threads, connections, sizes, hand-offs, operations (docs/accuracy.md)",
 )
 .unlisted()

@@ -109,7 +109,7 @@ mod tests {
     use crate::fixture::Fixture;
 
     #[test]
-    fn a_clock_is_ahead_as_by_the_message_before() {
+    fn a_clock_offset_is_taken_from_the_message_before() {
         let clock = ProcessClock(vec![(100, 7), (200, 9)]);
         assert_eq!(
             [50, 100, 199, 200, 999].map(|at| clock.local_time(at)),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clocks_of_processes_are_told_by_both_ends_of_messages() {
+    fn clocks_of_processes_come_from_both_ends_of_messages() {
         let mut fixture = Fixture::new();
         for (begin, ahead) in [(100, 7), (200, 7), (300, 9)] {
             fixture.send("a", "b", begin, begin + 10).ahead(ahead);

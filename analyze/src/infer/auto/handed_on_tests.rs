@@ -10,7 +10,7 @@ use crate::naming::Naming;
 use crate::options::Options;
 
 #[test]
-fn what_another_process_answers_on_the_same_connection_is_the_answer() {
+fn a_response_of_another_process_on_the_connection_is_the_response() {
     let mut trace = Fixture::new();
     for connection in 0..30_i64 {
         let (at, own) = (1_000_000 * connection, 5000 + connection as u16);
@@ -33,7 +33,7 @@ fn what_another_process_answers_on_the_same_connection_is_the_answer() {
 }
 
 #[test]
-fn what_another_host_sends_on_a_connection_of_the_same_name_is_no_answer() {
+fn a_message_of_another_host_on_an_equally_named_connection_is_no_response() {
     let mut trace = Fixture::new();
     for connection in 0..30_i64 {
         let (at, own) = (1_000_000 * connection, 5000 + connection as u16);

@@ -171,7 +171,7 @@ fn retries(trouble: RetryScenario) -> CorrectCounts {
 }
 
 #[test]
-fn a_second_try_is_for_the_same_request_and_a_late_answer_for_the_first() {
+fn a_retry_is_for_the_same_request_and_a_late_response_for_the_first_attempt() {
     let late = |other, after| RetryScenario::Late { other, after };
     for trouble in [
         late("store", None),
@@ -265,7 +265,7 @@ fn pings(whom: &'static str, gap: i64) -> CorrectCounts {
 }
 
 #[test]
-fn what_is_sent_when_all_has_come_is_caused_by_what_came_last() {
+fn a_message_that_joins_several_is_caused_by_the_last_one() {
     let right = joined();
     assert_eq!(right["joined"], (300, 300));
     // Each of the parts is made of one message within one or two milliseconds, and the next message
@@ -274,7 +274,7 @@ fn what_is_sent_when_all_has_come_is_caused_by_what_came_last() {
 }
 
 #[test]
-fn a_batch_is_for_the_request_that_filled_it_and_the_others_are_answered_by_themselves() {
+fn a_batch_is_for_the_request_that_filled_it_and_the_others_have_no_calls() {
     let right = batches();
     for what in ["request", "write", "written", "response of the last"] {
         assert_eq!(right[what].0, right[what].1, "{what}");
@@ -285,7 +285,7 @@ fn a_batch_is_for_the_request_that_filled_it_and_the_others_are_answered_by_them
 }
 
 #[test]
-fn what_a_timer_sends_is_for_no_request() {
+fn calls_of_a_timer_are_for_no_request() {
     for gap in [20, 6, 3] {
         for (what, (right, all)) in pings("registry", gap) {
             assert_eq!(right, all, "{gap}: {what}");

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_given_to_others_than_their_threads_answer_are_in_doubt() {
+    fn calls_assigned_to_other_requests_than_their_threads_answer_are_contradicted() {
         assert_eq!(contradictions_at_offset(1, 1), Some([60, 60]));
         assert_eq!(contradictions_at_offset(0, 1), None);
         // A thread that also receives requests may answer anything.
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_hear_what_it_called_for_shows_nothing() {
+    fn a_thread_that_does_not_receive_its_own_responses_is_no_evidence() {
         let mut service = service(1);
         service.call_threads.iter_mut().for_each(|[maker, _]| *maker += 1);
         let owner = (1..61).collect();

@@ -93,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_for_each_request_holds_it() {
+    fn a_thread_per_request_is_bound_to_it() {
         let held = bound_requests(&service(|request, _| request % 3));
         assert_eq!(held, (0..60).collect::<Vec<_>>());
     }
 
     #[test]
-    fn an_event_loop_and_a_hand_over_hold_nothing() {
+    fn event_loops_and_hand_overs_have_no_bound_threads() {
         assert!(bound_requests(&service(|_, _| 1)).is_empty(), "one thread for all");
         assert!(
             bound_requests(&service(|request, part| request % 3 + 10 * part as u32)).is_empty(),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_whose_answers_are_doubtful_do_not_break_the_rule() {
+    fn calls_with_ambiguous_responses_do_not_break_the_rule() {
         let mut service = service(|request, _| request % 3);
         service.calls.iter_mut().step_by(7).for_each(|call| call.end += 50);
         assert!(bound_requests(&service).is_empty(), "calls that end after their requests");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_one_after_the_other_show_nothing() {
+    fn requests_in_sequence_are_no_evidence() {
         let mut alone = service(|_, _| 1);
         for at in 0..60 {
             let begin = 1000 * at as i64;

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_are_begun_in_their_turn_and_what_has_none_is_left_out() {
+    fn jobs_are_matched_in_fifo_order_and_unmatched_ones_are_left_out() {
         let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
         let begun = |job: &usize| given[*job] + 10 + (*job as i64 * 7) % 30;
         let taken = |jobs: &[usize]| {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_may_add_up() {
+    fn items_left_out_may_add_up() {
         let given: Vec<i64> = (0..5000).map(|at| 100 * at).collect();
         let jobs: Vec<usize> = (0..5000).filter(|job| job % 100 != 50).collect();
         let begun: Vec<i64> =
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_too_coarse_for_waits_leaves_nothing_out() {
+    fn a_clock_too_coarse_for_waits_leaves_no_item_out() {
         let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
         let begun: Vec<i64> = given.iter().map(|given| given + given / 100 % 2).collect();
         let taken = match_in_fifo(&given, &begun, |_, _| true);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_counts_as_well() {
+    fn later_events_count_as_well() {
         let mut lattice = Lattice::new();
         // Call 0 belongs to request 5 with 0.8, or else to 6; the next event is twice as likely
         // after the latter.

@@ -80,7 +80,7 @@ fn made_for(
 }
 
 #[test]
-fn calls_of_an_untraced_program_are_made_for_the_requests_to_it() {
+fn calls_of_an_untraced_program_are_for_the_requests_to_it() {
     let trace = through_m(200, 0);
     let found = infer(&trace);
     assert_eq!(made_for(&trace, &found, "b", Some("m")), 400);
@@ -99,7 +99,7 @@ fn calls_of_an_untraced_program_are_made_for_the_requests_to_it() {
 }
 
 #[test]
-fn calls_outside_of_the_requests_are_not_the_servers() {
+fn calls_outside_of_the_requests_are_not_made_by_the_server() {
     // b is called long after m has responded.
     let trace = through_m(200, 50 * MS + MS / 7);
     let found = infer(&trace);
@@ -122,7 +122,7 @@ fn a_server_that_always_has_a_request_open_makes_no_calls() {
 }
 
 #[test]
-fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_request() {
+fn responses_of_an_untraced_database_pair_within_their_connection() {
     // Twelve pooled connections. On each, requests are open at any time, and responses come in
     // another order. One more connection carries messages that are not answered: none, or more than
     // are answered.

@@ -27,7 +27,7 @@ fn chains<'a>(service: &'a Service, tried: &RejectedFifo) -> RequestChains<'a> {
 }
 
 #[test]
-fn what_an_exchange_costs_by_hand() {
+fn costs_of_an_exchange_match_handwritten_values() {
     let (service, tried) = two(60, 110);
     let mut both = chains(&service, &tried);
     assert_eq!((both.len(), both.steps(), both.share_of_all()), (2, 1, 1.0));
@@ -45,7 +45,7 @@ fn what_an_exchange_costs_by_hand() {
 }
 
 #[test]
-fn what_is_seen_is_as_likely_as_it_fits() {
+fn samples_are_as_frequent_as_they_are_likely() {
     // The second request is answered first: either one overtakes the other before its call, which
     // costs 4 ln 2, or after it, which costs 2 ln 2. That is one to four.
     let (service, tried) = two(60, 90);
@@ -60,7 +60,7 @@ fn what_is_seen_is_as_likely_as_it_fits() {
 }
 
 #[test]
-fn kinds_of_calls_that_are_made_twice_or_by_others_too_are_left_out() {
+fn kinds_of_calls_made_twice_or_by_other_requests_are_left_out() {
     let (service, mut tried) = two(60, 110);
     tried.plans.insert(9, vec![1, 1]);
     assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
@@ -103,14 +103,14 @@ fn commit_and_score(order: ServingOrder, together: bool, guessed: bool) -> (usiz
 const NEARLY: ServingOrder = |number, waiting| usize::from(lot(number, 3) == 0).min(waiting - 1);
 
 #[test]
-fn both_ends_tell_what_is_taken_up_nearly_in_turn() {
+fn both_ends_resolve_a_nearly_fifo_service() {
     let (right, [sure, sure_right]) = commit_and_score(NEARLY, true, true);
     assert!(right >= 220, "{right} of 300");
     assert!(sure >= 8 && sure_right as f64 >= 0.9 * sure as f64, "{sure_right} of {sure}");
 }
 
 #[test]
-fn another_order_is_not_said_to_be_known() {
+fn another_order_is_not_certain() {
     // A random waiting request.
     let (_, [sure, sure_right]) =
         commit_and_score(|number, waiting| lot(number, waiting as i64) as usize, true, true);
@@ -120,7 +120,7 @@ fn another_order_is_not_said_to_be_known() {
 }
 
 #[test]
-fn what_the_model_knows_or_is_written_alone_is_left_to_it() {
+fn the_model_decides_if_it_is_certain_or_writes_are_not_coalesced() {
     assert_eq!(commit_and_score(NEARLY, false, true), (0, [0, 0]));
     assert_eq!(commit_and_score(NEARLY, true, false), (0, [0, 0]));
 }

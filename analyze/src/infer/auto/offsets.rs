@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_come_after_their_requests_whatever_the_clocks_differ_by() {
+    fn calls_come_after_their_requests_for_any_difference_of_clocks() {
         for ahead in [-40, -3, -2, 7, 30] {
             let by_calls = aligned(service(ahead * MS), &[], &[1]);
             assert!(within(&by_calls) >= 99, "{ahead} {}", within(&by_calls));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_agree_and_those_of_the_node_itself_stay() {
+    fn clocks_that_agree_and_the_own_clock_are_not_shifted() {
         let begins =
             |service: &Service| service.calls.iter().map(|call| call.begin).collect::<Vec<_>>();
         for (ahead, kinds) in [(0, vec![1, 9]), (-3 * MS, vec![])] {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_made_for_no_request_move_no_clock() {
+    fn calls_for_no_request_shift_no_clock() {
         let mut of_timer = service(0);
         for (place, call) in (0..).zip(&mut of_timer.calls) {
             (call.begin, call.end) =
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_difference_is_taken() {
+    fn the_smallest_difference_is_chosen() {
         // Handwritten: requests from 0 to 10 every 100; calls from -4 to -1, which fit if shifted
         // by 4 to 11.
         let spans = |from: i64, to: i64| {

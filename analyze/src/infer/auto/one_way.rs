@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_nobody_answers_are_passed_on_by_what_is_usual() {
+    fn one_way_messages_are_linked_by_usual_delays() {
         let (right, all) = count_forwarded(2);
         assert!(right as f64 > 0.995 * all as f64, "{right} of {all}");
         // If several messages are under way, the last one is often not the cause.

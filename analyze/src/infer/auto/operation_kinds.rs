@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_often_is_a_kind_and_stays_it() {
+    fn a_frequent_operation_becomes_a_kind_and_stays_one() {
         let mut kinds = OperationKinds::default();
         let often = |name: u32, count: usize| std::iter::repeat_n(Some(name), count);
         let rest = || [Some(9), None].into_iter();

@@ -173,7 +173,7 @@ mod tests {
     use crate::infer::auto::service::NodeSpan;
 
     #[test]
-    fn parts_together_are_what_one_search_through_all_finds() {
+    fn parts_give_the_result_of_one_search() {
         // Groups of three overlapping requests with one call each. The second and the third are
         // hard to distinguish.
         let span = |begin, end, kind| NodeSpan { begin, end, kind };
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_idle_is_cut_and_each_call_counts_once() {
+    fn a_service_that_is_never_idle_is_cut_and_each_call_counts_once() {
         // Twenty requests are open at a time; each makes its call after a delay that hardly any
         // other has.
         let mut service = Service { window: 1_000_000_000, ..Service::default() };

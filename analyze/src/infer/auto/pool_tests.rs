@@ -44,7 +44,7 @@ fn jobs_of_kind(service: &Service, pool: &WorkerPool, kind: u32) -> Vec<u32> {
 }
 
 #[test]
-fn jobs_are_begun_in_the_order_in_which_they_were_given() {
+fn jobs_are_begun_in_the_order_of_their_receipt() {
     // A job comes every 3 ms, which is as fast as two processes do them.
     let service = worker(3 * MS);
     let pool = find_worker_pool(&service).expect("there is a pool");
@@ -55,7 +55,7 @@ fn jobs_are_begun_in_the_order_in_which_they_were_given() {
 }
 
 #[test]
-fn what_the_getter_does_first_after_each_job_is_for_that_job() {
+fn the_first_call_of_the_receiver_after_each_job_is_for_that_job() {
     let mut service = worker(30 * MS);
     let in_turn: Vec<u32> = (0..40).collect();
     let pool = find_worker_pool(&service).expect("there is a pool");
@@ -81,7 +81,7 @@ fn what_the_getter_does_first_after_each_job_is_for_that_job() {
 }
 
 #[test]
-fn a_run_that_might_be_for_another_job_is_not_sure() {
+fn a_run_that_may_be_for_another_job_is_not_certain() {
     let mut sure = worker(30 * MS);
     let mut doubtful = worker(2 * MS);
     for (service, is_sure) in [(&mut sure, true), (&mut doubtful, false)] {
@@ -99,7 +99,7 @@ fn a_run_that_might_be_for_another_job_is_not_sure() {
 }
 
 #[test]
-fn what_a_process_calls_once_in_its_beginning_begins_no_run() {
+fn calls_at_the_start_of_a_process_begin_no_run() {
     let mut service = worker(3 * MS);
     // Each process logs in, and waits a second before it continues the login.
     let at: i64 = -2_000 * MS;
@@ -119,7 +119,7 @@ fn what_a_process_calls_once_in_its_beginning_begins_no_run() {
 }
 
 #[test]
-fn few_jobs_or_runs_that_are_no_jobs_make_no_pool() {
+fn few_jobs_or_runs_without_jobs_make_no_pool() {
     let mut few = worker(30 * MS);
     few.requests.truncate(19);
     few.request_calls.truncate(19);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn who_passes_answers_on_is_known_by_it() {
+    fn a_forwarding_service_has_lookahead() {
         let service = service(|request| 5_000 + request % 7 * 10_000);
         let promises = learned(&service);
         for call in 0..200 {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_any_time_promises_nothing() {
+    fn a_service_with_random_delays_has_no_lookahead() {
         let promises = learned(&service(|request| 100_000 + (request * 31) % 64 * 100_000));
         assert!(promises.known.is_empty(), "{promises:?}");
     }

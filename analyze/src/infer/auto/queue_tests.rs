@@ -5,7 +5,7 @@ use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
 use super::tests::{MS, lot};
 
 #[test]
-fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
+fn the_response_to_a_blocking_pop_is_caused_by_the_push() {
     let pushes: Vec<i64> =
         (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
     popping_workers(&pushes, 1).assert_right(1.0, &ALL);
@@ -13,7 +13,7 @@ fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
 }
 
 #[test]
-fn what_waited_in_the_queue_is_delivered_in_order() {
+fn queued_jobs_are_delivered_in_order() {
     // Ten at a time for two workers, and some single jobs.
     let burst = |at: i64| {
         100 * MS * (at / 14) + if at % 14 < 10 { at % 14 * 300 * US } else { at % 14 * 7 * MS }
@@ -23,7 +23,7 @@ fn what_waited_in_the_queue_is_delivered_in_order() {
 }
 
 #[test]
-fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
+fn a_message_pushed_to_a_worker_is_caused_by_the_one_at_the_broker() {
     let mut story = Story::default();
     // Jobs are pushed to a worker only after it has subscribed.
     let subscribed = story.ask(StoryFlow("worker", "broker", 9), -40 * MS, 30, None, "subscribe");
@@ -44,7 +44,7 @@ fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
 }
 
 #[test]
-fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
+fn a_message_that_a_subscriber_reads_late_is_caused_by_its_publisher() {
     let mut story = Story::default();
     let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
@@ -68,7 +68,7 @@ fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
 }
 
 #[test]
-fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
+fn deliveries_held_back_until_an_acknowledgement_keep_their_order() {
     let mut story = Story::default();
     let on = StoryFlow("reader", "broker", 9);
     let mut free = 0;
@@ -96,7 +96,7 @@ fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
 }
 
 #[test]
-fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
+fn acknowledgements_count_from_when_the_broker_reads_them() {
     // The broker wakes every 5 ms, and first hands out new jobs. Acknowledgements were sent long
     // before.
     let mut story = Story::default();
@@ -133,7 +133,7 @@ fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
 }
 
 #[test]
-fn who_gets_work_may_have_processes_of_its_own_do_it() {
+fn a_worker_may_delegate_jobs_to_its_own_processes() {
     let mut story = Story::default();
     let on = StoryFlow("worker#0", "broker", 9);
     story.ask(on, 0, 32, None, "poll");
@@ -153,7 +153,7 @@ fn who_gets_work_may_have_processes_of_its_own_do_it() {
 }
 
 #[test]
-fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
+fn an_overloaded_server_is_no_broker() {
     // Eight clients that each send the next request once they have a response; one is served at a
     // time, the first that asked. Half of them never ask for the same as the others.
     let mut story = Story::default();
@@ -179,7 +179,7 @@ fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
 }
 
 #[test]
-fn who_waits_for_a_lock_is_answered_all_the_same() {
+fn a_client_that_waits_for_a_lock_is_answered_by_the_server() {
     // Two nodes that each take a lock, hold it for a while, and release it, at which point the
     // other gets it.
     let mut story = Story::default();
@@ -234,20 +234,20 @@ fn pooled(every: i64, jobs: i64) -> Story {
 }
 
 #[test]
-fn what_a_pool_does_is_for_the_job_in_its_turn() {
+fn work_of_a_pool_is_for_the_job_in_fifo_order() {
     pooled(20 * MS, 300).assert_right(0.98, &["push", "delivery", "work", "answer"]);
     pooled(3 * MS, 300).assert_right(0.9, &["push", "delivery", "work", "answer"]);
 }
 
 #[test]
-fn few_jobs_are_given_unasked_though_each_seems_to_answer_that_one_is_done() {
+fn few_jobs_are_unsolicited_though_each_seems_to_answer_a_report() {
     for every in [4, 5, 6, 8, 10, 20] {
         pooled(every * MS, 100).assert_right(0.9, &["push", "delivery", "work", "answer"]);
     }
 }
 
 #[test]
-fn what_nobody_answers_is_worked_on_with_calls_that_are() {
+fn one_way_messages_cause_calls_with_responses() {
     // A node is notified of work, and asks two others about it; the second over a connection made
     // for that.
     let mut story = Story::default();

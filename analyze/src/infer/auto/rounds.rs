@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn learning_is_over_when_hardly_anything_changes_or_no_longer_less() {
+    fn learning_stops_when_changes_are_few_or_no_longer_decrease() {
         assert_eq!(last(&[(300, 0), (90, 0), (20, 0), (2, 0), (0, 0)]), Some(3));
         assert_eq!(last(&[(300, 0), (90, 0), (95, 0), (91, 0), (0, 0)]), Some(3));
         assert_eq!(last(&[(300, 0), (90, 0), (95, 0), (80, 0), (81, 0)]), None);
     }
 
     #[test]
-    fn learning_is_over_when_more_and_more_calls_are_nobodys() {
+    fn learning_stops_when_background_calls_keep_growing() {
         assert_eq!(last(&[(300, 90), (250, 140), (200, 190), (150, 230)]), Some(2));
         // The share converges soon.
         assert_eq!(last(&[(300, 258), (250, 297), (200, 306), (150, 307)]), None);

@@ -100,7 +100,7 @@ fn event_loop(requests: u32, threads: i64) -> (MessageTrace, Vec<(usize, u32)>) 
 }
 
 #[test]
-fn what_an_event_loop_writes_at_once_is_for_what_it_read_in_that_order() {
+fn coalesced_writes_of_an_event_loop_follow_the_order_of_its_reads() {
     let (trace, questions) = event_loop(400, 1);
     let links = infer(&trace);
     let right = right(&trace, &questions, &links).count();
@@ -112,7 +112,7 @@ fn what_an_event_loop_writes_at_once_is_for_what_it_read_in_that_order() {
 }
 
 #[test]
-fn of_two_threads_that_write_together_no_request_has_the_calls_of_all() {
+fn coalesced_writes_of_two_threads_do_not_go_to_one_request() {
     let (trace, questions) = event_loop(400, 2);
     let links = infer(&trace);
     let found: Vec<usize> = right(&trace, &questions, &links).collect();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_each_request_makes_are_told_apart() {
+    fn calls_that_each_request_makes_are_distinguished() {
         assert_eq!(parted(service(|_| vec![66, 122])), 2);
         assert_eq!(parted(service(|_| vec![66, 122, 66])), 2, "one of them twice");
         assert_eq!(parted(service(|request| vec![66, if request == 5 { 70 } else { 122 }])), 3);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_what_is_asked_are_not() {
+    fn varying_sizes_are_not_distinguished() {
         assert_eq!(parted(service(|request| vec![66 + request])), 1);
         assert_eq!(parted(service(|request| vec![66 + request % 2 * 56])), 1, "either of two");
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_apart_where_it_is_not_needed_or_not_known() {
+    fn kinds_are_not_split_without_need_or_evidence() {
         let mut one_at_a_time = service(|_| vec![66, 122]);
         one_at_a_time.requests.iter_mut().for_each(|request| request.end = request.begin + 900);
         assert_eq!(parted(one_at_a_time), 1);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_on_is_known_by_its_size_though_half_was_given_to_others() {
+    fn forwarded_sizes_are_learned_even_if_half_is_assigned_wrongly() {
         let service = service(|request| 100 + lot(request, 400), |request| 130 + lot(request, 400));
         // Every other pair of neighbours is swapped.
         let owner: Vec<u32> =
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_have_nothing_to_do_with_each_other_count_nothing() {
+    fn unrelated_sizes_do_not_count() {
         let service =
             service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
         let owner: Vec<u32> = (0..200).collect();

@@ -70,12 +70,12 @@ fn right(trace: &MessageTrace) -> (usize, usize) {
 }
 
 #[test]
-fn what_a_script_asks_is_for_the_request_for_which_it_was_started() {
+fn calls_of_a_script_are_for_the_request_that_started_it() {
     assert_eq!(right(&scripts(40 * MS)), (60, 60));
 }
 
 #[test]
-fn a_shell_between_the_two_that_becomes_the_script_is_passed_over() {
+fn a_shell_that_executes_the_script_is_skipped() {
     let mut trace = scripts(40 * MS);
     let nodes = Arc::make_mut(&mut trace.nodes);
     for id in 0..nodes.len() {
@@ -94,7 +94,7 @@ fn a_shell_between_the_two_that_becomes_the_script_is_passed_over() {
 }
 
 #[test]
-fn a_process_that_was_there_before_the_first_request_was_started_for_none() {
+fn a_process_from_before_the_first_request_was_started_for_none() {
     let mut trace = scripts(40 * MS);
     for node in &mut Arc::make_mut(&mut trace.nodes).0 {
         if node.command == "script" {

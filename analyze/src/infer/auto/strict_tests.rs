@@ -78,7 +78,7 @@ fn commit_and_score(service: &Service, truth: &[u32]) -> (usize, f64) {
 }
 
 #[test]
-fn what_is_served_strictly_in_turn_needs_no_model() {
+fn a_fifo_service_needs_no_model() {
     let (service, truth) = event_loop(30, 300, |_, _| 0);
     let (right, least) = commit_and_score(&service, &truth);
     assert_eq!(right, 600);
@@ -101,7 +101,7 @@ fn an_order_that_is_not_kept_is_left_to_the_model() {
 }
 
 #[test]
-fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
+fn counts_of_calls_give_the_plans_if_the_model_does_not() {
     /// Commits an assignment that gives all calls to the first request: returns the number of right
     /// calls.
     fn right(service: &Service, truth: &[u32]) -> usize {
@@ -128,7 +128,7 @@ fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
 }
 
 #[test]
-fn a_few_answers_do_not_show_that_an_order_is_kept() {
+fn a_few_responses_do_not_prove_an_order() {
     let (service, truth) = event_loop(30, 40, |_, _| 0);
     assert!(commit_and_score(&service, &truth).0 < 70);
     // One request at a time is never in another order.

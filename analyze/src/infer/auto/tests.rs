@@ -43,7 +43,7 @@ pub(super) fn lot(at: i64, bound: i64) -> i64 {
 }
 
 #[test]
-fn requests_that_overlap_are_told_apart_by_what_is_usual() {
+fn overlapping_requests_are_distinguished_by_usual_delays() {
     // Each request calls 1 after 1 ms, and 2 half a millisecond after the response; every second
     // one arrives while the previous one is being processed.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ fn requests_that_overlap_are_told_apart_by_what_is_usual() {
 }
 
 #[test]
-fn a_service_that_serves_in_turn_is_recognised() {
+fn a_fifo_service_is_recognised() {
     // Two requests at one moment; one worker processes them FIFO, after times that scatter widely.
     let (mut requests, mut calls, mut truth) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..300 {
@@ -98,7 +98,7 @@ fn a_service_that_serves_in_turn_is_recognised() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_for_none_and_what_is_never_answered_is_given_up() {
+fn background_calls_are_for_none_and_unanswered_requests_are_dropped() {
     let mut requests: Vec<_> =
         (0..50).map(|at| (100 * MS * at, 100 * MS * at + 10 * MS, 9)).collect();
     let mut calls: Vec<_> =
@@ -113,7 +113,7 @@ fn what_nobody_asked_for_is_for_none_and_what_is_never_answered_is_given_up() {
 }
 
 #[test]
-fn two_that_cannot_be_told_apart_are_as_likely() {
+fn two_indistinguishable_requests_are_equally_likely() {
     let mut requests: Vec<_> =
         (0..100).map(|at| (100 * MS * at, 100 * MS * at + 10 * MS, 9)).collect();
     let mut calls: Vec<_> =
@@ -151,7 +151,7 @@ pub(super) fn parents(links: &Links) -> Vec<Option<u32>> {
 }
 
 #[test]
-fn the_parent_is_what_was_received_last_for_the_same_request() {
+fn the_parent_is_the_last_message_received_for_the_same_request() {
     let mut fixture = Fixture::new();
     for round in 0..40 {
         let begin = 100 * MS * round;
@@ -222,7 +222,7 @@ fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
 }
 
 #[test]
-fn threads_count_by_what_they_prove() {
+fn threads_count_as_far_as_they_are_evidence() {
     let pool = |number: i64| (number % 16) as u32;
     let unknown = with_threads(|_, _| UNKNOWN_THREAD);
     assert!(unknown < 0.75, "{unknown}");
@@ -239,7 +239,7 @@ fn threads_count_by_what_they_prove() {
 }
 
 #[test]
-fn calls_to_oneself_are_for_another_request_than_themselves() {
+fn calls_of_a_node_to_itself_are_for_another_request() {
     let mut fixture = Fixture::new();
     for round in 0..40 {
         let begin = 20 * MS * round;
@@ -261,7 +261,7 @@ fn calls_to_oneself_are_for_another_request_than_themselves() {
 }
 
 #[test]
-fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
+fn a_server_with_a_slow_clock_has_its_calls_nevertheless() {
     let mut fixture = Fixture::new();
     for round in 0..40 {
         // The server's clock is a second slow.
@@ -282,7 +282,7 @@ fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
 }
 
 #[test]
-fn a_service_whose_calls_fit_no_request_is_in_doubt() {
+fn calls_that_fit_no_request_make_a_warning() {
     // The requests are answered immediately or never, and calls continue for long after them.
     let trace = |is_answered: bool, late: i64| {
         let mut fixture = Fixture::new();
@@ -317,7 +317,7 @@ fn a_service_whose_calls_fit_no_request_is_in_doubt() {
 }
 
 #[test]
-fn nothing_gives_nothing() {
+fn an_empty_trace_gives_no_links() {
     assert_eq!(infer(&MessageTrace::new(NodeList::default())).message_count(), 0);
 }
 
@@ -336,7 +336,7 @@ fn at_once(requests: i64) -> MessageTrace {
 }
 
 #[test]
-fn a_call_that_could_be_of_any_of_many_is_still_somebodys() {
+fn a_call_with_many_candidates_is_no_background_call() {
     for requests in [7, 300] {
         let trace = at_once(requests);
         let links = infer(&trace);
@@ -353,7 +353,7 @@ fn a_call_that_could_be_of_any_of_many_is_still_somebodys() {
 }
 
 #[test]
-fn calls_that_begin_late_in_a_busy_trace_are_learned_all_the_same() {
+fn calls_that_begin_late_in_a_busy_trace_are_learned() {
     // A thousand requests without a call, a microsecond apart, before the first with one.
     let requests = (0..1400).map(|at| (1000 * at, 1000 * at + 900, 9)).collect();
     let calls = (1000..1400).map(|at| (1000 * at + 300, 1000 * at + 600, 1)).collect();
@@ -365,7 +365,7 @@ fn calls_that_begin_late_in_a_busy_trace_are_learned_all_the_same() {
 }
 
 #[test]
-fn times_at_the_ends_of_the_range_are_borne() {
+fn times_at_the_ends_of_the_range_do_not_overflow() {
     for times in [[i64::MIN, i64::MAX - 10], [i64::MAX - 100, i64::MIN + 7], [0, 0]] {
         let all: Vec<_> =
             (0..60).map(|at| (times[at % 2].saturating_add(at as i64), times[1], 1)).collect();
@@ -379,7 +379,7 @@ proptest! {
 
     /// Nodes that also call themselves, on a clock so coarse that most events are simultaneous.
     #[test]
-    fn nothing_causes_itself(
+    fn no_message_causes_itself(
         messages in prop::collection::vec((0..3usize, 0..3usize, 0..4i64, any::<bool>(), 0..6i64, 0..2i64), 0..60),
     ) {
         let mut fixture = Fixture::new();
@@ -411,7 +411,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_learned_of_one_stretch_counts_in_the_next() {
+fn a_model_learned_in_one_batch_counts_in_the_next() {
     // On its own, a handful of overlapping requests does not show the delays of calls.
     let spans = |count: i64, gap: i64| -> Service {
         let request = |at: i64| (at * gap, at * gap + 9_000_000, 0);

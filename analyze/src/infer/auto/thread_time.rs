@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_those_beyond_the_usual_number() {
+    fn surplus_calls_are_those_beyond_the_usual_number() {
         let service = service();
         let owner: Vec<u32> = (0..40).collect();
         assert!(too_many(&service, &owner) < 1e-9);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_woken_first_comes_first() {
+    fn the_request_woken_first_comes_first() {
         let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let service = Service {
             requests: vec![span(0, 100, 9)],

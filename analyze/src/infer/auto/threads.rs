@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_of_its_own_proves_nearly_all() {
+    fn a_thread_per_request_proves_nearly_all() {
         let threads = learned(990);
         let odds = |receipt| threads.odds(1, 2, Some(([receipt, false, false], 0.01)));
         // Of ten unrelated samples most are by chance: 0.99 of 1 in a hundred threads against 0.01.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_frequent_as_by_chance_proves_nothing() {
+    fn chance_frequencies_prove_nothing() {
         let threads = learned(10);
         for receipt in [true, false] {
             assert!(

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_one_interval_whatever_is_asked_is_a_timers() {
+    fn calls_at_one_interval_independent_of_requests_belong_to_a_timer() {
         // About every 10 ms; requests every 15 to 25 ms, which take 5 ms.
         let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 5);
         let every = |jitter| spans((0..150).map(|at| 100 * at + lot(at, jitter)), 1);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_requests_cause_is_none() {
+    fn calls_caused_by_requests_belong_to_no_timer() {
         let every =
             |times: i64, after: i64, took| spans((0..100).map(|at| 100 * times * at + after), took);
         // Requests arrive at one interval, and so do their calls, each within its own request or,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn times_at_the_ends_of_the_range_are_borne() {
+    fn times_at_the_ends_of_the_range_do_not_overflow() {
         for times in [[i64::MIN, i64::MAX], [i64::MAX - 90, i64::MAX], [0, 0]] {
             let begins = (0..60).map(|at| times[usize::from(at >= 30)].saturating_add(at));
             let mut all: Vec<NodeSpan> =

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_comes_after_the_other_and_columns_go_with_it() {
+    fn processes_are_concatenated_with_all_their_columns() {
         let mut second = process(3, 2);
         second.requests[0].end = OPEN;
         second.call_threads = vec![[7, 7], [7, 8]];
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_one_name_are_put_together_until_there_are_enough() {
+    fn processes_of_one_name_are_pooled_until_there_are_enough() {
         use crate::fixture::Fixture;
         use crate::options::Options;
 

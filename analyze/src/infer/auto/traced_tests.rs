@@ -77,7 +77,7 @@ fn a_call_was_made_for_the_request_of_its_trace() {
 }
 
 #[test]
-fn what_is_passed_on_as_it_was_is_of_the_request_with_the_same_span() {
+fn a_forwarded_header_belongs_to_the_request_with_the_same_span() {
     // Both requests are of one trace; the proxy forwards their headers.
     let mut trace = Fixture::new();
     for (of, at) in [(0_i64, 60), (1, 50)] {

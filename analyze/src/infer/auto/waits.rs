@@ -37,7 +37,7 @@ mod tests {
     use crate::infer::auto::service::NodeSpan;
 
     #[test]
-    fn what_is_done_at_once_and_answered_late_waits_after_its_last_call() {
+    fn immediate_work_with_a_late_response_waits_after_its_last_call() {
         let requests = [(0, 100), (50, 150)].map(|(begin, end)| NodeSpan { begin, end, kind: 9 });
         let calls = [(60, 95), (110, 145)].map(|(begin, end)| NodeSpan { begin, end, kind: 1 });
         let service =

@@ -163,7 +163,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn transforms_give_what_the_sum_gives(
+        fn transforms_match_the_definition(
             one in proptest::collection::vec(0.0..4.0f64, 1..80),
             other in proptest::collection::vec(0.0..4.0f64, 1..80),
             longest in 0usize..100,

@@ -201,7 +201,7 @@ mod tests {
     use crate::infer::convolution::graph::tests::edge;
 
     #[test]
-    fn edges_to_one_node_are_one_with_all_delays_the_most_frequent_first() {
+    fn edges_to_one_node_are_merged_with_the_most_frequent_delay_first() {
         // A -> B, and from there to C after 5 or 7 ms; from either to D after 1 ms.
         let mut graph = PathGraph::default();
         let root = graph.add_root("A");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn graphs_of_stretches_are_put_together_by_their_paths_and_near_delays_are_one() {
+    fn graphs_of_batches_are_merged_by_path_and_near_delay() {
         let edge = |from, to, delays: &[(Option<i64>, usize)]| DelayEdge {
             from,
             to,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn all_messages_count_however_long_a_stretch_is() {
+    fn all_messages_count_for_any_length_of_batch() {
         let mut fixture = crate::fixture::Fixture::new();
         for call in 0..400 {
             // Irregular times; otherwise every period would be a delay.

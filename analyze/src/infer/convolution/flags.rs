@@ -13,8 +13,8 @@ pub(super) static TIME_STEP: Flag<Duration> = Flag::text(
     "time-step",
     "TIME",
     values::parse_duration,
-    "Cut time into steps of this length; delays are told to a step [default: half of the usual \
-     delay]",
+    "Divide time into steps of this length, which is the precision of delays [default: half of the \
+     usual delay]",
 )
 .heading(HEADING);
 
@@ -22,7 +22,7 @@ pub(super) static SPIKE: Flag<f64> = Flag::text(
     "spike",
     "N",
     values::parse_positive,
-    "A delay stands out that is so many standard deviations above the mean [default: 4]",
+    "Height of a spike, which shows a delay, above the mean, in standard deviations [default: 4]",
 )
 .heading(HEADING);
 
@@ -30,8 +30,8 @@ pub(super) static BETWEEN_SPIKES: Flag<f64> = Flag::text(
     "between-spikes",
     "S",
     values::parse_positive,
-    "Two delays are two if between them is a point less than so many standard deviations above the \
-     mean [default: 3]",
+    "Two spikes are separate if a point between them is less than this many standard deviations \
+     above the mean [default: 3]",
 )
 .heading(HEADING);
 
@@ -39,8 +39,8 @@ pub(super) static VARIATION: Flag<Duration> = Flag::text(
     "variation",
     "TIME",
     values::parse_duration,
-    "Take messages up to this much before and after a delay that stands out [default: as far as it \
-     stands out]",
+    "Select messages up to this much before and after the delay of a spike [default: the extent of \
+     the spike]",
 )
 .heading(HEADING);
 
@@ -49,7 +49,7 @@ pub(super) static LEAST_MESSAGES: Flag<u32> = Flag::number(
     "COUNT",
     0,
     Some(u32::MAX as i64),
-    "Leave out what fewer messages show than this [default: 10]",
+    "Leave out edges with fewer messages than this [default: 10]",
 )
 .heading(HEADING);
 
@@ -57,8 +57,8 @@ pub(super) static LEAST_SHARE: Flag<f64> = Flag::text(
     "least-share",
     "SHARE",
     values::parse_share,
-    "And what a smaller share of the messages that a path begins with shows, from 0 to 1 [default: \
-     0.03]",
+    "Leave out edges with a smaller share of the messages of their path's first edge, from 0 to 1 \
+     [default: 0.03]",
 )
 .heading(HEADING);
 

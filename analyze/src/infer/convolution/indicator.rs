@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn quanta_get_longer_where_there_would_be_too_many() {
+    fn quanta_get_longer_if_there_would_be_too_many() {
         assert_eq!(
             TimeQuanta::new(0, 999, 1, 1000),
             TimeQuanta { origin: 0, step: 1, count: 1000 }

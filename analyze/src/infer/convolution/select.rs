@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_the_receipt_is_not_selected() {
+    fn messages_sent_before_the_receipt_are_not_selected() {
         let (v, z) = (events(0, &[15]), events(0, &[14, 15, 16]));
         // 15 is the message itself.
         assert_eq!(selected(&v, &z, (0, 0)), [16]);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn all_causes_in_reach_are_told() {
+    fn all_causes_in_reach_are_passed() {
         let (v, z) = (events(0, &[10, 20, 30, 40]), events(0, &[55, 61]));
         let mut found = Vec::new();
         for_each_effect(&v, &z, &TimeQuanta::new(0, 1000, 10, 1000), (2, 3), |event, causes| {

@@ -151,7 +151,7 @@ mod tests {
     use crate::options::Options;
 
     #[test]
-    fn processes_of_a_name_are_one_site_and_places_of_their_own() {
+    fn processes_of_a_name_are_one_site_with_separate_places() {
         let mut trace = Fixture::new();
         trace.send("load", "web#1", 0, 10).ports(40_000, 80);
         trace.send("load", "web#2", 5, 20).ports(40_001, 80);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_sites() {
+    fn an_empty_trace_has_no_sites() {
         let trace = Fixture::new().trace();
         let sites = SiteMessages::from_trace(&trace, &Naming::new(&trace, &Options::default()));
         assert_eq!((sites.len(), sites.bounds), (0, (0, 0)));

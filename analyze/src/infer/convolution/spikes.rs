@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spike_reaches_as_far_as_it_is_above_the_rest() {
+    fn a_spike_extends_as_far_as_it_is_above_the_rest() {
         let extents = |values: &[f64]| {
             let found = find_spikes(&correlation(values), values.len(), 4.0, 3.0).into_iter();
             found.map(|spike| spike.extent).collect::<Vec<_>>()
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_everywhere_has_no_spikes() {
+    fn a_constant_correlation_has_no_spikes() {
         let c = Correlation { values: vec![1.0, 1.0 + 1e-15, 1.0], mean: 1.0, deviation: 1e-16 };
         assert_eq!(find_spikes(&c, 2, 4.0, 3.0), []);
         assert_eq!(find_spikes(&Correlation::default(), 2, 4.0, 3.0), []);

@@ -89,7 +89,7 @@ fn the_path_of_a_call_and_the_call_that_it_makes() {
 }
 
 #[test]
-fn kinds_of_requests_are_paths_of_their_own() {
+fn kinds_of_requests_have_separate_paths() {
     let trace = system(600, |trace, number, time| {
         if number % 3 == 0 {
             hop(trace, "a", "b", time, 0, false);
@@ -102,7 +102,7 @@ fn kinds_of_requests_are_paths_of_their_own() {
 }
 
 #[test]
-fn a_node_is_met_as_often_as_the_path_meets_it() {
+fn a_node_may_occur_several_times_in_a_path() {
     let trace = system(300, |trace, _, time| {
         hop(trace, "a", "b", time, 0, false);
         for (call, tenths) in [("c", 100), ("c", 300), ("d", 600)] {
@@ -150,7 +150,7 @@ fn a_few_messages_are_noise() {
 }
 
 #[test]
-fn what_has_no_common_delay_has_no_path() {
+fn messages_without_a_common_delay_have_no_path() {
     // C is called at times that are unrelated to B's requests.
     let trace = system(400, |trace, number, time| match number % 2 {
         0 => hop(trace, "a", "b", time, 0, false),
@@ -201,7 +201,7 @@ fn a_closed_loop_ends() {
 }
 
 #[test]
-fn links_are_to_the_message_at_the_delay() {
+fn links_lead_to_the_message_at_the_delay() {
     let trace = system(300, rpc);
     let options = options();
     let links = ConvolutionAlgorithm.infer_links(&InferenceInput::without_progress(
@@ -232,7 +232,7 @@ fn links_are_to_the_message_at_the_delay() {
 }
 
 #[test]
-fn times_at_the_ends_of_the_range_are_borne() {
+fn times_at_the_ends_of_the_range_do_not_overflow() {
     let mut trace = Fixture::new();
     for time in [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX] {
         trace.send("a", "b", time, time);

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn long_traces_have_longer_ones_and_every_one_has_some() {
+    fn long_traces_have_longer_quanta_and_every_trace_has_some() {
         let mut trace = Fixture::new();
         for time in [0, 1 << 40] {
             trace.send("a", "b", time, time);

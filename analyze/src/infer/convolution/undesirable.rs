@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_longer_path_reaches_after_the_same_time_is_accidentally_short() {
+    fn an_edge_that_a_longer_path_reaches_after_the_same_time_is_accidentally_short() {
         let (graph, b, end) = graph();
         let mut marks = MessageMarks::new(1000);
         let mut short_of = |at, messages: Vec<SiteEvent>, excess: f64, delays| {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_begin_anew() {
+    fn marks_start_again_after_overflow() {
         let mut marks = MessageMarks { marked: vec![0, u32::MAX], mark: u32::MAX };
         marks.clear();
         assert_eq!(marks.count_marked(&messages(0..2)), 0);

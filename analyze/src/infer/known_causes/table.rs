@@ -88,7 +88,7 @@ pub(super) fn for_each_cause(
             (table.int64_column("parent")?, table.float64_column("probability")?);
         for (parent, probability) in parents.into_iter().zip(probabilities) {
             if let Some(negative) = parent.filter(|parent| *parent < 0) {
-                return Err(table.malformed_error(format!("there is no message {negative}")));
+                return Err(table.malformed_error(format!("invalid message number {negative}")));
             }
             each(parent, table.required_value("probability", probability)?)?;
         }

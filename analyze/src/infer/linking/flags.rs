@@ -10,7 +10,7 @@ pub(in crate::infer) static SPONTANEOUS_DELAY: Flag<f64> = Flag::text(
     "spontaneous-delay",
     "Y",
     values::parse_positive,
-    "Take a message as spontaneous as if its cause lay this many mean delays back [default: 4]",
+    "Weigh being spontaneous like a cause this many mean delays earlier [default: 4]",
 );
 
 /// Number of estimates of the delays.
@@ -19,7 +19,7 @@ pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
     "N",
     1,
     Some(1000),
-    "Message linking: estimate the delays this many times, from the second on by the links \
+    "Message linking: estimate the delays this many times, from the second time on from the links \
      [default: 1]",
 );
 

@@ -40,7 +40,7 @@ fn at(trace: &MessageTrace, time: i64) -> usize {
 }
 
 #[test]
-fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
+fn step_1_averages_the_smallest_delays_within_x() {
     let mut trace = Fixture::new();
     // The smallest delays are 10 and 30; the earlier arrivals (90 and 130 before) do not count.
     trace.send("a", "b", 0, 20);
@@ -64,7 +64,7 @@ fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
 
 /// Steps 1 and 2 repeated: d is the average over the links, weighted by their probabilities.
 #[test]
-fn a_further_round_averages_the_delays_of_links() {
+fn a_further_iteration_averages_the_delays_of_links() {
     let mut trace = Fixture::new();
     // 40 and 20 before; the smallest delay is 20.
     trace.send("a", "b", 0, 60);
@@ -85,7 +85,7 @@ fn a_further_round_averages_the_delays_of_links() {
 }
 
 #[test]
-fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
+fn further_iterations_approach_the_true_delay_of_overlapping_requests() {
     // A request every 10, which B forwards after an exponential delay of 40 on average: 4 are under
     // way at a time.
     let (mut trace, mut random, mut sum) = (Fixture::new(), 1_u64, 0);
@@ -112,7 +112,7 @@ fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
 }
 
 #[test]
-fn two_services_of_one_name_are_told_apart_by_their_ports() {
+fn two_services_of_one_name_are_distinguished_by_their_ports() {
     let mut trace = Fixture::new();
     // One program twice: on port 1 it responds after 10, on port 2 after 1000.
     for (process, port, takes) in [("store#1", 1, 10), ("store#2", 2, 1000)] {
@@ -125,7 +125,7 @@ fn two_services_of_one_name_are_told_apart_by_their_ports() {
 }
 
 #[test]
-fn an_arrival_at_the_very_time_of_the_sending_is_a_cause_and_a_later_one_is_not() {
+fn a_simultaneous_arrival_is_a_cause_and_a_later_one_is_not() {
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 10);
     trace.send("a", "b", 1, 11);
@@ -150,7 +150,7 @@ fn a_message_to_its_own_sender_is_not_its_own_cause() {
 }
 
 #[test]
-fn what_a_lost_message_would_have_caused_has_no_cause() {
+fn a_lost_message_causes_nothing() {
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 10).lost();
     trace.send("b", "c", 20, 30);
@@ -159,7 +159,7 @@ fn what_a_lost_message_would_have_caused_has_no_cause() {
 }
 
 #[test]
-fn causes_are_sought_within_a_process_and_delays_are_those_of_the_command() {
+fn causes_are_sought_within_a_process_and_delays_belong_to_the_command() {
     let mut trace = Fixture::new();
     trace.send("a", "b#1", 0, 10);
     trace.send("a", "b#2", 1, 20);
@@ -189,7 +189,7 @@ fn at_the_grain_of_threads_a_thread_causes_only_what_it_sends_itself() {
 }
 
 #[test]
-fn an_untraced_node_answers_only_the_one_who_asked() {
+fn an_untraced_node_answers_only_its_client() {
     let mut trace = Fixture::new().untraced(&["dns"]);
     trace.send("a", "dns", 0, 0);
     trace.send("z", "dns", 1, 0);
@@ -208,7 +208,7 @@ fn an_untraced_node_answers_only_the_one_who_asked() {
 }
 
 #[test]
-fn what_a_client_sends_is_spontaneous_unless_the_paper_is_followed_to_the_letter() {
+fn messages_of_a_client_are_spontaneous_unless_the_paper_is_followed_to_the_letter() {
     let mut trace = Fixture::new();
     for request in 0..3 {
         let time = request * 100;
@@ -224,7 +224,7 @@ fn what_a_client_sends_is_spontaneous_unless_the_paper_is_followed_to_the_letter
 }
 
 #[test]
-fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
+fn a_message_can_be_a_cause_from_its_first_byte_on() {
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 50).arrives(10);
     trace.send("b", "c", 30, 31);
@@ -243,7 +243,7 @@ fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
 }
 
 #[test]
-fn by_a_coarse_clock_an_answer_does_not_cause_its_question() {
+fn with_a_coarse_clock_a_response_does_not_cause_its_request() {
     // All within a millisecond, on a clock with that resolution.
     let mut trace = Fixture::new();
     trace.send("x", "a", 5, 5).on(1);

@@ -13,7 +13,7 @@ pub(super) static SKEW_WINDOW: Flag<Duration> = Flag::text(
     "skew-window",
     "TIME",
     values::parse_duration_or_none,
-    "Let a call begin before its parent, or end after it, by this much: what clocks may differ by \
+    "Let a call begin before its parent, or end after it, by up to this difference of clocks \
      [default: 0]",
 )
 .heading(HEADING);
@@ -22,7 +22,8 @@ pub(super) static SMOOTHING: Flag<f64> = Flag::text(
     "smoothing",
     "BINS",
     values::parse_not_negative,
-    "Smooth the scoreboard by a normal curve of so many bins, each 5% of a delay [default: 0]",
+    "Smooth the scoreboard with a normal curve of this standard deviation, in bins of 5% of a \
+     delay [default: 0]",
 )
 .heading(HEADING);
 
@@ -30,8 +31,8 @@ pub(super) static PENALTIES: Flag<[f64; 3]> = Flag::text(
     "penalties",
     "X,Y,Z",
     values::parse_triple,
-    "The exponents of the penalties for a parent's children that overlap, that go to the same node, \
-     and all [default: 2,0,0]",
+    "The exponents of the penalties for a parent's overlapping children, children to the same \
+     node, and all children [default: 2,0,0]",
 )
 .heading(HEADING);
 
@@ -39,8 +40,8 @@ pub(super) static SCOREBOARD_WINDOW: Flag<Duration> = Flag::text(
     "scoreboard-window",
     "TIME",
     values::parse_duration,
-    "Choose parents by the calls within a window of this length around, for systems that change \
-     [default: by the whole trace]",
+    "Choose parents by the calls within a surrounding window of this length, for systems that \
+     change [default: the whole trace]",
 )
 .heading(HEADING);
 

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_the_earliest_is_given_up() {
+    fn the_earliest_of_too_many_open_calls_is_dropped() {
         let many: Vec<_> = (0..MAX_OPEN_CALLS as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
         let node = NodeCallPairs::by_hand(&many, &[(10_000, 20_000, 2)]);
         let found = &parents(&node, 0)[0];

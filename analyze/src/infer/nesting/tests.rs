@@ -101,7 +101,7 @@ fn the_overlapping_child_penalty_spreads_children_over_parents() {
 }
 
 #[test]
-fn what_has_no_counterpart_is_nothings_parent_and_nothings_child() {
+fn messages_without_a_counterpart_have_neither_parents_nor_children() {
     let mut fixture = Fixture::new();
     fixture.send("a", "b", 0, 0).on(0);
     fixture.send("b", "c", 10, 10).on(1);
@@ -123,7 +123,7 @@ fn the_skew_window_finds_a_parent_that_seems_to_begin_later() {
 }
 
 #[test]
-fn a_node_tells_delays_by_its_own_clock_and_an_untraced_one_by_its_peers() {
+fn delays_are_on_the_own_clock_or_for_untraced_nodes_on_their_peers() {
     // b's clock is a second ahead of the common one, on which its calls would begin before its
     // requests.
     let mut fixture = Fixture::new().untraced(&["x"]);
@@ -172,7 +172,7 @@ fn phases() -> Vec<Call<'static>> {
 }
 
 #[test]
-fn in_windows_a_phase_is_judged_by_itself() {
+fn in_windows_a_phase_is_scored_separately() {
     let calls = phases();
     let right = |options: NestingOptions| {
         let parents = parents(&calls, options);
@@ -195,13 +195,13 @@ fn in_windows_a_phase_is_judged_by_itself() {
 }
 
 #[test]
-fn nothing_gives_nothing() {
+fn an_empty_trace_gives_no_links() {
     let nothing = MessageTrace::new(NodeList::default());
     assert_eq!(infer(&nothing, NestingOptions::default()).message_count(), 0);
 }
 
 #[test]
-fn times_at_the_ends_of_the_range_are_borne() {
+fn times_at_the_ends_of_the_range_do_not_overflow() {
     let mut fixture = Fixture::new();
     for (flow, [call, back]) in
         [[i64::MIN + 1, i64::MAX], [i64::MIN + 2, i64::MAX - 1], [0, 1], [i64::MAX, i64::MAX]]
@@ -254,7 +254,7 @@ proptest! {
 
     /// Nodes that also call themselves, on a clock so coarse that most events are simultaneous.
     #[test]
-    fn nothing_causes_itself(rows in rows(), skew in 0..3i64, window in prop::option::of(1..4i64)) {
+    fn no_message_causes_itself(rows in rows(), skew in 0..3i64, window in prop::option::of(1..4i64)) {
         let trace = random(&rows);
         let options =
             NestingOptions { skew_window: skew * MS, scoreboard_window: window.map(|it| it * MS), ..NestingOptions::default() };

@@ -57,24 +57,24 @@ pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let what = RuleSubject::ALL.into_iter().find(|what| what.keyword() == word);
-    let what = what.ok_or_else(|| format!("'{}' names nothing; {FORM}", word.escape_debug()))?;
+    let what = what.ok_or_else(|| format!("unknown kind of rule '{}'; {FORM}", word.escape_debug()))?;
     let (which, rest) = parse_value(rest, '=')?;
-    let Some(rest) = rest.strip_prefix('=') else { return Err(format!("there is no '='; {FORM}")) };
+    let Some(rest) = rest.strip_prefix('=') else { return Err(format!("missing '='; {FORM}")) };
     let (name, rest) = parse_value(rest, '#')?;
     if !rest.is_empty() && !rest.starts_with('#') {
         return Err(format!(
-            "'{}' comes after the name; put names with spaces and signs in quotes",
+            "unexpected '{}' after the name; put names with spaces or signs in quotes",
             rest.escape_debug()
         ));
     }
     if which.is_empty() || name.is_empty() {
         return Err(format!(
-            "there is nothing {} the '='; {FORM}",
+            "nothing {} the '='; {FORM}",
             if which.is_empty() { "before" } else { "after" }
         ));
     }
     if name.chars().any(char::is_control) || name.chars().count() > 200 {
-        return Err("a name has at most 200 characters that can be printed".to_owned());
+        return Err("a name has at most 200 printable characters".to_owned());
     }
     let (which, net) =
         if what == RuleSubject::Address { parse_address(&which)? } else { (which, None) };
@@ -97,7 +97,7 @@ fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
             '\\' => match characters.next() {
                 Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
                 _ => {
-                    return Err("in quotes, a backslash comes before a quote or a backslash only"
+                    return Err("in quotes, a backslash may only precede a quote or a backslash"
                         .to_owned());
                 }
             },
@@ -121,7 +121,7 @@ fn parse_address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> 
                 Ok((which.to_owned(), Some((net, length))))
             }
             _ => Err(format!(
-                "'{}' is no net; write it like 10.1.0.0/16 or fd00::/8",
+                "'{}' is not a network; write it like 10.1.0.0/16 or fd00::/8",
                 which.escape_debug()
             )),
         };
@@ -133,7 +133,7 @@ fn parse_address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> 
     }
     let which = which.escape_debug();
     Err(format!(
-        "'{which}' is no address; write it like 10.0.0.5, fd00::5, 10.1.0.0/16 or 10.1.*, without a port"
+        "'{which}' is not an address; write it like 10.0.0.5, fd00::5, 10.1.0.0/16 or 10.1.*, without a port"
     ))
 }
 
@@ -149,6 +149,6 @@ impl FromStr for AliasRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<AliasRule, String> {
-        parse_rule(text)?.ok_or_else(|| format!("there is no rule; {FORM}"))
+        parse_rule(text)?.ok_or_else(|| format!("not a rule; {FORM}"))
     }
 }

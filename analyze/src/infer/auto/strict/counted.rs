@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ways_that_numbers_leave_are_told_with_all_orders() {
+    fn all_plans_that_counts_permit_are_listed_with_all_orders() {
         let both = plans_of_counts(&[(8, 100)], &[(1, 100), (2, 99)]);
         assert_eq!(both, [plan(&[(8, &[2, 1])]), plan(&[(8, &[1, 2])])]);
         // 300 is the number of requests of both kinds.
@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rare_has_no_part_in_it() {
+    fn rare_calls_are_ignored() {
         let rare = plans_of_counts(&[(7, 1), (8, 100)], &[(1, 100), (2, 2)]);
         assert_eq!(rare, [plan(&[(7, &[]), (8, &[1])])]);
     }
 
     #[test]
-    fn numbers_that_fit_nothing_tell_nothing() {
+    fn counts_that_fit_nothing_permit_no_plan() {
         assert_eq!(plans_of_counts(&[(8, 100)], &[(1, 100), (2, 40)]), []);
         assert_eq!(plans_of_counts(&[(8, 100)], &[(1, 200)]), [], "two of a kind");
         let many = |count: u32| (0..count).map(|kind| (kind, 100)).collect::<Vec<_>>();

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_answered_before_the_signal_has_its_turn() {
+    fn a_response_before_the_signal_keeps_its_place() {
         let ends: Vec<i64> = (0..40).map(|at| 1000 * at).collect();
         let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
         answers[20] = ends[20] - 10;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_held_up_lets_others_wait_and_none_is_left_out() {
+    fn a_delayed_run_makes_others_wait_and_none_is_left_out() {
         let mut ends: Vec<i64> = (0..40).map(|at| 1000 * at).collect();
         let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
         // The responses of three are late; the first one is sent when the second has just ended.
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_are_left_out_near_each_other_have_their_turn() {
+    fn equally_many_items_left_out_nearby_are_matched_in_order() {
         let pairs = || vec![(0, 0), (2, 1), (3, 2), (4, 4)];
         assert_eq!(close_gaps(pairs(), 5, 5, |_| true), straight(5));
         assert_eq!(close_gaps(pairs(), 5, 5, |pair| pair != (2, 2)), pairs(), "that cannot be");

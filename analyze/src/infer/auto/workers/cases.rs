@@ -170,14 +170,14 @@ impl SyntheticPool {
 }
 
 #[test]
-fn a_worker_that_is_woken_does_what_was_handed_to_it() {
+fn a_woken_worker_does_the_work_handed_to_it() {
     let idle = PoolScenario { workers: 4, gap: 8_000 * US, ..BUSY }.make(60);
     assert!(idle.hand_offs.iter().filter(|one| one.from == READER).all(|one| one.to >= WORKERS));
     assert_eq!(idle.with_all(), [100, 0, 100]);
 }
 
 #[test]
-fn busy_workers_take_what_waits_in_turn_and_a_writer_answers_in_turn() {
+fn busy_workers_and_their_writer_are_fifo() {
     let made = PoolScenario { alike: false, ..BUSY }.make(300);
     let is_idle = |one: &&ServiceHandoff| one.from == READER && one.to != UNKNOWN_THREAD;
     assert!(made.hand_offs.iter().filter(is_idle).count() < 50);
@@ -190,7 +190,7 @@ fn busy_workers_take_what_waits_in_turn_and_a_writer_answers_in_turn() {
 }
 
 #[test]
-fn who_answers_itself_shows_what_it_did() {
+fn a_worker_that_answers_itself_shows_its_requests() {
     for pool in
         [BUSY, PoolScenario { alike: false, ..BUSY }, PoolScenario { last_first: true, ..BUSY }]
     {
@@ -202,7 +202,7 @@ fn who_answers_itself_shows_what_it_did() {
 }
 
 #[test]
-fn work_after_the_answer_is_not_given_to_the_next_request() {
+fn post_reply_work_is_not_attributed_to_the_next_request() {
     let made = PoolScenario { has_writer: false, works_on: true, ..BUSY }.make(300);
     assert_eq!(made.with_all(), [0, 0, 0]);
 }
@@ -241,7 +241,7 @@ fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<QueuedRu
 }
 
 #[test]
-fn a_race_stays_in_doubt() {
+fn a_race_stays_ambiguous() {
     let is_right = |queued: &[QueuedRun]| {
         queued.iter().enumerate().all(|(at, queued)| queued.request == Some(at))
     };
@@ -260,7 +260,7 @@ fn a_race_stays_in_doubt() {
 }
 
 #[test]
-fn whom_a_worker_woke_shows_what_it_did() {
+fn wake_ups_by_workers_show_their_requests() {
     for shown in [[20, 21], [21, 20]] {
         let queued = two_of_forty(3 * US, 3 * US, Some(shown));
         assert_eq!([20, 21].map(|at| queued[at].request), shown.map(|at| Some(at as usize)));
@@ -269,7 +269,7 @@ fn whom_a_worker_woke_shows_what_it_did() {
 }
 
 #[test]
-fn hand_offs_of_strangers_tell_nothing() {
+fn unrelated_hand_offs_are_no_evidence() {
     let noise = |at: usize| {
         let from = [77, 78][at % 2];
         signal(300 * US * at as i64 + any(at, 300 * US), from, 78, 900 + at as i64 % 2)
@@ -288,7 +288,7 @@ fn hand_offs_of_strangers_tell_nothing() {
 }
 
 #[test]
-fn other_servers_are_left_alone() {
+fn other_servers_have_no_attributed_calls() {
     // The latest request is done first.
     assert_eq!(PoolScenario { last_first: true, ..BUSY }.make(300).with_all(), [0, 0, 0]);
     // Threads begin other work while their calls are open.

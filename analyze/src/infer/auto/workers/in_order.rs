@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_were_read_have_each_their_own() {
+    fn equally_many_acts_and_messages_are_paired() {
         assert_eq!(
             aligned_pairs(&[10, 11, 12, 50], &[20, 21, 22, 60]),
             [[0, 20], [1, 21], [2, 22], [3, 60]]
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_that_was_read_in_part_has_its_turn_behind_the_next_read() {
+    fn an_incomplete_message_is_paired_after_the_next_read() {
         assert_eq!(aligned_pairs(&[10, 11, 50], &[20, 60, 61]), [[0, 20], [1, 60], [2, 61]]);
         // One act is missing, and no later read compensates for it.
         assert_eq!(aligned_pairs(&[10, 30, 50], &[35, 55]), [[1, 35], [2, 55]]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_for_an_item_is_left_out() {
+    fn acts_that_cannot_be_for_an_item_are_left_out() {
         let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
         let done = numbered(&[20, 21, 22, 23]);
         let told = |fits: &dyn Fn(u32, (i64, u32)) -> bool| -> Vec<[u32; 2]> {

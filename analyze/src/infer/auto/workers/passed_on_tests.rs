@@ -93,7 +93,7 @@ fn worker_replies(service: &Service, hand_offs: &[ServiceHandoff]) -> Option<Vec
 }
 
 #[test]
-fn what_others_answer_is_told_by_their_order() {
+fn responses_by_others_are_matched_by_their_order() {
     let (service, hand_offs, truth) = served(24, usual);
     // Each of two in a round can be for the request of the other: two pairs of one call each, and
     // two of two calls.
@@ -103,7 +103,7 @@ fn what_others_answer_is_told_by_their_order() {
 }
 
 #[test]
-fn what_prepares_a_worker_is_cut_off_with_the_work_behind_it() {
+fn preparation_of_a_worker_belongs_to_the_work_after_it() {
     let (service, _, truth) = served(24, |round, worker| {
         let mut work = usual(round, worker);
         if round == 1 + i64::from(worker) {
@@ -115,7 +115,7 @@ fn what_prepares_a_worker_is_cut_off_with_the_work_behind_it() {
 }
 
 #[test]
-fn work_that_differs_is_not_cut() {
+fn varying_work_is_not_cut() {
     // Every fourth request makes its call twice, as in a loop.
     let (service, _, truth) = served(40, |round, worker| {
         let mut work = of_kind(LOOK, false);
@@ -136,7 +136,7 @@ fn work_that_differs_is_not_cut() {
 }
 
 #[test]
-fn signals_tell_when_an_answer_was_handed_on() {
+fn signals_show_when_a_response_was_delegated() {
     // In one round two looks are delegated, and the first of these waits for a lock, so that the
     // second is answered before it.
     let (mut service, mut hand_offs, truth) = served(24, usual);

@@ -62,7 +62,7 @@ fn request(found: &[AttributedCall], call: u32) -> Option<(u32, Option<u32>)> {
 }
 
 #[test]
-fn who_waits_longest_has_the_first_call_that_another_writes() {
+fn the_longest_waiting_thread_has_the_first_delegated_write() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     // The requests of the last round, by their threads.
@@ -78,7 +78,7 @@ fn who_waits_longest_has_the_first_call_that_another_writes() {
 }
 
 #[test]
-fn who_does_something_meanwhile_does_not_wait() {
+fn a_thread_that_acts_meanwhile_does_not_wait() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     let [first, second] = [57, 58];
@@ -97,7 +97,7 @@ fn who_does_something_meanwhile_does_not_wait() {
 }
 
 #[test]
-fn a_call_has_its_place_among_those_that_are_known() {
+fn a_call_has_its_place_among_the_known_ones() {
     let spans = [(10, 40, 1), (80, 90, 3), (45, 70, 2), (30, 70, 2), (45, 85, 2), (45, 70, 1)];
     let mut service = Service::default();
     service.requests.push(NodeSpan { begin: 0, end: 100, kind: 9 });
@@ -117,7 +117,7 @@ fn a_call_has_its_place_among_those_that_are_known() {
 }
 
 #[test]
-fn what_is_sent_before_the_first_answer_is_doubted() {
+fn calls_sent_before_the_first_response_are_ambiguous() {
     let (mut service, hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     let shares = |service: &Service| -> Vec<f64> {
@@ -147,7 +147,7 @@ fn wake(service: &Service, thread: u32, call: u32, after: i64) -> ServiceHandoff
 }
 
 #[test]
-fn who_goes_on_after_the_answer_has_the_call() {
+fn the_thread_that_a_response_resumes_has_the_call() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     let [first, second] = [57, 58];
@@ -184,7 +184,7 @@ fn who_goes_on_after_the_answer_has_the_call() {
 }
 
 #[test]
-fn wakes_that_contradict_what_is_known_tell_nothing() {
+fn wake_ups_that_contradict_known_calls_are_no_evidence() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     hand_offs.push(wake(&service, 1, one, 30));
@@ -222,7 +222,7 @@ fn a_thread_writes_its_own_call_and_one_of_another_thread_together() {
 }
 
 #[test]
-fn nothing_is_said_where_requests_differ_or_signals_show_nothing() {
+fn nothing_is_attributed_if_requests_differ_or_signals_show_nothing() {
     let (mut service, hand_offs) = served(20);
     written_by_another(&mut service);
     assert!(find_delegated_writes(&service, &[]).is_none());

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_the_answer_is_let_go_on_behind_the_call() {
+    fn a_goroutine_that_waits_for_the_response_is_woken_after_the_call() {
         assert_eq!(
             attributed_requests(&[&[], &[7], &[8], &[9]], &[], &[]),
             [(7, true), (8, true), (9, true)]
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_given_the_next_job_is_let_go_on_before_the_call() {
+    fn a_goroutine_that_submitted_the_next_job_is_woken_before_the_call() {
         // No goroutine waits for a response except the first and the last one.
         let given: &[&[u32]] = &[&[6], &[6, 7], &[8], &[9], &[9]];
         let all = [(6, true), (7, true), (8, true), (9, true)];
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_for_either_call_is_doubted() {
+    fn a_hand_off_that_fits_either_call_is_ambiguous() {
         assert_eq!(attributed_requests(&[&[], &[8], &[]], &[], &[]), [(8, false), (8, false)]);
         // Another goroutine was woken while the worker waited.
         assert_eq!(attributed_requests(&[&[], &[7]], &[(0, 8)], &[]), [(7, false)]);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_comes_before_the_next_job() {
+    fn a_response_comes_before_the_next_job() {
         let given: &[&[u32]] = &[&[], &[7, 8], &[8, 7], &[7]];
         assert_eq!(attributed_requests(given, &[], &[]), [(7, true), (8, true), (7, true)]);
     }

@@ -62,7 +62,7 @@ fn right(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> [usi
 }
 
 #[test]
-fn calls_lead_to_those_who_wait_for_them() {
+fn calls_lead_to_the_goroutines_that_wait_for_them() {
     let (service, hand_offs, truth) = synthetic_service(false);
     // Calls over connections have evidence in both directions, calls of workers at both ends.
     assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
@@ -74,7 +74,7 @@ fn calls_lead_to_those_who_wait_for_them() {
 }
 
 #[test]
-fn a_lock_that_is_left_to_a_stranger_is_outvoted() {
+fn a_lock_released_to_an_unrelated_goroutine_is_outvoted() {
     let (service, hand_offs, truth) = synthetic_service(true);
     let found = right(&service, &hand_offs, &truth);
     // The unrelated request is not open all the time.
@@ -93,7 +93,7 @@ fn checked_calls(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32])
 }
 
 #[test]
-fn a_hand_off_that_is_found_from_both_ends_says_it_once() {
+fn a_hand_off_found_from_both_ends_counts_once() {
     let (service, mut hand_offs, truth) = synthetic_service(false);
     // Workers wait for their work, and release a lock to an unrelated goroutine before they reply.
     for (call, (span, [worker, _])) in service.calls.iter().zip(&service.call_threads).enumerate() {
@@ -111,7 +111,7 @@ fn a_hand_off_that_is_found_from_both_ends_says_it_once() {
 
 /// One goroutine sends for all requests and another one reads all responses, for three together.
 #[test]
-fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
+fn calls_sent_or_answered_together_are_not_all_of_one_request() {
     let (mut service, mut hand_offs, truth) = synthetic_service(false);
     hand_offs.retain(|hand_off| hand_off.from >= WORKERS);
     let of_calls = service.calls.iter_mut().zip(&mut service.call_threads).zip(&truth);
@@ -133,7 +133,7 @@ fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
 
 /// One goroutine sends for all requests, and is woken only if it waits.
 #[test]
-fn a_sender_that_goes_on_by_itself_is_at_something_else() {
+fn a_sender_that_was_not_woken_works_for_another_request() {
     let (mut service, mut hand_offs, truth) = synthetic_service(false);
     hand_offs.retain(|hand_off| hand_off.to < WRITERS);
     let mut calls: Vec<(&NodeSpan, &mut [u32; 2])> =
@@ -156,7 +156,7 @@ fn a_sender_that_goes_on_by_itself_is_at_something_else() {
 /// Workers with queued jobs, from goroutines that had waited to submit them; only the last one is
 /// already waiting for its response.
 #[test]
-fn jobs_that_lie_ready_are_told_by_who_gave_them() {
+fn queued_jobs_belong_to_the_goroutine_that_submitted_them() {
     let mut service = Service { window: 1_000_000, ..Service::default() };
     let mut hand_offs = Vec::new();
     for request in 0..60_u32 {
@@ -175,7 +175,7 @@ fn jobs_that_lie_ready_are_told_by_who_gave_them() {
 }
 
 #[test]
-fn a_worker_that_has_called_since_is_at_something_else() {
+fn a_worker_with_a_later_call_works_for_another_request() {
     let (service, mut hand_offs, truth) = synthetic_service(false);
     // Workers were woken once, for their first work.
     let first =
@@ -186,7 +186,7 @@ fn a_worker_that_has_called_since_is_at_something_else() {
 }
 
 #[test]
-fn a_request_that_was_answered_before_is_not_that_of_a_call() {
+fn a_request_answered_before_a_call_is_not_its_request() {
     let (mut service, hand_offs, _) = synthetic_service(false);
     service.requests.iter_mut().for_each(|request| request.end = request.begin + 11);
     assert_eq!(find_woken_calls(&service, &hand_offs), None);
@@ -228,7 +228,7 @@ fn on_one_connection() -> (Service, Vec<ServiceHandoff>) {
 }
 
 #[test]
-fn answers_that_are_read_together_let_those_go_on_who_wait_in_their_order() {
+fn responses_read_together_wake_their_waiters_in_order() {
     let (service, mut hand_offs) = on_one_connection();
     let truth: Vec<u32> = (0..60).collect();
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, true]; 60]);
@@ -240,7 +240,7 @@ fn answers_that_are_read_together_let_those_go_on_who_wait_in_their_order() {
 /// A goroutine that waits for a response is woken by its beginning, and again by its end, which
 /// came with the next read.
 #[test]
-fn who_is_let_go_on_twice_by_an_answer_waits_for_it_once() {
+fn a_goroutine_woken_twice_by_a_response_waits_for_it_once() {
     let (mut service, mut hand_offs) = on_one_connection();
     // One of the two with responses in that read has made its call since.
     service.calls[21].begin = 2400;
@@ -251,7 +251,7 @@ fn who_is_let_go_on_twice_by_an_answer_waits_for_it_once() {
 }
 
 #[test]
-fn an_answer_may_end_in_the_next_read_where_another_lets_one_go_on_twice() {
+fn a_response_may_end_in_the_next_read_where_another_wakes_twice() {
     let (service, mut hand_offs) = on_one_connection();
     for hand_off in &mut hand_offs {
         if hand_off.from == READERS && hand_off.to == BOUND + 21 {
@@ -264,7 +264,7 @@ fn an_answer_may_end_in_the_next_read_where_another_lets_one_go_on_twice() {
 }
 
 #[test]
-fn who_waits_for_an_answer_had_its_request_before() {
+fn a_goroutine_that_waits_for_a_response_had_its_request_before() {
     let truth: Vec<u32> = (0..60).collect();
     let (mut service, mut hand_offs) = on_one_connection();
     service.calls[24].begin = 2600;
@@ -281,7 +281,7 @@ fn who_waits_for_an_answer_had_its_request_before() {
 }
 
 #[test]
-fn who_sends_for_several_tells_of_none() {
+fn a_sender_for_several_requests_is_no_evidence() {
     let (mut service, mut hand_offs) = on_one_connection();
     // Each call is sent alone.
     service.calls.iter_mut().skip(1).step_by(2).for_each(|call| call.begin += 5);
@@ -305,7 +305,7 @@ fn started() -> (Service, Vec<ServiceHandoff>) {
 }
 
 #[test]
-fn who_was_started_behind_a_request_holds_it() {
+fn a_goroutine_started_after_a_request_is_bound_to_it() {
     let (service, mut hand_offs) = started();
     let truth: Vec<u32> = (0..60).collect();
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
@@ -315,7 +315,7 @@ fn who_was_started_behind_a_request_holds_it() {
 }
 
 #[test]
-fn who_begins_to_read_leaves_what_it_has_read_to_whom_it_starts() {
+fn a_first_reader_leaves_its_requests_to_the_goroutine_it_starts() {
     let (mut service, mut hand_offs) = started();
     service.request_threads[..2].fill([WORKERS, WRITERS]);
     let start = lets_go_on(5, WORKERS, READERS);
@@ -326,7 +326,7 @@ fn who_begins_to_read_leaves_what_it_has_read_to_whom_it_starts() {
 
 /// Requests come on one connection and calls are made on another one.
 #[test]
-fn who_serves_requests_waits_for_no_answer() {
+fn a_goroutine_that_serves_requests_waits_for_no_response() {
     const SERVER: [u32; 2] = [5000, 5001];
     let (mut service, mut hand_offs) = on_one_connection();
     service.request_threads.fill(SERVER);
@@ -343,7 +343,7 @@ fn who_serves_requests_waits_for_no_answer() {
 }
 
 #[test]
-fn who_is_waited_for_where_it_begins_was_not_started_for_a_request() {
+fn a_goroutine_awaited_at_its_start_was_not_started_for_a_request() {
     let (service, mut hand_offs) = started();
     let time = service.requests[20].begin + 10;
     // Between the two that are started for requests.
@@ -358,7 +358,7 @@ fn who_is_waited_for_where_it_begins_was_not_started_for_a_request() {
 }
 
 #[test]
-fn who_was_started_for_an_unknown_request_says_nothing() {
+fn a_goroutine_started_for_an_unknown_request_is_no_evidence() {
     let (service, mut hand_offs) = started();
     let truth: Vec<u32> = (0..60).collect();
     let two = service.requests[20].begin;
@@ -372,7 +372,7 @@ fn who_was_started_for_an_unknown_request_says_nothing() {
 }
 
 #[test]
-fn who_has_no_part_in_an_answer_was_not_started_for_it() {
+fn a_goroutine_without_part_in_a_response_was_not_started_for_it() {
     let (service, mut hand_offs) = started();
     hand_offs.retain(|hand_off| hand_off.object == STARTED);
     assert_eq!(find_woken_calls(&service, &hand_offs), None);

@@ -17,7 +17,7 @@ fn received_and_answered() -> (Service, Vec<ServiceHandoff>) {
 }
 
 #[test]
-fn who_receives_and_answers_several_requests_holds_none() {
+fn a_task_that_serves_several_requests_is_bound_to_none() {
     let (service, hand_offs) = received_and_answered();
     let truth: Vec<u32> = (0..60).collect();
     assert_eq!(checked_calls(&service, &hand_offs, &truth), [[true, false, false]; 60]);
@@ -37,7 +37,7 @@ fn who_receives_and_answers_several_requests_holds_none() {
 }
 
 #[test]
-fn a_reader_may_read_all_that_there_is_before_it_acts() {
+fn a_reader_may_read_everything_available_before_it_acts() {
     let (service, mut hand_offs) = on_one_connection();
     // The previous pair is woken after the next read, too.
     for hand_off in &mut hand_offs {
@@ -53,7 +53,7 @@ fn a_reader_may_read_all_that_there_is_before_it_acts() {
 }
 
 #[test]
-fn who_leads_nowhere_waits_for_no_answer() {
+fn a_task_without_a_request_waits_for_no_response() {
     let (service, mut hand_offs) = on_one_connection();
     for pair in 0..30 {
         hand_offs.push(lets_go_on(200 * pair + 535, READERS, WORKERS));
@@ -66,7 +66,7 @@ fn who_leads_nowhere_waits_for_no_answer() {
 /// The beginning of a response is for a task that wakes the one bound to the request. The rest of
 /// the response wakes that one again.
 #[test]
-fn who_goes_on_with_the_rest_of_an_answer_waits_for_none() {
+fn a_task_that_continues_a_response_waits_for_none() {
     let (service, mut hand_offs) = on_one_connection();
     for pair in (0..30_u32).step_by(2) {
         let (time, holder) = (200 * i64::from(pair), BOUND + 2 * pair);
