@@ -67,17 +67,16 @@ impl HandoffReader {
     /// If the table cannot be read.
     pub(crate) fn read_for_batch(
         &mut self,
-        stretch: &MessageTrace,
+        batch: &MessageTrace,
     ) -> Result<Vec<Handoff>, PathError> {
-        let times = (0..stretch.len())
-            .flat_map(|row| [stretch.send_ts(row), stretch.recv_ts(row)])
-            .flatten();
+        let times =
+            (0..batch.len()).flat_map(|row| [batch.send_ts(row), batch.recv_ts(row)]).flatten();
         let (first, last) = times
             .fold((i64::MAX, i64::MIN), |(first, last), time| (time.min(first), time.max(last)));
         while self.read.front().is_some_and(|handoff| handoff.woken < first) {
             self.read.pop_front();
         }
-        let most = MAX_PER_MESSAGE.saturating_mul(stretch.len());
+        let most = MAX_PER_MESSAGE.saturating_mul(batch.len());
         while self.read.len() < most && self.read.back().is_none_or(|row| row.woken <= last) {
             let Some(batch) = self.batches.next() else { break };
             self.append_rows(&BatchColumns::new(&self.path, &batch?), first)?;
@@ -152,7 +151,7 @@ mod tests {
     }
 
     /// A batch of messages from one time to another.
-    fn stretch(first: i64, last: i64) -> MessageTrace {
+    fn batch(first: i64, last: i64) -> MessageTrace {
         let mut fixture = Fixture::new();
         fixture.send("x", "s", first, first + 1);
         fixture.send("x", "s", last - 1, last);
@@ -167,15 +166,15 @@ mod tests {
         let (_directory, data) = directory(&threads);
         let mut all = HandoffReader::open(&data).unwrap().unwrap();
         let woken = |rows: &[Handoff]| rows.iter().map(|row| row.woken).collect::<Vec<i64>>();
-        assert_eq!(woken(&all.read_for_batch(&stretch(50, 83)).unwrap()), [53, 63, 73, 83]);
+        assert_eq!(woken(&all.read_for_batch(&batch(50, 83)).unwrap()), [53, 63, 73, 83]);
         // Batches overlap.
-        let rows = all.read_for_batch(&stretch(70, 240)).unwrap();
+        let rows = all.read_for_batch(&batch(70, 240)).unwrap();
         assert_eq!(woken(&rows)[..2], [73, 83]);
         assert_eq!(woken(&rows)[13..], [203, 233]);
-        let to_nobody =
+        let to_no_thread =
             Handoff { signalled: 200, woken: 203, node: 7, from: 1, to: None, object: 100 };
-        assert_eq!((rows[13], rows[14].to), (to_nobody, Some(2)));
-        assert_eq!(all.read_for_batch(&stretch(9000, 9001)).unwrap(), []);
+        assert_eq!((rows[13], rows[14].to), (to_no_thread, Some(2)));
+        assert_eq!(all.read_for_batch(&batch(9000, 9001)).unwrap(), []);
     }
 
     #[test]

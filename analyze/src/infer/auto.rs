@@ -162,7 +162,7 @@ struct AutoAlgorithm {
     /// The sizes by which the calls of each node are distinguished, from the first batch that had
     /// any.
     size_kinds: Vec<Option<SizeKinds>>,
-    doubts: WarningCounts,
+    warning_counts: WarningCounts,
     /// The messages of the last batch with causes known from hand-offs, in order.
     handed_on: Vec<u32>,
 }
@@ -179,7 +179,7 @@ impl Inference for AutoAlgorithm {
         self.handed_on = services.linked_by_handoff(&groundwork.calls);
         input.progress.begin_step("learning services", services.calls());
         let assignments = assign::assign(&services.all, &mut self.models, input.progress);
-        message_links::links(input, &groundwork, &services, &assignments, &mut self.doubts)
+        message_links::links(input, &groundwork, &services, &assignments, &mut self.warning_counts)
     }
 
     fn messages_linked_by_handoff(&self) -> &[u32] {
@@ -187,6 +187,6 @@ impl Inference for AutoAlgorithm {
     }
 
     fn warnings(&self) -> Vec<PathWarning> {
-        self.doubts.significant_warnings()
+        self.warning_counts.significant_warnings()
     }
 }

@@ -10,8 +10,9 @@ use crate::links::Links;
 
 /// The trace id of a message that is not a response.
 fn trace_id_of_message(trace: &MessageTrace, row: usize) -> Option<u64> {
-    let told = trace.operations(row).filter(|told| told.role != OperationRole::Response)?;
-    told.trace
+    let operation =
+        trace.operations(row).filter(|operation| operation.role != OperationRole::Response)?;
+    operation.trace
 }
 
 /// Removes and adds `links` according to trace ids.

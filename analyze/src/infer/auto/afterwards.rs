@@ -92,8 +92,7 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
 /// Finds the post-reply work of a `service` before anything is learned; `by_thread`: of each thread
 /// separately.
 pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostReplyWork {
-    let IdleTimes { mut calls, mut idle, windows: stretches, followed } =
-        idle_times(service, by_thread);
+    let IdleTimes { mut calls, mut idle, windows, followed } = idle_times(service, by_thread);
     calls.retain(|(after, _)| *after <= service.window);
     if calls.len() < if by_thread { MIN_CALLS_BY_THREAD } else { MIN_CALLS } {
         return PostReplyWork::default();
@@ -124,7 +123,7 @@ pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostRe
     }
     let is_usual = calls.len() >= MIN_CALLS
         && followed as f64 >= FOLLOWED_SHARE * idle.len() as f64
-        && !come_with_time(stretches);
+        && !come_with_time(windows);
     let longest =
         best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
     let Some(longest) = longest else { return PostReplyWork::default() };
@@ -138,12 +137,11 @@ pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostRe
 
 /// Returns whether longer idle times have more calls, as with a timer, instead of a fixed number of
 /// calls after each response.
-fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
-    stretches.sort_unstable();
-    let (short, long) = stretches.split_at(stretches.len() / 2);
-    let calls = |stretches: &[(i64, usize)]| {
-        stretches.iter().map(|(_, calls)| *calls as f64).sum::<f64>()
-            / stretches.len().max(1) as f64
+fn come_with_time(mut windows: Vec<(i64, usize)>) -> bool {
+    windows.sort_unstable();
+    let (short, long) = windows.split_at(windows.len() / 2);
+    let calls = |windows: &[(i64, usize)]| {
+        windows.iter().map(|(_, calls)| *calls as f64).sum::<f64>() / windows.len().max(1) as f64
     };
     calls(long) > MAX_GROWTH * calls(short)
 }

@@ -151,10 +151,10 @@ pub(super) fn candidates(
             ServiceEvent::Answer(_) => {}
             ServiceEvent::Reply(request) => open.retain(|open| open != request),
             ServiceEvent::Call(call) => {
-                let holder = service.bound_request(*call);
+                let bound = service.bound_request(*call);
                 possible.clear();
-                match open.contains(&holder) {
-                    true => possible.push(holder),
+                match open.contains(&bound) {
+                    true => possible.push(bound),
                     false => possible
                         .extend(open.iter().filter(|request| service.covers(**request, *call))),
                 }

@@ -79,7 +79,7 @@ pub(super) fn run_restarts(
     service: &Service,
     axis: Axis,
     shapes: &mut Shapes,
-    nobody: BackgroundAssumption,
+    background: BackgroundAssumption,
 ) -> RestartResults {
     let part = service.prefix_of_size(REQUESTS);
     let learner = restart_em_step(&part, events(&part), axis);
@@ -90,13 +90,13 @@ pub(super) fn run_restarts(
     let known: Vec<Option<InitialRule>> =
         choices.into_iter().map(Some).chain(free.then_some(None)).collect();
     let mut trials = workers::map_items(known.len(), |place| {
-        learner.initial_trial(known[place], shapes.clone(), nobody)
+        learner.initial_trial(known[place], shapes.clone(), background)
     });
     let mut done = Vec::new();
     for round in 0..RESTART_ITERATIONS + LAST_ITERATIONS {
-        let nobody =
-            if round < RESTART_ITERATIONS { nobody } else { BackgroundAssumption::WhileIdle };
-        learner.run_iteration(&mut trials, nobody, &mut done);
+        let background =
+            if round < RESTART_ITERATIONS { background } else { BackgroundAssumption::WhileIdle };
+        learner.run_iteration(&mut trials, background, &mut done);
     }
     drop(done);
     let free = trials.pop_if(|trial| trial.choice.is_none()).map(|free| free.request_of_call);
@@ -104,7 +104,7 @@ pub(super) fn run_restarts(
     let tried = workers::map_items(trials.len(), |place| {
         let trial = &trials[place];
         let [after, before] = [&trial.request_of_call, &trial.first]
-            .map(|owner| learner.score_restart(trial, owner, nobody));
+            .map(|owner| learner.score_restart(trial, owner, background));
         better_restart(after, before, worse)
     });
     let mut all: Vec<ScoredRestart> = Vec::new();
@@ -127,21 +127,12 @@ pub(super) fn run_restarts(
         *shapes = best.shapes;
         model = match best.was_kept {
             // A model without FIFO order and without lookahead would lead away from it again.
-            true => learner.model(&best.request_of_call, nobody, shapes),
+            true => learner.model(&best.request_of_call, background, shapes),
             false => best.model,
         };
     }
     let events = learner.events;
-    RestartResults {
-        model,
-        agreement,
-        all: fits,
-        free,
-        sample: part,
-        events,
-        axis,
-        background: nobody,
-    }
+    RestartResults { model, agreement, all: fits, free, sample: part, events, axis, background }
 }
 
 /// Votes of the restarts: one each, and for the restart without the FIFO assumption as many as for
@@ -150,12 +141,12 @@ fn votes_of_restarts<'a>(
     all: &'a [(f64, Vec<u32>)],
     free: Option<&'a [u32]>,
 ) -> Vec<(f64, &'a [u32])> {
-    let mut voices: Vec<(f64, &[u32])> =
+    let mut votes: Vec<(f64, &[u32])> =
         all.iter().map(|(fit, owner)| (*fit, owner.as_slice())).collect();
     if let (Some((fit, _)), Some(free)) = (all.first(), free) {
-        voices.extend(vec![(*fit, free); all.len()]);
+        votes.extend(vec![(*fit, free); all.len()]);
     }
-    voices
+    votes
 }
 
 impl RestartResults {
@@ -212,7 +203,7 @@ impl EmStep<'_> {
         &self,
         choice: Option<InitialRule>,
         mut shapes: Shapes,
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
     ) -> RestartTrial {
         let part = self.service;
         let model = match choice {
@@ -229,7 +220,7 @@ impl EmStep<'_> {
         };
         let first = match (model, choice) {
             (Some(mut model), _) => {
-                model.suppose_background(part, &self.events, nobody);
+                model.suppose_background(part, &self.events, background);
                 self.best_requests(&shapes, &model)
             }
             (None, choice) => {
@@ -245,17 +236,17 @@ impl EmStep<'_> {
     fn run_iteration(
         &self,
         trials: &mut [RestartTrial],
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
         done: &mut Vec<FinishedIteration>,
     ) {
         let is_of = |done: &FinishedIteration, trial: &RestartTrial| {
-            (done.in_turn, done.background) == (trial.choice.is_some(), nobody)
+            (done.in_turn, done.background) == (trial.choice.is_some(), background)
                 && done.request_of_call == trial.request_of_call
         };
         // The restart without the FIFO assumption votes but is never the best, so it need not
         // converge.
         let goes_on = |trial: &RestartTrial| {
-            trial.choice.is_some() || nobody != BackgroundAssumption::WhileIdle
+            trial.choice.is_some() || background != BackgroundAssumption::WhileIdle
         };
         let mut new: Vec<&RestartTrial> = Vec::new();
         for trial in trials.iter().filter(|trial| goes_on(trial)) {
@@ -271,11 +262,11 @@ impl EmStep<'_> {
             let (trial, mut shapes) = (new[place], new[place].shapes.clone());
             let supposes = trial.choice.is_some();
             let learner = EmStep { supposes, events: self.events.clone(), ..*self };
-            let model = learner.model_without_fifo(&trial.request_of_call, nobody, &mut shapes);
+            let model = learner.model_without_fifo(&trial.request_of_call, background, &mut shapes);
             let next = learner.best_requests(&shapes, &model);
             FinishedIteration {
                 in_turn: supposes,
-                background: nobody,
+                background,
                 request_of_call: trial.request_of_call.clone(),
                 next,
                 shapes,
@@ -294,14 +285,14 @@ impl EmStep<'_> {
         &self,
         trial: &RestartTrial,
         owner: &[u32],
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
     ) -> ScoredRestart {
         let (part, mut shapes) = (self.service, trial.shapes.clone());
         let mut model =
             learn(part, &calls_by_request(part, owner), |_| true, &mut shapes, self.axis);
         model.connections = ConnectionEvidence::learn(part, &self.events, owner);
         model.sizes = SizeEvidence::learn(part, &self.events, owner);
-        model.suppose_background(part, &self.events, nobody);
+        model.suppose_background(part, &self.events, background);
         let is_by_thread = trial.choice == Some(InitialRule::Thread);
         let by_itself = if is_by_thread { THREAD_HANDICAP * part.calls.len() as f64 } else { 0.0 };
         let waiting = WAITING_COST * part.calls.len() as f64 * waits::after_last_call(part, owner);
@@ -326,9 +317,9 @@ fn assignment_log_likelihood(
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) -> f64 {
-    let nobody =
+    let background =
         owner.iter().filter(|owner| **owner == NONE).count() as f64 * BACKGROUND_LOG_LIKELIHOOD;
-    let mut sum = nobody;
+    let mut sum = background;
     for (request, made) in (0..).zip(calls_by_request(service, owner)) {
         sum += model.request(service, shapes, request, &made);
     }

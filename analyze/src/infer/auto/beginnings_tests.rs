@@ -43,10 +43,10 @@ fn restarts_with_equal_assignments_share_an_iteration() {
     ];
     let mut done = Vec::new();
     learner.run_iteration(&mut trials, BackgroundAssumption::Counted, &mut done);
-    assert_eq!(done.len(), 3, "two beginnings are alike, one supposes nothing of turns");
+    assert_eq!(done.len(), 3, "two restarts are equal, one does not assume FIFO");
     assert!(
         trials.iter().all(|trial| trial.request_of_call == right),
-        "each goes on with what came of it"
+        "each continues with its result"
     );
     // All restarts are where an earlier iteration began, so no iteration is left to do.
     learner.run_iteration(&mut trials, BackgroundAssumption::Counted, &mut done);
@@ -72,7 +72,7 @@ fn learning_that_lowers_the_log_likelihood_is_undone() {
         (found.request_of_call, found.was_kept)
     };
     assert_eq!(found(-500.0, -400.0), (vec![7], true));
-    assert_eq!(found(-420.0, -400.0), (vec![3], false), "that is next to nothing");
+    assert_eq!(found(-420.0, -400.0), (vec![3], false), "the difference is negligible");
     assert_eq!(found(-300.0, -400.0), (vec![3], false));
 }
 

@@ -74,7 +74,7 @@ impl RequestCandidates {
     pub(super) fn score_hypothesis(
         &mut self,
         states: &[u32],
-        mut judge: impl FnMut(u32) -> RequestCandidate,
+        mut score_state: impl FnMut(u32) -> RequestCandidate,
     ) {
         let counts = self.less.is_some();
         for (place, slot) in self.slots.iter().enumerate() {
@@ -82,7 +82,7 @@ impl RequestCandidates {
             if self.states[place] == state {
                 continue;
             }
-            let RequestCandidate { score, waiting, has_before } = judge(state);
+            let RequestCandidate { score, waiting, has_before } = score_state(state);
             self.states[place] = state;
             self.scores[place] = score;
             self.waiting[place] = waiting;

@@ -65,14 +65,14 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Servi
             let mut best: Option<(f64, Trigger, Vec<i64>)> = None;
             for (trigger, before) in triggers {
                 let lags = Lags::from_times(before, times, axis, longest);
-                let (samples, told) = lags.excess(axis);
+                let (samples, information) = lags.excess(axis);
                 if (samples.len() as f64)
                     < MIN_EXCESS * (times.len() as f64).min(before.len() as f64)
                 {
                     continue;
                 }
-                if best.as_ref().is_none_or(|(best, _, _)| told > *best) {
-                    best = Some((told, trigger, samples));
+                if best.as_ref().is_none_or(|(best, _, _)| information > *best) {
+                    best = Some((information, trigger, samples));
                 }
             }
             let Some((_, trigger, samples)) = best else { continue };
@@ -144,14 +144,14 @@ impl Lags {
     /// information that they give about the times of calls, in nats per call.
     fn excess(&self, axis: Axis) -> (Vec<i64>, f64) {
         let mut samples = Vec::new();
-        let mut told = 0.0;
+        let mut information = 0.0;
         for (at, (after, before)) in self.after.iter().zip(&self.before).enumerate() {
             let more = after - before;
             // An excess within the scatter of chance does not count.
             if more <= 2.0 * (after + before).sqrt() {
                 continue;
             }
-            told += more * (after / before.max(1.0)).ln();
+            information += more * (after / before.max(1.0)).ln();
             let lag = |part: f64| {
                 (2f64.powf((at as f64 + part) / BINS) * axis.resolution) - axis.resolution
             };
@@ -159,7 +159,7 @@ impl Lags {
             samples
                 .extend((0..count).map(|sample| lag((sample as f64 + 0.5) / count as f64) as i64));
         }
-        (samples, told / self.calls.max(1.0))
+        (samples, information / self.calls.max(1.0))
     }
 }
 

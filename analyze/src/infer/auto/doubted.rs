@@ -30,9 +30,9 @@ pub(super) fn discount_ambiguous_parents(
     let most = max_ambiguity(parents, spontaneous);
     let mut left = spontaneous;
     let parents = parents.iter().map(|(parent, probability)| {
-        let doubt = own.max(of_call(*parent as usize)).min(most);
-        left += doubt * probability;
-        (*parent, (1.0 - doubt) * probability)
+        let discount = own.max(of_call(*parent as usize)).min(most);
+        left += discount * probability;
+        (*parent, (1.0 - discount) * probability)
     });
     let parents = parents.collect();
     (parents, left)
@@ -54,7 +54,7 @@ fn max_ambiguity(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
 /// assigned one, or have an ambiguous request. Returns the share by which the first two reduce the
 /// probability of its links.
 pub(super) fn warn_of_unmatched_calls(
-    doubts: &mut WarningCounts,
+    warnings: &mut WarningCounts,
     service: &Service,
     found: &Assignment,
     name: &str,
@@ -64,15 +64,15 @@ pub(super) fn warn_of_unmatched_calls(
     }
     let contradicted =
         heard_last::count_contradicted_calls(service, found).map_or(0.0, |[others, all]| {
-            doubts.add_calls(WarningCause::AnsweredOtherwise, name, others, all);
+            warnings.add_calls(WarningCause::AnsweredOtherwise, name, others, all);
             others as f64 / all as f64
         });
     let guessed = count_ambiguous_calls(found) as u64;
     if guessed as f64 >= GUESSED_SHARE * service.calls.len() as f64 {
-        doubts.add_calls(WarningCause::Guessed, name, guessed, service.calls.len() as u64);
+        warnings.add_calls(WarningCause::Guessed, name, guessed, service.calls.len() as u64);
     }
     let (unfit, all) = (service.unmatched_calls() as u64, service.calls.len() as u64);
-    doubts.add_calls(WarningCause::FitsNoRequest, name, unfit, all);
+    warnings.add_calls(WarningCause::FitsNoRequest, name, unfit, all);
     let unfit = if warnings::is_significant(unfit, all) { unfit as f64 / all as f64 } else { 0.0 };
     unfit.max(contradicted)
 }
@@ -89,7 +89,7 @@ pub(super) fn count_ambiguous_calls(found: &Assignment) -> usize {
 
 /// Records the pairs of nodes with calls that share connections.
 pub(super) fn warn_of_shared_connections(
-    doubts: &mut WarningCounts,
+    warnings: &mut WarningCounts,
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
@@ -105,7 +105,7 @@ pub(super) fn warn_of_shared_connections(
     for (hop, [doubtful, all]) in seen.into_iter().filter(|(_, [doubtful, _])| *doubtful > 0) {
         let hop = naming.hop_name(hop);
         let ends = format!("{} → {}", naming.label_text(hop.src), naming.label_text(hop.dst));
-        doubts.add_calls(WarningCause::SharedConnection, &ends, doubtful, all);
+        warnings.add_calls(WarningCause::SharedConnection, &ends, doubtful, all);
     }
 }
 
@@ -119,11 +119,11 @@ mod tests {
         for (parents, spontaneous) in
             [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
         {
-            let doubt = max_ambiguity(&parents, spontaneous);
+            let discount = max_ambiguity(&parents, spontaneous);
             let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
             assert!(
-                doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all,
-                "{doubt}"
+                discount > 0.0 && (1.0 - discount) * parents[0].1 > spontaneous + discount * all,
+                "{discount}"
             );
         }
         // A single parent is discounted as before, and there is nothing to keep if no parent is
@@ -135,26 +135,26 @@ mod tests {
     #[test]
     fn mostly_ambiguous_calls_make_a_warning() {
         let guess = vec![(1, 0.6), (2, 0.4)];
-        let told = |guesses: usize, other: Vec<(u32, f64)>| {
+        let found_warnings = |guesses: usize, other: Vec<(u32, f64)>| {
             let calls = vec![NodeSpan { begin: 10, end: 20, kind: 1 }; 40];
             let requests = vec![NodeSpan { begin: 0, end: 100, kind: 9 }];
             let service = Service { requests, calls, ..Service::default() };
             let mut shares = vec![guess.clone(); guesses];
             shares.resize(40, other);
             let found = Assignment { request_of_call: vec![0; 40], shares };
-            let mut doubts = WarningCounts::default();
-            assert!(warn_of_unmatched_calls(&mut doubts, &service, &found, "web") < 1e-9);
-            doubts
+            let mut warnings = WarningCounts::default();
+            assert!(warn_of_unmatched_calls(&mut warnings, &service, &found, "web") < 1e-9);
+            warnings
                 .significant_warnings()
                 .iter()
-                .map(|doubt| (doubt.cause, doubt.calls, doubt.of))
+                .map(|warning| (warning.cause, warning.calls, warning.of))
                 .collect()
         };
-        let told: [Vec<_>; 3] = [
-            told(30, vec![(1, 0.8), (2, 0.2)]),
-            told(15, vec![(1, 0.8), (2, 0.2)]),
-            told(15, vec![(NONE, 0.6), (2, 0.4)]),
+        let found_warnings: [Vec<_>; 3] = [
+            found_warnings(30, vec![(1, 0.8), (2, 0.2)]),
+            found_warnings(15, vec![(1, 0.8), (2, 0.2)]),
+            found_warnings(15, vec![(NONE, 0.6), (2, 0.4)]),
         ];
-        assert_eq!(told, [vec![(WarningCause::Guessed, 30, 40)], vec![], vec![]]);
+        assert_eq!(found_warnings, [vec![(WarningCause::Guessed, 30, 40)], vec![], vec![]]);
     }
 }

@@ -70,20 +70,20 @@ pub(super) fn begin_with_work(
         let requests = (0..).zip(&service.requests).filter(|(_, span)| span.kind == kind);
         let places: Vec<u32> = requests.map(|(request, _)| request).collect();
         let row = |request: u32| calls.request(service.request_calls[request as usize] as usize);
-        let told = places.iter().map(|request| {
+        let announcements = places.iter().map(|request| {
             let begin = service.requests[*request as usize].begin;
             let since = row(*request).and_then(|row| asked.assigned_since(trace, row));
             WorkAnnouncement { begin, since: since.map_or(begin, |since| since.min(begin)) }
         });
-        let told: Vec<WorkAnnouncement> = told.collect();
-        let Some((work, pairs)) = work(service, &told) else { continue };
+        let announcements: Vec<WorkAnnouncement> = announcements.collect();
+        let Some((work, pairs)) = work(service, &announcements) else { continue };
         found.extend(
             pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)),
         );
         for (message, piece) in pairs.in_turn.iter().chain(&pairs.early) {
             let call = service.request_calls[places[*message] as usize];
             let (time, begun) = work[*piece];
-            under_way.push((kind, call, [told[*message].since, time]));
+            under_way.push((kind, call, [announcements[*message].since, time]));
             service.attributed_to.insert(service.made_calls[begun as usize], call);
         }
         for (message, piece) in &pairs.early {
@@ -108,9 +108,9 @@ impl Service {
         }
         self.bound_to.resize(self.calls.len(), NONE);
         let place: FxHashMap<u32, u32> = self.request_calls.iter().copied().zip(0..).collect();
-        for (held, made) in self.bound_to.iter_mut().zip(&self.made_calls) {
+        for (bound, made) in self.bound_to.iter_mut().zip(&self.made_calls) {
             let request = self.attributed_to.get(made).and_then(|call| place.get(call));
-            *held = request.copied().unwrap_or(*held);
+            *bound = request.copied().unwrap_or(*bound);
         }
     }
 }
@@ -207,7 +207,7 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
 /// The work of each message, by times and places, with the pairs of the two: calls of the kind that
 /// is as frequent as the messages and follows them soonest. `None` if work does not come before its
 /// message.
-fn work(service: &Service, told: &[WorkAnnouncement]) -> Option<(TimedCalls, WorkPairs)> {
+fn work(service: &Service, announcements: &[WorkAnnouncement]) -> Option<(TimedCalls, WorkPairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
     let mut times: FxHashMap<(u32, Option<pool::CallKind>), TimedCalls> = FxHashMap::default();
     for (call, span) in (0..).zip(&service.calls) {
@@ -217,15 +217,16 @@ fn work(service: &Service, told: &[WorkAnnouncement]) -> Option<(TimedCalls, Wor
     let mut times: Vec<_> = times.into_iter().collect();
     times.sort_unstable_by_key(|(kind, _)| *kind);
     let is_as_many = |times: &[(i64, u32)]| {
-        MESSAGES_PER_EXCEPTION * times.len().abs_diff(told.len()) <= told.len()
+        MESSAGES_PER_EXCEPTION * times.len().abs_diff(announcements.len()) <= announcements.len()
     };
     let found = times.into_iter().filter(|(_, times)| is_as_many(times));
     let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
-    let found = found.filter_map(|(_, work)| Some((usual_delay(told, &only_times(&work))?, work)));
+    let found =
+        found.filter_map(|(_, work)| Some((usual_delay(announcements, &only_times(&work))?, work)));
     let (usual, work) = found.min_by_key(|(usual, _)| *usual)?;
     let times = only_times(&work);
-    let pairs = WorkPairs::from_announcements(told, &times, usual);
-    pairs.is_sure(told, &times).then_some((work, pairs))
+    let pairs = WorkPairs::from_announcements(announcements, &times, usual);
+    pairs.is_sure(announcements, &times).then_some((work, pairs))
 }
 
 #[cfg(test)]

@@ -246,7 +246,7 @@ mod tests {
         improve(&service, &events, &mut owner, &mut shapes, &mut model);
         let right =
             |owner: &[u32]| owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
-        assert!(right(&owner) >= 396, "nothing that is right is given away: {}", right(&owner));
+        assert!(right(&owner) >= 396, "no right call is exchanged: {}", right(&owner));
         // The second calls of every fourth pair are swapped between its requests.
         let mut owner = truth.clone();
         for (call, owner) in owner.iter_mut().enumerate() {
@@ -280,7 +280,11 @@ mod tests {
             pairs.after_exchange(first, CallExchange::Later),
             Some([vec![1, 3], vec![0, 2]])
         );
-        assert_eq!(pairs.after_exchange(first, CallExchange::Earlier), None, "that is one for one");
+        assert_eq!(
+            pairs.after_exchange(first, CallExchange::Earlier),
+            None,
+            "the same as one call each"
+        );
         assert_eq!(
             pairs.after_exchange([(0, 2), (1, 3)], CallExchange::Earlier),
             Some([vec![1, 3], vec![0, 2]])

@@ -97,12 +97,12 @@ pub(super) fn assign_by_rule(
             ServiceEvent::Reply(request) => open.retain(|open| open != request),
             ServiceEvent::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
-                let holder = service.bound_request(*call);
-                let is_held = open.contains(&holder);
+                let bound = service.bound_request(*call);
+                let is_bound = open.contains(&bound);
                 let covering = open
                     .iter()
                     .filter(|request| service.covers(**request, *call))
-                    .filter(|request| !is_held || **request == holder);
+                    .filter(|request| !is_bound || **request == bound);
                 let count = |request: &&u32| counts.get(&(**request, kind)).copied().unwrap_or(0);
                 let end = |request: &&u32| service.requests[**request as usize].end;
                 let unanswered = |request: &&u32| {
@@ -172,13 +172,13 @@ fn delegated_requests(service: &Service) -> Vec<u32> {
         let span = service.calls[call as usize];
         let begun = service.requests.partition_point(|request| request.begin <= span.begin) as u32;
         let oldest = closed.partition_point(|closed| *closed < span.begin) as u32;
-        let holder = service.bound_request(call);
+        let bound = service.bound_request(call);
         let is_open = |request: &u32| service.closed_at(*request) >= span.begin;
-        let is_held = holder < begun && is_open(&holder);
+        let is_bound = bound < begun && is_open(&bound);
         let covering = (oldest..begun).filter(|request| {
             service.requests[*request as usize].end >= span.begin
                 && service.covers(*request, call)
-                && (!is_held || *request == holder)
+                && (!is_bound || *request == bound)
         });
         let key = |request: &u32| {
             let count = counts.get(&(*request, span.kind)).copied().unwrap_or(0);

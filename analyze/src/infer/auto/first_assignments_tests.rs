@@ -34,13 +34,13 @@ fn a_call_that_outlasts_all_requests_is_for_the_latest_one() {
     service.calls.push(NodeSpan { begin: 60, end: 9_000, kind: 1 });
     service.calls.push(NodeSpan { begin: -5, end: 40, kind: 1 });
     let found = assign_by_rule(&service, &events(&service), InitialRule::Delegated);
-    assert_eq!(found[20..], [19, NONE], "nothing was asked yet when the other one was made");
+    assert_eq!(found[20..], [19, NONE], "the other one was made before any request");
     service.bound_to = vec![NONE; 22];
     service.bound_to[5] = 8;
     assert_eq!(
         assign_by_rule(&service, &events(&service), InitialRule::Delegated)[5],
         8,
-        "its thread holds it"
+        "its thread is bound to it"
     );
 }
 

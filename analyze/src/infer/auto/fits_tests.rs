@@ -22,7 +22,7 @@ fn a_call_across_two_requests_belongs_to_the_first() {
     let wrong =
         (0..).zip(likeliest(&found)).filter(|(call, (request, _))| 2 * call != *request).count();
     assert_eq!(wrong, 0);
-    assert_eq!(service.unmatched_calls(), 40, "and it is said that they fit no request");
+    assert_eq!(service.unmatched_calls(), 40, "they are warned of");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_call_fits_the_last_request_of_its_thread_even_if_that_is_never_answered() {
         calls.push((begin + 5 * MS, begin + 6 * MS, 1));
     }
     let mut service = service(requests, calls);
-    assert_eq!(service.unmatched_calls(), 40, "by nobody knows which thread");
+    assert_eq!(service.unmatched_calls(), 40, "by unknown threads");
     service.request_threads = vec![[7, 7]; service.requests.len()];
     service.call_threads = vec![[7, 7]; service.calls.len()];
     assert_eq!(service.unmatched_calls(), 0);
@@ -74,7 +74,7 @@ fn calls_of_a_thread_before_its_first_request_are_for_none() {
         requests.push((begin + 5 * MS, begin + 8 * MS, 9));
     }
     let mut service = service(requests, calls);
-    assert_eq!(service.unmatched_calls(), 80, "by nobody knows which thread");
+    assert_eq!(service.unmatched_calls(), 80, "by unknown threads");
     service.request_threads = (0..40).map(|thread| [thread, thread]).collect();
     service.call_threads = (0..120).map(|call| [call / 3, call / 3]).collect();
     assert_eq!(service.unmatched_calls(), 0);

@@ -15,31 +15,33 @@ use crate::tuning::auto::services::heard_last::{
 /// one, and number of all calls that were received last. `None` if these are few.
 pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
     let calls = service.call_threads.len();
-    let by_others = service.call_threads.iter().filter(|[maker, hearer]| maker != hearer).count();
+    let by_others =
+        service.call_threads.iter().filter(|[maker, receiver]| maker != receiver).count();
     // Tasks move between threads.
     if CALLS_PER_EXCEPTION * by_others > calls {
         return None;
     }
-    let mut heard: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
-    for ([_, hearer], (span, call)) in
+    let mut responses: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
+    for ([_, receiver], (span, call)) in
         service.call_threads.iter().zip(service.calls.iter().zip(0..))
     {
-        if *hearer != UNKNOWN_THREAD && span.end != OPEN {
-            heard.entry(*hearer).or_default().push((span.end, call));
+        if *receiver != UNKNOWN_THREAD && span.end != OPEN {
+            responses.entry(*receiver).or_default().push((span.end, call));
         }
     }
-    heard.values_mut().for_each(|heard| heard.sort_unstable());
+    responses.values_mut().for_each(|responses| responses.sort_unstable());
     let receivers: FxHashSet<u32> =
         service.request_threads.iter().map(|[receiver, _]| *receiver).collect();
     let [mut others, mut all] = [0, 0];
     let mut used: FxHashSet<u32> = FxHashSet::default();
     for (request, [_, answerer]) in (0..).zip(&service.request_threads) {
         let span = service.requests[request as usize];
-        let Some(heard) = heard.get(answerer).filter(|_| !receivers.contains(answerer)) else {
+        let Some(responses) = responses.get(answerer).filter(|_| !receivers.contains(answerer))
+        else {
             continue;
         };
-        let before = heard.partition_point(|(time, _)| *time <= span.end);
-        let last = before.checked_sub(1).map(|last| heard[last]);
+        let before = responses.partition_point(|(time, _)| *time <= span.end);
+        let last = before.checked_sub(1).map(|last| responses[last]);
         let last = last.filter(|(time, _)| span.end != OPEN && *time >= span.begin);
         // An answer without a call of its own finds the call of an earlier answer.
         if let Some((_, call)) = last.filter(|(_, call)| used.insert(*call)) {

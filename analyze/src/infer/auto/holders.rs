@@ -19,8 +19,8 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
     if service.call_threads.is_empty() {
         return Vec::new();
     }
-    let mut holds: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut held = vec![NONE; service.calls.len()];
+    let mut bound: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut requests = vec![NONE; service.calls.len()];
     let (mut open, mut overlaps, mut broken, mut cases, mut outside) =
         (0_usize, 0, 0_usize, 0_usize, 0_usize);
     for (time, event) in events(service) {
@@ -36,7 +36,7 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
                 // Work for a request after its response ends before its thread is bound to another
                 // one.
-                let before = holds.insert(receiver, request);
+                let before = bound.insert(receiver, request);
                 let is_unanswered =
                     |before: u32| service.request_end(&service.requests[before as usize]) > time;
                 broken += usize::from(before.is_some_and(is_unanswered) || answered_by_another);
@@ -45,14 +45,14 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
             ServiceEvent::Reply(request) => {
                 open = open.saturating_sub(1);
                 let [receiver, _] = service.request_threads[request as usize];
-                if holds.get(&receiver) == Some(&request) {
-                    holds.remove(&receiver);
+                if bound.get(&receiver) == Some(&request) {
+                    bound.remove(&receiver);
                 }
             }
             ServiceEvent::Call(call) if open > 0 => {
-                match holds.get(&service.calling_thread(call)) {
+                match bound.get(&service.calling_thread(call)) {
                     Some(request) => {
-                        held[call as usize] = *request;
+                        requests[call as usize] = *request;
                         let is_unsure = service.is_unsure(call);
                         let [request, call] =
                             [service.requests[*request as usize], service.calls[call as usize]];
@@ -69,8 +69,8 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
     }
     let is_rule = overlaps >= MIN_OVERLAPS
         && broken as f64 <= MAX_EXCEPTIONS * cases as f64
-        && outside as f64 <= MAX_OUTSIDE * held.len() as f64;
-    if is_rule { held } else { Vec::new() }
+        && outside as f64 <= MAX_OUTSIDE * requests.len() as f64;
+    if is_rule { requests } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_thread_per_request_is_bound_to_it() {
-        let held = bound_requests(&service(|request, _| request % 3));
-        assert_eq!(held, (0..60).collect::<Vec<_>>());
+        let requests = bound_requests(&service(|request, _| request % 3));
+        assert_eq!(requests, (0..60).collect::<Vec<_>>());
     }
 
     #[test]

@@ -232,16 +232,16 @@ fn ends(
             ends.extend(over);
             continue;
         }
-        let (mut asked, mut said, mut given) = (None, false, None);
+        let (mut asked, mut sent, mut given) = (None, false, None);
         for (time, event, row) in events.iter().rev() {
             match event {
                 WorkerEvent::Delivery => {
-                    let end = if polls { asked } else { given.filter(|_| said) };
+                    let end = if polls { asked } else { given.filter(|_| sent) };
                     ends.extend(end.map(|end| (*row, end)));
-                    (said, given) = (false, Some(*time));
+                    (sent, given) = (false, Some(*time));
                 }
                 WorkerEvent::Sent { asks_for_work } => {
-                    said = true;
+                    sent = true;
                     asked = if *asks_for_work { Some(*time) } else { asked };
                 }
             }
@@ -261,13 +261,13 @@ fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64
         .filter(|(_, event, _)| *event == WorkerEvent::Delivery)
         .map(|(time, _, row)| (*time, *row))
         .collect();
-    let said: Vec<i64> = events
+    let sent: Vec<i64> = events
         .iter()
         .filter(|(_, event, _)| *event != WorkerEvent::Delivery)
         .map(|(time, ..)| *time)
         .collect();
     if given.len() < MIN_DELIVERIES
-        || DELIVERIES_PER_EXCEPTION * given.len().abs_diff(said.len()) > given.len()
+        || DELIVERIES_PER_EXCEPTION * given.len().abs_diff(sent.len()) > given.len()
     {
         return None;
     }
@@ -286,7 +286,7 @@ fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64
         return None;
     }
     // If several are open, the delivery of an end is not known, so all last equally long.
-    let over = said.iter().skip(most.saturating_sub(1));
+    let over = sent.iter().skip(most.saturating_sub(1));
     let longest =
         given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();
     let last = |began: i64| began.saturating_add(longest.unwrap_or(0));

@@ -32,10 +32,10 @@ impl EmStep<'_> {
     pub(super) fn model(
         &self,
         owner: &[u32],
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> ServiceModel {
-        let mut model = self.model_without_fifo(owner, nobody, shapes);
+        let mut model = self.model_without_fifo(owner, background, shapes);
         if self.service.evidence.contains(Evidence::Turns) {
             discipline::learn(self.service, &self.events, owner, shapes, &mut model);
         }
@@ -46,13 +46,13 @@ impl EmStep<'_> {
     pub(super) fn model_without_fifo(
         &self,
         owner: &[u32],
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> ServiceModel {
         let service = self.service;
         let mut model =
             learn(service, &calls_by_request(service, owner), |_| true, shapes, self.axis);
-        model.suppose_background(service, &self.events, nobody);
+        model.suppose_background(service, &self.events, background);
         model.connections = ConnectionEvidence::learn(service, &self.events, owner);
         model.sizes = SizeEvidence::learn(service, &self.events, owner);
         model.lookaheads = LookaheadModel::learn(service, &self.events, owner, self.axis);

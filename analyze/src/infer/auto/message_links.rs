@@ -25,13 +25,13 @@ struct MessageLinks<'a> {
     of_early: Vec<MessageParents>,
 }
 
-/// The links of all messages. Warnings about them are recorded in `doubts`.
+/// The links of all messages. Warnings about them are recorded in `warnings`.
 pub(super) fn links(
     input: &InferenceInput<'_>,
     groundwork: &Groundwork,
     services: &Services,
     assignments: &[Assignment],
-    doubts: &mut WarningCounts,
+    warnings: &mut WarningCounts,
 ) -> Links {
     let InferenceInput { trace, naming, options, .. } = *input;
     let mut all = MessageLinks {
@@ -42,12 +42,12 @@ pub(super) fn links(
         of_early: Vec::new(),
     };
     all.link_deliveries();
-    doubted::warn_of_shared_connections(doubts, trace, naming, &groundwork.calls);
+    doubted::warn_of_shared_connections(warnings, trace, naming, &groundwork.calls);
     for (node, (service, found)) in services.all.iter().zip(assignments).enumerate() {
         if service.is_answered() {
             let name = naming.label_text(naming.nodes()[node].name);
-            let doubt = doubted::warn_of_unmatched_calls(doubts, service, found, name);
-            all.link_service(service, found, services, doubt);
+            let discount = doubted::warn_of_unmatched_calls(warnings, service, found, name);
+            all.link_service(service, found, services, discount);
         }
     }
     let MessageLinks { links, is_linked, .. } = &mut all;
@@ -73,7 +73,7 @@ impl MessageLinks<'_> {
         service: &Service,
         found: &Assignment,
         services: &Services,
-        doubt: f64,
+        discount: f64,
     ) {
         let calls = &self.groundwork.calls;
         let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
@@ -88,7 +88,7 @@ impl MessageLinks<'_> {
                         message,
                         parents,
                         spontaneous,
-                        doubt,
+                        discount,
                     );
                     match parents.iter().any(|(parent, _)| services.early.contains(parent)) {
                         true => self.of_early.push((message, parents, spontaneous)),

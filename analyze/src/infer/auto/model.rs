@@ -164,10 +164,10 @@ impl ServiceModel {
         &mut self,
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
     ) {
-        self.background_among_all = nobody == BackgroundAssumption::AmongAll;
-        if nobody == BackgroundAssumption::WhileIdle {
+        self.background_among_all = background == BackgroundAssumption::AmongAll;
+        if background == BackgroundAssumption::WhileIdle {
             let rates = while_idle(service, events);
             for (kind, rate) in &mut self.spontaneous {
                 *rate = rates.get(kind).copied().unwrap_or(*rate);

@@ -34,30 +34,30 @@ pub(super) fn commit_near_fifo(service: &Service, tried: &RejectedFifo, found: &
     if !is_meant {
         return;
     }
-    let mut is_told = vec![false; service.calls.len()];
-    let ways = [RECEIVED, WOKEN].map(|power| RequestChains::from_service(service, tried, power));
-    let [for_whom, how_likely] = ways;
-    for (mut for_whom, mut how_likely) in for_whom.into_iter().zip(how_likely) {
-        if how_likely.len() < MIN_CHAINS || how_likely.share_of_all() < MIN_CHAINED {
+    let mut is_resolved = vec![false; service.calls.len()];
+    let both = [RECEIVED, WOKEN].map(|power| RequestChains::from_service(service, tried, power));
+    let [for_request, for_share] = both;
+    for (mut for_request, mut for_share) in for_request.into_iter().zip(for_share) {
+        if for_share.len() < MIN_CHAINS || for_share.share_of_all() < MIN_CHAINED {
             continue;
         }
-        let shares = sampling::sample_exchanges(&mut how_likely);
-        if how_likely.mean_cost() > MAX_COST {
+        let shares = sampling::sample_exchanges(&mut for_share);
+        if for_share.mean_cost() > MAX_COST {
             continue;
         }
         for ((call, seen), (_, preferred)) in
-            shares.into_iter().zip(sampling::sample_exchanges(&mut for_whom))
+            shares.into_iter().zip(sampling::sample_exchanges(&mut for_request))
         {
             let all: u32 = seen.iter().map(|(_, times)| times).sum();
             let share = |times: u32| f64::from(times) / f64::from(all.max(1));
             found.shares[call as usize] =
                 seen.iter().map(|(request, times)| (*request, share(*times))).collect();
             let likeliest = preferred.iter().max_by_key(|(request, times)| (*times, *request));
-            is_told[call as usize] = true;
+            is_resolved[call as usize] = true;
             found.request_of_call[call as usize] = likeliest.map_or(NONE, |(request, _)| *request);
         }
     }
-    found.prefer_best(|call| is_told[call]);
+    found.prefer_best(|call| is_resolved[call]);
 }
 
 #[cfg(test)]

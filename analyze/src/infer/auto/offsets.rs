@@ -124,20 +124,20 @@ fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
     }
     steps.sort_unstable();
     // Each interval of differences, and how many calls fit with it.
-    let mut stretches: Vec<(i64, i64, i32)> = Vec::new();
+    let mut intervals: Vec<(i64, i64, i32)> = Vec::new();
     let mut fit = 0;
     for (place, (at, step)) in steps.iter().enumerate() {
         fit += step;
         match steps.get(place + 1) {
-            Some((next, _)) if next > at => stretches.push((*at, next - 1, fit)),
+            Some((next, _)) if next > at => intervals.push((*at, next - 1, fit)),
             _ => {}
         }
     }
-    let best = stretches.iter().map(|(.., fit)| f64::from(*fit)).fold(0.0, f64::max) / count;
+    let best = intervals.iter().map(|(.., fit)| f64::from(*fit)).fold(0.0, f64::max) / count;
     if best < BELIEVED_SHARE || best < within + MIN_MORE {
         return 0;
     }
-    let likely = stretches.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - THE_SAME);
+    let likely = intervals.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - THE_SAME);
     let least =
         likely.map(|(from, to, _)| 0_i64.clamp(*from, *to)).min_by_key(|by| (by.abs(), *by));
     least.filter(|by| by.abs() <= most).unwrap_or(0)

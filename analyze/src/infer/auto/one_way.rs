@@ -109,11 +109,11 @@ mod tests {
     /// messages along two routes through the same nodes, each at this rate per second.
     fn count_forwarded(rate: i64) -> (usize, usize) {
         let mut sent: Vec<(i64, &str, &str, Option<usize>)> = Vec::new();
-        let ways = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];
+        let routes = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];
         for at in 0..400 {
-            let way = &ways[at as usize % 2];
+            let route = &routes[at as usize % 2];
             let mut time = (1000 * MS / rate) / 2 * at + lot(at, 1000 * MS / rate);
-            for (place, hop) in way.windows(2).enumerate() {
+            for (place, hop) in route.windows(2).enumerate() {
                 let before = (place > 0).then(|| sent.len() - 1);
                 sent.push((time, hop[0], hop[1], before));
                 time += 4 * MS + lot(13 * at + place as i64, 2 * MS);

@@ -202,7 +202,7 @@ mod tests {
                 search_fragments(&service, &events, parts, &shapes, &model, width, true)
             };
             let whole = find(usize::MAX);
-            assert!(whole.shares.iter().any(|shares| shares.len() > 2), "some are in doubt");
+            assert!(whole.shares.iter().any(|shares| shares.len() > 2), "some are ambiguous");
             for least in [1, 50, 200] {
                 assert!(split_when_idle(&events, least).len() > 1);
                 let found = find(least);

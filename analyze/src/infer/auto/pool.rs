@@ -64,14 +64,15 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
         let before = place
             .checked_sub(1)
             .filter(|before| begin - given[*before] < NEAR_FACTOR * (begin - given[place]));
-        let beside = next.map(|_| place + 1).or(before).map_or(NONE, |place| jobs[place]);
+        let alternative = next.map(|_| place + 1).or(before).map_or(NONE, |place| jobs[place]);
         let ends = calls.iter().map(|call| service.calls[*call as usize]);
         let last = ends.map(|call| if call.end == OPEN { call.begin } else { call.end }).max();
         let last = last.unwrap_or(*begin);
         took.push(last.saturating_sub(given[place]));
         pool.ends.insert(job, last);
         for call in calls {
-            (pool.bound_to[*call as usize], pool.alternative_job[*call as usize]) = (job, beside);
+            (pool.bound_to[*call as usize], pool.alternative_job[*call as usize]) =
+                (job, alternative);
         }
     }
     if JOBS_PER_EXCEPTION * jobs.len().abs_diff(took.len()) > jobs.len() {
@@ -93,15 +94,16 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
 
 /// Takes from the shares of each call of the pool the part for which its job is ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
-    for (call, beside) in (0..).zip(&service.alternative_job).filter(|(_, beside)| **beside != NONE)
+    for (call, alternative) in
+        (0..).zip(&service.alternative_job).filter(|(_, alternative)| **alternative != NONE)
     {
-        let (held, Some(shares)) = (service.bound_request(call), shares.get_mut(call as usize))
+        let (bound, Some(shares)) = (service.bound_request(call), shares.get_mut(call as usize))
         else {
             continue;
         };
-        let is_held = shares.iter().all(|(request, _)| *request == held) && !shares.is_empty();
-        if is_held {
-            *shares = vec![(held, SURE), (*beside, 1.0 - SURE)];
+        let is_bound = shares.iter().all(|(request, _)| *request == bound) && !shares.is_empty();
+        if is_bound {
+            *shares = vec![(bound, SURE), (*alternative, 1.0 - SURE)];
         }
     }
 }

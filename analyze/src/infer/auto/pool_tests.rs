@@ -23,13 +23,13 @@ fn worker(apart: i64) -> Service {
         service.request_threads.push([GETTER, GETTER]);
         service.request_calls.push(DELIVERY | job as u32);
         calls.push((NodeSpan { begin: given + MS / 10, end: given + MS / 2, kind: 1 }, GETTER));
-        let who = if free[0] <= free[1] { 0 } else { 1 };
-        let begun = given.max(free[who]);
+        let doer = if free[0] <= free[1] { 0 } else { 1 };
+        let begun = given.max(free[doer]);
         for (after, kind) in [(2, 2), (4, 3)] {
             let call = NodeSpan { begin: begun + after * MS, end: begun + (after + 1) * MS, kind };
-            calls.push((call, DOERS[who]));
+            calls.push((call, DOERS[doer]));
         }
-        free[who] = begun + 6 * MS;
+        free[doer] = begun + 6 * MS;
     }
     calls.sort_by_key(|(call, _)| call.begin);
     service.calls = calls.iter().map(|(call, _)| *call).collect();
@@ -47,7 +47,7 @@ fn jobs_of_kind(service: &Service, pool: &WorkerPool, kind: u32) -> Vec<u32> {
 fn jobs_are_begun_in_the_order_of_their_receipt() {
     // A job comes every 3 ms, which is as fast as two processes do them.
     let service = worker(3 * MS);
-    let pool = find_worker_pool(&service).expect("there is a pool");
+    let pool = find_worker_pool(&service).expect("a pool");
     let in_turn: Vec<u32> = (0..40).collect();
     assert_eq!(jobs_of_kind(&service, &pool, 2), in_turn);
     assert_eq!(jobs_of_kind(&service, &pool, 3), in_turn);
@@ -58,7 +58,7 @@ fn jobs_are_begun_in_the_order_of_their_receipt() {
 fn the_first_call_of_the_receiver_after_each_job_is_for_that_job() {
     let mut service = worker(30 * MS);
     let in_turn: Vec<u32> = (0..40).collect();
-    let pool = find_worker_pool(&service).expect("there is a pool");
+    let pool = find_worker_pool(&service).expect("a pool");
     assert_eq!(jobs_of_kind(&service, &pool, 1), in_turn);
     // Two kinds of calls that each come first after every other job are for no job.
     let mut number = 0;
@@ -74,7 +74,7 @@ fn the_first_call_of_the_receiver_after_each_job_is_for_that_job() {
         threads.insert(at + 1, [GETTER; 2]);
     }
     (service.calls, service.call_threads) = (calls, threads);
-    let pool = find_worker_pool(&service).expect("there is a pool");
+    let pool = find_worker_pool(&service).expect("a pool");
     assert_eq!(jobs_of_kind(&service, &pool, 1), vec![NONE; 40]);
     assert_eq!(jobs_of_kind(&service, &pool, 4), vec![NONE; 40]);
     assert_eq!(jobs_of_kind(&service, &pool, 2), in_turn);
@@ -85,7 +85,7 @@ fn a_run_that_may_be_for_another_job_is_not_certain() {
     let mut sure = worker(30 * MS);
     let mut doubtful = worker(2 * MS);
     for (service, is_sure) in [(&mut sure, true), (&mut doubtful, false)] {
-        let pool = find_worker_pool(service).expect("there is a pool");
+        let pool = find_worker_pool(service).expect("a pool");
         (service.bound_to, service.alternative_job) = (pool.bound_to, pool.alternative_job);
         let mut shares: Vec<Vec<(u32, f64)>> =
             service.bound_to.iter().map(|job| vec![(*job, 1.0)]).collect();
@@ -114,7 +114,7 @@ fn calls_at_the_start_of_a_process_begin_no_run() {
     order.sort_by_key(|call| service.calls[*call].begin);
     service.call_threads = order.iter().map(|call| service.call_threads[*call]).collect();
     service.calls = order.iter().map(|call| service.calls[*call]).collect();
-    let pool = find_worker_pool(&service).expect("there is a pool");
+    let pool = find_worker_pool(&service).expect("a pool");
     assert_eq!(jobs_of_kind(&service, &pool, 2), (0..40).collect::<Vec<u32>>());
 }
 

@@ -42,7 +42,7 @@ impl LookaheadModel {
         owner: &[u32],
         axis: Axis,
     ) -> LookaheadModel {
-        let mut promises =
+        let mut lookaheads =
             LookaheadModel { resolution: axis.resolution, known: FxHashMap::default() };
         let mut seen: FxHashMap<(u32, u32), EndGaps> = FxHashMap::default();
         let mut open: Vec<u32> = Vec::new();
@@ -54,7 +54,7 @@ impl LookaheadModel {
                 ServiceEvent::Call(call) => {
                     let own = owner[*call as usize];
                     let mut add = |request: u32, is_own: bool| {
-                        let Some(bin) = promises.bin(service, request, *call) else { return };
+                        let Some(bin) = lookaheads.bin(service, request, *call) else { return };
                         let kinds =
                             [&service.requests[request as usize], &service.calls[*call as usize]];
                         let seen = seen.entry((kinds[0].kind, kinds[1].kind)).or_default();
@@ -75,8 +75,8 @@ impl LookaheadModel {
         }
         seen.retain(|_, gaps| gaps.is_worth_it());
         seen.values_mut().for_each(EndGaps::tabulate);
-        promises.known = seen;
-        promises
+        lookaheads.known = seen;
+        lookaheads
     }
 
     /// Lookahead of the end of the call for the request, as log-odds. `own`: this pair is one of
@@ -124,8 +124,10 @@ impl EndGaps {
     }
 
     fn is_worth_it(&self) -> bool {
-        let told: f64 = self.own.iter().map(|(bin, count)| count * self.odds(*bin, true)).sum();
-        self.totals.iter().all(|total| *total >= MIN_PAIRS) && told >= MIN_NATS * self.totals[0]
+        let information: f64 =
+            self.own.iter().map(|(bin, count)| count * self.odds(*bin, true)).sum();
+        self.totals.iter().all(|total| *total >= MIN_PAIRS)
+            && information >= MIN_NATS * self.totals[0]
     }
 }
 
@@ -160,19 +162,19 @@ mod tests {
     #[test]
     fn a_forwarding_service_has_lookahead() {
         let service = service(|request| 5_000 + request % 7 * 10_000);
-        let promises = learned(&service);
+        let lookaheads = learned(&service);
         for call in 0..200 {
-            let right = promises.lookahead(&service, call, call, true);
+            let right = lookaheads.lookahead(&service, call, call, true);
             assert!(right > 1.5, "{right}");
             // Any other request that is open and ends later, except for those that end at nearly
             // the same time.
             for other in call.saturating_sub(7)..call {
                 let gap = service.requests[other as usize].end - service.calls[call as usize].end;
-                let promise = promises.lookahead(&service, other, call, false);
-                assert!(promise < 0.5 || gap < 200_000, "{promise} {gap}");
+                let lookahead = lookaheads.lookahead(&service, other, call, false);
+                assert!(lookahead < 0.5 || gap < 200_000, "{lookahead} {gap}");
                 assert!(
-                    gap >= 0 || promise.abs() < 1e-9,
-                    "one that is answered before promises nothing"
+                    gap >= 0 || lookahead.abs() < 1e-9,
+                    "a request answered before has no lookahead"
                 );
             }
         }
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_service_with_random_delays_has_no_lookahead() {
-        let promises = learned(&service(|request| 100_000 + (request * 31) % 64 * 100_000));
-        assert!(promises.known.is_empty(), "{promises:?}");
+        let lookaheads = learned(&service(|request| 100_000 + (request * 31) % 64 * 100_000));
+        assert!(lookaheads.known.is_empty(), "{lookaheads:?}");
     }
 }

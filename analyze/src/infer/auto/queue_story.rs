@@ -107,21 +107,21 @@ impl Story {
         order.sort_by_key(|at| {
             (self.messages[*at].sent, self.messages[*at].flow, self.messages[*at].accepting)
         });
-        for told in order.iter().map(|at| &self.messages[*at]) {
-            let read = told.read.unwrap_or(told.sent + NETWORK);
-            let sent = fixture.send(&told.from, &told.to, told.sent, read);
-            sent.on(told.flow).bytes(told.bytes).threads(1, 1);
-            if told.accepting {
+        for message in order.iter().map(|at| &self.messages[*at]) {
+            let read = message.read.unwrap_or(message.sent + NETWORK);
+            let sent = fixture.send(&message.from, &message.to, message.sent, read);
+            sent.on(message.flow).bytes(message.bytes).threads(1, 1);
+            if message.accepting {
                 sent.accepting().ports(80, 40_000);
             }
         }
         let parents = parents(&infer(&fixture.trace()));
         let mut right: HashMap<&'static str, (usize, usize)> = HashMap::new();
         for (row, at) in order.iter().enumerate() {
-            let told = &self.messages[*at];
-            let (count, all) = right.entry(told.what).or_default();
+            let message = &self.messages[*at];
+            let (count, all) = right.entry(message.what).or_default();
             let found = parents[row].map(|cause| order[cause as usize]);
-            *count += usize::from(found == told.cause);
+            *count += usize::from(found == message.cause);
             *all += 1;
         }
         right

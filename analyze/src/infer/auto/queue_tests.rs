@@ -253,13 +253,13 @@ fn one_way_messages_cause_calls_with_responses() {
     let mut story = Story::default();
     for at in 0..300 {
         let begin = 8 * MS * at + lot(at, 12 * MS);
-        let told = story.ask(StoryFlow("door", "keeper", 1), begin, 2, None, "told");
+        let notified = story.ask(StoryFlow("door", "keeper", 1), begin, 2, None, "told");
         let asks = begin + NETWORK + 100 * US + lot(at + 1, 60 * US);
         let (answer, then) = story.call(
             StoryFlow("keeper", "names", 2),
             asks,
             100 * US + lot(at + 2, 400 * US),
-            told,
+            notified,
         );
         let out = StoryFlow("keeper", "carrier", 100 + at);
         let (ready, then) = story.call(out, then + 40 * US, 200 * US + lot(at + 3, 9 * MS), answer);

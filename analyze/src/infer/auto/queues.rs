@@ -49,7 +49,9 @@ impl Queues {
         calls: &Calls,
         window: i64,
     ) -> Queues {
-        let brokers = |told: &FxHashSet<i64>| broker::brokers(trace, naming, calls, window, told);
+        let brokers = |unsolicited: &FxHashSet<i64>| {
+            broker::brokers(trace, naming, calls, window, unsolicited)
+        };
         let mut found = Queues::find(brokers(&FxHashSet::default()));
         if !found.push_flows.is_empty() {
             let again = Queues::find(brokers(&found.push_flows));

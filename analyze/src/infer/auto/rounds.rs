@@ -17,7 +17,7 @@ use crate::tuning::auto::learning::rounds::{
 pub(super) fn learn_model(
     service: &Service,
     shapes: &mut Shapes,
-    nobody: BackgroundAssumption,
+    background: BackgroundAssumption,
 ) -> (ServiceModel, Vec<u32>, RestartResults) {
     let axis = Axis { resolution: service.resolution() };
     let learner = EmStep {
@@ -28,9 +28,9 @@ pub(super) fn learn_model(
         exchanges: true,
         supposes: true,
     };
-    let mut begun = run_restarts(service, axis, shapes, nobody);
+    let mut begun = run_restarts(service, axis, shapes, background);
     let owner = learner.best_requests(shapes, &begun.model);
-    let (_, owner) = learner.run_iterations(owner, MAX_ITERATIONS, nobody, shapes);
+    let (_, owner) = learner.run_iterations(owner, MAX_ITERATIONS, background, shapes);
     let (model, owner) =
         learner.run_iterations(owner, LAST_ITERATIONS, BackgroundAssumption::WhileIdle, shapes);
     begun.add(&owner, shapes);
@@ -48,13 +48,13 @@ impl EmStep<'_> {
         &self,
         mut owner: Vec<u32>,
         rounds: usize,
-        nobody: BackgroundAssumption,
+        background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> (ServiceModel, Vec<u32>) {
         let mut model = ServiceModel::default();
         let mut round = IterationState::default();
         for _ in 0..rounds {
-            model = self.model(&owner, nobody, shapes);
+            model = self.model(&owner, background, shapes);
             let found = self.best_requests(shapes, &model);
             let changed = found.iter().zip(&owner).filter(|(one, other)| one != other).count();
             owner = found;
@@ -74,7 +74,7 @@ struct IterationState {
     least: Option<usize>,
     since: usize,
     /// Share of the background calls, and number of iterations in which it grew since.
-    nobodys: Option<f64>,
+    background_part: Option<f64>,
     losing: usize,
 }
 
@@ -86,9 +86,9 @@ impl IterationState {
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
         self.least = Some(self.least.map_or(changed, |least| least.min(changed)));
         let now = background_share(owner);
-        let grew = self.nobodys.is_some_and(|before| now > before + LOSING.1);
+        let grew = self.background_part.is_some_and(|before| now > before + LOSING.1);
         self.losing = if grew { self.losing + 1 } else { 0 };
-        self.nobodys = Some(now);
+        self.background_part = Some(now);
         changed * CALLS_PER_CHANGE <= owner.len()
             || self.since == PATIENCE
             || self.losing == LOSING.0
@@ -103,9 +103,9 @@ mod tests {
     /// background calls, of 1000.
     fn last(rounds: &[(usize, usize)]) -> Option<usize> {
         let mut round = IterationState::default();
-        rounds.iter().position(|(changed, nobodys)| {
+        rounds.iter().position(|(changed, background_part)| {
             let owner: Vec<u32> =
-                (0..1000).map(|call| if call < *nobodys { NONE } else { 0 }).collect();
+                (0..1000).map(|call| if call < *background_part { NONE } else { 0 }).collect();
             round.is_last(*changed, &owner)
         })
     }

@@ -31,7 +31,7 @@ fn messages_of_one_system_call_are_a_nanosecond_apart() {
         (0..4).map(times).collect::<Vec<_>>(),
         [[1000, 1000], [1001, 1001], [1002, 1000], [1000, 1001]]
     );
-    assert_eq!([4, 5].map(times), [[1000; 2]; 2], "what tells nothing stays as it is");
+    assert_eq!([4, 5].map(times), [[1000; 2]; 2], "messages without operations are unchanged");
     assert_eq!(
         [0, 1, 2, 3, 5].map(|row| all.is_sent_with_another(row)),
         [false, true, true, false, false]

@@ -180,12 +180,16 @@ mod tests {
     #[test]
     fn varying_sizes_are_not_distinguished() {
         assert_eq!(parted(service(|request| vec![66 + request])), 1);
-        assert_eq!(parted(service(|request| vec![66 + request % 2 * 56])), 1, "either of two");
+        assert_eq!(
+            parted(service(|request| vec![66 + request % 2 * 56])),
+            1,
+            "either of two sizes"
+        );
         assert_eq!(
             parted(service(|request| vec![66, 122][..1 + (request % 2) as usize].to_vec())),
             1
         );
-        assert_eq!(parted(service(|request| vec![66, 120 + request % 4])), 1, "one that varies");
+        assert_eq!(parted(service(|request| vec![66, 120 + request % 4])), 1, "a varying size");
     }
 
     #[test]
@@ -198,7 +202,7 @@ mod tests {
         assert_eq!(parted(unanswered), 1);
         let mut shared = service(|_| vec![66, 122]);
         shared.call_unsure.iter_mut().step_by(5).for_each(|unsure| *unsure = true);
-        assert_eq!(parted(shared), 1, "what shares a connection was cut by its size");
+        assert_eq!(parted(shared), 1, "sizes on a shared connection are guesses");
         let mut jobs = service(|_| vec![66, 122]);
         jobs.request_calls.iter_mut().for_each(|call| *call |= DELIVERY);
         assert_eq!(parted(jobs), 1);

@@ -126,10 +126,11 @@ impl SizeDifferences {
     }
 
     fn is_worth_it(&self) -> bool {
-        let told = self.own.iter().map(|(difference, count)| count * self.odds(*difference, true));
+        let information =
+            self.own.iter().map(|(difference, count)| count * self.odds(*difference, true));
         self.totals[0] >= MIN_PAIRS as f64
             && self.totals[1] >= MIN_PAIRS as f64
-            && told.sum::<f64>() >= MIN_NATS * self.totals[0]
+            && information.sum::<f64>() >= MIN_NATS * self.totals[0]
     }
 }
 

@@ -66,8 +66,8 @@ impl SpawnedProcesses {
                 }
             }
             // A message on a connection that the process made itself is no request.
-            let heard = trace.recv_first(row).or(trace.recv_last(row));
-            if let Some(time) = heard.filter(|_| trace.direction(row) == FROM_CONNECTING) {
+            let received = trace.recv_first(row).or(trace.recv_last(row));
+            if let Some(time) = received.filter(|_| trace.direction(row) == FROM_CONNECTING) {
                 let first = asked.entry(to).or_insert(time);
                 *first = time.min(*first);
             }

@@ -17,7 +17,7 @@ pub(super) struct StateNode {
     pub(super) shape: ShapeId,
     /// Lookahead from the ends of its calls, in nats; it is part of the score until the request is
     /// answered.
-    pub(super) promised: f64,
+    pub(super) lookahead: f64,
     /// Cached result of [`States::state_digest`], which is valid until a time.
     mark: u64,
     mark_until: i64,
@@ -39,22 +39,22 @@ impl States {
             call: NONE,
             before: NONE,
             shape: 0,
-            promised: 0.0,
+            lookahead: 0.0,
             mark: 0,
             mark_until: i64::MIN,
         })
     }
 
     /// The state after a call, with its new shape and the lookahead of the call.
-    pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, promise: f64) -> u32 {
-        let StateNode { request, promised, .. } = self.get(before);
-        let promised = promised + promise;
+    pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, added: f64) -> u32 {
+        let StateNode { request, lookahead, .. } = self.get(before);
+        let lookahead = lookahead + added;
         self.push(StateNode {
             request,
             call,
             before,
             shape,
-            promised,
+            lookahead,
             mark: 0,
             mark_until: i64::MIN,
         })
@@ -73,7 +73,7 @@ impl States {
     pub(super) fn take_lookahead(&mut self, state: u32) -> f64 {
         let state = &mut self.all[state as usize];
         state.mark_until = i64::MIN;
-        std::mem::take(&mut state.promised)
+        std::mem::take(&mut state.lookahead)
     }
 
     /// Calls `work` with the calls of a state, in their order.
@@ -150,7 +150,7 @@ fn digest_until(
     made: &[u32],
     time: i64,
 ) -> (u64, i64) {
-    let StateNode { request, shape, promised, .. } = state;
+    let StateNode { request, shape, lookahead, .. } = state;
     let last = Trigger::Last.time(service, request, made, time).unwrap_or(0);
     let (mut open, mut until) = (0u64, i64::MAX);
     for call in made {
@@ -160,7 +160,7 @@ fn digest_until(
             until = until.min(end);
         }
     }
-    let mut mark = [u64::from(shape), last as u64, open, promised.to_bits()]
+    let mut mark = [u64::from(shape), last as u64, open, lookahead.to_bits()]
         .into_iter()
         .fold(u64::from(request), mix_digests);
     if !service.call_threads.is_empty() {

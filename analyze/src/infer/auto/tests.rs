@@ -265,12 +265,12 @@ fn a_server_with_a_slow_clock_has_its_calls_nevertheless() {
     let mut fixture = Fixture::new();
     for round in 0..40 {
         // The server's clock is a second slow.
-        let [begin, behind] = [1000 * MS, 0].map(|clock| clock + 10 * MS * round);
-        fixture.send("client", "web", begin, behind + MS).on(2 * round);
-        fixture.send("web", "store", behind + 2 * MS, begin + 3 * MS).on(2 * round + 1);
-        let back = fixture.send("store", "web", begin + 4 * MS, behind + 5 * MS);
+        let [begin, slow] = [1000 * MS, 0].map(|clock| clock + 10 * MS * round);
+        fixture.send("client", "web", begin, slow + MS).on(2 * round);
+        fixture.send("web", "store", slow + 2 * MS, begin + 3 * MS).on(2 * round + 1);
+        let back = fixture.send("store", "web", begin + 4 * MS, slow + 5 * MS);
         back.accepting().ports(80, 40_000).on(2 * round + 1);
-        let back = fixture.send("web", "client", behind + 6 * MS, begin + 7 * MS);
+        let back = fixture.send("web", "client", slow + 6 * MS, begin + 7 * MS);
         back.accepting().ports(80, 40_000).on(2 * round);
     }
     let trace = fixture.trace();
@@ -309,10 +309,10 @@ fn calls_that_fit_no_request_make_a_warning() {
         let sure = (0..trace.len()).filter(|row| links.parents(*row).any(|(_, p)| p > 0.9));
         (auto.warnings(), sure.count())
     };
-    let (told, sure) = doubts(&trace(true, 4 * MS));
-    assert!(told.is_empty() && sure == 180, "{told:?} {sure}");
-    let (told, sure) = doubts(&trace(false, 4 * MS));
-    assert!(told.len() == 1 && told[0].warning_text().contains("web"), "{told:?}");
+    let (warnings, sure) = doubts(&trace(true, 4 * MS));
+    assert!(warnings.is_empty() && sure == 180, "{warnings:?} {sure}");
+    let (warnings, sure) = doubts(&trace(false, 4 * MS));
+    assert!(warnings.len() == 1 && warnings[0].warning_text().contains("web"), "{warnings:?}");
     assert!(sure < 180 - 60, "{sure}");
 }
 

@@ -134,8 +134,8 @@ mod tests {
         let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 5);
         let every = |jitter| spans((0..150).map(|at| 100 * at + lot(at, jitter)), 1);
         assert_eq!(timers(&requests, &every(5)), 150);
-        assert_eq!(timers(&requests, &every(60)), 0, "by no interval");
-        assert_eq!(timers(&requests, &every(5)[..MIN_CALLS - 1]), 0, "too few to tell");
+        assert_eq!(timers(&requests, &every(60)), 0, "at no interval");
+        assert_eq!(timers(&requests, &every(5)[..MIN_CALLS - 1]), 0, "too few calls");
         // Two kinds are examined separately.
         let mut both = every(5);
         both.extend(

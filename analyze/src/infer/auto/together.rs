@@ -69,8 +69,8 @@ fn join_services(parts: &[Service]) -> Service {
             .saturating_add(1)
             .saturating_mul(BETWEEN);
         let closed = (0..part.requests.len() as u32).map(|request| part.closed_at(request));
-        let heard = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
-        let last = closed.chain(heard).max().unwrap_or(begin);
+        let times = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
+        let last = closed.chain(times).max().unwrap_or(begin);
         next = last.saturating_add(part.window).saturating_add(shift);
         let moved = |span: &NodeSpan| NodeSpan {
             begin: span.begin.saturating_add(shift),

@@ -20,7 +20,7 @@ fn traced_operation(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<Op
     let row = calls.request((call & !DELIVERY) as usize).filter(|_| call & DELIVERY == 0)?;
     trace
         .operations(row)
-        .filter(|told| told.role != OperationRole::Response && told.trace.is_some())
+        .filter(|operation| operation.role != OperationRole::Response && operation.trace.is_some())
 }
 
 impl Service {
@@ -76,7 +76,9 @@ impl Service {
             return;
         }
         let of = |all: &[u32]| -> Vec<u64> {
-            let id = |call: &u32| traced_operation(trace, calls, *call).and_then(|told| told.trace);
+            let id = |call: &u32| {
+                traced_operation(trace, calls, *call).and_then(|operation| operation.trace)
+            };
             all.iter().map(|call| id(call).unwrap_or(NO_TRACE)).collect()
         };
         self.call_traces = of(&self.made_calls);

@@ -73,7 +73,7 @@ fn sure(trace: &MessageTrace) -> [usize; 2] {
 fn a_call_was_made_for_the_request_of_its_trace() {
     assert_eq!(sure(&overtaking(true)), [80, 80]);
     let [right, all] = sure(&overtaking(false));
-    assert!(right < all, "time does not tell: {right}");
+    assert!(right < all, "times alone do not show it: {right}");
 }
 
 #[test]

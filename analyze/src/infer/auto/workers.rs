@@ -95,8 +95,8 @@ impl Service {
             return None;
         }
         let witnesses = known::witnesses(self, hand_offs);
-        let ways = runs::split_runs(self, &workers, hand_offs, requests.len());
-        ways.into_iter().find_map(|(runs, is_recorded)| {
+        let variants = runs::split_runs(self, &workers, hand_offs, requests.len());
+        variants.into_iter().find_map(|(runs, is_recorded)| {
             let queued = both_ends::match_runs(&self.requests, &requests, &runs, &witnesses)?;
             let mut found = Vec::new();
             for (run, QueuedRun { request, rival, is_shown }) in runs.iter().zip(queued) {
@@ -121,11 +121,11 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]
         return;
     }
     let places: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
-    for ((made, shares), held) in service.made_calls.iter().zip(shares).zip(&service.bound_to) {
+    for ((made, shares), bound) in service.made_calls.iter().zip(shares).zip(&service.bound_to) {
         let Some((rival, share)) = service.alternative_request.get(made) else { continue };
-        let is_held = !shares.is_empty() && shares.iter().all(|(request, _)| request == held);
-        if let Some(rival) = places.get(rival).filter(|_| is_held) {
-            *shares = vec![(*held, 1.0 - share), (*rival, *share)];
+        let is_bound = !shares.is_empty() && shares.iter().all(|(request, _)| request == bound);
+        if let Some(rival) = places.get(rival).filter(|_| is_bound) {
+            *shares = vec![(*bound, 1.0 - share), (*rival, *share)];
         }
     }
 }

@@ -92,14 +92,14 @@ impl PathGraph {
         let ends = (0..self.vertices.len()).filter(|vertex| !goes_on[*vertex]);
         let mut paths: Vec<GraphPath> = ends
             .map(|end| {
-                let mut way: Vec<&GraphEdge> = self.path_to(end).collect();
-                way.reverse();
-                let root = way.first().map_or(end, |edge| edge.from);
-                let nodes = std::iter::once(root).chain(way.iter().map(|edge| edge.to));
+                let mut path: Vec<&GraphEdge> = self.path_to(end).collect();
+                path.reverse();
+                let root = path.first().map_or(end, |edge| edge.from);
+                let nodes = std::iter::once(root).chain(path.iter().map(|edge| edge.to));
                 GraphPath {
                     nodes: nodes.map(|vertex| self.vertices[vertex].node.clone()).collect(),
-                    delays: way.iter().map(|edge| edge.delay).collect(),
-                    messages: way.iter().map(|edge| edge.message_count()).collect(),
+                    delays: path.iter().map(|edge| edge.delay).collect(),
+                    messages: path.iter().map(|edge| edge.message_count()).collect(),
                 }
             })
             .collect();
@@ -183,9 +183,9 @@ pub(super) mod tests {
             ["A -(10)-> B -(8, 1.000 ms)-> D", "A -(10)-> B -(6, 5.000 ms)-> C -(5, 7.000 ms)-> B",]
         );
         assert_eq!(graph.vertices().len(), 5);
-        let way: Vec<usize> =
+        let path: Vec<usize> =
             graph.path_to(graph.edges()[cb].to).map(|edge| edge.message_count()).collect();
-        assert_eq!(way, [5, 6, 10]);
+        assert_eq!(path, [5, 6, 10]);
     }
 
     #[test]

@@ -15,9 +15,11 @@ pub(super) struct WorkAnnouncement {
 }
 
 /// Median time from the last message to work.
-pub(super) fn usual_delay(told: &[WorkAnnouncement], work: &[i64]) -> Option<i64> {
-    let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
-    let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
+pub(super) fn usual_delay(announcements: &[WorkAnnouncement], work: &[i64]) -> Option<i64> {
+    let last = |time: i64| {
+        announcements.partition_point(|announcement| announcement.begin <= time).checked_sub(1)
+    };
+    let waits = work.iter().filter_map(|time| Some(time - announcements.get(last(*time)?)?.begin));
     let mut waits: Vec<i64> = waits.collect();
     let middle = waits.len() / 2;
     (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
@@ -40,7 +42,7 @@ impl WorkPairs {
     /// Pairs the oldest waiting message with the next piece of work. If no message waits, the work
     /// belongs to the next message that can have been under way.
     pub(super) fn from_announcements(
-        told: &[WorkAnnouncement],
+        announcements: &[WorkAnnouncement],
         work: &[i64],
         usual: i64,
     ) -> WorkPairs {
@@ -48,11 +50,13 @@ impl WorkPairs {
         let mut waiting: VecDeque<usize> = VecDeque::new();
         let mut ahead: Vec<usize> = Vec::new();
         let mut pieces = work.iter().enumerate().peekable();
-        let mut messages = told.iter().enumerate().peekable();
+        let mut messages = announcements.iter().enumerate().peekable();
         loop {
             let next = pieces.peek().map_or(i64::MAX, |(_, time)| **time);
-            if let Some((message, told)) = messages.next_if(|(_, told)| told.begin <= next) {
-                match ahead.iter().position(|place| work[*place] >= told.since) {
+            if let Some((message, announcement)) =
+                messages.next_if(|(_, announcement)| announcement.begin <= next)
+            {
+                match ahead.iter().position(|place| work[*place] >= announcement.since) {
                     Some(at) => pairs.early.push((message, ahead.remove(at))),
                     None => waiting.push_back(message),
                 }
@@ -60,7 +64,7 @@ impl WorkPairs {
             }
             let Some((place, time)) = pieces.next() else { break };
             let latest = |message: usize| {
-                told[message].begin.saturating_add(usual.saturating_mul(AT_LAST_FACTOR))
+                announcements[message].begin.saturating_add(usual.saturating_mul(AT_LAST_FACTOR))
             };
             while waiting.front().is_some_and(|message| latest(*message) < *time) {
                 waiting.pop_front();
@@ -77,17 +81,17 @@ impl WorkPairs {
 
     /// Returns whether work does start before its message: in that case the message causes no work
     /// of its own; otherwise it would have, and the earlier work was caused by another message.
-    pub(super) fn is_sure(&self, told: &[WorkAnnouncement], work: &[i64]) -> bool {
+    pub(super) fn is_sure(&self, announcements: &[WorkAnnouncement], work: &[i64]) -> bool {
         let brings = |message: usize| {
-            let begin = told[message].begin;
+            let begin = announcements[message].begin;
             let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE_FACTOR));
-            let next = told.get(message + 1).map_or(i64::MAX, |next| next.begin);
+            let next = announcements.get(message + 1).map_or(i64::MAX, |next| next.begin);
             let first = work.get(work.partition_point(|time| *time < begin));
             first.is_some_and(|time| *time <= until && *time < next)
         };
         let again = self.early.iter().filter(|(message, _)| brings(*message)).count();
         self.early.len() >= MIN_EARLY
             && EARLY_PER_EXCEPTION * again <= self.early.len()
-            && MESSAGES_PER_EXCEPTION * self.alone <= told.len()
+            && MESSAGES_PER_EXCEPTION * self.alone <= announcements.len()
     }
 }

@@ -162,11 +162,12 @@ impl<'broker> QueueAccount<'broker> {
 
     fn deliveries(&self) -> Deliveries {
         let cause = |place: usize, reply: &BrokerReply| {
-            let beside = [place.checked_sub(1), place.checked_add(1)].into_iter().flatten();
-            let beside =
-                beside.filter_map(|at| self.pushes.get(at)).filter(|push| push.time < reply.time);
+            let neighbours = [place.checked_sub(1), place.checked_add(1)].into_iter().flatten();
+            let neighbours = neighbours
+                .filter_map(|at| self.pushes.get(at))
+                .filter(|push| push.time < reply.time);
             let first = self.pushes.get(place).map(|push| (push.row, SURE));
-            first.into_iter().chain(beside.map(|push| (push.row, NEIGHBOUR))).collect()
+            first.into_iter().chain(neighbours.map(|push| (push.row, NEIGHBOUR))).collect()
         };
         (0..).zip(&self.brought).map(|(place, reply)| (reply.row, cause(place, reply))).collect()
     }

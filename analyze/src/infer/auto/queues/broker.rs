@@ -107,13 +107,13 @@ fn magnitude(bytes: i64) -> i64 {
 }
 
 /// All nodes of the trace that accept connections and send enough messages to be examined. On the
-/// flows `told` no message is a request.
+/// flows `unsolicited` no message is a request.
 pub(super) fn brokers(
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
     window: i64,
-    told: &FxHashSet<i64>,
+    unsolicited: &FxHashSet<i64>,
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
     // The clock of the node itself or, if it has none, of the other end.
@@ -126,15 +126,15 @@ pub(super) fn brokers(
         if traced { trace.send_ts(row) } else { trace.recv_ts(row) }
     };
     let mut shared = shared_flows(trace, calls);
-    shared.extend(told);
+    shared.extend(unsolicited);
     let request_of = |row: usize| {
         let call = calls.call_of_message(row);
         // If responses cannot be paired with requests, an unsolicited message seems to answer
         // something.
-        let is_told = !shared.contains(&trace.flow(row));
+        let is_paired = !shared.contains(&trace.flow(row));
         calls
             .request(call)
-            .filter(|_| is_told)
+            .filter(|_| is_paired)
             .filter(|request| *request != row && naming.dst(*request) == naming.src(row))
     };
     let lengths = lengths(trace, naming, request_of);

@@ -32,8 +32,8 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     let mut deliveries: Vec<(&BrokerReply, usize)> = Vec::new();
     let mut found = Vec::new();
     for (at, queue) in queues.iter().enumerate() {
-        if let Some(told) = unsolicited_deliveries(broker, queue) {
-            found.extend(told);
+        if let Some(unsolicited) = unsolicited_deliveries(broker, queue) {
+            found.extend(unsolicited);
             continue;
         }
         deliveries.extend(broker.replies[queue.replies].all.iter().map(|reply| (reply, at)));
@@ -196,10 +196,11 @@ fn of_these_lengths(broker: &Broker, queue: &ReplyQueue, known: &[PendingPush]) 
     let lengths: FxHashSet<i64> = known.iter().map(|push| push.bytes).collect();
     let is_one = |kind: &usize| {
         let receipts = &broker.receipts[*kind];
-        let is_beside =
+        let is_on_same_hop =
             || queue.pushes.iter().any(|known| broker.receipts[*known].hop == receipts.hop);
         queue.pushes.contains(kind)
-            || is_beside() && receipts.all.iter().all(|receipt| lengths.contains(&receipt.bytes))
+            || is_on_same_hop()
+                && receipts.all.iter().all(|receipt| lengths.contains(&receipt.bytes))
     };
     (0..broker.receipts.len()).filter(is_one).collect()
 }

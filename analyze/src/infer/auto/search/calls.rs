@@ -18,14 +18,14 @@ impl BeamSearch<'_> {
             0.0
         };
         let spontaneous = self.model.spontaneous(span.kind) - among;
-        let holder = self.service.bound_request(call);
-        let is_held = holder != NONE && self.open.contains(&holder);
+        let bound = self.service.bound_request(call);
+        let is_bound = bound != NONE && self.open.contains(&bound);
         let mut room = std::mem::take(&mut self.room);
         let possible = (0..).zip(&self.open).filter(|(_, request)| {
             let is_possible = self.service.closed_at(**request) >= span.begin
                 && !self.service.is_itself(**request, call)
                 && !self.service.are_of_two_traces(**request, call);
-            is_possible && (!is_held || **request == holder)
+            is_possible && (!is_bound || **request == bound)
         });
         room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
         let width =
@@ -38,7 +38,7 @@ impl BeamSearch<'_> {
                 .score_hypothesis(all.states(from), |state| self.score_call(state, call).candidate);
             let (score, from) = (all.score(from), from as u32);
             room.candidates.add_to(&mut room.continuations, from, score);
-            if !is_held {
+            if !is_bound {
                 room.continuations.add(Continuation {
                     score: score + spontaneous,
                     added: spontaneous,
@@ -112,39 +112,39 @@ impl BeamSearch<'_> {
 
     /// Log-likelihood of the call for a request in that state.
     fn score_call(&mut self, state: u32, call: u32) -> CallScore {
-        if let Some(judged) = self.scores.get(state) {
-            return judged;
+        if let Some(scored) = self.scores.get(state) {
+            return scored;
         }
         let others = self.open.len() > 1;
         let before = Some(self.service.previous_call(call)).filter(|before| {
             *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
         });
         let BeamSearch { service, shapes, model, states, .. } = self;
-        let judged = states.with_calls(state, |StateNode { request, shape, .. }, made| {
-            let promise = model.lookahead(service, request, call);
+        let scored = states.with_calls(state, |StateNode { request, shape, .. }, made| {
+            let lookahead = model.lookahead(service, request, call);
             let (score, waiting) =
                 model.score_call(service, shapes, &RequestState { request, made, shape }, call);
             let candidate = RequestCandidate {
-                score: promise + score,
+                score: lookahead + score,
                 waiting: waiting.filter(|_| others).unwrap_or(NEVER),
                 has_before: before.is_some_and(|before| made.contains(&before)),
             };
-            CallScore { candidate, lookahead: promise, grown: NONE }
+            CallScore { candidate, lookahead, grown: NONE }
         });
-        self.scores.set(state, judged);
-        judged
+        self.scores.set(state, scored);
+        scored
     }
 
     /// The state after the call, which was scored before.
     fn grow(&mut self, state: u32, call: u32) -> u32 {
-        let judged = self.score_call(state, call);
-        if judged.grown != NONE {
-            return judged.grown;
+        let scored = self.score_call(state, call);
+        if scored.grown != NONE {
+            return scored.grown;
         }
         let kind = self.service.calls[call as usize].kind;
         let shape = self.shapes.with_call(self.states.get(state).shape, kind);
-        let grown = self.states.grow(state, call, shape, judged.lookahead);
-        self.scores.set(state, CallScore { grown, ..judged });
+        let grown = self.states.grow(state, call, shape, scored.lookahead);
+        self.scores.set(state, CallScore { grown, ..scored });
         grown
     }
 }

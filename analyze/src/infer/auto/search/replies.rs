@@ -34,7 +34,7 @@ impl BeamSearch<'_> {
                             }
                         });
                     let score =
-                        score - if is_answered { 0.0 } else { self.states.get(state).promised };
+                        score - if is_answered { 0.0 } else { self.states.get(state).lookahead };
                     self.answered.set(state, score);
                     score
                 }

@@ -44,8 +44,8 @@ pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
             let places = plans.iter().enumerate().filter(|(at, _)| had >> at & 1 == 1);
             places.map(|(_, plan)| plan.len() + 1).fold(1, usize::saturating_mul)
         };
-        let ways = all.iter().flat_map(|plans| had.iter().map(|had| places(plans, *had)));
-        if ways.fold(0, usize::saturating_add) > MAX_COUNTED {
+        let orders = all.iter().flat_map(|plans| had.iter().map(|had| places(plans, *had)));
+        if orders.fold(0, usize::saturating_add) > MAX_COUNTED {
             return Vec::new();
         }
         all = all.iter().flat_map(|plans| had.iter().flat_map(|had| with(plans, *had))).collect();
@@ -125,8 +125,8 @@ mod tests {
         assert_eq!(both, [plan(&[(8, &[2, 1])]), plan(&[(8, &[1, 2])])]);
         // 300 is the number of requests of both kinds.
         let by_number = plans_of_counts(&[(8, 100), (9, 200)], &[(1, 300), (2, 200)]);
-        let ways: [&[u32]; 2] = [&[2, 1], &[1, 2]];
-        assert_eq!(by_number, ways.map(|of| plan(&[(8, &[1]), (9, of)])));
+        let orders: [&[u32]; 2] = [&[2, 1], &[1, 2]];
+        assert_eq!(by_number, orders.map(|of| plan(&[(8, &[1]), (9, of)])));
         // Each of three belongs to one kind or the other: 6 orders of all, or 2 of two of them.
         assert_eq!(
             plans_of_counts(&[(8, 99), (9, 100)], &[(1, 100), (2, 100), (3, 100)]).len(),

@@ -79,16 +79,16 @@ pub(super) fn align_acts(
     let mut last = first.clone();
     for item in 0..items.len() {
         for act in 0..acts.len() {
-            let beside = first[item * width + act] + usize::from(fit(item, act));
+            let paired = first[item * width + act] + usize::from(fit(item, act));
             let without = first[item * width + act + 1].max(first[(item + 1) * width + act]);
-            first[(item + 1) * width + act + 1] = beside.max(without);
+            first[(item + 1) * width + act + 1] = paired.max(without);
         }
     }
     for item in (0..items.len()).rev() {
         for act in (0..acts.len()).rev() {
-            let beside = last[(item + 1) * width + act + 1] + usize::from(fit(item, act));
+            let paired = last[(item + 1) * width + act + 1] + usize::from(fit(item, act));
             let without = last[(item + 1) * width + act].max(last[item * width + act + 1]);
-            last[item * width + act] = beside.max(without);
+            last[item * width + act] = paired.max(without);
         }
     }
     let most = last.first().copied().unwrap_or(0);
@@ -96,11 +96,11 @@ pub(super) fn align_acts(
     for (item, (_, known)) in items.iter().enumerate() {
         let is_left_out = (0..width)
             .any(|act| first[item * width + act] + last[(item + 1) * width + act] == most);
-        let mut beside = (0..acts.len()).filter(|act| {
+        let mut paired = (0..acts.len()).filter(|act| {
             let others = first[item * width + act] + last[(item + 1) * width + act + 1];
             fit(item, *act) && others + 1 == most
         });
-        if let (false, Some(act), None) = (is_left_out, beside.next(), beside.next()) {
+        if let (false, Some(act), None) = (is_left_out, paired.next(), paired.next()) {
             pairs.push((*known, acts[act]));
         }
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_reader_may_act_on_some_and_read_more() {
         let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
-        let told = |reader: ReaderBehaviour, done: &[i64]| -> Vec<[u32; 2]> {
+        let matched = |reader: ReaderBehaviour, done: &[i64]| -> Vec<[u32; 2]> {
             let done = numbered(done);
             let done = |first, until| times_within(&done, first, until).to_vec();
             let pairs = pairs(reader, &numbered(&[10, 11, 12, 13, 50, 90]), done, |_, _| true);
@@ -179,28 +179,28 @@ mod tests {
         };
         // One act after four messages were read, then the others after one more.
         let all: Vec<[u32; 2]> = (0..6).map(|at| [at, at]).collect();
-        assert_eq!(told(ReaderBehaviour::ActsOnSome, &[20, 60, 61, 62, 63, 95]), all);
-        assert_eq!(told(ReaderBehaviour::ActsOnAll, &[20, 60, 61, 62, 63, 95]), [[5, 5]]);
+        assert_eq!(matched(ReaderBehaviour::ActsOnSome, &[20, 60, 61, 62, 63, 95]), all);
+        assert_eq!(matched(ReaderBehaviour::ActsOnAll, &[20, 60, 61, 62, 63, 95]), [[5, 5]]);
         // No act comes before its message was read.
-        assert_eq!(told(ReaderBehaviour::ActsOnSome, &[20, 21, 22, 23, 24, 95]), [[5, 5]]);
+        assert_eq!(matched(ReaderBehaviour::ActsOnSome, &[20, 21, 22, 23, 24, 95]), [[5, 5]]);
     }
 
     #[test]
     fn acts_that_cannot_be_for_an_item_are_left_out() {
         let numbered = |times: &[i64]| -> TimedIds { times.iter().copied().zip(0..).collect() };
         let done = numbered(&[20, 21, 22, 23]);
-        let told = |fits: &dyn Fn(u32, (i64, u32)) -> bool| -> Vec<[u32; 2]> {
+        let matched = |fits: &dyn Fn(u32, (i64, u32)) -> bool| -> Vec<[u32; 2]> {
             let done = |first, until| times_within(&done, first, until).to_vec();
             let pairs = pairs(ReaderBehaviour::ActsOnAll, &numbered(&[10, 11, 12]), done, fits);
             pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
         };
         // The second act is for none of them.
-        assert_eq!(told(&|_, (_, act)| act != 1), [[0, 0], [1, 2], [2, 3]]);
+        assert_eq!(matched(&|_, (_, act)| act != 1), [[0, 0], [1, 2], [2, 3]]);
         // Two acts are for none, so it is not known which of three items lacks its act.
-        assert_eq!(told(&|_, (_, act)| act > 1), [[0; 2]; 0]);
+        assert_eq!(matched(&|_, (_, act)| act > 1), [[0; 2]; 0]);
         // One is not for the last item, so it is for the second.
-        assert_eq!(told(&|item, (_, act)| act > 1 && (item, act) != (2, 3)), [[0, 2], [1, 3]]);
+        assert_eq!(matched(&|item, (_, act)| act > 1 && (item, act) != (2, 3)), [[0, 2], [1, 3]]);
         // As many acts as items, and one cannot be for its own.
-        assert_eq!(told(&|item, (_, act)| act < 3 && item != 1), [[0; 2]; 0]);
+        assert_eq!(matched(&|item, (_, act)| act < 3 && item != 1), [[0; 2]; 0]);
     }
 }

@@ -21,17 +21,17 @@ pub(super) fn find_worker_replies(
     hand_offs: &[ServiceHandoff],
     given: &FxHashSet<u32>,
 ) -> Option<Vec<AttributedCall>> {
-    let mut stretches = worker_windows(service);
-    let mut found = passed_on::find_delegated_calls(service, &mut stretches, hand_offs);
+    let mut windows = worker_windows(service);
+    let mut found = passed_on::find_delegated_calls(service, &mut windows, hand_offs);
     let (mut answers, mut broken) = (0, 0);
     let mut beginnings = RunOpenings::default();
-    for stretch in stretches {
-        let Some(request) = stretch.answer else { continue };
+    for window in windows {
+        let Some(request) = window.answer else { continue };
         answers += 1;
-        let kinds = stretch.calls.iter().map(|call| service.calls[*call as usize].kind);
-        beginnings.note(stretch.is_first, kinds);
+        let kinds = window.calls.iter().map(|call| service.calls[*call as usize].kind);
+        beginnings.note(window.is_first, kinds);
         let NodeSpan { begin: received, end: answered, .. } = service.requests[request as usize];
-        for call in stretch.calls {
+        for call in window.calls {
             let span = service.calls[call as usize];
             let is_cut = span.end != OPEN && span.end > answered && !service.is_unsure(call);
             if span.begin >= received && !is_cut {
@@ -39,7 +39,7 @@ pub(super) fn find_worker_replies(
                 found.push(AttributedCall { call, request, rival: None, is_recorded });
             } else {
                 // Calls before the first work of a worker are preparation.
-                broken += usize::from(!stretch.is_first);
+                broken += usize::from(!window.is_first);
             }
         }
     }

@@ -18,14 +18,14 @@ use crate::infer::auto::service::{OPEN, Service};
 use crate::tuning::auto::workers::passed_on::{MAX_ODD, MIN_USUAL, RIVALS_SHARE};
 use signals::WorkerSignals;
 
-/// The calls of the runs with delegated responses. They are removed from `stretches`. Nothing is
+/// The calls of the runs with delegated responses. They are removed from `windows`. Nothing is
 /// removed if these cannot be cut into runs.
 pub(super) fn find_delegated_calls(
     service: &Service,
-    stretches: &mut [WorkerWindow],
+    windows: &mut [WorkerWindow],
     hand_offs: &[ServiceHandoff],
 ) -> Vec<AttributedCall> {
-    let plans = plans(service, stretches);
+    let plans = plans(service, windows);
     let kinds = || plans.values();
     // If one plan is a prefix of another one, the end of a run is ambiguous.
     let is_same =
@@ -34,17 +34,17 @@ pub(super) fn find_delegated_calls(
         return Vec::new();
     }
     let cuts: Vec<Vec<(u32, usize)>> =
-        stretches.iter().map(|stretch| cut(service, &plans, stretch)).collect();
+        windows.iter().map(|window| cut(service, &plans, window)).collect();
     let mut runs: FxHashMap<u32, Vec<WorkerRun>> = FxHashMap::default();
-    for (stretch, cuts) in stretches.iter().zip(&cuts) {
+    for (window, cuts) in windows.iter().zip(&cuts) {
         let mut begin = 0;
         for (kind, count) in cuts {
-            let calls = stretch.calls[begin..begin + count].to_vec();
+            let calls = window.calls[begin..begin + count].to_vec();
             begin += count;
-            runs.entry(*kind).or_default().push(run(service, stretch.thread, calls));
+            runs.entry(*kind).or_default().push(run(service, window.thread, calls));
         }
     }
-    let mut passed_on = answered_by_others(service, stretches);
+    let mut passed_on = answered_by_others(service, windows);
     let is_odd = |(kind, runs): (&u32, &Vec<WorkerRun>)| {
         let answers = passed_on.get(kind).map_or(0, Vec::len);
         runs.len().abs_diff(answers) as f64 > MAX_ODD * answers as f64
@@ -52,9 +52,9 @@ pub(super) fn find_delegated_calls(
     if runs.iter().any(is_odd) {
         return Vec::new();
     }
-    let signals = WorkerSignals::from_handoffs(service, stretches, hand_offs);
-    for (stretch, cuts) in stretches.iter_mut().zip(cuts) {
-        stretch.calls.drain(..cuts.iter().map(|(_, count)| count).sum::<usize>());
+    let signals = WorkerSignals::from_handoffs(service, windows, hand_offs);
+    for (window, cuts) in windows.iter_mut().zip(cuts) {
+        window.calls.drain(..cuts.iter().map(|(_, count)| count).sum::<usize>());
     }
     let mut found = Vec::new();
     for (kind, mut runs) in runs {
@@ -66,12 +66,12 @@ pub(super) fn find_delegated_calls(
 
 /// The kinds of the calls of a request, in their order, by the kind of the request, according to
 /// most own responses.
-fn plans(service: &Service, stretches: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
+fn plans(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
-    for stretch in stretches {
-        let Some(request) = stretch.answer else { continue };
+    for window in windows {
+        let Some(request) = window.answer else { continue };
         let kind = service.requests[request as usize].kind;
-        *seen.entry(kind).or_default().entry(kinds(service, &stretch.calls)).or_default() += 1;
+        *seen.entry(kind).or_default().entry(kinds(service, &window.calls)).or_default() += 1;
     }
     let usual = |(kind, seen): (u32, FxHashMap<Vec<u32>, usize>)| {
         let all: usize = seen.values().sum();
@@ -91,10 +91,10 @@ fn kinds(service: &Service, calls: &[u32]) -> Vec<u32> {
 fn cut(
     service: &Service,
     plans: &FxHashMap<u32, Vec<u32>>,
-    stretch: &WorkerWindow,
+    window: &WorkerWindow,
 ) -> Vec<(u32, usize)> {
-    let kinds = kinds(service, &stretch.calls);
-    let own = stretch.answer.and_then(|of| plans.get(&service.requests[of as usize].kind));
+    let kinds = kinds(service, &window.calls);
+    let own = window.answer.and_then(|of| plans.get(&service.requests[of as usize].kind));
     let Some(mut rest) = kinds.strip_suffix(own.map_or(&[][..], Vec::as_slice)) else {
         return Vec::new();
     };
@@ -124,9 +124,9 @@ fn run(service: &Service, thread: u32, calls: Vec<u32>) -> WorkerRun {
     WorkerRun { thread, begin, done: end, end, calls }
 }
 
-/// The requests that were answered by no worker of `stretches`, by kind.
-fn answered_by_others(service: &Service, stretches: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
-    let own: FxHashSet<u32> = stretches.iter().filter_map(|stretch| stretch.answer).collect();
+/// The requests that were answered by no worker of `windows`, by kind.
+fn answered_by_others(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
+    let own: FxHashSet<u32> = windows.iter().filter_map(|window| window.answer).collect();
     let mut others: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (request, span) in (0..).zip(&service.requests) {
         if span.end != OPEN && !own.contains(&request) {

@@ -40,7 +40,7 @@ pub(super) fn worker_windows(service: &Service) -> Vec<WorkerWindow> {
             .or_default()
             .push((begin, ThreadStep::Call(call)));
     }
-    let mut stretches = Vec::new();
+    let mut windows = Vec::new();
     for (thread, mut steps) in steps {
         // A thread without calls only answers for others.
         let makes_calls = steps.iter().any(|(_, step)| matches!(step, ThreadStep::Call(_)));
@@ -48,19 +48,19 @@ pub(super) fn worker_windows(service: &Service) -> Vec<WorkerWindow> {
             continue;
         }
         steps.sort_unstable();
-        let mut stretch = WorkerWindow { thread, calls: Vec::new(), answer: None, is_first: true };
+        let mut window = WorkerWindow { thread, calls: Vec::new(), answer: None, is_first: true };
         for (_, step) in steps {
             match step {
-                ThreadStep::Call(call) => stretch.calls.push(call),
+                ThreadStep::Call(call) => window.calls.push(call),
                 ThreadStep::Answer(request) => {
                     let next =
                         WorkerWindow { thread, calls: Vec::new(), answer: None, is_first: false };
-                    stretch.answer = Some(request);
-                    stretches.push(std::mem::replace(&mut stretch, next));
+                    window.answer = Some(request);
+                    windows.push(std::mem::replace(&mut window, next));
                 }
             }
         }
-        stretches.push(stretch);
+        windows.push(window);
     }
-    stretches
+    windows
 }

@@ -49,7 +49,7 @@ pub(super) fn find_delegated_writes(
     }
     let acts = ThreadActs::from_handoffs(service, &held, hand_offs)?;
     let threads = ThreadBindings::from_service(service);
-    let told = ResponseWakeUps::from_resumed(
+    let wake_ups = ResponseWakeUps::from_resumed(
         service,
         &mut held,
         resumed::woken_requests(service, &threads, &acts, hand_offs),
@@ -67,7 +67,7 @@ pub(super) fn find_delegated_writes(
     }
     written.sort_by_key(|call| (service.calls[*call as usize].begin, *call));
     let mut waiting = DelegatedWrites { service, acts, threads, requests, found: Vec::new() };
-    let rest = waiting.assign_by_wake_ups(written, &told);
+    let rest = waiting.assign_by_wake_ups(written, &wake_ups);
     waiting.assign_longest_waiting(rest);
     Some(waiting.found)
 }
@@ -86,14 +86,14 @@ impl ResponseWakeUps {
     /// another request are removed from `held`.
     fn from_resumed(service: &Service, held: &mut [u32], resumed: Vec<u32>) -> ResponseWakeUps {
         let both =
-            || held.iter().zip(&resumed).filter(|(of, told)| ![**of, **told].contains(&NONE));
-        let (all, agreeing) = (both().count(), both().filter(|(of, told)| of == told).count());
+            || held.iter().zip(&resumed).filter(|(of, woken)| ![**of, **woken].contains(&NONE));
+        let (all, agreeing) = (both().count(), both().filter(|(of, woken)| of == woken).count());
         let wrong = (all - agreeing + 1) as f64 / (all + 1) as f64;
         if wrong > MAX_WRONG {
             return ResponseWakeUps { requests: vec![NONE; resumed.len()], wrong };
         }
-        for (call, (held, told)) in (0_u32..).zip(held.iter_mut().zip(&resumed)) {
-            let is_other = *told != NONE && *held != NONE && told != held;
+        for (call, (held, woken)) in (0_u32..).zip(held.iter_mut().zip(&resumed)) {
+            let is_other = *woken != NONE && *held != NONE && woken != held;
             if is_other && service.shared_write(service.calls[call as usize].begin).is_some() {
                 *held = NONE;
             }
@@ -127,11 +127,11 @@ impl DelegatedWrites<'_> {
     }
 
     /// Assigns the calls with responses that wake a request to that request. Returns the others.
-    fn assign_by_wake_ups(&mut self, calls: Vec<u32>, told: &ResponseWakeUps) -> Vec<u32> {
+    fn assign_by_wake_ups(&mut self, calls: Vec<u32>, wake_ups: &ResponseWakeUps) -> Vec<u32> {
         let candidates: Vec<_> = calls.iter().map(|call| self.possible_requests(*call)).collect();
         let mut rest = Vec::new();
         for (call, candidates) in calls.into_iter().zip(candidates) {
-            let of = told.requests[call as usize];
+            let of = wake_ups.requests[call as usize];
             let Some(place) = candidates.iter().find(|(request, _)| *request == of) else {
                 rest.push(call);
                 continue;
@@ -143,7 +143,7 @@ impl DelegatedWrites<'_> {
             }
             *place = call;
             let rival = candidates.iter().map(|(request, _)| *request).find(|other| *other != of);
-            let rival = rival.map(|rival| (rival, told.wrong));
+            let rival = rival.map(|rival| (rival, wake_ups.wrong));
             self.found.push(AttributedCall { call, request: of, rival, is_recorded: false });
         }
         rest

@@ -228,7 +228,7 @@ fn nothing_is_attributed_if_requests_differ_or_signals_show_nothing() {
     assert!(find_delegated_writes(&service, &[]).is_none());
     let polls: Vec<ServiceHandoff> =
         hand_offs.iter().filter(|hand_off| hand_off.object == POLL).copied().collect();
-    assert!(find_delegated_writes(&service, &polls).is_none(), "threads that wait do this, too");
+    assert!(find_delegated_writes(&service, &polls).is_none(), "waiting threads do this, too");
     // Every third request makes one call only, of another kind.
     for at in (1..service.calls.len() - 6).step_by(6) {
         service.calls[at].kind = 3;

@@ -41,10 +41,10 @@ pub(super) fn find_woken_calls(
     service: &Service,
     hand_offs: &[ServiceHandoff],
 ) -> Option<Vec<AttributedCall>> {
-    let ways = WakeUpGraph::from_handoffs(service, hand_offs)?;
+    let graph = WakeUpGraph::from_handoffs(service, hand_offs)?;
     let calls = 0..service.calls.len() as u32;
-    let busy = ways.calls_of_workers(service);
-    let of = |call: u32| busy.get(&call).copied().or_else(|| ways.request(service, call));
+    let busy = graph.calls_of_workers(service);
+    let of = |call: u32| busy.get(&call).copied().or_else(|| graph.request(service, call));
     let found: Vec<AttributedCall> = calls.filter_map(of).collect();
     let is_rule = found.len() as f64 >= MIN_FOLLOWED * service.calls.len() as f64;
     is_rule.then_some(found)
@@ -61,7 +61,7 @@ fn is_of_goroutines(hand_off: &ServiceHandoff) -> bool {
 
 impl WakeUpGraph {
     fn from_handoffs(service: &Service, hand_offs: &[ServiceHandoff]) -> Option<WakeUpGraph> {
-        let mut ways = WakeUpGraph {
+        let mut graph = WakeUpGraph {
             bound: FxHashMap::default(),
             from: FxHashMap::default(),
             to: FxHashMap::default(),
@@ -74,11 +74,11 @@ impl WakeUpGraph {
         let mut starts: FxHashMap<u32, TimedIds> = FxHashMap::default();
         for hand_off in hand_offs.iter().filter(|hand_off| is_of_goroutines(hand_off)) {
             let ServiceHandoff { signalled, woken, from, to, object } = *hand_off;
-            let of = if object == STARTED { &mut starts } else { &mut ways.from };
+            let of = if object == STARTED { &mut starts } else { &mut graph.from };
             of.entry(from).or_default().push((signalled, to));
-            ways.to.entry(to).or_default().push((woken, from));
+            graph.to.entry(to).or_default().push((woken, from));
         }
-        if ways.to.is_empty() {
+        if graph.to.is_empty() {
             return None;
         }
         let receivers = shared::receivers(service);
@@ -88,27 +88,27 @@ impl WakeUpGraph {
             let is_own = receiver == answerer && !receivers.contains(receiver);
             if is_own && span.end != OPEN && *receiver != UNKNOWN_THREAD {
                 let held = (span.begin, span.end, request);
-                ways.bound.entry(*receiver).or_default().push(held);
+                graph.bound.entry(*receiver).or_default().push(held);
             }
         }
-        for (span, [maker, hearer]) in service.calls.iter().zip(&service.call_threads) {
-            ways.made.entry(*maker).or_default().push(span.begin);
-            ways.received.entry(*hearer).or_default().push(span.end);
+        for (span, [caller, receiver]) in service.calls.iter().zip(&service.call_threads) {
+            graph.made.entry(*caller).or_default().push(span.begin);
+            graph.received.entry(*receiver).or_default().push(span.end);
         }
-        let all = ways.from.values_mut().chain(ways.to.values_mut());
+        let all = graph.from.values_mut().chain(graph.to.values_mut());
         all.chain(starts.values_mut()).for_each(|times| times.sort_unstable());
-        let all = ways.made.values_mut().chain(ways.received.values_mut());
+        let all = graph.made.values_mut().chain(graph.received.values_mut());
         all.for_each(|times| times.sort_unstable());
         let started::StartedGoroutines { found, unknown, serving } =
-            started::from_starts(service, &starts, &ways.from, &receivers);
+            started::from_starts(service, &starts, &graph.from, &receivers);
         for (thread, request) in found {
             let span = service.requests[request as usize];
-            ways.bound.entry(thread).or_default().push((span.begin, span.end, request));
+            graph.bound.entry(thread).or_default().push((span.begin, span.end, request));
         }
-        ways.unknown = unknown;
-        ways.bound.values_mut().for_each(|held| held.sort_unstable());
-        ways.waited = ways.woken_by_responses(service, &serving);
-        Some(ways)
+        graph.unknown = unknown;
+        graph.bound.values_mut().for_each(|held| held.sort_unstable());
+        graph.waited = graph.woken_by_responses(service, &serving);
+        Some(graph)
     }
 
     /// Goroutines woken by each response that a shared-connection reader received.
@@ -135,7 +135,7 @@ impl WakeUpGraph {
                 if let Some(request) = self.bound_request(*thread, *time) {
                     return !led.contains(&request);
                 }
-                let request = self.follow_forwards(*thread, *time).map(|said| said.request);
+                let request = self.follow_forwards(*thread, *time).map(|claim| claim.request);
                 led.extend(request);
                 // A goroutine that wakes no other one has waited to send.
                 request.is_some() || self.unknown.contains(thread)
@@ -148,11 +148,11 @@ impl WakeUpGraph {
     /// The requests of the calls of workers, which are bound to none and serve no connections.
     fn calls_of_workers(&self, service: &Service) -> FxHashMap<u32, AttributedCall> {
         let mut of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (call, [maker, hearer]) in (0..).zip(&service.call_threads) {
-            let is_other = [&self.shared, &self.unknown].iter().any(|of| of.contains(maker));
-            let is_other = is_other || self.bound.contains_key(maker);
-            if maker == hearer && !is_other && self.from.contains_key(maker) {
-                of.entry(*maker).or_default().push(call);
+        for (call, [caller, receiver]) in (0..).zip(&service.call_threads) {
+            let is_other = [&self.shared, &self.unknown].iter().any(|of| of.contains(caller));
+            let is_other = is_other || self.bound.contains_key(caller);
+            if caller == receiver && !is_other && self.from.contains_key(caller) {
+                of.entry(*caller).or_default().push(call);
             }
         }
         let span = |call: u32| service.calls[call as usize];
@@ -177,11 +177,11 @@ impl WakeUpGraph {
             let mut since = i64::MIN;
             let steps = calls.iter().map(|call| {
                 let NodeSpan { begin, end, .. } = span(*call);
-                let told = self.follow_backwards(worker, begin).map(|said| said.request);
+                let claimed = self.follow_backwards(worker, begin).map(|claim| claim.request);
                 let step = WorkerCall {
                     call: *call,
                     since: led(since, begin),
-                    told: told.into_iter().chain(led(begin, end)).collect(),
+                    claimed: claimed.into_iter().chain(led(begin, end)).collect(),
                 };
                 since = end;
                 step
@@ -196,7 +196,7 @@ impl WakeUpGraph {
     /// The request of a call.
     fn request(&self, service: &Service, call: u32) -> Option<AttributedCall> {
         let span = service.calls[call as usize];
-        let [maker, hearer] = *service.call_threads.get(call as usize)?;
+        let [caller, receiver] = *service.call_threads.get(call as usize)?;
         let is_answered = span.end != OPEN && !service.is_unsure(call);
         let until = if is_answered { span.end } else { span.begin };
         // Whether the request was open all the time.
@@ -204,13 +204,13 @@ impl WakeUpGraph {
             let of = service.requests[*request as usize];
             of.begin <= span.begin && of.end >= until
         };
-        if let Some(request) = self.bound_request(maker, span.begin).filter(open) {
+        if let Some(request) = self.bound_request(caller, span.begin).filter(open) {
             return Some(AttributedCall { call, request, rival: None, is_recorded: false });
         }
-        let after_end = || match self.bound_request(hearer, span.end) {
+        let after_end = || match self.bound_request(receiver, span.end) {
             Some(request) => Some(RequestClaim { request, by: None }),
-            None if self.shared.contains(&hearer) => self.waiting_request(call),
-            None => self.follow_forwards(hearer, span.end),
+            None if self.shared.contains(&receiver) => self.waiting_request(call),
+            None => self.follow_forwards(receiver, span.end),
         };
         // Messages that are read or written together are a nanosecond apart.
         let is_alone = |times: &FxHashMap<u32, Vec<i64>>, thread: u32, time: i64| {
@@ -218,24 +218,24 @@ impl WakeUpGraph {
                 count_between(times, time.saturating_sub(1), time.saturating_add(1)) < 2
             })
         };
-        let begins = !self.shared.contains(&maker) && is_alone(&self.made, maker, span.begin);
-        let ends = self.shared.contains(&hearer) || is_alone(&self.received, hearer, span.end);
-        let said = [
+        let begins = !self.shared.contains(&caller) && is_alone(&self.made, caller, span.begin);
+        let ends = self.shared.contains(&receiver) || is_alone(&self.received, receiver, span.end);
+        let claims = [
             (is_answered && ends).then(after_end).flatten(),
-            begins.then(|| self.follow_forwards(maker, span.begin)).flatten(),
-            begins.then(|| self.follow_backwards(maker, span.begin)).flatten(),
+            begins.then(|| self.follow_forwards(caller, span.begin)).flatten(),
+            begins.then(|| self.follow_backwards(caller, span.begin)).flatten(),
         ];
-        let mut said: Vec<RequestClaim> = said.into_iter().flatten().collect();
-        if said.len() > 1 && said[0] == said[1] {
+        let mut claims: Vec<RequestClaim> = claims.into_iter().flatten().collect();
+        if claims.len() > 1 && claims[0] == claims[1] {
             // Between beginning and end no goroutine was woken, so it is the same hand-off.
-            said.remove(1);
+            claims.remove(1);
         }
-        let is_only = said.len() == 1;
-        said.retain(|said| open(&said.request));
-        let votes = |request: u32| said.iter().filter(|said| said.request == request).count();
+        let is_only = claims.len() == 1;
+        claims.retain(|claim| open(&claim.request));
+        let votes = |request: u32| claims.iter().filter(|claim| claim.request == request).count();
         // On a tie, the first.
-        let request = said.iter().rev().max_by_key(|said| votes(said.request))?.request;
-        let others = said.iter().map(|said| said.request).filter(|other| *other != request);
+        let request = claims.iter().rev().max_by_key(|claim| votes(claim.request))?.request;
+        let others = claims.iter().map(|claim| claim.request).filter(|other| *other != request);
         let rival = others.rev().max_by_key(|other| votes(*other));
         let rival = rival.filter(|other| votes(*other) == votes(request));
         let rival = rival.map(|other| (other, CONTRADICTED_SHARE));

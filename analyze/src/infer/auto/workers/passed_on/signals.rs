@@ -25,13 +25,13 @@ pub(super) struct WorkerSignals {
 impl WorkerSignals {
     pub(super) fn from_handoffs(
         service: &Service,
-        stretches: &[WorkerWindow],
+        windows: &[WorkerWindow],
         hand_offs: &[ServiceHandoff],
     ) -> WorkerSignals {
         let mut begins: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
-        for stretch in stretches {
-            let calls = stretch.calls.iter().map(|call| service.calls[*call as usize].begin);
-            begins.entry(stretch.thread).or_default().extend(calls);
+        for window in windows {
+            let calls = window.calls.iter().map(|call| service.calls[*call as usize].begin);
+            begins.entry(window.thread).or_default().extend(calls);
         }
         let mut times: FxHashMap<u32, Vec<i64>> =
             begins.keys().map(|thread| (*thread, Vec::new())).collect();
@@ -41,19 +41,19 @@ impl WorkerSignals {
         let all = begins.values_mut().chain(times.values_mut());
         all.for_each(|times| times.sort_unstable());
         let mut signals = WorkerSignals { times, begins, before: None };
-        signals.before = signals.usual_signals(service, stretches);
+        signals.before = signals.usual_signals(service, windows);
         signals
     }
 
     /// Number of signals between the last call and the response, if it is the same for most
     /// workers.
-    fn usual_signals(&self, service: &Service, stretches: &[WorkerWindow]) -> Option<usize> {
+    fn usual_signals(&self, service: &Service, windows: &[WorkerWindow]) -> Option<usize> {
         let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
-        for stretch in stretches {
-            let answer = stretch.answer.map(|request| service.requests[request as usize].end);
-            let last = stretch.calls.last().map(|call| service.calls[*call as usize].end);
+        for window in windows {
+            let answer = window.answer.map(|request| service.requests[request as usize].end);
+            let last = window.calls.last().map(|call| service.calls[*call as usize].end);
             let Some((answer, last)) = answer.zip(last) else { continue };
-            *seen.entry(self.signals_between(stretch.thread, last, answer).len()).or_default() += 1;
+            *seen.entry(self.signals_between(window.thread, last, answer).len()).or_default() += 1;
         }
         let all: usize = seen.values().sum();
         let (usual, count) = seen.into_iter().max_by_key(|(_, count)| *count)?;

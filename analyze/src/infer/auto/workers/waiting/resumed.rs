@@ -30,7 +30,7 @@ pub(super) fn woken_requests(
         (is_open && acts.waits_since(thread, service, call).is_some()).then_some(request)
     };
     let fits = |call: u32, (_, thread): (i64, u32)| held_meanwhile(thread, call).is_some();
-    let mut told = vec![NONE; service.calls.len()];
+    let mut requests = vec![NONE; service.calls.len()];
     for (reader, read) in reads {
         let Some(woken) = woken.get(&reader) else { continue };
         let mut end = 0;
@@ -40,19 +40,20 @@ pub(super) fn woken_requests(
             let since = items.first().map_or(i64::MIN, |(time, _)| *time);
             let until = read.get(end).map_or(i64::MAX, |(time, _)| *time);
             for (call, (_, thread)) in align_acts(items, times_within(woken, since, until), fits) {
-                told[call as usize] = held_meanwhile(thread, call).unwrap_or(NONE);
+                requests[call as usize] = held_meanwhile(thread, call).unwrap_or(NONE);
             }
         }
     }
-    told
+    requests
 }
 
 /// The calls with responses that each thread read, in order.
 fn reads(service: &Service) -> FxHashMap<u32, TimedIds> {
     let mut reads: FxHashMap<u32, TimedIds> = FxHashMap::default();
-    for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
-        if span.end != OPEN && *hearer != UNKNOWN_THREAD && !service.is_unsure(call) {
-            reads.entry(*hearer).or_default().push((span.end, call));
+    for (call, (span, [_, receiver])) in (0..).zip(service.calls.iter().zip(&service.call_threads))
+    {
+        if span.end != OPEN && *receiver != UNKNOWN_THREAD && !service.is_unsure(call) {
+            reads.entry(*receiver).or_default().push((span.end, call));
         }
     }
     reads.values_mut().for_each(|read| read.sort_unstable());
@@ -75,9 +76,9 @@ fn woken_threads(
     for hand_off in hand_offs.iter().filter(|hand_off| !acts.has(hand_off.object)) {
         note(hand_off.to, hand_off.signalled, hand_off.from);
     }
-    for (span, [_, hearer]) in service.calls.iter().zip(&service.call_threads) {
+    for (span, [_, receiver]) in service.calls.iter().zip(&service.call_threads) {
         if span.end != OPEN {
-            note(*hearer, span.end, *hearer);
+            note(*receiver, span.end, *receiver);
         }
     }
     let mut woken: FxHashMap<u32, TimedIds> = FxHashMap::default();

@@ -20,13 +20,15 @@ impl ThreadBindings {
         }
         let mut of: Vec<_> = of.into_iter().filter(|(of, _)| *of != UNKNOWN_THREAD).collect();
         of.sort_unstable();
-        of.iter_mut().for_each(|(_, held)| held.sort_unstable());
+        of.iter_mut().for_each(|(_, intervals)| intervals.sort_unstable());
         ThreadBindings(of)
     }
 
     /// The threads that are bound to a request at that time, with the request.
     pub(super) fn bound_threads(&self, time: i64) -> impl Iterator<Item = (u32, u32)> {
-        self.0.iter().filter_map(move |(thread, held)| Some((*thread, bound_at(held, time)?)))
+        self.0
+            .iter()
+            .filter_map(move |(thread, intervals)| Some((*thread, bound_at(intervals, time)?)))
     }
 
     /// The request that a thread is bound to at that time.
@@ -42,7 +44,7 @@ impl ThreadBindings {
 }
 
 /// The request of the interval that contains that time.
-fn bound_at(held: &[BoundInterval], time: i64) -> Option<u32> {
-    let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
-    held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
+fn bound_at(intervals: &[BoundInterval], time: i64) -> Option<u32> {
+    let last = intervals.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
+    intervals.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
 }

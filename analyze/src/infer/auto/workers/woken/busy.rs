@@ -19,7 +19,7 @@ pub(super) struct WorkerCall {
     pub(super) since: Vec<u32>,
     /// The requests that other edges lead to: from the goroutine that woke the worker for the call,
     /// and from those that the worker woke while it waited for the response.
-    pub(super) told: Vec<u32>,
+    pub(super) claimed: Vec<u32>,
 }
 
 /// Weight of an explained hand-off, and of a call for the same request as the previous one if there
@@ -34,15 +34,15 @@ pub(super) fn requests(
     last: &[u32],
     is_open: impl Fn(u32, u32) -> bool,
 ) -> Vec<AttributedCall> {
-    let behind = |at: usize| steps.get(at + 1).map_or(last, |step| &step.since);
+    let after = |at: usize| steps.get(at + 1).map_or(last, |step| &step.since);
     let candidates: Vec<Vec<u32>> = (0..steps.len())
         .map(|at| {
             let step = &steps[at];
             // Of several calls in sequence, only the first and the last have adjacent hand-offs.
-            let behind = (at..steps.len()).map(behind).find(|requests| !requests.is_empty());
+            let after = (at..steps.len()).map(after).find(|requests| !requests.is_empty());
             let before = steps[..=at].iter().rev().map(|step| &step.since);
             let before = before.into_iter().find(|requests| !requests.is_empty());
-            let near = behind.into_iter().flatten().chain(&step.told);
+            let near = after.into_iter().flatten().chain(&step.claimed);
             let near = near.chain(before.into_iter().flatten().rev());
             let mut known: Vec<u32> = Vec::new();
             for request in near {
@@ -54,8 +54,8 @@ pub(super) fn requests(
             known
         })
         .collect();
-    let told = |at: usize, request: u32| {
-        EXPLAINED * steps[at].told.iter().filter(|told| **told == request).count() as u32
+    let claimed = |at: usize, request: u32| {
+        EXPLAINED * steps[at].claimed.iter().filter(|claimed| **claimed == request).count() as u32
     };
     // Or none of them.
     let of = |at: usize| -> Vec<Option<u32>> {
@@ -66,14 +66,14 @@ pub(super) fn requests(
     let (mut upto, mut beyond) = (Vec::new(), vec![Vec::new(); steps.len()]);
     for (at, step) in steps.iter().enumerate() {
         let best = |request: Option<u32>| {
-            let own = request.map_or(0, |request| told(at, request));
+            let own = request.map_or(0, |request| claimed(at, request));
             let Some(before) = at.checked_sub(1) else {
                 return own + explained_handoffs(&step.since, None, request);
             };
-            let ways = of(before).into_iter().zip(&upto[before]);
-            let ways =
-                ways.map(|(one, worth)| worth + explained_handoffs(&step.since, one, request));
-            own + ways.max().unwrap_or(0)
+            let weights = of(before).into_iter().zip(&upto[before]);
+            let weights =
+                weights.map(|(one, weight)| weight + explained_handoffs(&step.since, one, request));
+            own + weights.max().unwrap_or(0)
         };
         let worths: Vec<u32> = of(at).into_iter().map(best).collect();
         upto.push(worths);
@@ -83,12 +83,12 @@ pub(super) fn requests(
             let Some(next) = steps.get(at + 1) else {
                 return explained_handoffs(last, request, None);
             };
-            let ways = of(at + 1).into_iter().zip(&beyond[at + 1]);
-            let ways = ways.map(|(one, worth): (Option<u32>, &u32)| {
-                let own = one.map_or(0, |one| told(at + 1, one));
-                own + worth + explained_handoffs(&next.since, request, one)
+            let weights = of(at + 1).into_iter().zip(&beyond[at + 1]);
+            let weights = weights.map(|(one, weight): (Option<u32>, &u32)| {
+                let own = one.map_or(0, |one| claimed(at + 1, one));
+                own + weight + explained_handoffs(&next.since, request, one)
             });
-            ways.max().unwrap_or(0)
+            weights.max().unwrap_or(0)
         };
         beyond[at] = of(at).into_iter().map(best).collect();
     }
@@ -97,12 +97,12 @@ pub(super) fn requests(
         let worths = upto[at].iter().zip(&beyond[at]).map(|(one, other)| one + other);
         let mut known: Vec<(Option<u32>, u32)> = of(at).into_iter().zip(worths).collect();
         // On a tie, the first.
-        known.sort_by_key(|(_, worth)| u32::MAX - worth);
-        let Some((Some(request), worth)) = known.first().copied() else { continue };
+        known.sort_by_key(|(_, weight)| u32::MAX - weight);
+        let Some((Some(request), weight)) = known.first().copied() else { continue };
         let others: Vec<Option<u32>> = known
             .iter()
             .skip(1)
-            .filter(|(_, other)| *other == worth)
+            .filter(|(_, other)| *other == weight)
             .map(|(one, _)| *one)
             .collect();
         let rival = others.iter().flatten().next();
@@ -118,16 +118,16 @@ pub(super) fn requests(
 }
 
 /// Weight of the requests of a call and of the next one for the hand-offs between them.
-fn explained_handoffs(between: &[u32], before: Option<u32>, behind: Option<u32>) -> u32 {
+fn explained_handoffs(between: &[u32], before: Option<u32>, after: Option<u32>) -> u32 {
     if between.is_empty() {
-        return if before.is_some() && before == behind { SAME } else { 0 };
+        return if before.is_some() && before == after { SAME } else { 0 };
     }
     let are_of = |part: &[u32], request: Option<u32>| {
         part.iter().filter(|one| request == Some(**one)).count() as u32
     };
     let splits = (0..=between.len()).map(|at| {
         let (first, second) = between.split_at(at);
-        are_of(first, before) + are_of(second, behind)
+        are_of(first, before) + are_of(second, after)
     });
     EXPLAINED * splits.max().unwrap_or(0)
 }
@@ -141,15 +141,19 @@ mod tests {
     /// in `closed`.
     fn attributed_requests(
         since: &[&[u32]],
-        told: &[(usize, u32)],
+        claimed: &[(usize, u32)],
         closed: &[(u32, u32)],
     ) -> Vec<(u32, bool)> {
         let Some((last, since)) = since.split_last() else { return Vec::new() };
-        let told =
-            |at: usize| told.iter().filter(|(of, _)| *of == at).map(|(_, one)| *one).collect();
+        let claimed =
+            |at: usize| claimed.iter().filter(|(of, _)| *of == at).map(|(_, one)| *one).collect();
         let steps: Vec<WorkerCall> = (0..)
             .zip(since.iter().enumerate())
-            .map(|(call, (at, since))| WorkerCall { call, since: since.to_vec(), told: told(at) })
+            .map(|(call, (at, since))| WorkerCall {
+                call,
+                since: since.to_vec(),
+                claimed: claimed(at),
+            })
             .collect();
         let is_open = |request: u32, call: u32| !closed.contains(&(request, call));
         let found = requests(&steps, last, is_open);

@@ -65,17 +65,18 @@ pub(super) fn woken_by_response(
     waiters: impl Fn(&[(i64, u32)]) -> TimedIds,
     may_wait: impl Fn(u32, i64, u32) -> bool,
 ) -> FxHashMap<u32, (i64, u32)> {
-    let mut heard: FxHashMap<u32, TimedIds> = FxHashMap::default();
-    for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
-        if span.end != OPEN && shared.contains(hearer) {
-            heard.entry(*hearer).or_default().push((span.end, call));
+    let mut responses: FxHashMap<u32, TimedIds> = FxHashMap::default();
+    for (call, (span, [_, receiver])) in (0..).zip(service.calls.iter().zip(&service.call_threads))
+    {
+        if span.end != OPEN && shared.contains(receiver) {
+            responses.entry(*receiver).or_default().push((span.end, call));
         }
     }
     let begin = |call: u32| service.calls[call as usize].begin;
     let mut waited = FxHashMap::default();
-    for (hearer, mut heard) in heard {
-        heard.sort_unstable();
-        let Some(woken) = woken.get(&hearer) else { continue };
+    for (receiver, mut responses) in responses {
+        responses.sort_unstable();
+        let Some(woken) = woken.get(&receiver) else { continue };
         // The previous wake-up of the same goroutine by the reader, if any.
         let mut last: FxHashMap<u32, i64> = FxHashMap::default();
         let mut before: FxHashMap<(i64, u32), i64> = FxHashMap::default();
@@ -83,10 +84,10 @@ pub(super) fn woken_by_response(
             before.insert((*time, *to), last.insert(*to, *time).unwrap_or(i64::MIN));
         }
         let before = |act: (i64, u32)| before.get(&act).copied().unwrap_or(i64::MIN);
-        let let_go_on = |first: i64, until: i64| {
-            let from = heard.partition_point(|(time, _)| *time < first).saturating_sub(1);
-            let heard = heard.iter().skip(from).take_while(|(time, _)| *time < until);
-            let latest = heard.map(|(_, call)| begin(*call)).max().unwrap_or(i64::MIN);
+        let woken_in = |first: i64, until: i64| {
+            let from = responses.partition_point(|(time, _)| *time < first).saturating_sub(1);
+            let responses = responses.iter().skip(from).take_while(|(time, _)| *time < until);
+            let latest = responses.map(|(_, call)| begin(*call)).max().unwrap_or(i64::MIN);
             let mut woken = waiters(times_within(woken, first, until));
             // The sender is woken, too, and waits for no response. A goroutine that was woken by
             // the beginning of a response may be woken again by its end.
@@ -95,7 +96,7 @@ pub(super) fn woken_by_response(
         };
         let fits =
             |call: u32, act: (i64, u32)| before(act) < begin(call) && may_wait(act.1, act.0, call);
-        waited.extend(pairs(ReaderBehaviour::ActsOnAll, &heard, let_go_on, fits));
+        waited.extend(pairs(ReaderBehaviour::ActsOnAll, &responses, woken_in, fits));
     }
     waited
 }

@@ -29,25 +29,25 @@ pub(super) struct WakeUpGraph {
 impl WakeUpGraph {
     /// The request that a thread is bound to at a time.
     pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<u32> {
-        let held = self.bound.get(&thread)?;
-        let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
-        held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
+        let bound = self.bound.get(&thread)?;
+        let last = bound.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
+        bound.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
     }
 
     /// The request of a goroutine that was woken, or of the one that it wakes next.
     pub(super) fn woken_request(&self, thread: u32, time: i64) -> Option<u32> {
-        let held = self.bound_request(thread, time);
-        held.or_else(|| Some(self.follow_forwards(thread, time)?.request))
+        let bound = self.bound_request(thread, time);
+        bound.or_else(|| Some(self.follow_forwards(thread, time)?.request))
     }
 
     /// The request of the goroutine that waits for the response of a call, or of the one that
     /// started it.
     pub(super) fn waiting_request(&self, call: u32) -> Option<RequestClaim> {
         let (time, thread) = *self.waited.get(&call)?;
-        let held =
+        let bound =
             self.bound_request(thread, time).map(|request| RequestClaim { request, by: None });
-        let said = held.or_else(|| self.follow_forwards(thread, time));
-        said.or_else(|| self.follow_backwards(thread, time - 1))
+        let claim = bound.or_else(|| self.follow_forwards(thread, time));
+        claim.or_else(|| self.follow_backwards(thread, time - 1))
     }
 
     /// The request of the goroutine that a thread wakes next, or of the one that that wakes, and so
