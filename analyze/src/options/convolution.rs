@@ -14,8 +14,8 @@ pub struct ConvolutionOptions {
     /// S: height above the mean below which the correlation falls between two spikes, in standard
     /// deviations (section 5.2).
     pub between_spikes: f64,
-    /// v: largest difference of a message's delay from that of the spike, in nanoseconds (section
-    /// 5.2.2). `None`: the extent of the spike.
+    /// v: largest difference between the delays of a message and of the spike, in nanoseconds
+    /// (section 5.2.2). `None`: the extent of the spike.
     pub variation: Option<i64>,
     /// Edges with fewer messages are noise (sections 5.2.3 and 7.5.7).
     pub least_messages: usize,

@@ -24,7 +24,7 @@ pub struct AnalysisResources {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkDivision {
-    /// Number of messages whose instances one worker builds at a time.
+    /// Number of messages for which one worker builds instances at a time.
     pub messages: usize,
     /// Number of partitions to which instances are distributed by their shapes.
     pub partitions: usize,

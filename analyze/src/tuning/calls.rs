@@ -41,8 +41,9 @@ pub(crate) mod multiplexed {
     pub(crate) const MIN_CROSSINGS: usize = 8;
     /// Number of turns among which at least one has messages that cross.
     pub(crate) const ALTERNATIONS_PER_CROSSING: usize = 100;
-    /// Largest stray of the number of open calls, as a share of that of a random walk (the square
-    /// root of the number of messages), which it would be if the two sides sent independently.
+    /// Largest stray of the number of open calls, as a share of the stray of a random walk (the
+    /// square root of the number of messages), which it would be if the two sides sent
+    /// independently.
     pub(crate) const WALK_SHARE: f64 = 0.5;
     /// Number of further responses over which the number of open calls is compared.
     pub(crate) const ANSWERS_AHEAD: usize = 64;

@@ -136,7 +136,7 @@ pub(super) fn run_restarts(
 }
 
 /// Votes of the restarts: one each, and for the restart without the FIFO assumption as many as for
-/// all others together, as if its log-likelihood were that of the best.
+/// all others together, as if it had the best log-likelihood.
 fn votes_of_restarts<'a>(
     all: &'a [(f64, Vec<u32>)],
     free: Option<&'a [u32]>,

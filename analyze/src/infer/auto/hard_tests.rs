@@ -242,8 +242,8 @@ fn batches() -> CorrectCounts {
 }
 
 /// Requests about every `gap` ms that each ask a store; and every 10 ms the server sends a health
-/// check to `whom`, independently of its requests.
-fn pings(whom: &'static str, gap: i64) -> CorrectCounts {
+/// check to `target`, independently of its requests.
+fn pings(target: &'static str, gap: i64) -> CorrectCounts {
     let mut made = RetryTrace::default();
     for number in 0..300 {
         let begin = gap * MS * number + lot(number, gap * MS);
@@ -258,7 +258,8 @@ fn pings(whom: &'static str, gap: i64) -> CorrectCounts {
         made.answer(request, back + NETWORK + MS / 2 + lot(number, MS / 5), back, "response");
     }
     for number in 0..30 * gap {
-        let ping = made.call(("web", whom), 10 * MS * number + lot(number, MS / 50), None, "ping");
+        let ping =
+            made.call(("web", target), 10 * MS * number + lot(number, MS / 50), None, "ping");
         made.answer(ping, ping.sent + MS / 2 + lot(number, MS / 10), ping.sent, "pong");
     }
     made.right()

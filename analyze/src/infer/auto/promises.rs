@@ -34,8 +34,8 @@ struct EndGaps {
 }
 
 impl LookaheadModel {
-    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
-    /// requests.
+    /// Learns from an assignment of the calls of `service` to requests; `events` has its events in
+    /// order.
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],

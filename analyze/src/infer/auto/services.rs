@@ -26,7 +26,7 @@ pub(super) struct Services {
 
 impl Services {
     /// Observes the services and determines the requests and calls of each. `operation_kinds` and
-    /// `size_kinds` have the kinds of earlier batches, and receive those of this one.
+    /// `size_kinds` have the kinds of earlier batches, and receive the kinds of this one.
     pub(super) fn from_input(
         input: &InferenceInput<'_>,
         groundwork: &Groundwork,

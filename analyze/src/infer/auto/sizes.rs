@@ -1,9 +1,9 @@
 //! Evidence from sizes. A service that forwards a request sends about as many bytes as it received,
 //! except for a header more or less, and likewise for a response. The differences in size are
-//! learned for each kind of request and call, and compared with those of requests of other times.
-//! If sizes are unrelated, as for a service with a cache, the differences are those of chance. Then
-//! sizes do not count: otherwise calls would gather at differences that were frequent by chance,
-//! and each such call would make them more frequent.
+//! learned for each kind of request and call, and compared with the differences to requests at
+//! other times. If sizes are unrelated, as for a service with a cache, the differences are random.
+//! Then sizes do not count: otherwise calls would gather at differences that were frequent by
+//! chance, and each such call would make them more frequent.
 
 use rustc_hash::FxHashMap;
 
@@ -23,8 +23,8 @@ pub(super) struct SizeEvidence {
 }
 
 impl SizeEvidence {
-    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
-    /// requests.
+    /// Learns from an assignment of the calls of `service` to requests; `events` has its events in
+    /// order.
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],

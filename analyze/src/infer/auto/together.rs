@@ -1,7 +1,7 @@
 //! Pooled processes: processes of one program learn together. A server often has several processes,
 //! and each receives a part of the requests. Some programs start a process for each connection. One
 //! of them alone may have too few requests to learn from. Their times are concatenated, so that no
-//! request is open when those of the next process begin:
+//! request is open when the next process begins:
 //!
 //! ```text
 //! worker 1:  ─[──]──[────]─         ─[──]──[────]─

@@ -122,7 +122,7 @@ impl SiteMessages {
         arrivals
     }
 
-    /// The arrivals of those of `messages` that arrived at `site`, by place and time.
+    /// The arrivals of `messages` at `site`, by place and time.
     pub(super) fn arrivals_at(&self, messages: &[SiteEvent], site: u32) -> Vec<SiteEvent> {
         let at =
             |event: &SiteEvent| self.received[event.message as usize].filter(|(at, _)| *at == site);

@@ -57,8 +57,8 @@ pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let what = RuleSubject::ALL.into_iter().find(|what| what.keyword() == word);
-    let what = what
-        .ok_or_else(|| format!("unknown kind of rule '{}'; {FORM}", word.escape_debug()))?;
+    let what =
+        what.ok_or_else(|| format!("unknown kind of rule '{}'; {FORM}", word.escape_debug()))?;
     let (which, rest) = parse_value(rest, '=')?;
     let Some(rest) = rest.strip_prefix('=') else { return Err(format!("missing '='; {FORM}")) };
     let (name, rest) = parse_value(rest, '#')?;
@@ -98,8 +98,9 @@ fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
             '\\' => match characters.next() {
                 Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
                 _ => {
-                    return Err("in quotes, a backslash may only precede a quote or a backslash"
-                        .to_owned());
+                    return Err(
+                        "in quotes, a backslash may only precede a quote or a backslash".to_owned()
+                    );
                 }
             },
             other => value.push(other),

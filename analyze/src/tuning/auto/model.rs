@@ -40,7 +40,7 @@ pub(crate) mod fit {
     /// tenth of a second.
     pub(crate) const ANY_DELAY: f64 = -18.0;
     /// Log-likelihood of a call of a kind that was never made for such a request, in nats per
-    /// nanosecond: above that of no request.
+    /// nanosecond: above no request.
     pub(crate) const UNKNOWN: f64 = -22.0;
     /// Share of requests that may have any calls, each kind with its own frequency.
     pub(crate) const ANY_SHAPE: f64 = 0.05;

@@ -51,8 +51,8 @@ pub(crate) mod pool {
     /// Minimum number of calls of one length for a separate kind; others are distinguished by
     /// magnitude.
     pub(crate) const MIN_OF_LENGTH: u32 = 20;
-    /// Age of a job that was given up, relative to that of the job in FIFO order, up to which a run
-    /// may begin it instead.
+    /// Age of a job that was given up, relative to the job in FIFO order, up to which a run may
+    /// begin it instead.
     pub(crate) const NEAR_FACTOR: i64 = 2;
     /// Probability that a run is for the job in FIFO order if another one was waiting, too. Chosen,
     /// not measured: nothing in a trace shows it. It is below 0.9, since workers of Celery began 92
@@ -68,7 +68,7 @@ pub(crate) mod pool {
 pub(crate) mod backlog {
     /// Minimum number of deliveries.
     pub(crate) const MIN_DELIVERIES: usize = 20;
-    /// Time of an awaited reply, relative to that of nearly all.
+    /// Time of an awaited reply, relative to nearly all replies.
     pub(crate) const LONGER_FACTOR: i64 = 20;
     /// Shortest time of an awaited reply, in nanoseconds.
     pub(crate) const MIN_WAIT: i64 = 20_000_000;

@@ -70,7 +70,7 @@ pub(crate) mod offsets {
 
 /// Services of one-way messages (docs/decisions/0409).
 pub(crate) mod one_way {
-    /// Time after which a message ends, relative to that of nearly all linked messages.
+    /// Time after which a message ends, relative to nearly all linked messages.
     pub(crate) const LONGER_FACTOR: i64 = 4;
     /// Percentage that counts as nearly all.
     pub(crate) const NEARLY_PERCENT: usize = 95;

@@ -22,9 +22,9 @@ pub(crate) const REQUESTS_PER_EXCEPTION: usize = 20;
 /// Maximum number of objects with signals by which runs are separated, tried one after the other.
 /// Chosen, not measured: a queue has two.
 pub(crate) const MAX_OBJECTS: usize = 4;
-/// Largest share of the runs with a request that was received before that of the previous run,
-/// according to the order of responses. For pools with FIFO queues it is 0 to 7%; for runs that are
-/// aligned with random requests a half.
+/// Largest share of the runs with a request that was received before the request of the previous
+/// run, according to the order of responses. For pools with FIFO queues it is 0 to 7%; for runs
+/// that are aligned with random requests a half.
 pub(crate) const MAX_OVERTAKING: f64 = 0.2;
 /// Largest share of the runs that may begin before their request.
 pub(crate) const MAX_EARLY: f64 = 0.01;

@@ -1,6 +1,6 @@
 //! Runs and requests in the order of the queues before and after the workers. The order of two runs
-//! at a queue is that of their times, unless these are close: a thread may be delayed between the
-//! queue and its next visible event. So a violated order costs the time between the two, and
+//! at a queue is the order of their times, unless these are close: a thread may be delayed between
+//! the queue and its next visible event. So a violated order costs the time between the two, and
 //! requests are exchanged if that costs less.
 
 use crate::infer::span::NodeSpan;
@@ -55,7 +55,7 @@ impl RunRequests {
         self.all.len()
     }
 
-    /// Share of the runs with a request that was received before that of the previous run.
+    /// Share of the runs with a request that was received before the request of the previous run.
     pub(super) fn overtaking_rate(&self) -> f64 {
         let pairs = self.begun.windows(2).filter(|pair| {
             let [one, other] = pair else { return false };

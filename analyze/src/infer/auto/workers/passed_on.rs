@@ -86,8 +86,8 @@ fn kinds(service: &Service, calls: &[u32]) -> Vec<u32> {
     calls.iter().map(|call| service.calls[*call as usize].kind).collect()
 }
 
-/// The kinds of the requests with calls before those of the own response, in their order, and how
-/// many calls each has. Empty if the calls cannot be cut.
+/// The kinds of the requests with calls before the calls of the own response, in their order, and
+/// how many calls each has. Empty if the calls cannot be cut.
 fn cut(
     service: &Service,
     plans: &FxHashMap<u32, Vec<u32>>,
