@@ -36,12 +36,14 @@ impl<'a> NodeClocks<'a> {
         clocks
     }
 
-    /// Whether all times of the node are on the common clock, because some are its peers' times.
+    /// Returns whether all times of the node are on the common clock, because some are its peers'
+    /// times.
     pub(super) fn is_by_peers(&self, node: u32) -> bool {
         self.by_peers[node as usize]
     }
 
-    /// Whether messages like this one have sending times, and whether they have receiving times.
+    /// Returns whether messages like this one have sending times, and whether they have receiving
+    /// times.
     pub(super) fn times_known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
         let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
         self.known[self.naming.hop(row) as usize][side]

@@ -75,7 +75,7 @@ impl AnsweredRequests {
         AnsweredRequests { spans, ends }
     }
 
-    /// Whether `call`, moved by `by` nanoseconds, lies within one of the requests.
+    /// Returns whether `call`, moved by `by` nanoseconds, lies within one of the requests.
     fn cover(&self, call: &NodeSpan, by: i64) -> bool {
         let begin = call.begin.saturating_add(by);
         let before = self.spans.partition_point(|request| request.begin <= begin);

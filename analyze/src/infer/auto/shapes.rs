@@ -74,7 +74,7 @@ impl Shapes {
         &self.counts[shape as usize]
     }
 
-    /// Whether a request of the shape `small` can still become one of the shape `large`.
+    /// Returns whether a request of the shape `small` can still become one of the shape `large`.
     pub(super) fn contains(&self, large: ShapeId, small: ShapeId) -> bool {
         self.counts(small).iter().all(|(kind, count)| self.count(large, *kind) >= *count)
     }
