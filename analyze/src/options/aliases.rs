@@ -81,8 +81,7 @@ impl Aliases {
                 line: number,
                 why,
             };
-            let line =
-                std::str::from_utf8(line).map_err(|_| wrong("not UTF-8 text".to_owned()))?;
+            let line = std::str::from_utf8(line).map_err(|_| wrong("not UTF-8 text".to_owned()))?;
             let Some(rule) = parse_rule(line).map_err(wrong)? else { continue };
             let key = (rule.what, rule.which.clone());
             if let Some(earlier) = lines.insert(key, number) {
