@@ -100,27 +100,26 @@ pub fn analyze_by(
     let uses = inference.looks_for_calls() && !options.without.contains(&Evidence::Handoffs);
     let mut handoffs = if uses { HandoffReader::open(dir)? } else { None };
     let next = || {
-        let Some(stretch) = all.next_batch()? else { return Ok(None) };
-        let naming = namer.name_batch(&stretch.trace);
-        let handoffs =
-            handoffs.as_mut().map(|all| all.read_for_batch(&stretch.trace)).transpose()?;
-        Ok(Some((stretch, naming, handoffs.unwrap_or_default())))
+        let Some(batch) = all.next_batch()? else { return Ok(None) };
+        let naming = namer.name_batch(&batch.trace);
+        let handoffs = handoffs.as_mut().map(|all| all.read_for_batch(&batch.trace)).transpose()?;
+        Ok(Some((batch, naming, handoffs.unwrap_or_default())))
     };
-    run_ahead(threads, next, |(stretch, naming, handoffs)| {
+    run_ahead(threads, next, |(batch, naming, handoffs)| {
         let mut found = inference.infer_links(&InferenceInput {
-            trace: &stretch.trace,
-            first: stretch.first,
+            trace: &batch.trace,
+            first: batch.first,
             handoffs: &handoffs,
             naming: &naming,
             options,
             progress,
         });
-        let own = stretch.own.clone();
+        let own = batch.own.clone();
         debug!(
-            first = stretch.first,
+            first = batch.first,
             messages = own.len(),
             links = own.clone().map(|message| found.parents(message).len()).sum::<usize>(),
-            "links of a stretch are inferred"
+            "links of a batch are inferred"
         );
         totals.circles += found.break_cycles(&own);
         totals.messages += own.len() as u64;
@@ -131,9 +130,8 @@ pub fn analyze_by(
         totals.spontaneous +=
             own.clone().map(|message| found.spontaneous_probability(message)).sum::<f64>();
         for message in own.clone() {
-            for time in [stretch.trace.send_ts(message), stretch.trace.recv_ts(message)]
-                .into_iter()
-                .flatten()
+            for time in
+                [batch.trace.send_ts(message), batch.trace.recv_ts(message)].into_iter().flatten()
             {
                 span = Some(
                     span.map_or((time, time), |(first, last)| (time.min(first), time.max(last))),
@@ -141,10 +139,10 @@ pub fn analyze_by(
             }
         }
         progress.begin_step("writing links", 0);
-        links.append_links(&found, own, stretch.first)?;
-        paths.append_batch(&stretch, naming, &found);
+        links.append_links(&found, own, batch.first)?;
+        paths.append_batch(&batch, naming, &found);
         // The batch and its links are no longer needed, and building paths needs memory.
-        drop((stretch, found, handoffs));
+        drop((batch, found, handoffs));
         paths.build_previous(progress)
     })?;
     links.finish()?;
@@ -166,7 +164,7 @@ pub fn analyze_by(
         links = totals.links,
         instances = totals.instances,
         patterns = totals.patterns,
-        doubts = inference.warnings().len(),
+        warnings = inference.warnings().len(),
         "the trace is analyzed"
     );
     let result = AnalysisSummary { options: options.clone(), totals, doubts: inference.warnings() };

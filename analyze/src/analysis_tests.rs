@@ -145,7 +145,7 @@ fn alike(requests: i64) -> MessageTrace {
 }
 
 #[test]
-fn who_looks_for_calls_knows_their_ids() {
+fn algorithms_that_infer_calls_use_their_ids() {
     // Two calls are open at a time on each connection; by their ids the later one is answered
     // first.
     let mut fixture = Fixture::new();
@@ -187,7 +187,7 @@ fn who_looks_for_calls_knows_their_ids() {
 }
 
 #[test]
-fn stretches_find_what_the_whole_trace_shows() {
+fn batches_give_the_same_result_as_the_whole_trace() {
     let trace = alike(60);
     for algorithm in [named("auto"), named("linking"), named("nesting")] {
         let in_stretches = |stretch| {
@@ -254,7 +254,7 @@ fn replicas(requests: i64) -> MessageTrace {
 }
 
 #[test]
-fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names() {
+fn batches_by_roles_give_the_result_of_the_whole_trace_with_the_links_by_names() {
     let trace = replicas(72);
     for algorithm in [named("auto"), named("linking"), named("nesting")] {
         let found = |stretch, roles| {
@@ -273,7 +273,7 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
         let one = "client>web web>app app>web web>client ".to_owned();
         let two = "client>web web>app app>web web>app#2 app#2>web web>client ".to_owned();
         assert_eq!(shapes(&whole), [(one, 54), (two, 18)], "{algorithm}");
-        assert_eq!(whole.links, names.links, "{algorithm}: what is inferred is not of roles");
+        assert_eq!(whole.links, names.links, "{algorithm}: roles do not change the links");
         let messages = |of: &AnalysisOutput| -> Vec<Vec<u32>> {
             of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
         };
@@ -288,7 +288,7 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
 }
 
 #[test]
-fn nothing_comes_of_nothing() {
+fn an_empty_trace_gives_an_empty_result() {
     let found = analyzed(&MessageTrace::default(), &Options::default());
     assert_eq!(found.totals, AnalysisTotals::default());
     assert_eq!(
@@ -298,7 +298,7 @@ fn nothing_comes_of_nothing() {
 }
 
 #[test]
-fn a_summary_that_is_none_names_its_file() {
+fn a_malformed_summary_is_an_error_that_names_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("analysis.json");
     std::fs::write(&path, "{").unwrap();
@@ -309,7 +309,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn links_sum_to_one_and_lead_from_what_a_node_received_before(
+    fn links_sum_to_one_and_come_from_messages_received_before(
         trace in some_trace(),
         window in 1i64..200,
         clients_start_paths in any::<bool>(),

@@ -116,9 +116,9 @@ impl TraceBatches {
         if let Some(operations) = &mut self.operations {
             operations.attach_to_batch(&mut trace, known, first)?;
         }
-        let stretch = Arc::new(TraceBatch { trace, first, own });
-        self.last = Some(stretch.clone());
-        Ok(Some(stretch))
+        let batch = Arc::new(TraceBatch { trace, first, own });
+        self.last = Some(batch.clone());
+        Ok(Some(batch))
     }
 }
 
@@ -229,17 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn every_message_is_in_one_stretch_and_those_around_are_there() {
+    fn every_message_is_in_one_batch_with_its_context() {
         for (calls, length) in
             [(0, 4), (1, 1), (1, 100), (10, 4), (10, 7), (10, 8), (11, 16), (50, 8), (50, 99)]
         {
             let (_directory, data, whole) = directory(calls);
-            let mut stretches =
+            let mut batches =
                 TraceBatches::open(&data, length, &TraceOverview::read(&data, 2, true).unwrap())
                     .unwrap();
             let (mut next, mut count) = (0, 0);
-            while let Some(stretch) = stretches.next_batch().unwrap() {
-                let TraceBatch { trace, first, own } = &*stretch;
+            while let Some(batch) = batches.next_batch().unwrap() {
+                let TraceBatch { trace, first, own } = &*batch;
                 let first = *first as usize;
                 assert_eq!(first + own.start, next);
                 assert_eq!(own.start, (length / AROUND_DIVISOR).min(next));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_operations_pair_calls_unless_they_are_left_out() {
+    fn ids_of_operations_pair_calls_unless_excluded_as_evidence() {
         // Two concurrent requests on one connection, answered in the opposite order.
         let mut trace = Fixture::new();
         for (time, asks) in [(0, true), (2, true), (4, false), (6, false)] {
@@ -294,9 +294,9 @@ mod tests {
         );
         let pairs = |without: &[Evidence]| -> Vec<_> {
             let whole = TraceOverview::read(&data, 1, true).unwrap().without_evidence(without);
-            let stretch =
+            let batch =
                 TraceBatches::open(&data, 9, &whole).unwrap().next_batch().unwrap().unwrap();
-            let calls = Calls::from_trace(&stretch.trace);
+            let calls = Calls::from_trace(&batch.trace);
             (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
         };
         assert_eq!(pairs(&[]), [(Some(0), Some(3)), (Some(1), Some(2))]);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_groups_of_rows_is_put_together() {
+    fn uneven_flows_of_row_groups_are_merged() {
         // More rows than a group has; the first request is answered in the second group, another
         // one never.
         let calls = message_trace::table::GROUP_ROWS as i64 / 2 + 50;
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn names_by_the_outline_are_those_by_the_whole_trace() {
+    fn names_by_the_outline_equal_names_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
         let known = TraceOverview::read(&data, 2, true).unwrap();
         let outline = &known.outline;
@@ -341,9 +341,9 @@ mod tests {
         let options = Options::default();
         let all = Naming::new(&whole, &options);
         let mut namer = Namer::new(outline, &options);
-        let mut stretches = TraceBatches::open(&data, 8, &known).unwrap();
-        while let Some(stretch) = stretches.next_batch().unwrap() {
-            let TraceBatch { trace, first, .. } = &*stretch;
+        let mut batches = TraceBatches::open(&data, 8, &known).unwrap();
+        while let Some(batch) = batches.next_batch().unwrap() {
+            let TraceBatch { trace, first, .. } = &*batch;
             let naming = namer.name_batch(trace);
             for row in 0..trace.len() {
                 let text = |naming: &Naming, hop: u32| {
@@ -353,18 +353,14 @@ mod tests {
                 };
                 let whole = *first as usize + row;
                 assert_eq!(text(&naming, naming.hop(row)), text(&all, all.hop(whole)));
-                assert_eq!(
-                    naming.src(row),
-                    all.src(whole),
-                    "numbers are the same in all stretches"
-                );
+                assert_eq!(naming.src(row), all.src(whole), "numbers are the same in all batches");
                 assert_eq!(naming.hop(row), all.hop(whole));
             }
         }
     }
 
     #[test]
-    fn answers_to_requests_before_a_stretch_are_not_those_of_requests_in_it() {
+    fn responses_to_requests_before_a_batch_do_not_answer_requests_in_it() {
         // Four requests are open on one flow at any time; a flow with an unanswered last request is
         // uneven.
         for unanswered in [0, 1] {
@@ -390,9 +386,9 @@ mod tests {
                 continue;
             }
             for length in [16, 20, 33] {
-                let mut stretches = TraceBatches::open(&data, length, &known).unwrap();
-                while let Some(stretch) = stretches.next_batch().unwrap() {
-                    let TraceBatch { trace, first, .. } = &*stretch;
+                let mut batches = TraceBatches::open(&data, length, &known).unwrap();
+                while let Some(batch) = batches.next_batch().unwrap() {
+                    let TraceBatch { trace, first, .. } = &*batch;
                     let calls = Calls::from_trace(trace);
                     let first = *first as usize;
                     for call in 0..calls.len() {

@@ -109,8 +109,10 @@ impl Calls {
     pub fn message_count(&self, call: usize) -> usize {
         let place =
             |call: usize| self.response_fragments.partition_point(|(of, _)| (*of as usize) < call);
-        let pieces = place(call + 1) - place(call);
-        usize::from(self.request[call] != NONE) + usize::from(self.response[call] != NONE) + pieces
+        let fragments = place(call + 1) - place(call);
+        usize::from(self.request[call] != NONE)
+            + usize::from(self.response[call] != NONE)
+            + fragments
     }
 
     /// Returns the request of the call with this message as a response fragment other than the

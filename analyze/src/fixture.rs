@@ -105,7 +105,7 @@ impl Fixture {
 
     /// Returns the sorted trace.
     pub(crate) fn trace(mut self) -> MessageTrace {
-        for (row, FixtureMessage { message, ports, operation: told, call }) in
+        for (row, FixtureMessage { message, ports, operation: facts, call }) in
             self.messages.iter().enumerate()
         {
             let mut endpoint = |node: NodeId, port| {
@@ -116,8 +116,8 @@ impl Fixture {
                 (endpoint(message.src, ports.0), endpoint(message.dst, ports.1));
             let call = call.map(|call| format!("{}/{call}", message.flow));
             self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, call.as_deref());
-            if let Some(told) = told {
-                self.trace.set_operation(row, *told);
+            if let Some(facts) = facts {
+                self.trace.set_operation(row, *facts);
             }
         }
         self.trace.sort_messages();
@@ -199,7 +199,7 @@ impl FixtureMessage {
 
     /// Sets the number of the operation, and whether the request failed.
     pub(crate) fn named(&mut self, name: Option<u32>, is_error: bool) -> &mut FixtureMessage {
-        self.operation = self.operation.map(|told| OperationFacts { name, is_error, ..told });
+        self.operation = self.operation.map(|facts| OperationFacts { name, is_error, ..facts });
         self
     }
 
@@ -207,7 +207,7 @@ impl FixtureMessage {
     pub(crate) fn of_trace(&mut self, trace: u64, span: u64) -> &mut FixtureMessage {
         self.tells(OperationRole::Request, None);
         let (trace, span) = (Some(trace), Some(span));
-        self.operation = self.operation.map(|told| OperationFacts { trace, span, ..told });
+        self.operation = self.operation.map(|facts| OperationFacts { trace, span, ..facts });
         self
     }
 

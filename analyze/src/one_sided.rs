@@ -151,15 +151,15 @@ mod tests {
         let data = DataDir::new(directory.path());
         fixture.trace().write(data.messages_path(), data.nodes_path()).unwrap();
         let found = one_sided(&data, &Options::default()).unwrap();
-        let said = |one: &OneSided| {
+        let in_words = |one: &OneSided| {
             let OneSided { from, to, protocol, missing, traced, messages, flows, bytes } = one;
             format!("{from} {to} {protocol} {missing:?} {traced} {messages} {flows} {bytes}")
         };
-        found.iter().map(said).collect()
+        found.iter().map(in_words).collect()
     }
 
     #[test]
-    fn they_are_told_by_who_and_why() {
+    fn one_sided_messages_are_summed_by_nodes_and_missing_end() {
         let mut fixture = Fixture::new().untraced(&["phone", "tablet", "dns"]);
         fixture.send("web", "app", 0, 1);
         for time in [10, 20] {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_was_seen_there_is_none() {
+    fn without_missing_ends_there_are_no_one_sided_messages() {
         let mut fixture = Fixture::new();
         fixture.send("web", "app", 0, 1);
         assert!(one_sided_rows(fixture).is_empty());

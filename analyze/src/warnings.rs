@@ -46,18 +46,18 @@ impl PathWarning {
                 self.what
             ),
             WarningCause::AnsweredOtherwise => format!(
-                "calls of {} ({share}% of those looked at) are given to other requests than their \
-                 threads answered: do not trust paths through it",
+                "calls of {} ({share}% of those checked) are assigned to other requests than \
+                 their threads answered: do not trust paths through it",
                 self.what
             ),
             WarningCause::Guessed => format!(
-                "calls of {} ({share}% of them) are given to their requests by a guess: many wait \
-                 at a time, and nothing tells whose turn it is",
+                "calls of {} ({share}% of them) are assigned to requests by a guess: many requests \
+                 wait at a time, and nothing shows which is served next",
                 self.what
             ),
             WarningCause::SharedConnection => format!(
-                "calls {} ({share}% of them) share a connection with others at the same time: \
-                 which answer is whose is a guess",
+                "calls {} ({share}% of them) share a connection with concurrent calls: which \
+                 response belongs to which call is a guess",
                 self.what
             ),
         }
@@ -78,16 +78,16 @@ impl WarningCounts {
 
     /// Returns the warnings that are worth reporting, by the number of calls.
     pub(crate) fn significant_warnings(&self) -> Vec<PathWarning> {
-        let doubts = self.0.iter().map(|((cause, what), [calls, of])| PathWarning {
+        let warnings = self.0.iter().map(|((cause, what), [calls, of])| PathWarning {
             cause: *cause,
             what: what.clone(),
             calls: *calls,
             of: *of,
         });
-        let mut told: Vec<PathWarning> =
-            doubts.filter(|doubt| is_significant(doubt.calls, doubt.of)).collect();
-        told.sort_by_key(|doubt| std::cmp::Reverse(doubt.calls));
-        told
+        let mut significant: Vec<PathWarning> =
+            warnings.filter(|warning| is_significant(warning.calls, warning.of)).collect();
+        significant.sort_by_key(|warning| std::cmp::Reverse(warning.calls));
+        significant
     }
 }
 
@@ -101,19 +101,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_about_many_calls_is_told_and_the_rest_is_not() {
-        let mut doubts = WarningCounts::default();
-        doubts.add_calls(WarningCause::FitsNoRequest, "php-fpm", 50, 51);
-        doubts.add_calls(WarningCause::FitsNoRequest, "php-fpm", 48, 49);
-        doubts.add_calls(WarningCause::FitsNoRequest, "nginx", 3, 900);
-        doubts.add_calls(WarningCause::SharedConnection, "front → back", 300, 400);
+    fn only_warnings_about_many_calls_are_reported() {
+        let mut warnings = WarningCounts::default();
+        warnings.add_calls(WarningCause::FitsNoRequest, "php-fpm", 50, 51);
+        warnings.add_calls(WarningCause::FitsNoRequest, "php-fpm", 48, 49);
+        warnings.add_calls(WarningCause::FitsNoRequest, "nginx", 3, 900);
+        warnings.add_calls(WarningCause::SharedConnection, "front → back", 300, 400);
         let words: Vec<String> =
-            doubts.significant_warnings().iter().map(PathWarning::warning_text).collect();
+            warnings.significant_warnings().iter().map(PathWarning::warning_text).collect();
         assert_eq!(
             words,
             [
-                "calls front → back (75% of them) share a connection with others at the same time: \
-                 which answer is whose is a guess",
+                "calls front → back (75% of them) share a connection with concurrent calls: which \
+                 response belongs to which call is a guess",
                 "calls of php-fpm (98% of them) fit no request: do not trust paths through it",
             ]
         );

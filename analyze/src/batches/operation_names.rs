@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_number_and_there_are_not_too_many() {
+    fn a_name_has_one_number_and_the_number_of_names_is_limited() {
         let mut names = OperationNames::default();
         assert_eq!(names.intern(""), None);
         for round in 0..2 {

@@ -81,7 +81,7 @@ impl OperationCursor {
             let is_evidence = *is_evidence;
             self.is_read = !self.reader.read_batch(|row| {
                 let is_one_way = row.role == OperationRole::OneWay;
-                let told = OperationFacts {
+                let facts = OperationFacts {
                     role: match is_one_way && !is_evidence {
                         true => OperationRole::Request,
                         false => row.role,
@@ -93,18 +93,18 @@ impl OperationCursor {
                 };
                 // A one-way message is paired with no other.
                 let call = row.call.filter(|_| is_evidence && !is_one_way);
-                read.push_back((row.message, told, call));
+                read.push_back((row.message, facts, call));
             })?;
         }
         let own = self.read.partition_point(|(message, ..)| *message < end);
         let mut last = None;
-        for (message, told, call) in self.read.drain(..own) {
+        for (message, facts, call) in self.read.drain(..own) {
             let row = message.checked_sub(first).map_or(usize::MAX, |row| row as usize);
             if row < from || row >= trace.len() || last == Some(row) {
                 continue;
             }
             last = Some(row);
-            trace.set_operation(row, told);
+            trace.set_operation(row, facts);
             if let Some(call) = call.filter(|_| trace.call_number(row).is_none()) {
                 // Call ids are unique within a connection only.
                 let id = format!("{}/{call}", trace.flow(row));
@@ -123,7 +123,7 @@ mod tests {
     use crate::fixture::{Fixture, operation, write_operations};
 
     #[test]
-    fn messages_are_told_what_they_do_in_any_stretches() {
+    fn messages_get_their_operations_in_batches_of_any_length() {
         let mut trace = Fixture::new();
         for at in 0..9 {
             trace.send("x", "s", 10 * at, 10 * at + 1).on(at % 2);
@@ -146,16 +146,20 @@ mod tests {
                 OperationRow { name: "GET /", ..with_call(8, tells, Some(7)) },
             ],
         );
-        let told =
+        let facts =
             |role, name| OperationFacts { role, name, is_error: false, trace: None, span: None };
-        let of_four =
-            OperationFacts { is_error: true, trace: Some(7), span: Some(9), ..told(answers, None) };
+        let of_four = OperationFacts {
+            is_error: true,
+            trace: Some(7),
+            span: Some(9),
+            ..facts(answers, None)
+        };
         let expected = [
-            (1, told(asks, Some(1)), Some("1/5")),
-            (2, told(tells, Some(2)), None),
+            (1, facts(asks, Some(1)), Some("1/5")),
+            (2, facts(tells, Some(2)), None),
             (4, of_four, None),
-            (6, told(answers, None), Some("0/7")),
-            (8, told(tells, Some(1)), None),
+            (6, facts(answers, None), Some("0/7")),
+            (8, facts(tells, Some(1)), None),
         ];
         for (length, is_evidence) in (1..10).flat_map(|length| [(length, true), (length, false)]) {
             let mut operations = OperationCursor::open(&data, is_evidence).unwrap().unwrap();
@@ -163,31 +167,31 @@ mod tests {
             for first in (0..9).step_by(length) {
                 // One message before the batch is included.
                 let begin = first.max(1) - 1;
-                let mut stretch = MessageTrace::new(whole.nodes.clone());
-                stretch.append_rows(&whole, begin..(first + length).min(9));
-                operations.attach_to_batch(&mut stretch, first - begin, begin as u64).unwrap();
-                for row in first - begin..stretch.len() {
-                    let id = stretch.call_id(row).map(str::to_owned);
+                let mut batch = MessageTrace::new(whole.nodes.clone());
+                batch.append_rows(&whole, begin..(first + length).min(9));
+                operations.attach_to_batch(&mut batch, first - begin, begin as u64).unwrap();
+                for row in first - begin..batch.len() {
+                    let id = batch.call_id(row).map(str::to_owned);
                     found.extend(
-                        stretch.operations(row).map(|told| (begin + row, told, id.clone())),
+                        batch.operations(row).map(|facts| (begin + row, facts, id.clone())),
                     );
-                    assert!(id.is_none() || stretch.operations(row).is_some());
+                    assert!(id.is_none() || batch.operations(row).is_some());
                 }
             }
             let found: Vec<_> =
-                found.iter().map(|(row, told, id)| (*row, *told, id.as_deref())).collect();
+                found.iter().map(|(row, facts, id)| (*row, *facts, id.as_deref())).collect();
             if is_evidence {
                 assert_eq!(found, expected, "{length}");
             } else {
                 // Names and errors stay.
                 let names = |all: &[(usize, OperationFacts, Option<&str>)]| -> Vec<_> {
                     all.iter()
-                        .map(|(row, told, _)| (*row, told.name, told.response_outcome()))
+                        .map(|(row, facts, _)| (*row, facts.name, facts.response_outcome()))
                         .collect()
                 };
                 assert_eq!(names(&found), names(&expected), "{length}");
-                let is_silent = |(_, told, id): &(usize, OperationFacts, Option<&str>)| {
-                    told.trace.is_none() && told.role != tells && id.is_none()
+                let is_silent = |(_, facts, id): &(usize, OperationFacts, Option<&str>)| {
+                    facts.trace.is_none() && facts.role != tells && id.is_none()
                 };
                 assert!(found.iter().all(is_silent));
             }

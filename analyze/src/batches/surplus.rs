@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_balanced_is_not_kept() {
+    fn balanced_flows_are_removed() {
         let mut surplus = FlowSurplus::default();
         for flow in 0..1000 {
             surplus.add_messages(flow, 1);

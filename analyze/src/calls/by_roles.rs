@@ -24,7 +24,7 @@ pub(super) fn pair_by_roles(
     pairs: &mut Vec<(u32, u32)>,
     alone: &mut Vec<(i64, u32, bool)>,
 ) {
-    let role = |row: u32| trace.operations(row as usize).map(|told| told.role);
+    let role = |row: u32| trace.operations(row as usize).map(|operation| operation.role);
     let flow = call.first().map_or(0, |first| first.0);
     let rows = || call.iter().map(|(_, _, row)| *row);
     pairs.extend(
@@ -102,11 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_never_that_of_a_later_request() {
+    fn a_response_never_answers_a_later_request() {
         assert_eq!(
             pairs("aqaqa"),
             [(None, Some(0)), (Some(1), Some(2)), (Some(3), Some(4))],
-            "the first request was not read"
+            "the first request could not be read"
         );
         assert_eq!(pairs("qaaqa"), [(Some(0), Some(1)), (None, Some(2)), (Some(3), Some(4))]);
         assert_eq!(pairs("aq"), [(None, Some(0)), (Some(1), None)]);

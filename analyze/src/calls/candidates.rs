@@ -84,7 +84,7 @@ mod tests {
     use crate::calls::pairing::tests::{IN_TURN, calls};
 
     #[test]
-    fn a_way_by_a_call_that_stands_later_counts() {
+    fn a_route_by_a_call_in_a_later_row_counts() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         // y, at row 1, was made after z, at row 3, because clocks are off.
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_the_same_parent_are_added_up() {
+    fn probabilities_of_routes_to_one_parent_are_added() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         links.set_parents(1, &[(0, 0.75)], 0.25);

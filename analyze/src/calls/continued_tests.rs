@@ -63,7 +63,7 @@ fn in_pieces(client: Client) -> usize {
 }
 
 #[test]
-fn a_second_reply_that_is_waited_for_continues_the_answer() {
+fn a_second_reply_that_the_client_waits_for_is_a_response_fragment() {
     let (_, calls) = files(GATEWAY);
     // user's request is row 0; the second call to a is row 3, with its replies in rows 4 and 5.
     let call = calls.call_of_message(3);
@@ -77,7 +77,7 @@ fn a_second_reply_that_is_waited_for_continues_the_answer() {
 }
 
 #[test]
-fn what_a_server_tells_of_its_own_continues_nothing() {
+fn notifications_are_not_response_fragments() {
     // A node that serves no request does not wait for notifications.
     assert_eq!(in_pieces(Client { is_asked: false, ..GATEWAY }), 0);
     // The message comes at any time, long after the response or without the client continuing after

@@ -53,7 +53,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_done_for_work_is_for_who_put_it_into_the_queue() {
+    fn work_from_a_queue_belongs_to_the_call_that_put_it_there() {
         let (trace, calls) = calls(&QUEUE);
         let ids: Vec<_> = (0..3).map(|call| calls.id(&trace, call)).collect();
         assert_eq!(ids, ["pop", "push", "put"]);

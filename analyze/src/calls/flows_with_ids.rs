@@ -57,7 +57,7 @@ impl FlowsWithIds {
         if !self.has_ids(trace.flow(row)) {
             return MessageWithoutId::MayPair;
         }
-        match trace.operations(row).map(|told| told.role) {
+        match trace.operations(row).map(|operation| operation.role) {
             Some(OperationRole::OneWay) => MessageWithoutId::OneWay,
             None => MessageWithoutId::Own,
             _ => MessageWithoutId::MayPair,
@@ -71,9 +71,9 @@ mod tests {
     use crate::calls::Calls;
     use crate::fixture::Fixture;
 
-    const ASKS: OperationRole = OperationRole::Request;
-    const ANSWERS: OperationRole = OperationRole::Response;
-    const TELLS: OperationRole = OperationRole::OneWay;
+    const REQUEST: OperationRole = OperationRole::Request;
+    const RESPONSE: OperationRole = OperationRole::Response;
+    const ONE_WAY: OperationRole = OperationRole::OneWay;
 
     /// A message: whether it goes to the server, and its operation role and id.
     type TestMessage = (bool, Option<(OperationRole, Option<u64>)>);
@@ -81,29 +81,30 @@ mod tests {
     /// Returns the requests and responses of a connection with sequential messages.
     fn pairs(messages: &[TestMessage]) -> Vec<(Option<usize>, Option<usize>)> {
         let mut trace = Fixture::new();
-        for (time, (asks, told)) in (0..).step_by(2).zip(messages) {
+        for (time, (asks, operation)) in (0..).step_by(2).zip(messages) {
             let sent = match asks {
                 true => trace.send("x", "s", time, time + 1).ports(4000, 80),
                 false => trace.send("s", "x", time, time + 1).ports(80, 4000).accepting(),
             };
             sent.on(1);
-            if let Some((role, call)) = told {
+            if let Some((role, call)) = operation {
                 sent.tells(*role, *call);
             }
         }
         let calls = Calls::from_trace(&trace.trace());
-        for (row, (_, told)) in messages.iter().enumerate() {
-            let has_ids = messages.iter().any(|(_, told)| matches!(told, Some((_, Some(_)))));
+        for (row, (_, operation)) in messages.iter().enumerate() {
+            let has_ids =
+                messages.iter().any(|(_, operation)| matches!(operation, Some((_, Some(_)))));
             let is_own = calls.is_control(calls.call_of_message(row));
-            assert_eq!(is_own, has_ids && told.is_none(), "message {row}");
+            assert_eq!(is_own, has_ids && operation.is_none(), "message {row}");
         }
         (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
     }
 
     #[test]
-    fn calls_that_are_open_at_once_are_paired_by_ids() {
-        let ask = |id| (true, Some((ASKS, Some(id))));
-        let answer = |id| (false, Some((ANSWERS, Some(id))));
+    fn concurrent_calls_are_paired_by_ids() {
+        let ask = |id| (true, Some((REQUEST, Some(id))));
+        let answer = |id| (false, Some((RESPONSE, Some(id))));
         assert_eq!(
             pairs(&[ask(1), ask(3), ask(5), answer(5), answer(1), answer(3)]),
             [(Some(0), Some(4)), (Some(1), Some(5)), (Some(2), Some(3))]
@@ -111,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn an_id_may_come_again_and_may_be_on_one_side_only() {
-        let ask = |id| (true, Some((ASKS, Some(id))));
-        let answer = |id| (false, Some((ANSWERS, Some(id))));
+    fn an_id_may_be_reused_and_may_be_on_one_side_only() {
+        let ask = |id| (true, Some((REQUEST, Some(id))));
+        let answer = |id| (false, Some((RESPONSE, Some(id))));
         assert_eq!(
             pairs(&[ask(1), answer(1), ask(1), answer(1), ask(1), answer(1)]),
             [(Some(0), Some(1)), (Some(2), Some(3)), (Some(4), Some(5))]
@@ -126,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn messages_without_ids_are_calls_only_where_they_say_so() {
-        let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));
+    fn messages_without_ids_are_calls_only_if_they_have_a_role() {
+        let (ask, answer) = (|id| (true, Some((REQUEST, id))), |id| (false, Some((RESPONSE, id))));
         let (up, down) = ((true, None), (false, None));
         // Settings, two calls with ids and two without, and a window update.
         let messages = [
@@ -162,8 +163,8 @@ mod tests {
     /// A message that could not be read has no id. It is paired with a message that has an id but
     /// no partner.
     #[test]
-    fn what_could_not_be_read_takes_turns_with_what_has_an_id() {
-        let (ask, answer) = (|id| (true, Some((ASKS, id))), |id| (false, Some((ANSWERS, id))));
+    fn unread_messages_are_paired_with_unpaired_messages_with_ids() {
+        let (ask, answer) = (|id| (true, Some((REQUEST, id))), |id| (false, Some((RESPONSE, id))));
         let messages = [
             ask(Some(1)),
             answer(Some(1)),
@@ -179,15 +180,16 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_answers_is_one_by_itself() {
-        let (tell, told) = ((true, Some((TELLS, None))), (false, Some((TELLS, None))));
-        let (ask, answer) = ((true, Some((ASKS, None))), (false, Some((ANSWERS, None))));
-        let with_id = (true, Some((ASKS, Some(1))));
+    fn a_one_way_message_stands_alone() {
+        let (notice, reply_notice) =
+            ((true, Some((ONE_WAY, None))), (false, Some((ONE_WAY, None))));
+        let (ask, answer) = ((true, Some((REQUEST, None))), (false, Some((RESPONSE, None))));
+        let with_id = (true, Some((REQUEST, Some(1))));
         assert_eq!(
-            pairs(&[tell, ask, told, answer, with_id]),
+            pairs(&[notice, ask, reply_notice, answer, with_id]),
             [(Some(0), None), (Some(1), Some(3)), (Some(2), None), (Some(4), None)]
         );
         // A server greets.
-        assert_eq!(pairs(&[tell, told]), [(Some(0), Some(1))]);
+        assert_eq!(pairs(&[notice, reply_notice]), [(Some(0), Some(1))]);
     }
 }

@@ -14,11 +14,11 @@ impl Calls {
         // the request.
         let mut second = vec![(NONE, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
-        let told = FlowsWithIds::from_trace(trace);
-        let mut pairs = pairing::pair_messages(trace, &told);
-        one_way::unpair_one_way(trace, &told, &mut pairs);
+        let id_flows = FlowsWithIds::from_trace(trace);
+        let mut pairs = pairing::pair_messages(trace, &id_flows);
+        one_way::unpair_one_way(trace, &id_flows, &mut pairs);
         server_push::unpair_server_push(trace, &mut pairs);
-        let pieces = response_fragments::join_fragments(trace, &mut pairs);
+        let fragments = response_fragments::join_fragments(trace, &mut pairs);
         for (request, response) in &pairs {
             let first = request.min(response);
             is_first[*first as usize] = true;
@@ -36,7 +36,7 @@ impl Calls {
             if other != NONE {
                 calls.of_message[other as usize] = call;
             }
-            if other == NONE && told.is_control(trace, row) {
+            if other == NONE && id_flows.is_control(trace, row) {
                 calls.own.push(call);
             }
             if let Some(id) = trace.call_number(row).map(|id| id as usize) {
@@ -51,7 +51,7 @@ impl Calls {
             calls.request.push(if is_request { other } else { row });
             calls.response.push(if is_request { row } else { other });
         }
-        for (row, request) in pieces {
+        for (row, request) in fragments {
             let call = calls.of_message[request as usize];
             calls.of_message[row as usize] = call;
             calls.response_fragments.push((call, row));

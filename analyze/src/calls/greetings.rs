@@ -11,11 +11,11 @@ use super::connection::{row_direction, times_at_ends};
 /// The first messages of a connection.
 #[derive(Default)]
 struct ConnectionOpening {
-    making: Option<u32>,
+    setup: Option<u32>,
     /// The first message with an operation from the accepting side, and whether it is one-way.
-    said: Option<(u32, bool)>,
+    greeting: Option<(u32, bool)>,
     /// When the connecting and the accepting end saw the first request.
-    asked: [Option<i64>; 2],
+    requested: [Option<i64>; 2],
 }
 
 /// The openings of connections with ids.
@@ -27,13 +27,13 @@ impl ConnectionGreetings {
     pub(super) fn note_message(&mut self, trace: &MessageTrace, row: u32) {
         let of = self.0.entry(trace.flow(row as usize)).or_default();
         if trace.is_connect(row as usize) {
-            of.making.get_or_insert(row);
+            of.setup.get_or_insert(row);
         } else if row_direction(trace, row) == FROM_CONNECTING {
-            for (asked, time) in of.asked.iter_mut().zip(times_at_ends(trace, row)) {
-                *asked = asked.iter().copied().chain(time).min();
+            for (requested, time) in of.requested.iter_mut().zip(times_at_ends(trace, row)) {
+                *requested = requested.iter().copied().chain(time).min();
             }
-        } else if let Some(told) = trace.operations(row as usize) {
-            of.said.get_or_insert((row, told.role == OperationRole::OneWay));
+        } else if let Some(operation) = trace.operations(row as usize) {
+            of.greeting.get_or_insert((row, operation.role == OperationRole::OneWay));
         }
     }
 
@@ -45,12 +45,12 @@ impl ConnectionGreetings {
     ) -> FxHashSet<u32> {
         let mut paired = FxHashSet::default();
         for of in self.0.values() {
-            let first = of.said.filter(|(said, _)| of.precedes_requests(trace, *said));
+            let first = of.greeting.filter(|(greeting, _)| of.precedes_requests(trace, *greeting));
             // A response to something that was not seen stands alone.
-            let greeting = first.filter(|(_, tells)| *tells || of.making.is_some());
+            let greeting = first.filter(|(_, tells)| *tells || of.setup.is_some());
             let Some((greeting, _)) = greeting else { continue };
-            pairs.push((of.making.unwrap_or(NONE), greeting));
-            paired.extend(of.making.into_iter().chain([greeting]));
+            pairs.push((of.setup.unwrap_or(NONE), greeting));
+            paired.extend(of.setup.into_iter().chain([greeting]));
         }
         paired
     }
@@ -58,9 +58,10 @@ impl ConnectionGreetings {
 
 impl ConnectionOpening {
     /// Returns whether no request preceded a message, by the clock of one of the ends.
-    fn precedes_requests(&self, trace: &MessageTrace, said: u32) -> bool {
-        let known = self.asked.into_iter().zip(times_at_ends(trace, said));
-        let mut is_before = known.filter_map(|(asked, said)| Some(said? < asked?)).peekable();
+    fn precedes_requests(&self, trace: &MessageTrace, greeting: u32) -> bool {
+        let known = self.requested.into_iter().zip(times_at_ends(trace, greeting));
+        let mut is_before =
+            known.filter_map(|(requested, greeting)| Some(greeting? < requested?)).peekable();
         is_before.peek().is_none() || is_before.any(|is_before| is_before)
     }
 }
@@ -98,15 +99,18 @@ mod tests {
     }
 
     #[test]
-    fn a_greeting_answers_the_making_of_its_connection() {
+    fn a_greeting_answers_the_setup_of_its_connection() {
         let pair = |one, other| (Some(one), Some(other));
         assert_eq!(pairs(true, false), [pair(0, 1), pair(2, 3), (Some(4), None)]);
         assert_eq!(pairs(false, false), [(None, Some(0)), pair(1, 2), (Some(3), None)]);
     }
 
     #[test]
-    fn what_is_told_after_something_was_asked_is_no_greeting() {
-        let told = pairs(true, true);
-        assert!(told.contains(&(Some(2), None)) && !told.contains(&(Some(0), Some(2))), "{told:?}");
+    fn a_message_after_the_first_request_is_no_greeting() {
+        let found = pairs(true, true);
+        assert!(
+            found.contains(&(Some(2), None)) && !found.contains(&(Some(0), Some(2))),
+            "{found:?}"
+        );
     }
 }

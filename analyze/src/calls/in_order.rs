@@ -83,7 +83,7 @@ fn has_role(trace: &MessageTrace, row: u32) -> bool {
         is_connection(trace, row) && trace.message(row as usize).protocol.has_connections();
     is_connection
         && !is_numbered
-        && trace.operations(row as usize).is_some_and(|told| told.role == role)
+        && trace.operations(row as usize).is_some_and(|operation| operation.role == role)
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_left_out_lets_all_be_doubted() {
+    fn a_missing_response_makes_all_pairings_uncertain() {
         let (asks, answers) = always_open(500);
         // Requests at the end, in the middle or at the beginning are not answered.
         for place in [499, 250, 0] {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_its_request_is_told_otherwise() {
+    fn a_response_before_its_request_prevents_pairing_by_order() {
         let asks: Vec<i64> = (0..100).map(|at| 100 * at).collect();
         // The server sends a message unasked: first of all, and before a request arrives.
         for own in [1, 5_003] {

@@ -148,22 +148,22 @@ fn open_count_is_stationary(trace: &MessageTrace, rows: &[u32]) -> bool {
 fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
     // Number of requests minus number of responses, after each response.
     let mut balance = 0_i64;
-    let behind = |row: &u32| {
+    let balance_after = |row: &u32| {
         balance += if is_request(trace, *row) { 1 } else { -1 };
         (!is_request(trace, *row)).then_some(balance)
     };
-    let behind: Vec<i64> = rows.iter().filter_map(behind).collect();
-    let least = least_ahead(&behind);
+    let balance_after: Vec<i64> = rows.iter().filter_map(balance_after).collect();
+    let least = least_ahead(&balance_after);
     let mut open: VecDeque<u32> = VecDeque::new();
-    let mut answers = behind.iter().zip(least);
+    let mut answers = balance_after.iter().zip(least);
     for row in rows {
         if is_request(trace, *row) {
             open.push_back(*row);
             continue;
         }
-        let (behind, least) = answers.next().unwrap_or((&0, 0));
+        let (balance_after, least) = answers.next().unwrap_or((&0, 0));
         // Including the request that is answered now.
-        let really_open = usize::try_from(behind - least + 1).unwrap_or(1);
+        let really_open = usize::try_from(balance_after - least + 1).unwrap_or(1);
         let given_up = open.len().saturating_sub(really_open);
         pairs.extend(open.drain(..given_up).map(|request| (request, NONE)));
         pairs.push((open.pop_front().unwrap_or(NONE), *row));
@@ -254,7 +254,7 @@ pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> V
         }
     }
     of_flow.sort_unstable();
-    let mut doubts: Vec<(u32, f32)> = Vec::new();
+    let mut mispairings: Vec<(u32, f32)> = Vec::new();
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
         let calls_of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
@@ -271,18 +271,19 @@ pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> V
             continue;
         };
         let found = together.mispairing_probabilities();
-        let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
+        let mean = found.iter().map(|(_, probability)| probability).sum::<f64>()
+            / found.len().max(1) as f64;
         // The response to a call that seems unanswered may have been assigned to another call.
         let left =
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
-        let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);
-        let doubtful = all.filter(|(_, doubt)| *doubt >= MIN_MISPAIRING);
-        doubts.extend(
-            doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)),
-        );
+        let all = found.iter().map(|(call, probability)| (call.request, *probability)).chain(left);
+        let uncertain = all.filter(|(_, probability)| *probability >= MIN_MISPAIRING);
+        mispairings.extend(uncertain.map(|(request, probability)| {
+            (calls.of_message[request as usize], probability as f32)
+        }));
     }
-    doubts.sort_unstable_by_key(|(call, _)| *call);
-    doubts
+    mispairings.sort_unstable_by_key(|(call, _)| *call);
+    mispairings
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ fn rounds(count: i64, round: &[Row]) -> Vec<Row> {
 }
 
 #[test]
-fn a_ping_before_each_request_takes_no_answer() {
+fn a_ping_before_each_request_takes_no_response() {
     let found = calls(&rounds(100, &[(true, 0, 17), (true, 100, 300), (false, 200, 500)]));
     for number in 0..100 {
         let at = 1_000 * number;
@@ -63,7 +63,7 @@ fn small_requests_that_are_answered_are_requests() {
 const TWO: [Row; 4] = [(true, 0, 300), (true, 100, 300), (false, 200, 500), (false, 300, 500)];
 
 #[test]
-fn what_is_open_together_goes_in_order_and_is_doubtful() {
+fn concurrent_calls_are_paired_in_order_and_uncertain() {
     let found = calls(&rounds(100, &TWO));
     for (number, pair) in times(&found).chunks(2).enumerate() {
         let at = 1_000 * number as i64;
@@ -74,7 +74,7 @@ fn what_is_open_together_goes_in_order_and_is_doubtful() {
 }
 
 #[test]
-fn answers_that_look_alike_are_anyones_without_doubt() {
+fn exchanging_identical_responses_is_no_mispairing() {
     // Both responses were cut from one write, and read by one call.
     let mut both = TWO;
     both[3].1 = both[2].1;
@@ -87,7 +87,7 @@ fn answers_that_look_alike_are_anyones_without_doubt() {
 }
 
 #[test]
-fn nothing_shifts_what_is_behind() {
+fn unanswered_requests_and_control_messages_shift_no_later_pairs() {
     // Trailers and window updates now and then, and a request that is never answered in every tenth
     // round.
     let mut rows = rounds(200, &TWO);
@@ -104,7 +104,7 @@ fn nothing_shifts_what_is_behind() {
 }
 
 #[test]
-fn calls_with_ids_are_sure() {
+fn calls_with_ids_are_certain() {
     let (trace, calls) = crate::calls::pairing::tests::calls(&[
         ("c", "a", "x", 0, 1),
         ("c", "a", "y", 2, 3),
@@ -116,7 +116,7 @@ fn calls_with_ids_are_sure() {
 
 proptest! {
     #[test]
-    fn the_least_aheadby(values in prop::collection::vec(-50i64..50, 0..400)) {
+    fn least_ahead_is_the_minimum_of_the_next_values(values in prop::collection::vec(-50i64..50, 0..400)) {
         let expected: Vec<i64> = (0..values.len())
             .map(|place| *values[place..values.len().min(place + ANSWERS_AHEAD + 1)].iter().min().unwrap())
             .collect();
@@ -139,10 +139,10 @@ proptest! {
 
 /// Calls of a connection, some of which overlap: by number, the times of request and response, and
 /// their sizes. Every other call is short and small.
-fn overlapping(count: i64, apart: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
+fn overlapping(count: i64, interval: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
     let mut at = 0;
     let call = |number| {
-        at += apart(number);
+        at += interval(number);
         let (took, sizes) = if number % 2 == 0 {
             (100 + number % 7, [200, 500])
         } else {
@@ -167,18 +167,18 @@ fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
 }
 
 #[test]
-fn sizes_and_durations_tell_whose_answer_comes_first() {
+fn sizes_and_durations_show_which_call_is_answered_first() {
     // A short call begins and ends while each long one is open; every fourth of each does not
     // overlap.
     let made =
         overlapping(400, |number| if number % 2 == 0 && number % 8 != 0 { 300 } else { 2_000 });
     let found = right(&made);
     assert!(found.iter().all(|(is_right, _)| *is_right));
-    assert!(found.iter().all(|(_, doubt)| *doubt < 0.05), "they are unlike");
+    assert!(found.iter().all(|(_, mispairing)| *mispairing < 0.05), "the calls differ");
 }
 
 #[test]
-fn calls_that_are_alike_are_doubtful_with_all_that_is_open_with_them() {
+fn similar_calls_are_uncertain_with_all_overlapping_calls() {
     // Two similar calls begin soon after each other; every fourth pair does not overlap.
     let mut at = 0;
     let mut made = Vec::new();
@@ -194,19 +194,19 @@ fn calls_that_are_alike_are_doubtful_with_all_that_is_open_with_them() {
         made.push([(true, at * 1_000, 200), (false, (at + took) * 1_000 + 1, 500)]);
     }
     let found = right(&made);
-    for (number, (is_right, doubt)) in found.iter().enumerate() {
+    for (number, (is_right, mispairing)) in found.iter().enumerate() {
         match number % 8 {
-            0 | 1 => assert!(*is_right && *doubt < 0.2, "{number}: {doubt}"),
-            _ => assert!(*doubt > 0.1, "{number}: {doubt}"),
+            0 | 1 => assert!(*is_right && *mispairing < 0.2, "{number}: {mispairing}"),
+            _ => assert!(*mispairing > 0.1, "{number}: {mispairing}"),
         }
     }
     // Of the calls that are certain nearly all are right.
-    let sure = found.iter().filter(|(_, doubt)| *doubt <= 0.1);
+    let sure = found.iter().filter(|(_, mispairing)| *mispairing <= 0.1);
     assert!(sure.clone().filter(|(is_right, _)| *is_right).count() * 20 >= sure.count() * 19);
 }
 
 #[test]
-fn answers_in_order_of_receipt_stay_in_order() {
+fn responses_in_order_of_receipt_stay_in_order() {
     // A server that works sequentially: a short call waits for the long one that came before it.
     let (mut at, mut free) = (0, 0);
     let mut made = Vec::new();
@@ -222,17 +222,17 @@ fn answers_in_order_of_receipt_stay_in_order() {
         made.push([(true, at * 1_000, sizes[0]), (false, free * 1_000, sizes[1])]);
     }
     let found = right(&made);
-    assert!(found.iter().all(|(is_right, doubt)| *is_right && *doubt == 0.0));
+    assert!(found.iter().all(|(is_right, mispairing)| *is_right && *mispairing == 0.0));
 }
 
 #[test]
-fn few_calls_that_are_open_together_are_any_ones() {
+fn few_concurrent_calls_are_uncertain() {
     let found = right(&overlapping(8, |number| if number % 2 == 0 { 5_000 } else { 10 }));
-    assert!(found.iter().all(|(_, doubt)| *doubt >= 0.5), "{found:?}");
+    assert!(found.iter().all(|(_, mispairing)| *mispairing >= 0.5), "{found:?}");
 }
 
 #[test]
-fn messages_that_cross_now_and_then_show_that_calls_are_open_together() {
+fn occasional_crossing_messages_show_concurrent_calls() {
     let mut fixture = Fixture::new();
     let mut add = |is_request: bool, at: i64| {
         let sent = match is_request {

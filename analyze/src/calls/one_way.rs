@@ -32,12 +32,12 @@ struct NodePairMessages {
 /// Splits the `pairs` on flows without calls.
 pub(super) fn unpair_one_way(
     trace: &MessageTrace,
-    told: &FlowsWithIds,
+    id_flows: &FlowsWithIds,
     pairs: &mut Vec<(u32, u32)>,
 ) {
     let mut flows = one_way_flows(trace);
     // If calls have ids, messages without ids are control messages.
-    flows.retain(|flow| !told.has_ids(*flow));
+    flows.retain(|flow| !id_flows.has_ids(*flow));
     if flows.is_empty() {
         return;
     }
@@ -46,10 +46,10 @@ pub(super) fn unpair_one_way(
             && trace.call_number(row as usize).is_none()
             && flows.contains(&trace.flow(row as usize))
     };
-    let mut apart = Vec::new();
+    let mut unpaired = Vec::new();
     for (request, response) in pairs.iter_mut() {
         if is_one_way(*response) && *request != NONE {
-            apart.push((std::mem::replace(response, NONE), NONE));
+            unpaired.push((std::mem::replace(response, NONE), NONE));
         }
     }
     // A message without a response stands alone, whichever side sent it.
@@ -58,7 +58,7 @@ pub(super) fn unpair_one_way(
             *request = std::mem::replace(response, NONE);
         }
     }
-    pairs.extend(apart);
+    pairs.extend(unpaired);
 }
 
 /// Returns the flows without calls.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_nothing_answers_are_no_calls() {
+    fn messages_without_responses_are_no_calls() {
         let own = both_ways(|at| 10 * MS * at + lot(at + 1000, 40 * MS));
         assert_eq!(answered(&own), 0);
         let calls = Calls::from_trace(&own);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_turns_is_calls_however_long_they_take() {
+    fn alternating_messages_are_calls_of_any_duration() {
         let mut trace = Fixture::new();
         let mut now = 0;
         for at in 0..200 {

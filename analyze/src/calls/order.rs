@@ -21,17 +21,17 @@ pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
     by_request.sort_by_key(|call| calls.request_or_response(*call as usize));
     let mut marks = vec![CallVisit::New; calls.len()];
     let mut order = Vec::with_capacity(calls.len());
-    let mut way = Vec::new();
+    let mut chain = Vec::new();
     for call in by_request {
         let mut at = Some(call);
         while let Some(call) = at.filter(|call| marks[*call as usize] == CallVisit::New) {
             marks[call as usize] = CallVisit::OnTheWay;
-            way.push(call);
+            chain.push(call);
             at = preceding_call(calls, links, call as usize);
         }
         // The chain ends at a call that is done, at none, or in a cycle, which is cut where it was
         // entered.
-        order.extend(way.drain(..).rev().inspect(|call| marks[*call as usize] = CallVisit::Done));
+        order.extend(chain.drain(..).rev().inspect(|call| marks[*call as usize] = CallVisit::Done));
     }
     order
 }
@@ -60,7 +60,7 @@ mod tests {
     use crate::calls::pairing::tests::{IN_TURN, calls};
 
     #[test]
-    fn a_call_comes_behind_the_one_that_leads_to_its_parent() {
+    fn a_call_comes_after_the_one_that_leads_to_its_parent() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         assert_eq!(order_by_causes(&calls, &links), [0, 1, 2]);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn of_requests_in_their_order_not_of_answers_whose_clock_is_behind() {
+    fn calls_are_ordered_by_requests_not_by_responses_with_a_late_clock() {
         // b's clock is 10 late: the row of its response comes first.
         let rows = [
             ("c", "a", "x", 0, 1),

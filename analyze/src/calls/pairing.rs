@@ -44,14 +44,14 @@ use out_of_core::workers;
 type MessagePair = (u32, u32);
 
 /// Returns all pairs of `trace`, in no particular order.
-pub(super) fn pair_messages(trace: &MessageTrace, told: &FlowsWithIds) -> Vec<MessagePair> {
+pub(super) fn pair_messages(trace: &MessageTrace, id_flows: &FlowsWithIds) -> Vec<MessagePair> {
     // Flows are paired independently, on all cores.
     let mut parts: Vec<u64> = (0..PARTITIONS).collect();
     let size = trace.len() / parts.len();
     workers::for_each_item(
         &mut parts,
         |_| size,
-        |part, pairs| pair_partition(trace, told, *part, pairs),
+        |part, pairs| pair_partition(trace, id_flows, *part, pairs),
     )
     .concat()
 }
@@ -59,7 +59,7 @@ pub(super) fn pair_messages(trace: &MessageTrace, told: &FlowsWithIds) -> Vec<Me
 /// Appends the pairs of the flows of one partition.
 fn pair_partition(
     trace: &MessageTrace,
-    told: &FlowsWithIds,
+    id_flows: &FlowsWithIds,
     part: u64,
     pairs: &mut Vec<MessagePair>,
 ) {
@@ -73,12 +73,12 @@ fn pair_partition(
         if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTITIONS - 1) != part {
             continue;
         }
-        if told.has_ids(flow) {
+        if id_flows.has_ids(flow) {
             greetings.note_message(trace, row as u32);
         }
         match trace.call_number(row) {
             Some(call) => with_id.push((flow, call, row as u32)),
-            None => match told.classify_without_id(trace, row) {
+            None => match id_flows.classify_without_id(trace, row) {
                 MessageWithoutId::MayPair => without.push((flow, row as u32)),
                 MessageWithoutId::OneWay => silent.push((row as u32, NONE)),
                 MessageWithoutId::Own => silent.push(unpaired_message(trace, row as u32)),
@@ -95,7 +95,7 @@ fn pair_partition(
     // A message that could not be read, and so has no id, may be the partner of a message with an
     // id.
     let unread: FxHashSet<i64> =
-        without.iter().map(|(flow, _)| *flow).filter(|flow| told.has_ids(*flow)).collect();
+        without.iter().map(|(flow, _)| *flow).filter(|flow| id_flows.has_ids(*flow)).collect();
     for (flow, row, is_request) in pair_by_id(trace, with_id, pairs) {
         match is_request {
             _ if unread.contains(&flow) => without.push((flow, row)),
@@ -107,7 +107,7 @@ fn pair_partition(
     let mut turns = AlternatingFlow::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
         // Facts about the rest of the trace count all messages as if none had an id.
-        turns.with_ids = told.has_ids(flow[0].0);
+        turns.with_ids = id_flows.has_ids(flow[0].0);
         let open = trace.beyond.open.get(&flow[0].0).copied().unwrap_or(0);
         let open = if turns.with_ids { 0 } else { open };
         turns.open.extend((0..open).map(|_| NONE));
@@ -225,8 +225,8 @@ impl AlternatingFlow {
         let rows = self.rows.iter().map(|(_, row)| *row);
         // If the trace is a part only, messages that are missing in other parts are unknown.
         let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
-        if let Some(told) = is_whole.then(|| in_order::pair_in_order(trace, rows)).flatten() {
-            pairs.extend(told);
+        if let Some(ordered) = is_whole.then(|| in_order::pair_in_order(trace, rows)).flatten() {
+            pairs.extend(ordered);
             return;
         }
         if multiplexed::pair_multiplexed(trace, &mut self.rows, pairs) {
@@ -271,8 +271,8 @@ impl AlternatingFlow {
                     request.filter(|request| !in_order::is_too_early(trace, *row, *request));
                 // If other messages have ids, a message with the role of a response is no request.
                 let answers = |row: u32| {
-                    let told = trace.operations(row as usize);
-                    told.is_some_and(|told| told.role == OperationRole::Response)
+                    let operation = trace.operations(row as usize);
+                    operation.is_some_and(|facts| facts.role == OperationRole::Response)
                 };
                 let is_answer = self.with_ids && answers(*row);
                 let unasked = if is_answer { (NONE, *row) } else { (*row, NONE) };

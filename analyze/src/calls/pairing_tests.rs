@@ -77,7 +77,7 @@ fn pairs_of(calls: &Calls) -> Vec<(Option<usize>, Option<usize>)> {
 }
 
 #[test]
-fn an_id_pairs_whatever_comes_between() {
+fn an_id_pairs_messages_with_others_in_between() {
     let rows = [
         ("c", "a", "x", 0, 1),
         ("c", "a", "y", 2, 3),
@@ -88,7 +88,7 @@ fn an_id_pairs_whatever_comes_between() {
 }
 
 #[test]
-fn a_clock_that_read_both_tells_the_request_though_it_seems_to_come_later() {
+fn a_clock_that_timed_both_identifies_a_request_that_seems_to_come_later() {
     // a's clock is 10 late: by the common clock, its response was sent before the request.
     assert_eq!(
         pairs_by_row(&[("a", "c", "x", -5, 6), ("c", "a", "x", 0, -8)]),
@@ -100,7 +100,7 @@ fn a_clock_that_read_both_tells_the_request_though_it_seems_to_come_later() {
 }
 
 #[test]
-fn a_single_message_with_an_id_is_what_its_direction_says() {
+fn the_direction_decides_the_role_of_a_single_message_with_an_id() {
     assert_eq!(
         pairs_by_row(&[("c", "a", "x", 0, 1), ("a", "c", "y", 2, 3)]),
         [(Some(0), None), (None, Some(1))]
@@ -111,7 +111,7 @@ fn a_single_message_with_an_id_is_what_its_direction_says() {
 }
 
 #[test]
-fn an_id_that_comes_again_is_another_call_with_another_name() {
+fn a_reused_id_is_another_call_with_another_name() {
     let rows = [
         ("c", "a", "x", 0, 1),
         ("a", "c", "x", 2, 3),
@@ -124,7 +124,7 @@ fn an_id_that_comes_again_is_another_call_with_another_name() {
 }
 
 #[test]
-fn without_ids_the_turns_of_the_connection_pair() {
+fn without_ids_messages_are_paired_by_turns() {
     let q = |time| ("c", "a", "", time, time + 1);
     let r = |time| ("a", "c", "", time, time + 1);
     // Pipelined: two requests before the first response.
@@ -169,7 +169,7 @@ fn calls_of_one_id_are_matched_in_order_and_of_one_sent_again_the_last_was_answe
 }
 
 #[test]
-fn turns_are_told_by_one_clock() {
+fn turns_are_determined_by_one_clock() {
     // By the common clock the responses, sent at -9 and -5, come before both requests.
     let rows = [
         ("a", "c", "", -9, 3),
@@ -181,7 +181,7 @@ fn turns_are_told_by_one_clock() {
 }
 
 #[test]
-fn turns_are_told_by_the_clock_that_saw_more() {
+fn turns_are_determined_by_the_clock_that_saw_more() {
     // a's clock is late, and its responses did not arrive: by c's clock, there are only the
     // requests.
     let rows = [
@@ -194,7 +194,7 @@ fn turns_are_told_by_the_clock_that_saw_more() {
 }
 
 #[test]
-fn what_was_lost_is_not_what_is_answered() {
+fn a_lost_request_is_not_the_answered_one() {
     let over = |protocol, rows: &[Row<'_>]| {
         pairs_of(&calls_at(rows, protocol, |endpoint| endpoint.clone()).1)
     };
@@ -217,7 +217,7 @@ fn what_was_lost_is_not_what_is_answered() {
 }
 
 #[test]
-fn a_first_message_of_the_accepting_side_is_no_part_of_the_turns_behind_it() {
+fn a_first_message_of_the_accepting_side_is_not_part_of_later_turns() {
     let q = |time| ("c", "a", "", time, time + 1);
     let r = |time| ("a", "c", "", time, time + 1);
     // It answers something that was not seen: the connection setup, or a request before the
@@ -238,7 +238,7 @@ fn a_first_message_of_the_accepting_side_is_no_part_of_the_turns_behind_it() {
 }
 
 #[test]
-fn the_making_of_a_connection_is_answered_by_the_greeting() {
+fn a_connection_setup_is_answered_by_the_greeting() {
     let mut trace = Fixture::new();
     trace.send("c", "a", 0, 1).on(1).connect();
     trace.send("a", "c", 2, 3).ports(80, 40_000).on(1).accepting();
@@ -253,7 +253,7 @@ fn the_making_of_a_connection_is_answered_by_the_greeting() {
 }
 
 #[test]
-fn what_is_read_to_its_end_after_the_answer_came_before_it() {
+fn a_request_read_to_its_end_after_the_response_precedes_it() {
     // c is not traced, and a reads the rest of each request after it has answered.
     let mut trace = Fixture::new().untraced(&["c"]);
     for call in 0..3 {
@@ -274,7 +274,7 @@ fn what_is_read_to_its_end_after_the_answer_came_before_it() {
 }
 
 #[test]
-fn of_one_id_the_first_byte_tells_the_request() {
+fn for_one_id_the_first_byte_identifies_the_request() {
     // a calls c over the connection that c made, and c reads to the end after it has answered.
     let mut plain = Fixture::new();
     plain.send("a", "c", 0, 30).ports(80, 40_000).on(1).accepting().arrives(10);
@@ -286,7 +286,7 @@ fn of_one_id_the_first_byte_tells_the_request() {
 }
 
 #[test]
-fn what_was_sent_before_anything_of_a_request_had_come_does_not_answer_it() {
+fn a_message_sent_before_a_request_arrived_does_not_answer_it() {
     // a sends an unasked message at 1, while the request is under way.
     let rows = [("c", "a", "", 0, 5), ("a", "c", "", 1, 6), ("a", "c", "", 7, 8)];
     assert_eq!(pairs_by_row(&rows), [(Some(0), Some(2)), (Some(1), None)]);

@@ -67,9 +67,9 @@ impl LikelyParents {
                         .or(parents.known_parent(from))
                         .map(|(parent, p)| (parent, p * probability))
                 };
-                let Some((parent, way)) = found else { continue };
+                let Some((parent, route)) = found else { continue };
                 if probability > decided.0 || (probability == decided.0 && !by_link) {
-                    (decided, by_link) = ((probability, parent, way), true);
+                    (decided, by_link) = ((probability, parent, route), true);
                 }
             }
             if !by_link && decided.0 <= 0.0 {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_by_a_call_that_stands_later_is_found() {
+    fn a_parent_by_a_call_in_a_later_row_is_found() {
         // b's clock is 20 late, so that its response is the first row, and its call precedes all
         // others.
         let rows = [
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_call_without_a_request_nothing_is_known() {
+    fn a_call_without_a_request_has_no_parent() {
         let (_, calls) =
             calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
         assert_eq!((calls.len(), calls.request(1), calls.response(1)), (2, None, Some(2)));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_go_round_in_circles_lead_nowhere() {
+    fn cyclic_links_lead_nowhere() {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3)]);
         let mut links = Links::spontaneous_only(2);
         links.set_parents(0, &[(1, 1.0)], 0.0);

@@ -51,21 +51,24 @@ pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) 
     let mut before = Vec::new();
     for endpoint in endpoints.values_mut() {
         let usual = usual_duration(&mut endpoint.answers);
-        let is_waited_for = |piece: &ResponseFragment| {
-            piece.waited <= usual
-                && piece.then.is_some_and(|then| then.saturating_mul(SOONER_FACTOR) <= piece.waited)
-                && piece.span.is_some_and(|span| served.covers(piece.client, span))
+        let is_waited_for = |fragment: &ResponseFragment| {
+            fragment.waited <= usual
+                && fragment
+                    .then
+                    .is_some_and(|then| then.saturating_mul(SOONER_FACTOR) <= fragment.waited)
+                && fragment.span.is_some_and(|span| served.covers(fragment.client, span))
         };
-        let waited_for = endpoint.fragments.iter().filter(|piece| is_waited_for(piece)).count();
+        let waited_for =
+            endpoint.fragments.iter().filter(|fragment| is_waited_for(fragment)).count();
         if (waited_for as f64) < AWAITED_SHARE * endpoint.fragments.len() as f64 {
             continue;
         }
         // A fragment that comes much later than responses do is something else, here as well.
-        for piece in endpoint.fragments.iter().filter(|piece| piece.waited <= usual) {
-            let (request, response) = &mut pairs[piece.pair];
+        for fragment in endpoint.fragments.iter().filter(|fragment| fragment.waited <= usual) {
+            let (request, response) = &mut pairs[fragment.pair];
             before.push((*response, *request));
-            *response = piece.row;
-            joined.push(piece.row);
+            *response = fragment.row;
+            joined.push(fragment.row);
         }
     }
     let joined: FxHashSet<u32> = joined.into_iter().collect();
@@ -80,16 +83,16 @@ fn fragments_by_endpoint(
     pairs: &[(u32, u32)],
 ) -> FxHashMap<EndpointId, EndpointFragments> {
     let mut endpoints: FxHashMap<EndpointId, EndpointFragments> = FxHashMap::default();
-    let is_told = |(request, response): &&(u32, u32)| {
+    let is_unasked = |(request, response): &&(u32, u32)| {
         *response == NONE
             && trace.direction(*request as usize) != FROM_CONNECTING
             && trace.call_number(*request as usize).is_none()
             && connection::is_connection(trace, *request)
     };
     let mut flows: FxHashMap<i64, Vec<(i64, u32, usize)>> = FxHashMap::default();
-    for (told, _) in pairs.iter().filter(is_told) {
-        flows.entry(trace.flow(*told as usize)).or_default();
-        endpoints.entry(trace.message(*told as usize).src_endpoint).or_default();
+    for (row, _) in pairs.iter().filter(is_unasked) {
+        flows.entry(trace.flow(*row as usize)).or_default();
+        endpoints.entry(trace.message(*row as usize).src_endpoint).or_default();
     }
     if flows.is_empty() {
         return endpoints;
@@ -115,7 +118,7 @@ fn fragments_by_endpoint(
             let (_, row, place) = rows[at];
             let (_, last, pair) = rows[at - 1];
             let (request, response) = pairs[pair];
-            if !is_told(&&pairs[place]) || response != last || request == NONE {
+            if !is_unasked(&&pairs[place]) || response != last || request == NONE {
                 continue;
             }
             let Some(waited) = time_between(trace, last, row) else { continue };
@@ -126,8 +129,8 @@ fn fragments_by_endpoint(
             let span =
                 sent.zip(trace.arrival_time(row as usize)).map(|(from, until)| [from, until]);
             let message = trace.message(row as usize);
-            let piece = ResponseFragment { row, pair, waited, then, span, client: message.dst };
-            endpoints.entry(message.src_endpoint).or_default().fragments.push(piece);
+            let fragment = ResponseFragment { row, pair, waited, then, span, client: message.dst };
+            endpoints.entry(message.src_endpoint).or_default().fragments.push(fragment);
         }
     }
     endpoints

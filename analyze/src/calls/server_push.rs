@@ -17,7 +17,7 @@ pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32
     if flows.is_empty() {
         return;
     }
-    let mut apart = Vec::new();
+    let mut unpaired = Vec::new();
     for (request, response) in pairs.iter_mut().filter(|(_, response)| *response != NONE) {
         let row = *response as usize;
         if trace.call_number(row).is_none() && flows.contains(&trace.flow(row)) {
@@ -25,11 +25,11 @@ pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32
             match *request {
                 // A message without a request stands alone, whichever side sent it.
                 NONE => *request = alone,
-                _ => apart.push((alone, NONE)),
+                _ => unpaired.push((alone, NONE)),
             }
         }
     }
-    pairs.extend(apart);
+    pairs.extend(unpaired);
 }
 
 /// Returns the flows on which responses are sent before their requests arrive.
@@ -82,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_before_the_question_comes_is_no_answer() {
+    fn a_message_sent_before_the_request_arrives_is_no_response() {
         // Acknowledgements and next events are under way at the same time.
         assert_eq!(answered(995_000), 0);
     }
 
     #[test]
-    fn what_is_sent_when_the_question_has_come_may_be_one() {
+    fn a_message_sent_after_the_request_arrived_may_be_a_response() {
         assert_eq!(answered(500_000), 199);
     }
 }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_received_after_it_was_answered() {
+    fn no_request_is_received_after_its_response() {
         let mut trace = crate::fixture::Fixture::new();
         trace.send("c", "a", 0, 50).arrives(10).on(1);
         trace.send("a", "c", 20, 21).ports(80, 40_000).accepting().on(1);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_empty_and_a_response_alone_is_the_callees() {
+    fn unknown_cells_are_empty_and_a_lone_response_is_sent_by_the_callee() {
         let rows = csv(&[("a", "c", "y", 4, 5), ("c", "b", "", 6, 7)], &Links::spontaneous_only(2));
         let rows: Vec<&str> = rows.lines().skip(1).collect();
         assert_eq!(rows[0], "y,,,c,a,10.0.0.2:80,10.0.0.1:40000,tcp,,,4,5,,100");

@@ -189,15 +189,15 @@ pub fn for_each_window<E: From<PathError>>(
     let whole = whole.without_evidence(&options.without);
     let late = LateResponses::from_data(data, options.stretch, &whole)?;
     let mut parties = PartyIndex::new(&whole.outline, options);
-    let mut stretches = TraceBatches::open(data, options.stretch, &whole)?;
+    let mut batches = TraceBatches::open(data, options.stretch, &whole)?;
     let mut reader = LinkReader::open(&data.links_path())?;
     let (mut links, mut first) = (Links::default(), 0);
     // Roots of earlier calls that the window still refers to.
     let mut known: FxHashMap<u64, TraceRoot> = FxHashMap::default();
-    while let Some(stretch) = stretches.next_batch()? {
-        let trace = &stretch.trace;
-        links.remove_first(((stretch.first - first) as usize).min(links.message_count()));
-        first = stretch.first;
+    while let Some(current) = batches.next_batch()? {
+        let trace = &current.trace;
+        links.remove_first(((current.first - first) as usize).min(links.message_count()));
+        first = current.first;
         reader.read_until(&mut links, first, first + trace.len() as u64)?;
         let calls = Calls::from_trace(trace);
         let parents = LikelyParents::from_links(
@@ -211,7 +211,7 @@ pub fn for_each_window<E: From<PathError>>(
         let number = |call: usize| first + calls.earliest_row(call) as u64;
         let own: Vec<usize> = (0..calls.len())
             .filter(|call| {
-                stretch.own.contains(&calls.earliest_row(*call))
+                current.own.contains(&calls.earliest_row(*call))
                     && !late.is_late_response(number(*call))
             })
             .collect();

@@ -125,7 +125,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_calls_of_windows_are_those_of_the_table(calls in 0i64..30, width in 0i64..20, stretch in 40usize..200) {
+    fn the_calls_of_windows_equal_the_table(calls in 0i64..30, width in 0i64..20, stretch in 40usize..200) {
         let (_directory, data, trace, links) = directory(calls, width);
         let options = Options { stretch, ..Options::default() };
         let (rows, roots, windows) = windowed(&data, &options);
@@ -143,7 +143,7 @@ proptest! {
 }
 
 #[test]
-fn circles_are_cut_and_an_endpoint_has_its_text() {
+fn cycles_are_cut_and_an_endpoint_has_its_text() {
     let mut fixture = Fixture::new();
     fixture.send("a", "b", 0, 9).on(1);
     fixture.send("b", "a", 1, 8).on(2);
@@ -167,7 +167,7 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
 }
 
 #[test]
-fn who_connected_is_known_of_each_call() {
+fn each_call_records_which_side_connected() {
     let mut fixture = Fixture::new();
     fixture.send("a", "b", 0, 1).ports(40_000, 80).on(1);
     fixture.send("c", "b", 6, 7).ports(40_000, 81).on(2);

@@ -31,9 +31,9 @@ impl Links {
                         // The cycle is the end of the walk. Messages after its first member are
                         // visited again, from there.
                         let Some(place) = walk.iter().rposition(|on| *on == message) else { break };
-                        let circle = walk.split_off(place);
-                        let Some(first) = circle.iter().copied().min() else { break };
-                        circle.iter().for_each(|on| marks[*on as usize] = MessageVisit::New);
+                        let cycle = walk.split_off(place);
+                        let Some(first) = cycle.iter().copied().min() else { break };
+                        cycle.iter().for_each(|on| marks[*on as usize] = MessageVisit::New);
                         self.drop_likeliest_parent(first as usize);
                         broken += u64::from(own.contains(&(first as usize)));
                         at = Some(message);
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_a_circle_was_not_caused_by_the_others() {
+    fn the_first_message_of_a_cycle_loses_its_cause() {
         let mut links = Links::spontaneous_only(6);
         links.set_parents(0, &[(5, 0.7)], 0.3);
         links.set_parents(1, &[(3, 0.6), (0, 0.3)], 0.1);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_with_another_cause_may_be_in_another_circle() {
+    fn a_message_with_another_cause_may_be_in_another_cycle() {
         let mut links = Links::spontaneous_only(3);
         links.set_parents(0, &[(1, 0.6), (2, 0.4)], 0.0);
         links.set_parents(1, &[(0, 1.0)], 0.0);
@@ -105,7 +105,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_way_up_ends(
+        fn every_chain_of_likely_parents_ends(
             all in prop::collection::vec(prop::collection::btree_map(0..24u32, 0.01..1.0f64, 0..4), 24),
         ) {
             let mut links = Links::spontaneous_only(all.len());
@@ -116,8 +116,8 @@ mod tests {
             }
             links.break_cycles(&(0..links.message_count()));
             for child in 0..all.len() {
-                let ways = std::iter::successors(Some(child as u32), |at| links.likely_parent(*at as usize));
-                prop_assert!(ways.take(all.len() + 1).count() <= all.len());
+                let ancestors = std::iter::successors(Some(child as u32), |at| links.likely_parent(*at as usize));
+                prop_assert!(ancestors.take(all.len() + 1).count() <= all.len());
                 let sum: f64 = links.parents(child).map(|(_, probability)| probability).sum();
                 prop_assert!((sum + links.spontaneous_probability(child) - 1.0).abs() < 1e-9);
             }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_read_piece_by_piece_as_they_are_as_a_whole() {
+    fn links_read_in_parts_equal_links_read_together() {
         let mut whole = Links::spontaneous_only(6);
         whole.set_parents(2, &[(0, 0.7), (1, 0.2)], 0.1);
         whole.set_parents(4, &[(3, 0.5), (1, 0.25)], 0.25);

@@ -54,9 +54,9 @@ impl LinkWriter {
         first: u64,
     ) -> Result<(), PathError> {
         let encoder = self.table.encoder();
-        let pieces = children.len().div_ceil(CHILDREN_AT_ONCE);
-        let encode = |piece: usize| {
-            let begin = children.start + piece * CHILDREN_AT_ONCE;
+        let groups = children.len().div_ceil(CHILDREN_AT_ONCE);
+        let encode = |number: usize| {
+            let begin = children.start + number * CHILDREN_AT_ONCE;
             let end = (begin + CHILDREN_AT_ONCE).min(children.end);
             let mut group = encoder.begin_group()?;
             let mut step = LinkRows::default();
@@ -69,7 +69,7 @@ impl LinkWriter {
             group.write_rows(&step.into_arrays())?;
             group.finish_group()
         };
-        run_in_order(workers::thread_count(), pieces, encode, |_, group| {
+        run_in_order(workers::thread_count(), groups, encode, |_, group| {
             self.table.append_group(group)
         })
     }

@@ -143,7 +143,7 @@ fn commands_and_hosts_have_the_names_the_user_gives_them_at_every_grain() {
 }
 
 #[test]
-fn who_accepts_at_an_endpoint_has_its_name() {
+fn a_node_that_accepts_at_an_endpoint_has_its_name() {
     let nodes = [APP, ("h1", Some(8), "java", true), ("10.0.0.5", None, "10.0.0.5:80", false)];
     let trace = trace(
         &nodes,
@@ -179,11 +179,11 @@ fn a_client_that_the_user_names_is_not_one_of_many() {
         "office:* > h1:8080"
     );
     let naming = Naming::new(&trace, &options(&["address 10.9.0.1 = office"], NodeGrain::Command));
-    assert!(naming.nodes()[naming.src(0) as usize].client, "and still a client");
+    assert!(naming.nodes()[naming.src(0) as usize].client, "it remains a client");
 }
 
 #[test]
-fn an_address_of_a_traced_host_is_known_by_the_host() {
+fn an_address_of_a_traced_host_is_named_after_the_host() {
     // h1 has 10.0.0.1; 10.0.0.1:9000 is a program there that was not traced. 10.7.0.1 is an address
     // of both hosts.
     let nodes = [
@@ -220,7 +220,7 @@ fn an_address_of_a_traced_host_is_known_by_the_host() {
 }
 
 #[test]
-fn a_loopback_address_is_of_the_host_of_its_peers() {
+fn a_loopback_address_belongs_to_the_host_of_its_peers() {
     let nodes = [
         APP,
         ("h2", Some(9), "proxy", true),
@@ -248,7 +248,7 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
 }
 
 #[test]
-fn what_has_no_other_name_than_its_host_is_named_once() {
+fn a_node_named_after_its_host_is_named_once() {
     let trace =
         trace(&[("web-1", None, "web-1", true), ("web-2", None, "web-2", true)], &[(0, 1, "", "")]);
     let asked = |rules: &[&str]| hops(&trace, rules, NodeGrain::Command).swap_remove(0);
@@ -270,7 +270,7 @@ fn a_machine_with_two_names_in_a_table_is_one_node() {
     let naming = Naming::new(&trace, &options(&rules, NodeGrain::Command));
     let into = (0..trace.len()).find(|row| trace.message(*row).dst == 0).unwrap();
     let out = (0..trace.len()).find(|row| trace.message(*row).src == 1).unwrap();
-    assert_eq!(naming.dst(into), naming.src(out), "what one causes, the other sends");
+    assert_eq!(naming.dst(into), naming.src(out), "both addresses are one node");
     assert_eq!(naming.label_text(naming.nodes()[naming.src(out) as usize].name), "gateway");
-    assert!(!naming.nodes()[naming.src(out) as usize].client, "it is asked by c");
+    assert!(!naming.nodes()[naming.src(out) as usize].client, "c calls it");
 }

@@ -52,18 +52,18 @@ impl<'trace> Namer<'trace> {
     }
 
     /// Names the nodes and hops of a batch of the trace.
-    pub(crate) fn name_batch(&mut self, stretch: &MessageTrace) -> Naming {
+    pub(crate) fn name_batch(&mut self, batch: &MessageTrace) -> Naming {
         let Namer { outline, stable, roles, nodes, hops, texts } = self;
-        let labels = PortLabels::new(stretch, stable, texts);
+        let labels = PortLabels::new(batch, stable, texts);
         // An endpoint that is missing in the outline is not fixed.
         let known: Vec<Option<EndpointId>> =
-            stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
+            batch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
         let is_fixed = |node: NodeId, endpoint: EndpointId| {
             let known = known.get(endpoint as usize).copied().flatten();
             known.is_some_and(|known| roles.is_fixed(node, known))
         };
         // Cached per endpoint, since hardly any is used by two nodes.
-        let mut last: Vec<Option<(NodeId, bool)>> = vec![None; stretch.endpoints().len()];
+        let mut last: Vec<Option<(NodeId, bool)>> = vec![None; batch.endpoints().len()];
         let mut is_fixed =
             |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {
                 Some(Some((of, fixed))) if *of == node => *fixed,
@@ -72,10 +72,10 @@ impl<'trace> Namer<'trace> {
             };
         let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
         for column in [&mut src, &mut dst, &mut hop] {
-            column.reserve_exact(stretch.len());
+            column.reserve_exact(batch.len());
         }
-        for message in 0..stretch.len() {
-            let EndPair { src: sender, dst: receiver, protocol } = stretch.message_ends(message);
+        for message in 0..batch.len() {
+            let EndPair { src: sender, dst: receiver, protocol } = batch.message_ends(message);
             let from = nodes.intern_node(sender.node, sender.tid, roles, texts);
             let to = nodes.intern_node(receiver.node, receiver.tid, roles, texts);
             src.push(from);

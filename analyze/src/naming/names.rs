@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untraced_node_is_named_by_what_is_known_of_it() {
+    fn an_untraced_node_is_named_by_its_known_endpoint() {
         let node =
             Node { host: "10.0.0.1".into(), command: "10.0.0.1:53".into(), ..Node::default() };
         assert_eq!(named(&node, None, NodeGrain::Command, true), "10.0.0.1:53");

@@ -39,7 +39,7 @@ mod tests {
     use crate::fixture::Fixture;
 
     #[test]
-    fn who_is_asked_is_no_client() {
+    fn a_node_that_is_called_is_no_client() {
         let mut trace = Fixture::new();
         trace.send("one/curl", "two/nginx", 0, 1);
         trace.send("two/nginx", "three/app", 2, 3);

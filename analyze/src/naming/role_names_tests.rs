@@ -39,7 +39,7 @@ fn trace(untraced: &[&str], pairs: &[(&str, &str)]) -> MessageTrace {
 }
 
 #[test]
-fn a_role_is_the_program_whatever_the_grain() {
+fn a_role_is_the_program_at_every_grain() {
     let pairs = [
         ("x/load", "one/nginx#1"),
         ("y/load", "two/nginx#2"),
@@ -60,7 +60,7 @@ fn a_role_is_the_program_whatever_the_grain() {
 }
 
 #[test]
-fn a_host_does_what_the_programs_do_that_serve_there() {
+fn the_role_of_a_host_is_its_serving_programs() {
     let pairs = [
         ("x/load", "one/nginx"),
         ("one/nginx", "one/app"),
@@ -77,7 +77,7 @@ fn a_host_does_what_the_programs_do_that_serve_there() {
 }
 
 #[test]
-fn what_is_known_by_its_address_is_anybody_at_the_port() {
+fn a_node_known_by_its_address_is_any_node_at_the_port() {
     let (one, two, dns) = ("192.0.2.1:443", "192.0.2.2:443", "192.0.2.1:53");
     let pairs = [
         ("x/load", "a/app"),
@@ -102,7 +102,7 @@ fn what_is_known_by_its_address_is_anybody_at_the_port() {
 }
 
 #[test]
-fn hosts_without_programs_are_alike_but_for_their_numbers() {
+fn hosts_without_programs_share_a_role_without_their_numbers() {
     let hosts = |pairs: &[(&str, &str)]| {
         let whole = |host: &str| format!("{host}/{host}");
         let pairs: Vec<(String, String)> =
@@ -136,7 +136,7 @@ fn hosts_without_programs_are_alike_but_for_their_numbers() {
 }
 
 #[test]
-fn the_user_says_what_does_the_same() {
+fn role_rules_of_the_user_apply() {
     let pairs =
         [("x/load", "one/app@8001"), ("x/load", "one/java@8002"), ("one/app", "two/db@5432")];
     let trace = trace(&[], &pairs);
@@ -158,7 +158,7 @@ fn the_user_says_what_does_the_same() {
 }
 
 #[test]
-fn the_second_of_a_role_has_a_number_before_the_port() {
+fn the_second_node_with_a_role_has_a_number_before_the_port() {
     assert_eq!(RoleName::new("proxy").numbered_name(0), "proxy");
     assert_eq!(RoleName::new("proxy").numbered_name(1), "proxy#2");
     assert_eq!(

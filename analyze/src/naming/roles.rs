@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_never_accept_are_their_program_or_one_client_and_their_ports_one_port() {
+    fn nodes_that_never_accept_are_their_program_or_one_client_with_one_port() {
         let hops = |trace: &MessageTrace| -> Vec<[String; 4]> {
             let naming = Naming::new(trace, &Options::default());
             let hop = |message| naming.hop_name(naming.hop(message));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_from_unknown_ports_to_many_others_is_a_client_still() {
+    fn a_node_that_sends_from_unknown_ports_to_many_others_is_a_client() {
         let mut trace = queries(1);
         let nameless = trace.intern(&Endpoint::Other(String::new()));
         let message = Message { src_endpoint: nameless, ..trace.message(0) };
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connecting_port_that_is_used_again_for_many_servers_stays_ephemeral() {
+    fn a_connecting_port_that_is_reused_for_many_servers_stays_ephemeral() {
         let mut trace = Fixture::new();
         for number in 0..40 {
             trace.send("proxy", &format!("server{number}"), number, number + 1).ports(40_000, 80);

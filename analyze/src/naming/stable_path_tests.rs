@@ -44,7 +44,7 @@ fn stable_names(trace: &MessageTrace, names: &[&str]) -> Vec<String> {
     let text = |name: &&str| {
         let endpoint = Endpoint::Unix((*name).to_owned());
         let Endpoint::Unix(stable) = paths.stable_endpoint(&endpoint).unwrap_or(endpoint) else {
-            unreachable!("it was one")
+            unreachable!("the endpoint is a unix socket")
         };
         stable
     };
@@ -57,7 +57,7 @@ fn one(name: &str, pid: Option<i32>) -> String {
 }
 
 #[test]
-fn the_process_id_of_who_made_the_socket_is_no_part_of_its_name() {
+fn the_process_id_of_the_binding_process_is_no_part_of_the_name() {
     for (name, expected) in [
         ("/run/app.812.sock", "/run/app.*.sock"),
         ("/run/app812.sock", "/run/app*.sock"),
@@ -69,7 +69,7 @@ fn the_process_id_of_who_made_the_socket_is_no_part_of_its_name() {
     ] {
         assert_eq!(one(name, Some(812)), expected);
         assert_eq!(one(name, Some(813)), name, "somebody else's id");
-        assert_eq!(one(name, None), name, "nobody knows whose");
+        assert_eq!(one(name, None), name, "it is not known to be a process id");
     }
 }
 
@@ -81,12 +81,12 @@ fn a_master_makes_the_socket_that_its_workers_serve() {
     serve(&mut trace, "/run/wsgi.600.sock", Some(902), Some(700));
     serve(&mut trace, "/run/wsgi.500.sock", Some(903), Some(700));
     let names = ["/run/wsgi.700.sock", "/run/wsgi.600.sock"];
-    assert_eq!(stable_names(&trace, &names), ["/run/wsgi.*.sock"; 2], "and those above it");
+    assert_eq!(stable_names(&trace, &names), ["/run/wsgi.*.sock"; 2], "and its ancestors");
     assert_eq!(stable_names(&trace, &["/run/other"]), ["/run/other"]);
 }
 
 #[test]
-fn numbers_that_tell_services_apart_stay() {
+fn numbers_that_distinguish_services_stay() {
     for name in [
         "/run/php/php8.2-fpm.sock",
         "/var/run/postgresql/.s.PGSQL.5432",
@@ -115,7 +115,7 @@ fn numbers_that_tell_services_apart_stay() {
 }
 
 #[test]
-fn what_libraries_draw_for_temporary_files_is_no_part_of_a_name() {
+fn random_names_of_temporary_files_are_no_part_of_a_name() {
     for (name, expected) in [
         ("/tmp/tmpkq3x_9ab/s.sock", "/tmp/tmp*/s.sock"),
         ("/tmp/tmpabcdefgh/s.sock", "/tmp/tmp*/s.sock"),
@@ -137,7 +137,7 @@ fn what_libraries_draw_for_temporary_files_is_no_part_of_a_name() {
 }
 
 #[test]
-fn what_stands_where_others_were_drawn_was_drawn_too() {
+fn a_fragment_in_place_of_random_ones_is_random() {
     let drawn = ["/run/x-Xk3q9L/s", "/run/x-a8Kd2P/s", "/run/x-Qw3eR5/s", "/run/x-mnopqr/s"];
     let sockets = drawn.map(|name| (name, None));
     assert_eq!(stable(&sockets), ["/run/x-*/s"; 4]);
@@ -146,7 +146,7 @@ fn what_stands_where_others_were_drawn_was_drawn_too() {
 }
 
 #[test]
-fn who_is_known_by_a_socket_alone_is_called_by_what_is_stable_of_it() {
+fn a_node_known_by_a_socket_only_has_its_stable_name() {
     let mut trace = MessageTrace::default();
     serve(&mut trace, "/tmp/tmpkq3x_9ab/s", None, None);
     serve(&mut trace, "/run/redis.sock", None, None);
@@ -166,7 +166,7 @@ fn started(services: &[String], first_pid: i32) -> Vec<(String, Option<i32>)> {
 proptest! {
     /// For any name, its fragments together are the name, and `*` replaces whole fragments.
     #[test]
-    fn only_parts_of_names_are_left_out(
+    fn only_whole_fragments_are_replaced(
         name in "[@/]?[a-zA-Z0-9/._@:-]{0,40}",
         pid in 1i32..70_000,
     ) {
@@ -200,7 +200,7 @@ proptest! {
 
     /// Numbered services stay distinct, whichever processes serve them.
     #[test]
-    fn numbered_services_stay_apart(
+    fn numbered_services_stay_distinct(
         first in 0u32..9_000,
         pids in prop::collection::vec(10_000i32..60_000, 2..8),
     ) {

@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn many_ports_that_are_used_for_a_moment_are_passing() {
+    fn many_ports_that_are_used_for_a_moment_are_transient() {
         assert_eq!(passing(100, 100, 20), 100);
-        assert_eq!(passing(100, 50, 20), 50, "a range that is gone through again");
-        assert_eq!(passing(15, 15, 20), 0, "too few to tell");
+        assert_eq!(passing(100, 50, 20), 50, "a range that is reused");
+        assert_eq!(passing(15, 15, 20), 0, "too few ports");
     }
 
     #[test]
-    fn services_that_are_asked_for_long_or_often_are_not() {
+    fn services_that_are_called_for_long_or_often_are_not_transient() {
         assert_eq!(passing(100, 100, 30_000), 0);
         assert_eq!(passing(400, 20, 20), 0);
         assert_eq!(count_transient(100, 20, 20, 1), 20);

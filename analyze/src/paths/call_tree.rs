@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_answer_is_a_message_of_its_own() {
+    fn a_second_response_is_a_call_of_its_own() {
         let mut hops = CHAIN.to_vec();
         hops.push((Some(5), 'w', 'c'));
         assert_eq!(calls(&hops)[3], (6, None, None));
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_message_is_of_one_call(
+        fn every_message_belongs_to_one_call(
             hops in prop::collection::vec((any::<prop::sample::Index>(), prop::char::range('a', 'c'), prop::char::range('a', 'c')), 0..60)
         ) {
             let hops: Vec<_> = hops

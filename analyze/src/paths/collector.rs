@@ -78,7 +78,7 @@ pub(crate) struct PathCounts {
 }
 
 /// Results of a work item other than the partitioned records.
-struct CollectedPiece {
+struct CollectedItem {
     paths: Vec<PathBlock>,
     probabilities: Vec<f64>,
     built: BuildCounts,
@@ -109,43 +109,38 @@ impl<'a> PathCollector<'a> {
         }
     }
 
-    /// Builds the instances of the roots of `stretch`. Batches come in the order of time.
+    /// Builds the instances of the roots of `batch`. Batches come in the order of time.
     ///
     /// # Errors
     /// If a temporary file cannot be written.
     pub(crate) fn add_batch(
         &mut self,
-        stretch: &PathBatch<'_>,
+        batch: &PathBatch<'_>,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {
         let size = self.options.resources.division.messages.max(1);
-        let pieces = stretch.root_range().len().div_ceil(size);
+        let items = batch.root_range().len().div_ceil(size);
         let PathCollector { options, by_shape, collected, builders, .. } = self;
         let first = collected.before.len();
-        let work = |piece: usize| {
-            let begin = stretch.root_range().start + piece * size;
-            let end = (begin + size).min(stretch.root_range().end);
+        let work = |item: usize| {
+            let begin = batch.root_range().start + item * size;
+            let end = (begin + size).min(batch.root_range().end);
             let builder = lock_mutex(builders).pop();
             let mut builder = builder.unwrap_or_else(|| InstanceBuilder::new(options));
-            let mut collector = PieceCollector::new(stretch, by_shape, first + piece);
-            for (root, spontaneous) in stretch.children.roots(begin..end) {
-                builder.build_instances(stretch.children, root, spontaneous, |tree, p| {
+            let mut collector = ItemCollector::new(batch, by_shape, first + item);
+            for (root, spontaneous) in batch.children.roots(begin..end) {
+                builder.build_instances(batch.children, root, spontaneous, |tree, p| {
                     collector.keep_tree(tree, p)
                 })?;
             }
-            let piece = collector.finish(std::mem::take(&mut builder.built))?;
+            let item = collector.finish(std::mem::take(&mut builder.built))?;
             lock_mutex(builders).push(builder);
-            Ok(piece)
+            Ok(item)
         };
-        run_in_order(
-            options.resources.thread_count(),
-            pieces,
-            work,
-            |piece, done: CollectedPiece| {
-                progress.advance_step(size.min(stretch.root_range().len() - piece * size) as u64);
-                collected.add_piece(done)
-            },
-        )
+        run_in_order(options.resources.thread_count(), items, work, |item, done: CollectedItem| {
+            progress.advance_step(size.min(batch.root_range().len() - item * size) as u64);
+            collected.add_item(done)
+        })
     }
 
     /// Numbers the patterns by descending total time, and writes `paths.parquet` and
@@ -181,65 +176,72 @@ impl<'a> PathCollector<'a> {
             aggregated.into_ranking(budget, &directory, described, threads, rows)?;
         ranking.write_table(naming, operations, &dir.patterns_path(), threads, progress)?;
         progress.begin_step("writing paths", counts.instances);
-        let told = operations.is_some();
-        paths.write_table(&of_instance, told, &dir.paths_path(), threads, rows, progress)?;
+        let has_operations = operations.is_some();
+        paths.write_table(
+            &of_instance,
+            has_operations,
+            &dir.paths_path(),
+            threads,
+            rows,
+            progress,
+        )?;
         Ok(counts)
     }
 }
 
 impl CollectedPaths<'_> {
     /// Adds the results of the next work item.
-    fn add_piece(&mut self, piece: CollectedPiece) -> Result<(), PathError> {
+    fn add_item(&mut self, item: CollectedItem) -> Result<(), PathError> {
         let CollectedPaths { paths, before, counts } = self;
         before.push(counts.instances);
-        counts.instances += piece.probabilities.len() as u64;
-        counts.expected = piece.probabilities.iter().fold(counts.expected, |sum, one| sum + one);
-        counts.built.add_counts(piece.built);
-        piece.paths.into_iter().try_for_each(|block| paths.push_block(block))
+        counts.instances += item.probabilities.len() as u64;
+        counts.expected = item.probabilities.iter().fold(counts.expected, |sum, one| sum + one);
+        counts.built.add_counts(item.built);
+        item.paths.into_iter().try_for_each(|block| paths.push_block(block))
     }
 }
 
 /// Collector of the instances of one work item.
-struct PieceCollector<'s, 'a> {
-    piece: u64,
+struct ItemCollector<'s, 'a> {
+    item: u64,
     messages: &'s PathMessages,
     recorder: InstanceRecorder<'s>,
-    dealer: PartitionWriter<'s, 'a, u8>,
+    writer: PartitionWriter<'s, 'a, u8>,
     paths: PathLogger,
     probabilities: Vec<f64>,
 }
 
-impl<'s, 'a> PieceCollector<'s, 'a> {
+impl<'s, 'a> ItemCollector<'s, 'a> {
     fn new(
-        stretch: &PathBatch<'s>,
+        batch: &PathBatch<'s>,
         by_shape: &'s PartitionStore<'a, u8>,
-        piece: usize,
-    ) -> PieceCollector<'s, 'a> {
-        PieceCollector {
-            piece: piece as u64,
-            messages: stretch.messages,
-            recorder: InstanceRecorder::new(stretch.messages, stretch.naming),
-            dealer: PartitionWriter::new(by_shape, piece),
-            paths: PathLogger::new(stretch.before),
+        item: usize,
+    ) -> ItemCollector<'s, 'a> {
+        ItemCollector {
+            item: item as u64,
+            messages: batch.messages,
+            recorder: InstanceRecorder::new(batch.messages, batch.naming),
+            writer: PartitionWriter::new(by_shape, item),
+            paths: PathLogger::new(batch.before),
             probabilities: Vec::new(),
         }
     }
 
     /// Records a tree of messages with their depths.
     fn keep_tree(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), PathError> {
-        let place = (self.piece, self.probabilities.len() as u64);
+        let place = (self.item, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record_tree(place, tree, probability);
-        let partition = (u128::from(shape) * self.dealer.partition_count() as u128) >> u64::BITS;
-        self.dealer.partition_records(partition as usize, record)?;
+        let partition = (u128::from(shape) * self.writer.partition_count() as u128) >> u64::BITS;
+        self.writer.partition_records(partition as usize, record)?;
         let is_error = |message: u32| self.messages.operations(message as usize).is_error;
         self.paths.push_tree(tree, self.recorder.connect_times(), is_error, probability);
         self.probabilities.push(probability);
         Ok(())
     }
 
-    fn finish(self, built: BuildCounts) -> Result<CollectedPiece, PathError> {
-        self.dealer.finish()?;
-        Ok(CollectedPiece { paths: self.paths.finish(), probabilities: self.probabilities, built })
+    fn finish(self, built: BuildCounts) -> Result<CollectedItem, PathError> {
+        self.writer.finish()?;
+        Ok(CollectedItem { paths: self.paths.finish(), probabilities: self.probabilities, built })
     }
 }
 
@@ -253,14 +255,13 @@ impl PathCollector<'_> {
         trees: &[(f64, &[(u32, u32)])],
     ) {
         let children = PossibleChildren::default();
-        let stretch = PathBatch { messages, naming, children: &children, roots: (0, 0), before: 0 };
-        let mut collector =
-            PieceCollector::new(&stretch, &self.by_shape, self.collected.before.len());
+        let batch = PathBatch { messages, naming, children: &children, roots: (0, 0), before: 0 };
+        let mut collector = ItemCollector::new(&batch, &self.by_shape, self.collected.before.len());
         trees
             .iter()
             .for_each(|(probability, tree)| collector.keep_tree(tree, *probability).unwrap());
-        let piece = collector.finish(BuildCounts::default()).unwrap();
-        self.collected.add_piece(piece).unwrap();
+        let item = collector.finish(BuildCounts::default()).unwrap();
+        self.collected.add_item(item).unwrap();
     }
 }
 

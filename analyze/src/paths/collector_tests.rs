@@ -18,10 +18,10 @@ use crate::paths::{PathInstances, PathPattern};
 /// kind.
 fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
-    let told = prop::option::of((0usize..3, prop::option::of(0u32..3), any::<bool>()));
-    proptest::collection::vec((message, told), messages).prop_map(|messages| {
+    let operation = prop::option::of((0usize..3, prop::option::of(0u32..3), any::<bool>()));
+    proptest::collection::vec((message, operation), messages).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
-        for (number, (message, told)) in messages.into_iter().enumerate() {
+        for (number, (message, operation)) in messages.into_iter().enumerate() {
             let (src, dst, latency, port, lost, bytes) = message;
             let names = ["one/a", "two/a", "one/c", "one/d"];
             let time = 7 * number as i64;
@@ -31,7 +31,7 @@ fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
             if lost == 0 {
                 sent.lost();
             }
-            if let Some((role, name, is_error)) = told {
+            if let Some((role, name, is_error)) = operation {
                 sent.tells(OperationRole::ALL[role], None).named(name, is_error);
             }
         }
@@ -54,13 +54,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn tables_are_as_made_the_plain_way(
+    fn tables_equal_the_reference_implementation(
         (links, trace) in some_links().prop_flat_map(|links| {
             let messages = links.message_count();
             (Just(links), some_trace(messages))
         }),
         resources in resources(),
-        borders in proptest::collection::vec(any::<prop::sample::Index>(), 0..3),
+        boundaries in proptest::collection::vec(any::<prop::sample::Index>(), 0..3),
         path_limit in 1usize..30,
         repeats in 1u64..4,
         roles in any::<bool>(),
@@ -80,14 +80,14 @@ proptest! {
         let dir = DataDir::new(directory.path());
         let budget = MemoryBudget::new(resources.memory);
         let mut collector = PathCollector::new(&options, &budget, dir.path());
-        let mut borders: Vec<usize> = borders.into_iter().map(|border| border.index(messages)).collect();
-        borders.extend([0, messages]);
-        borders.sort_unstable();
+        let mut boundaries: Vec<usize> = boundaries.into_iter().map(|boundary| boundary.index(messages)).collect();
+        boundaries.extend([0, messages]);
+        boundaries.sort_unstable();
         for repeat in 0..repeats {
-            for roots in borders.windows(2).map(|roots| (roots[0], roots[1])) {
+            for roots in boundaries.windows(2).map(|roots| (roots[0], roots[1])) {
                 let before = repeat * messages as u64;
-                let stretch = PathBatch { messages: &columns, naming: &naming, children: &children, roots, before };
-                collector.add_batch(&stretch, &()).unwrap();
+                let batch = PathBatch { messages: &columns, naming: &naming, children: &children, roots, before };
+                collector.add_batch(&batch, &()).unwrap();
             }
         }
         let names = [0, 1, 2].map(|name| format!("#{name}"));
@@ -100,12 +100,12 @@ proptest! {
         prop_assert_eq!(counts.built.roots, repeats * built.roots);
         prop_assert_eq!(counts.built.cut, repeats * built.cut);
         prop_assert_eq!(table::count_rows(dir.paths_path()).unwrap(), expected.iter().map(|one| one.messages.len() as u64).sum::<u64>());
-        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "only the tables are left");
+        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "only the tables remain");
     }
 }
 
 #[test]
-fn a_place_for_temporary_files_that_is_gone_is_an_error() {
+fn a_missing_directory_for_temporary_files_is_an_error() {
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 10);
     let trace = trace.trace();
@@ -115,13 +115,13 @@ fn a_place_for_temporary_files_that_is_gone_is_an_error() {
     let budget = MemoryBudget::new(0);
     let mut collector = PathCollector::new(&options, &budget, Path::new("/nonexistent/here"));
     let messages = PathMessages::from(&trace);
-    let stretch = PathBatch {
+    let batch = PathBatch {
         messages: &messages,
         naming: &naming,
         children: &children,
         roots: (0, 1),
         before: 0,
     };
-    let error = collector.add_batch(&stretch, &()).unwrap_err().to_string();
+    let error = collector.add_batch(&batch, &()).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");
 }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hop_has_so_many_operations_and_others_have_theirs() {
+    fn the_operations_of_each_hop_are_limited_separately() {
         let mut labels = OperationLabels::default();
         let most = MAX_OF_HOP as u32;
         for _ in 0..2 {

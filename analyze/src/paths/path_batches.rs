@@ -50,12 +50,12 @@ impl<'a> PathBuilder<'a> {
     }
 
     /// Appends the needed parts of a batch, its names and its `links`.
-    pub(crate) fn append_batch(&mut self, stretch: &TraceBatch, naming: Naming, links: &Links) {
-        let before = stretch.first + stretch.own.start as u64;
+    pub(crate) fn append_batch(&mut self, batch: &TraceBatch, naming: Naming, links: &Links) {
+        let before = batch.first + batch.own.start as u64;
         let both =
             self.last.get_or_insert_with(|| InferredBatch { before, ..InferredBatch::default() });
         self.roots = both.messages.len();
-        both.append_batch(stretch, naming, links, &mut self.operations, self.options);
+        both.append_batch(batch, naming, links, &mut self.operations, self.options);
     }
 
     /// Builds the instances of the batch before the last one appended.
@@ -102,9 +102,9 @@ impl<'a> PathBuilder<'a> {
     ) -> Result<(), PathError> {
         progress.begin_step("building paths", roots as u64);
         let InferredBatch { messages, naming, children, before } = of;
-        let stretch =
+        let batch =
             collector::PathBatch { messages, naming, children, roots: (0, roots), before: *before };
-        self.collector.add_batch(&stretch, progress)
+        self.collector.add_batch(&batch, progress)
     }
 }
 
@@ -112,19 +112,19 @@ impl InferredBatch {
     /// Appends a batch's own messages, their names and their links.
     fn append_batch(
         &mut self,
-        stretch: &TraceBatch,
+        batch: &TraceBatch,
         naming: Naming,
         links: &Links,
         operations: &mut OperationLabels,
         options: &Options,
     ) {
         let operation = |row: usize, name: u32| operations.label_operation(naming.hop(row), name);
-        self.messages.append_rows(&stretch.trace, stretch.own.clone(), operation);
-        self.naming.append_rows(naming, stretch.own.clone());
+        self.messages.append_rows(&batch.trace, batch.own.clone(), operation);
+        self.naming.append_rows(naming, batch.own.clone());
         // A cause may be among the messages after the batch, which belong to the next one.
-        let messages = self.messages.len() + stretch.trace.len() - stretch.own.end;
-        let shift = self.before as i64 - stretch.first as i64;
-        self.children.append_links(links, stretch.own.clone(), shift, messages, options);
+        let messages = self.messages.len() + batch.trace.len() - batch.own.end;
+        let shift = self.before as i64 - batch.first as i64;
+        self.children.append_links(links, batch.own.clone(), shift, messages, options);
     }
 
     /// Removes the first messages.

@@ -63,8 +63,8 @@ pub(super) fn build_patterns(
 /// Returns the operation of a message: the name of number 7 is `#7`, and the first stands for
 /// others.
 fn operation_name(trace: &MessageTrace, message: u32) -> Option<String> {
-    let told = trace.operations(message as usize)?;
-    let name = told.name.filter(|_| told.role != OperationRole::Response)?;
+    let operation = trace.operations(message as usize)?;
+    let name = operation.name.filter(|_| operation.role != OperationRole::Response)?;
     Some(format!("#{name}"))
 }
 
@@ -208,7 +208,7 @@ fn describe_hop(
             node.extend(own.map(|(time, p)| (time - connecting.unwrap_or(0), p)));
             untraced.extend(since(received.filter(|_| sent.is_none()), trace.send_ts(cause)));
         }
-        let outcome = trace.operations(message).and_then(|told| told.response_outcome());
+        let outcome = trace.operations(message).and_then(|operation| operation.response_outcome());
         answers.extend(outcome.map(|_| p));
         errors.extend(outcome.filter(|is_error| *is_error).map(|_| p));
         bytes += trace.bytes(message) as f64 * p;

@@ -120,7 +120,7 @@ fn figure_3_is_one_pattern_by_roles() {
 }
 
 #[test]
-fn many_replicas_are_one_pattern_whose_delays_are_pooled() {
+fn many_replicas_are_one_pattern_with_pooled_delays() {
     // Request i takes 10, 20, .. 50 at a proxy of its own and a server of its own.
     let hosts = [["p0/proxy", "s0/server"], ["p1/proxy", "s1/server"], ["p2/proxy", "s2/server"]];
     let paths: Vec<[&str; 5]> = (0..5)
@@ -145,7 +145,7 @@ fn many_replicas_are_one_pattern_whose_delays_are_pooled() {
 }
 
 #[test]
-fn two_servers_of_a_role_are_not_one_that_is_passed_twice() {
+fn two_servers_with_a_role_differ_from_one_that_is_passed_twice() {
     let (trace, trees) = chains(&[
         (&["one/load", "p/proxy", "s/server", "p/proxy", "t/server", "p/proxy"], 10),
         (&["one/load", "p/proxy", "s/server", "p/proxy", "s/server", "p/proxy"], 10),
@@ -164,7 +164,7 @@ fn two_servers_of_a_role_are_not_one_that_is_passed_twice() {
 }
 
 #[test]
-fn the_grain_says_what_another_server_is() {
+fn the_grain_decides_whether_servers_are_different() {
     // Two processes of one command on one host: at any grain but process and thread they are one.
     let (trace, trees) =
         chains(&[(&["load", "proxy", "server#1", "proxy", "server#2", "proxy"], 10)]);

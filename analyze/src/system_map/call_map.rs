@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_by_who_and_where() {
+    fn calls_are_counted_by_nodes_and_port() {
         let to_db = to_db();
         let again = TracedCall {
             request: seen(Some(2_500), Some(3_500), 10),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_which_any_was_traced_is_traced_and_only_servers_have_ports() {
+    fn a_node_with_a_traced_party_is_traced_and_only_servers_have_ports() {
         let mut parties = parties();
         parties.push(Party { traced: false, ..parties[1].clone() });
         let to_db = to_db();

@@ -102,15 +102,16 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
             line.origin,
             step.between[0].saturating_add(line.pieces.shift_before(place)),
         );
-        let behind = rates[1].common_time(
+        let after = rates[1].common_time(
             line.origin,
             step.between[1].saturating_add(line.pieces.shift_before(place + 1)),
         );
-        let [early, late] = [before.min(behind), before.max(behind)];
+        let [early, late] = [before.min(after), before.max(after)];
         // If only the rate changed, that was where the lines cross.
-        let apart = |at: f64| rates[1].ahead_of(at, &rates[0]);
-        let crossing = early + (late - early) * apart(early) / (apart(early) - apart(late));
-        let is_crossing = apart(early) * apart(late) < 0.0 && crossing.is_finite();
+        let difference = |at: f64| rates[1].ahead_of(at, &rates[0]);
+        let crossing =
+            early + (late - early) * difference(early) / (difference(early) - difference(late));
+        let is_crossing = difference(early) * difference(late) < 0.0 && crossing.is_finite();
         let at = if is_crossing { crossing } else { 0.5 * (early + late) };
         let at = line.origin.saturating_add(at.round() as i64);
         let jump = rates[1].shown_time(line.origin, at).saturating_sub(model.shown_time(at));

@@ -55,11 +55,11 @@ fn thin_points(mut points: Vec<[i64; 2]>, most: usize) -> Vec<[i64; 2]> {
     if points.len() <= most {
         return points;
     }
-    let stretch = ((last[0] - first[0]) / most as i64).saturating_add(1);
+    let interval = ((last[0] - first[0]) / most as i64).saturating_add(1);
     let mut thinned: Vec<[i64; 2]> = Vec::with_capacity(most);
     let mut latest = -1;
     for point in points {
-        let number = (point[0] - first[0]) / stretch;
+        let number = (point[0] - first[0]) / interval;
         match thinned.last_mut() {
             Some(least) if number == latest => {
                 *least = if point[1] < least[1] { point } else { *least }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_of_each_stretch_are_kept() {
+    fn the_least_delay_of_each_interval_is_kept() {
         let points = (0..10).map(|at| [at, (at * 7) % 5]).collect();
         // Intervals of 4: delays 0 2 4 1, 3 0 2 4, 1 3.
         assert_eq!(thin_points(points, 3), [[0, 0], [5, 0], [8, 1]]);

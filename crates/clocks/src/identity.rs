@@ -25,7 +25,7 @@ pub(crate) fn clocks_of_hosts(hosts: &[HostFacts], pairs: &[&DelayMinima]) -> Ve
         .filter(|pair| is_too_early(pair))
         .map(|pair| host_pair(pair))
         .collect();
-    let apart = presumed::separate_hosts(hosts, pairs, &contradictions);
+    let separate = presumed::separate_hosts(hosts, pairs, &contradictions);
     let is_presumed = |host: u32| hosts.get(host as usize).is_some_and(|host| host.is_presumed);
     let not_believed: BTreeSet<u128> = contradictions
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn clocks_of_hosts(hosts: &[HostFacts], pairs: &[&DelayMinima]) -> Ve
     let mut next = 0;
     hosts
         .iter()
-        .zip(apart)
+        .zip(separate)
         .map(|(host, is_apart)| {
             let is_shared = host.machine != 0 && !is_apart && !not_believed.contains(&host.machine);
             let known = if is_shared { of_machine.get(&host.machine).copied() } else { None };

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn offset_and_skew_are_taken_off() {
+    fn offset_and_skew_are_subtracted() {
         assert_eq!(make_clock(0, 0.0, vec![]).common_time(5), 5);
         assert_eq!(make_clock(50, 0.0, vec![]).common_time(1_050), 1_000);
         let fast = make_clock(50, 100.0, vec![]);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn times_stay_in_order_where_the_clock_did_not_go_back_to_before_it_began() {
+    fn times_stay_in_order_unless_the_clock_was_set_back_to_before_it_began() {
         let clock = make_clock(
             3,
             150.0,

@@ -30,22 +30,22 @@ pub(crate) fn separate_hosts(
     let presumed = |[a, b]: &[u32; 2]| is_presumed(*a) && is_presumed(*b);
     let contradictions: Vec<[u32; 2]> =
         contradictions.iter().copied().filter(|pair| presumed(pair)).collect();
-    let mut apart = vec![false; hosts.len()];
-    while let Some(host) = most_contradicted(hosts, pairs, &contradictions, &apart) {
-        apart[host as usize] = true;
+    let mut separate = vec![false; hosts.len()];
+    while let Some(host) = most_contradicted(hosts, pairs, &contradictions, &separate) {
+        separate[host as usize] = true;
     }
-    while let Some(host) = without_a_line(hosts, pairs, &apart) {
-        let before = apart.clone();
+    while let Some(host) = without_a_line(hosts, pairs, &separate) {
+        let before = separate.clone();
         for [a, b] in &contradictions {
             if *a == host || *b == host {
-                (apart[*a as usize], apart[*b as usize]) = (true, true);
+                (separate[*a as usize], separate[*b as usize]) = (true, true);
             }
         }
-        if apart == before {
+        if separate == before {
             break;
         }
     }
-    apart
+    separate
 }
 
 /// Returns the host that explains most of the contradictions that are not explained yet. Of two
@@ -54,10 +54,10 @@ fn most_contradicted(
     hosts: &[HostFacts],
     pairs: &[&DelayMinima],
     contradictions: &[[u32; 2]],
-    apart: &[bool],
+    separate: &[bool],
 ) -> Option<u32> {
-    let is_apart = |host: u32| apart.get(host as usize).copied().unwrap_or(true);
-    let open = || contradictions.iter().filter(|pair| !pair.iter().any(|host| is_apart(*host)));
+    let is_separate = |host: u32| separate.get(host as usize).copied().unwrap_or(true);
+    let open = || contradictions.iter().filter(|pair| !pair.iter().any(|host| is_separate(*host)));
     let all: BTreeSet<u32> = open().flatten().copied().collect();
     all.into_iter().max_by_key(|host| {
         let explained = open().filter(|pair| pair.contains(host)).count();
@@ -70,17 +70,17 @@ fn most_contradicted(
 }
 
 /// Returns a host that was set apart and has messages with the others that fit no line.
-fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], apart: &[bool]) -> Option<u32> {
-    let apart_of = |host: usize| apart.get(host).copied().unwrap_or(true);
+fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], separate: &[bool]) -> Option<u32> {
+    let is_separate = |host: usize| separate.get(host).copied().unwrap_or(true);
     // Hosts that are not set apart have the number of their machine's first host; all others have
     // numbers of their own.
     let first = |of: &HostFacts| {
-        (0..hosts.len()).find(|host| !apart_of(*host) && hosts[*host].machine == of.machine)
+        (0..hosts.len()).find(|host| !is_separate(*host) && hosts[*host].machine == of.machine)
     };
     let clock_of: Vec<usize> = hosts
         .iter()
         .enumerate()
-        .map(|(host, of)| match of.is_presumed && !apart_of(host) {
+        .map(|(host, of)| match of.is_presumed && !is_separate(host) {
             true => first(of).unwrap_or(host),
             false => host,
         })
@@ -94,11 +94,11 @@ fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], apart: &[bool]) -
         fit.is_none_or(|fit| fit.slack <= MISFIT_NS)
     };
     let is_shared =
-        |host: usize| hosts.get(host).is_some_and(|of| of.is_presumed) && !apart_of(host);
+        |host: usize| hosts.get(host).is_some_and(|of| of.is_presumed) && !is_separate(host);
     let found = pair::clock_pairs(pairs, &clock_of, |_, time| Some(time));
     found.iter().filter(|pair| !fits(pair)).find_map(|pair| match [pair.a, pair.b] {
-        [a, b] if apart_of(a) && is_shared(b) => Some(a as u32),
-        [a, b] if apart_of(b) && is_shared(a) => Some(b as u32),
+        [a, b] if is_separate(a) && is_shared(b) => Some(a as u32),
+        [a, b] if is_separate(b) && is_shared(a) => Some(b as u32),
         _ => None,
     })
 }

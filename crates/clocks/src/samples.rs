@@ -171,17 +171,17 @@ impl DelayMinima {
                 .checked_sub(1)
                 .map(|before| points[before])
                 .filter(|point| in_bucket(Some(point)));
-            let behind = points.get(at).copied().filter(|point| in_bucket(Some(point)));
-            let useless = match (before, behind) {
-                (Some(before), Some(behind)) => is_above(before, new, behind),
+            let after = points.get(at).copied().filter(|point| in_bucket(Some(point)));
+            let useless = match (before, after) {
+                (Some(before), Some(after)) => is_above(before, new, after),
                 (Some(before), None) => rises_too_fast(before, new),
-                (None, Some(behind)) => falls_too_fast(new, behind),
+                (None, Some(after)) => falls_too_fast(new, after),
                 (None, None) => false,
             };
             if useless {
                 return;
             }
-            self.buckets += usize::from(before.is_none() && behind.is_none());
+            self.buckets += usize::from(before.is_none() && after.is_none());
             points.insert(at, new);
         }
         // Its neighbours may have become redundant.
@@ -275,9 +275,9 @@ fn falls_too_fast(a: ClockSample, b: ClockSample) -> bool {
 }
 
 /// Returns whether `middle`, between the two others, is above the line through them, or on it.
-fn is_above(before: ClockSample, middle: ClockSample, behind: ClockSample) -> bool {
+fn is_above(before: ClockSample, middle: ClockSample, after: ClockSample) -> bool {
     let ((delay_a, sent_a), (delay, sent), (delay_b, sent_b)) =
-        (exact_delay(before), exact_delay(middle), exact_delay(behind));
+        (exact_delay(before), exact_delay(middle), exact_delay(after));
     (delay - delay_a) * (sent_b - sent_a) >= (delay_b - delay_a) * (sent - sent_a)
 }
 
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_is_left_out() {
+    fn messages_without_information_are_ignored() {
         let mut samples = ClockSamples::new(2);
         samples.add_message(0, 0, 1, 2);
         samples.add_message(0, 2, 1, 2);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_too_far_away() {
+    fn times_of_any_distance_are_accepted() {
         let mut samples = ClockSamples::new(2);
         for time in [i64::MIN, -1, 0, i64::MAX] {
             samples.add_message(0, 1, time, i64::MAX);

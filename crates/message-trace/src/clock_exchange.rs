@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_exchange_is_counted() {
+    fn lines_that_are_no_exchange_are_counted() {
         let long = "1".repeat(70_000);
         let wrong = [
             "",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_has_no_round_trip() {
+    fn an_impossible_exchange_has_no_round_trip() {
         let with = |change: fn(&mut ClockExchange)| {
             let mut exchange = SOME;
             change(&mut exchange);
@@ -232,7 +232,7 @@ mod tests {
     proptest! {
         /// Written exchanges are read unchanged.
         #[test]
-        fn what_was_written_is_read(all in any_exchanges()) {
+        fn written_exchanges_are_read_unchanged(all in any_exchanges()) {
             prop_assert_eq!(read_exchanges(to_lines(&all).as_bytes()), (all, 0));
         }
 
@@ -258,11 +258,11 @@ mod tests {
             let from = at.index(bytes.len());
             let to = (from + taken).min(bytes.len());
             let before = bytes[..from].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
-            let behind = bytes[to..].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
+            let lines_after = bytes[to..].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
             bytes.splice(from..to, put);
             let (found, damaged) = read_exchanges(&bytes);
             prop_assert!(found.starts_with(&all[..before.min(all.len())]));
-            prop_assert!(found.ends_with(&all[all.len() - behind.min(all.len())..]));
+            prop_assert!(found.ends_with(&all[all.len() - lines_after.min(all.len())..]));
             let lines = bytes.split(|byte| *byte == b'\n').count();
             prop_assert!(found.len() + damaged as usize <= lines);
         }
@@ -270,7 +270,7 @@ mod tests {
         /// A change of a single number lowers the precision, or is detected, or is wrong by the
         /// round trip at most.
         #[test]
-        fn a_wrong_number_tells_no_lie(
+        fn a_wrong_number_is_detected_or_bounded(
             delays in prop::array::uniform2(0..1_000_000_i64),
             waited in 0..1_000_000_i64,
             ahead in -10_000_000..10_000_000_i64,

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_survives_its_own_text() {
+    fn every_kind_of_endpoint_survives_its_own_text() {
         for text in [
             "10.0.0.1:8080",
             "[::1]:53",

@@ -105,7 +105,7 @@ impl FromStr for NodeGrain {
 
     fn from_str(text: &str) -> Result<NodeGrain, String> {
         NodeGrain::ALL.into_iter().find(|grain| grain.to_string() == text).ok_or_else(|| {
-            format!("'{text}' is no grain; it is one of host, process, command, thread")
+            format!("'{text}' is not a grain; choose host, process, command or thread")
         })
     }
 }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_summary() {
+    fn an_empty_sample_has_no_summary() {
         assert_eq!(DelaySummary::from_samples(&mut []), None);
         assert_eq!(DelaySummary::from_samples(&mut [(5, 0.0)]), None);
     }

@@ -49,7 +49,7 @@ pub struct MessageTrace {
     pub(crate) parts: Vec<i32>,
     pub(crate) connects: SparseColumn<ConnectSpan>,
     pub(crate) call: Vec<u32>,
-    pub(crate) told: SparseColumn<OperationFacts>,
+    pub(crate) operations: SparseColumn<OperationFacts>,
     /// Facts about the rest, if this is a part of a trace.
     pub beyond: WholeTraceFacts,
 }
@@ -194,19 +194,19 @@ impl MessageTrace {
     }
 
     /// Sets the operation of the message of row `row`. Rows come in their order, each once.
-    pub fn set_operation(&mut self, row: usize, told: OperationFacts) {
-        self.told.push(row, told);
+    pub fn set_operation(&mut self, row: usize, operation: OperationFacts) {
+        self.operations.push(row, operation);
     }
 
     /// Returns the operation of the message of row `row`, if known.
     #[inline]
     pub fn operations(&self, row: usize) -> Option<OperationFacts> {
-        self.told.get(row)
+        self.operations.get(row)
     }
 
     /// Returns whether the operation of any message is known.
     pub fn has_operations(&self) -> bool {
-        !self.told.is_empty()
+        !self.operations.is_empty()
     }
 
     /// Returns the id that pairs the call or return of row `row` with its counterpart.

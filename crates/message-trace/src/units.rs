@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_three_digits_and_a_unit_that_suits() {
+    fn durations_have_three_digits_and_a_suitable_unit() {
         let cases = [
             (0.0, "0"),
             (0.25, "0.25 ns"),

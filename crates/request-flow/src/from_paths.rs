@@ -65,16 +65,16 @@ pub fn from_paths_to(
     let budget = MemoryBudget::new(memory);
     let mut sorted = RequestSorter::new(&budget, data.path());
     progress.begin_step("making requests", instances.group_count() as u64);
-    let work = |piece: usize| requests_of_batch(&instances, piece);
+    let work = |group: usize| requests_of_batch(&instances, group);
     let mut names = NameInterner::default();
     workers::run_in_order(
         workers::thread_count(),
         instances.group_count(),
         work,
-        |_, piece: BatchRequests| {
-            let numbers: Vec<NameId> = piece.names.iter().map(|text| names.intern(text)).collect();
+        |_, group: BatchRequests| {
+            let numbers: Vec<NameId> = group.names.iter().map(|text| names.intern(text)).collect();
             progress.advance_step(1);
-            sorted.push_batch(piece.requests, numbers)
+            sorted.push_batch(group.requests, numbers)
         },
     )?;
     progress.begin_step("writing requests", 0);
@@ -89,12 +89,12 @@ struct BatchRequests {
 
 fn requests_of_batch(
     instances: &CalledInstances,
-    piece: usize,
+    group: usize,
 ) -> Result<BatchRequests, PathError> {
     let mut names = StepNames::default();
     let mut requests = RequestBatch::default();
     let (mut builder, mut request) = (RequestBuilder::default(), Request::default());
-    instances.read_group(piece, |instance| {
+    instances.read_group(group, |instance| {
         names.build_request(instance, &mut builder, &mut request);
         requests.push_request(&request);
         Ok(())

@@ -96,7 +96,7 @@ impl FromStr for StepResource {
         StepResource::ALL
             .into_iter()
             .find(of)
-            .ok_or_else(|| format!("'{text}' is no resource; it is one of {}", known()))
+            .ok_or_else(|| format!("'{text}' is not a resource; choose one of {}", known()))
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_a_name_and_its_time() {
+    fn each_resource_has_a_name_and_its_time() {
         let waits = WaitTimes {
             runnable_ns: 1,
             disk_ns: 2,

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_above() {
+    fn the_diagram_of_the_module() {
         let children = [step(3, 9), step(5, 14), step(17, 21), step(24, 99)];
         let siblings = SiblingSteps::from_children(&children, Some(28));
         assert_eq!(siblings.groups, [0, 0, 1, 2]);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_not_waited_for() {
+    fn a_step_without_an_end_is_not_waited_for() {
         let open = Step { end: None, ..step(0, 0) };
         let siblings = SiblingSteps::from_children(&[open, step(5, 6)], None);
         assert_eq!((siblings.groups, siblings.waits_for), (vec![0, 1], vec![None, None]));

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_longer_than_its_caller_waits_is_not_waited_for() {
+    fn a_step_longer_than_its_caller_waits_is_not_waited_for() {
         let lasts = |own: i64, caller: i64, unit: i64| {
             outlasts_wait([Some(7 * unit), Some((7 + own) * unit)], [Some(0), Some(caller * unit)])
         };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_resources_leave_of_its_duration_is_its_calls() {
+    fn children_time_is_the_duration_minus_resources() {
         let waits = WaitTimes { lock_ns: 20, unknown_ns: 3, ..WaitTimes::default() };
         let step = Step { begin: Some(100), end: Some(200), ..Step::new(1, 2) };
         assert_eq!(step.children_ns(), None);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_at_the_node_is_taken_from_the_caller() {
+    fn times_not_seen_at_the_node_are_taken_from_the_caller() {
         let seen = Step { caller_begin: Some(1), caller_end: Some(9), ..Step::new(1, 2) };
         assert_eq!(
             (seen.first_time(), seen.last_time(), seen.response_time()),

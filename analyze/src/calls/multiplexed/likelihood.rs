@@ -161,21 +161,24 @@ impl ConcurrentCalls {
 
     /// Returns the probability for each call that it has another call's response.
     pub(super) fn mispairing_probabilities(&self) -> Vec<(ObservedCall, f64)> {
-        let doubts: Vec<f64> = if self.members.len() < MIN_CALLS {
+        let probabilities: Vec<f64> = if self.members.len() < MIN_CALLS {
             self.probabilities_by_count()
         } else if self.is_by_order() && self.are_in_order(&self.initial_statistics()) {
             vec![0.0; self.members.len()]
         } else {
             let usual = CallStatistics::from_calls(self.members.iter());
-            let doubts: Vec<f64> = (0..self.members.len())
+            let probabilities: Vec<f64> = (0..self.members.len())
                 .map(|place| self.mispairing_probability(&usual, place))
                 .collect();
-            let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
-            let of_others =
-                |place: usize| SHARED_MISPAIRING * self.largest_around(&doubts, place).max(mean);
-            (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
+            let mean = probabilities.iter().sum::<f64>() / probabilities.len() as f64;
+            let of_others = |place: usize| {
+                SHARED_MISPAIRING * self.largest_around(&probabilities, place).max(mean)
+            };
+            (0..probabilities.len())
+                .map(|place| probabilities[place].max(of_others(place)))
+                .collect()
         };
-        self.members.iter().map(|member| member.call).zip(doubts).collect()
+        self.members.iter().map(|member| member.call).zip(probabilities).collect()
     }
 
     /// Learns usual sizes and durations from the order alone: from calls without overlap, from
@@ -256,8 +259,8 @@ impl ConcurrentCalls {
 
     /// Returns the largest mispairing probability of the calls that overlap a call, which is as
     /// uncertain itself.
-    fn largest_around(&self, doubts: &[f64], place: usize) -> f64 {
-        self.overlapping_calls(place).map(|other| doubts[other]).fold(0.0, f64::max)
+    fn largest_around(&self, probabilities: &[f64], place: usize) -> f64 {
+        self.overlapping_calls(place).map(|other| probabilities[other]).fold(0.0, f64::max)
     }
 
     /// Returns the nearby calls that overlap this one.
@@ -273,16 +276,16 @@ impl ConcurrentCalls {
     /// Mispairing probabilities for too few calls to learn statistics: a response may belong to any
     /// of the overlapping calls.
     fn probabilities_by_count(&self) -> Vec<f64> {
-        let mut doubts = Vec::with_capacity(self.members.len());
+        let mut probabilities = Vec::with_capacity(self.members.len());
         let mut first = 0;
         for (place, _) in self.alone.iter().enumerate().filter(|(_, alone)| **alone) {
             let size = place + 1 - first;
-            doubts.resize(place + 1, 1.0 - 1.0 / size as f64);
+            probabilities.resize(place + 1, 1.0 - 1.0 / size as f64);
             first = place + 1;
         }
         let left = self.members.len() - first;
-        doubts.resize(self.members.len(), 1.0 - 1.0 / left.max(1) as f64);
-        doubts
+        probabilities.resize(self.members.len(), 1.0 - 1.0 / left.max(1) as f64);
+        probabilities
     }
 }
 

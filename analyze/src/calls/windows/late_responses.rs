@@ -33,8 +33,8 @@ impl LateResponses {
         whole: &TraceOverview,
     ) -> Result<LateResponses, PathError> {
         let mut late = LateResponses::default();
-        let mut stretches = TraceBatches::open(data, length, whole)?;
-        if stretches.is_single_batch() {
+        let mut batches = TraceBatches::open(data, length, whole)?;
+        if batches.is_single_batch() {
             return Ok(late);
         }
         let mut open = UnansweredRequests::default();
@@ -42,16 +42,16 @@ impl LateResponses {
         let mut taken: FxHashSet<u64> = FxHashSet::default();
         // End of the context of the previous batch: an earlier response is within it.
         let mut end = 0;
-        while let Some(stretch) = stretches.next_batch()? {
-            let (trace, first, own) = (&stretch.trace, stretch.first, stretch.own.clone());
+        while let Some(batch) = batches.next_batch()? {
+            let (trace, first, own) = (&batch.trace, batch.first, batch.own.clone());
             let calls = Calls::from_trace(trace);
-            let mut behind = FxHashSet::default();
+            let mut after_batch = FxHashSet::default();
             for call in 0..calls.len() {
                 match (calls.request(call), calls.response(call)) {
                     (Some(request), Some(response))
                         if own.contains(&request) && response >= own.end =>
                     {
-                        behind.insert(first + response as u64);
+                        after_batch.insert(first + response as u64);
                     }
                     (Some(request), None) if own.contains(&request) => {
                         open.add_request(trace, request, first + request as u64);
@@ -85,7 +85,7 @@ impl LateResponses {
                     _ => {}
                 }
             }
-            (taken, end) = (behind, first + trace.len() as u64);
+            (taken, end) = (after_batch, first + trace.len() as u64);
         }
         Ok(late)
     }

@@ -83,17 +83,17 @@ fn split_component<'name>(
         let of_word = first.is_some_and(is_word);
         let end =
             uuid.unwrap_or_else(|| rest.find(|c| is_word(c) != of_word).unwrap_or(rest.len()));
-        let (part, behind) = rest.split_at(end);
+        let (part, tail) = rest.split_at(end);
         if uuid.is_some() {
             push_fragment(parts, part, FragmentKind::Word, true);
         } else if of_word {
-            let place = WordPosition { is_temporary, is_last: behind.is_empty(), before };
+            let place = WordPosition { is_temporary, is_last: tail.is_empty(), before };
             split_word(part, place, parts);
         } else {
             push_fragment(parts, part, FragmentKind::Fixed, false);
         }
         before = part.chars().next_back();
-        rest = behind;
+        rest = tail;
     }
 }
 

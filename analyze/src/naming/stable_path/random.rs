@@ -121,20 +121,20 @@ fn character_runs(word: &str) -> Vec<&str> {
         b'A'..=b'Z' => 1,
         _ => 2,
     };
-    let mut borders = vec![0];
+    let mut boundaries = vec![0];
     for at in 1..bytes.len() {
         let [before, here] = [class(bytes[at - 1]), class(bytes[at])];
         let next = bytes.get(at + 1).map(|byte| class(*byte));
-        let is_border = match (before, here) {
+        let is_boundary = match (before, here) {
             (1, 2) => false,
             // The last of several capitals begins a word: `SQLServer`.
             (1, 1) => next == Some(2),
             (before, here) => before != here,
         };
-        if is_border {
-            borders.push(at);
+        if is_boundary {
+            boundaries.push(at);
         }
     }
-    borders.push(bytes.len());
-    borders.windows(2).filter_map(|pair| word.get(pair[0]..pair[1])).collect()
+    boundaries.push(bytes.len());
+    boundaries.windows(2).filter_map(|pair| word.get(pair[0]..pair[1])).collect()
 }

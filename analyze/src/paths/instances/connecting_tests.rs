@@ -47,7 +47,7 @@ fn connect_times_and_pattern(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, Pa
     };
     TimedInstances::open(&dir).unwrap().read_group(0, |_| true, each).unwrap();
     let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
-    assert_eq!(patterns.len(), 1, "who connects and who does not are of one pattern");
+    assert_eq!(patterns.len(), 1, "instances with and without a connect time are of one pattern");
     (all, patterns[0].clone())
 }
 
@@ -62,7 +62,7 @@ fn parts(instance: &TimedInstance<'_>) -> i64 {
 }
 
 #[test]
-fn the_time_of_connecting_is_not_the_senders_own() {
+fn connect_time_is_not_node_latency() {
     let (all, pattern) =
         connect_times_and_pattern(&requests([[Some((15, 45)), None], [None, Some((90, 120))]]));
     assert_eq!(all[0], [Some(30), Some(10), None, Some(40)]);
@@ -80,7 +80,7 @@ fn the_time_of_connecting_is_not_the_senders_own() {
 }
 
 #[test]
-fn what_was_connected_before_the_request_is_nobodys() {
+fn a_connection_made_before_the_request_has_no_connect_time() {
     // One was opened long before; the other was begun before the request came, and completed after.
     let (all, pattern) =
         connect_times_and_pattern(&requests([[Some((-500, -400)), None], [Some((5, 45)), None]]));
@@ -89,7 +89,7 @@ fn what_was_connected_before_the_request_is_nobodys() {
 }
 
 #[test]
-fn a_connection_made_during_an_earlier_call_takes_only_what_is_left_of_it() {
+fn a_connection_made_during_an_earlier_call_counts_only_after_it() {
     // d is connected to while c works; the second time that is over before c responds.
     let (all, _) =
         connect_times_and_pattern(&requests([[None, Some((55, 100))], [None, Some((55, 75))]]));
@@ -105,10 +105,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn node_latency_and_connecting_are_what_lies_between_receipt_and_sending(trace in some_trace()) {
+    fn node_latency_and_connect_time_add_up_to_the_time_between_receipt_and_sending(trace in some_trace()) {
         let (_directory, dir) = analyzed(&trace);
         let timed = TimedInstances::open(&dir).unwrap();
-        for piece in 0..timed.group_count() {
+        for group in 0..timed.group_count() {
             let mut wrong = Vec::new();
             let each = |instance: &TimedInstance<'_>| {
                 for (place, hop) in instance.hops.iter().enumerate() {
@@ -122,7 +122,7 @@ proptest! {
                 }
                 Ok(())
             };
-            timed.read_group(piece, |_| true, each).unwrap();
+            timed.read_group(group, |_| true, each).unwrap();
             prop_assert_eq!(wrong, Vec::new());
         }
     }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_a_half_and_the_most_likely_cause_are_tried_both_ways() {
+    fn ambiguous_links_and_the_most_likely_cause_are_tried_both_ways() {
         let of =
             |probability, likely| LinkDecision::from_probability(probability, likely, [0.4, 0.6]);
         assert_eq!(of(0.61, true), LinkDecision::True);

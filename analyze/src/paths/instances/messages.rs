@@ -18,7 +18,7 @@ pub(crate) struct PathMessages {
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
     connects: SparseColumn<ConnectSpan>,
-    told: SparseColumn<PathOperation>,
+    operations: SparseColumn<PathOperation>,
 }
 
 /// The operation of a message of a path.
@@ -48,12 +48,12 @@ impl PathMessages {
             }
         }
         for row in rows.clone().filter(|_| trace.has_operations()) {
-            let Some(told) = trace.operations(row) else { continue };
-            let name = told.name.filter(|_| told.role != OperationRole::Response);
+            let Some(facts) = trace.operations(row) else { continue };
+            let name = facts.name.filter(|_| facts.role != OperationRole::Response);
             let operation = name.map(|name| operation(row, name));
-            let told = PathOperation { operation, is_error: told.response_outcome() };
-            if told != PathOperation::default() {
-                self.told.push(self.bytes.len() + row - rows.start, told);
+            let known = PathOperation { operation, is_error: facts.response_outcome() };
+            if known != PathOperation::default() {
+                self.operations.push(self.bytes.len() + row - rows.start, known);
             }
         }
         self.bytes.extend(rows.map(|row| trace.bytes(row)));
@@ -65,7 +65,7 @@ impl PathMessages {
             column.drain(..messages);
         }
         self.connects.remove_first(messages);
-        self.told.remove_first(messages);
+        self.operations.remove_first(messages);
     }
 
     /// Returns the number of messages.
@@ -95,7 +95,7 @@ impl PathMessages {
     /// Returns the operation of the message.
     #[inline]
     pub(crate) fn operations(&self, message: usize) -> PathOperation {
-        self.told.get(message).unwrap_or_default()
+        self.operations.get(message).unwrap_or_default()
     }
 
     /// Returns the size of the payload.

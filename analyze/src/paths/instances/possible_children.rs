@@ -213,7 +213,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn stretches_have_the_children_of_the_whole(links in some_links(), length in 1usize..5, kept in 1usize..4) {
+        fn batches_have_the_children_of_the_whole(links in some_links(), length in 1usize..5, kept in 1usize..4) {
             let options = Options::default();
             let (messages, whole) = (links.message_count(), PossibleChildren::from_links(&links, &options));
             let (mut children, mut gone, mut end) = (PossibleChildren::default(), 0, 0);

@@ -59,7 +59,7 @@ fn a_likely_cause_is_tried_even_though_it_is_improbable() {
 }
 
 #[test]
-fn the_root_brings_the_probability_that_it_is_spontaneous() {
+fn the_probability_of_the_root_is_that_of_being_spontaneous() {
     let mut links = Links::spontaneous_only(4);
     links.set_parents(1, &[(0, 0.55)], 0.45);
     links.set_parents(2, &[(0, 0.7)], 0.3);
@@ -71,7 +71,7 @@ fn the_root_brings_the_probability_that_it_is_spontaneous() {
 }
 
 #[test]
-fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
+fn beyond_the_limit_the_least_ambiguous_links_are_decided() {
     let mut links = Links::spontaneous_only(5);
     links.set_parents(1, &[(0, 0.5)], 0.5);
     links.set_parents(2, &[(0, 0.45)], 0.55);
@@ -119,7 +119,7 @@ fn a_message_that_two_links_lead_to_is_in_an_instance_once() {
 }
 
 #[test]
-fn messages_that_seem_to_have_caused_each_other_end() {
+fn trees_of_messages_that_seem_to_cause_each_other_end() {
     // Clocks that are off make 1 and 2 each other's cause.
     let mut links = Links::spontaneous_only(3);
     links.set_parents(1, &[(0, 0.5), (2, 0.5)], 0.0);
@@ -184,7 +184,7 @@ proptest! {
             let mut above: Vec<u32> = Vec::new();
             let mut met = std::collections::HashSet::new();
             for (message, depth) in instance.messages.iter().zip(instance.depths) {
-                prop_assert!(met.insert(*message), "{message} is there twice");
+                prop_assert!(met.insert(*message), "{message} occurs twice");
                 prop_assert!(*depth as usize <= above.len());
                 above.truncate(*depth as usize);
                 if let Some(parent) = above.last() {
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn with_every_link_tried_the_instances_of_a_root_are_all_that_can_happen(links in some_links()) {
+    fn with_every_link_tried_the_instances_of_a_root_are_exhaustive(links in some_links()) {
         let options = Options { try_both: [0.0, 1.0], try_both_limit: 12, ..Options::default() };
         let (instances, built) = reference::build_instances(&links, &options);
         prop_assume!(built.bounded == 0);
@@ -218,7 +218,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_too_unlikely_is_counted_and_not_kept_but_for_the_likeliest() {
+fn unlikely_instances_are_counted_and_only_the_likeliest_is_kept() {
     // Two links that are tried both ways, and many that are left out although each is nearly as
     // likely as not.
     let links = |others: u32| {

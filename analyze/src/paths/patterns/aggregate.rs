@@ -127,8 +127,8 @@ fn describe_partition(
                 shapes.len() as u32 - 1
             });
             shapes[number as usize].1 += 1;
-            let (piece, place) = instance.place;
-            members.push((before.get(piece as usize).map_or(0, |before| before + place), number));
+            let (item, place) = instance.place;
+            members.push((before.get(item as usize).map_or(0, |before| before + place), number));
             instances.push(instance);
         }
     }

@@ -68,7 +68,7 @@ fn instances_of_one_shape_are_counted_and_their_delays_weighted() {
 }
 
 #[test]
-fn other_labels_and_other_trees_are_other_patterns_by_descending_total_time() {
+fn different_labels_or_trees_are_different_patterns_by_descending_total_time() {
     let trace = requests();
     let trees: [(f64, &[(u32, u32)]); 4] = [
         (1.0, &[(0, 0), (1, 1)]),

@@ -62,7 +62,7 @@ impl<'a> PatternRanking<'a> {
         firsts.push(patterns.len() as u32);
         drop(patterns);
         let work = |partition: usize| {
-            let mut dealer = PartitionWriter::new(&groups, partition);
+            let mut writer = PartitionWriter::new(&groups, partition);
             let mut id = before.get(partition).copied().unwrap_or_default() as usize;
             let mut record = Vec::new();
             for block in described.take_each_block(partition) {
@@ -74,11 +74,11 @@ impl<'a> PatternRanking<'a> {
                     record.clear();
                     put_number(&mut record, u64::from(number));
                     put_slice(&mut record, reader.read_slice());
-                    dealer.partition_records(group, &record)?;
+                    writer.partition_records(group, &record)?;
                     id += 1;
                 }
             }
-            dealer.finish()
+            writer.finish()
         };
         run_in_order(threads, described.partition_count(), work, |_, ()| Ok(()))?;
         Ok((PatternRanking { groups, firsts }, numbers))

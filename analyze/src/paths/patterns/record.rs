@@ -175,7 +175,7 @@ impl<'trace> InstanceRecorder<'trace> {
     /// work item; and a number that is equal for all instances of its shape.
     pub(crate) fn record_tree(
         &mut self,
-        (piece, instance): (u64, u64),
+        (item, instance): (u64, u64),
         tree: &[(u32, u32)],
         probability: f64,
     ) -> (&[u8], u64) {
@@ -206,7 +206,7 @@ impl<'trace> InstanceRecorder<'trace> {
         let duration =
             last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
         self.once.clear();
-        put_number(&mut self.once, piece);
+        put_number(&mut self.once, item);
         put_number(&mut self.once, instance);
         put_float(&mut self.once, probability);
         put_signed(&mut self.once, duration);

@@ -24,7 +24,7 @@ fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     assert_eq!(
         labeler.label_message(servers.len() - 2).src,
         0,
-        "nothing is left of the path before"
+        "no label of the previous path remains"
     );
     labels.iter().map(|label| (label.src, label.dst)).collect()
 }
@@ -33,7 +33,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn labels_are_numbers_and_back(
+    fn labels_survive_encoding(
         depth in 0..u32::MAX,
         hop in any::<u32>(),
         src in any::<u16>(),
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn which_servers_they_are_changes_nothing_and_how_many_does(
+    fn the_number_of_servers_matters_but_not_which_ones(
         path in proptest::collection::vec((0usize..3, 0usize..3), 2..20),
         other in Just(vec![0usize, 1, 2]).prop_shuffle(),
     ) {

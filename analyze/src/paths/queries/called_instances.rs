@@ -68,14 +68,14 @@ pub struct MessageThreads {
 }
 
 /// An instance as calls.
-pub struct CalledInstance<'piece> {
+pub struct CalledInstance<'group> {
     /// Its messages with their times.
-    pub timed: TimedInstance<'piece>,
+    pub timed: TimedInstance<'group>,
     /// The calls that the messages belong to.
-    pub calls: &'piece CallTree,
-    all: &'piece CalledInstances,
-    ends: &'piece [MessageEnd],
-    endpoints: &'piece [String],
+    pub calls: &'group CallTree,
+    all: &'group CalledInstances,
+    ends: &'group [MessageEnd],
+    endpoints: &'group [String],
 }
 
 impl CalledInstances {
@@ -109,19 +109,19 @@ impl CalledInstances {
     /// reading.
     pub fn read_group(
         &self,
-        piece: usize,
+        group: usize,
         mut each: impl FnMut(&CalledInstance<'_>) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
-        let messages = self.timed.messages_of_group(piece)?;
+        let messages = self.timed.messages_of_group(group)?;
         let read = self.ends.read_ends(&messages).map_err(|why| self.timed.lookup_error(why))?;
         let mut rest = read.ends.as_slice();
         let mut calls = CallTree::default();
         self.timed.read_group(
-            piece,
+            group,
             |_| true,
             |instance| {
-                let (ends, behind) = rest.split_at(instance.hops.len().min(rest.len()));
-                rest = behind;
+                let (ends, tail) = rest.split_at(instance.hops.len().min(rest.len()));
+                rest = tail;
                 let InstanceRow { pattern, .. } = instance.which;
                 let hops = instance.hops;
                 let parent = |hop: usize| hops[hop].parent.map(|parent| parent as usize);
@@ -205,9 +205,9 @@ mod tests {
         trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
         let called = CalledInstances::open(&dir, &Options::default()).unwrap();
         let mut seen = Vec::new();
-        for piece in 0..called.group_count() {
+        for group in 0..called.group_count() {
             called
-                .read_group(piece, |instance| {
+                .read_group(group, |instance| {
                     let calls = instance.calls.calls.iter();
                     let calls: Vec<_> =
                         calls.map(|call| (call.request, call.response, call.parent)).collect();

@@ -169,18 +169,18 @@ fn build_delay_table<T: Send>(
     let unfit = || {
         PathError::malformed(
             dir.paths_path(),
-            "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
+            "its patterns do not match the table of patterns; run 'sockcap analyze' again",
         )
     };
-    let work = |piece| {
-        let mut dealer = PartitionWriter::new(&store, piece);
-        let mut left = FilteredTotals::default();
+    let work = |group| {
+        let mut writer = PartitionWriter::new(&store, group);
+        let mut totals = FilteredTotals::default();
         let mut record = Vec::new();
-        instances.read_group(piece, |instance| {
+        instances.read_group(group, |instance| {
             let probability = instance.which.probability;
-            left.instances += 1;
-            left.expected += probability;
-            left.total_time += instance.duration() as f64 * probability;
+            totals.instances += 1;
+            totals.expected += probability;
+            totals.total_time += instance.duration() as f64 * probability;
             for (place, hop) in instance.hops.iter().enumerate() {
                 let key = ends.labels_number(instance.which.pattern, place).ok_or_else(unfit)?;
                 let Some((key, delay)) = of(instance, place, u64::from(key)) else { continue };
@@ -191,18 +191,18 @@ fn build_delay_table<T: Send>(
                 record.push(u8::from(delay.is_some()));
                 put_signed(&mut record, delay.unwrap_or_default());
                 put_signed(&mut record, hop.connecting);
-                dealer.partition_records(key as usize % store.partition_count(), &record)?;
+                writer.partition_records(key as usize % store.partition_count(), &record)?;
             }
             Ok(())
         })?;
-        dealer.finish()?;
-        Ok(left)
+        writer.finish()?;
+        Ok(totals)
     };
     let mut all = FilteredTotals::default();
-    run_in_order(threads, instances.group_count(), work, |_, left: FilteredTotals| {
-        all.instances += left.instances;
-        all.expected += left.expected;
-        all.total_time += left.total_time;
+    run_in_order(threads, instances.group_count(), work, |_, totals: FilteredTotals| {
+        all.instances += totals.instances;
+        all.expected += totals.expected;
+        all.total_time += totals.total_time;
         progress.advance_step(1);
         Ok(())
     })?;

@@ -35,7 +35,7 @@ fn requests() -> MessageTrace {
 }
 
 #[test]
-fn by_hand() {
+fn a_hand_made_trace_gives_the_expected_figures() {
     let (_directory, dir) = analyzed(&requests());
     let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
     let whole = patterns.iter().find(|pattern| pattern.hops.len() == 4).unwrap();
@@ -65,13 +65,13 @@ fn by_hand() {
     assert_eq!((delay.p50, delay.p99), (100.0, 400.0));
 
     let hops = DelayTable::for_hops(&dir, &only, &AnalysisResources::default(), &()).unwrap();
-    let told = |hop: &HopDelays| {
+    let in_words = |hop: &HopDelays| {
         (hop.src.clone(), hop.dst.clone(), hop.delays.delay.map(|delay| delay.p50))
     };
     let of = |src: &str, dst: &str, delay| (src.to_owned(), dst.to_owned(), delay);
     let expected =
         [of("a", "b", Some(7.0)), of("b", server, None), of(server, "b", None), of("b", "a", None)];
-    assert_eq!(hops.rows.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(hops.rows.iter().map(in_words).collect::<Vec<_>>(), expected);
     assert!(hops.rows.iter().all(|hop| hop.delays.count == 3 && close(hop.delays.bytes, 100.0)));
     assert!(hops.rows[0].dst_traced && !hops.rows[1].dst_traced);
 
@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn tables_are_as_made_the_plain_way(
+    fn tables_equal_the_reference_implementation(
         trace in some_trace(),
         memory in prop::sample::select(vec![0, 500, 1 << 20]),
         threads in 1usize..4,
@@ -96,12 +96,12 @@ proptest! {
         let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
         let filter = PathFilter { from, ..PathFilter::default() };
         // Several hops in a partition.
-        let pieces = WorkDivision { partitions: 2, ..AnalysisResources::default().division };
-        let resources = AnalysisResources { memory, threads: NonZeroUsize::new(threads), division: pieces };
+        let division = WorkDivision { partitions: 2, ..AnalysisResources::default().division };
+        let resources = AnalysisResources { memory, threads: NonZeroUsize::new(threads), division };
         let mut nodes: BTreeMap<(String, bool), DelaySamples> = BTreeMap::new();
         let mut hops: BTreeMap<[String; 4], DelaySamples> = BTreeMap::new();
         let timed = TimedInstances::open(&dir).unwrap();
-        for piece in 0..timed.group_count() {
+        for group in 0..timed.group_count() {
             let each = |instance: &TimedInstance<'_>| {
                 if !filter.is_in_time(instance) {
                     return Ok(());
@@ -121,7 +121,7 @@ proptest! {
                 }
                 Ok(())
             };
-            timed.read_group(piece, |_| true, each).unwrap();
+            timed.read_group(group, |_| true, each).unwrap();
         }
         let found = DelayTable::for_nodes(&dir, &filter, &resources, &()).unwrap();
         prop_assert_eq!(found.rows.len(), nodes.len());

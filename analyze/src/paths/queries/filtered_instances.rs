@@ -42,11 +42,11 @@ impl FilteredInstances<'_> {
     /// As there.
     pub fn read_group(
         &self,
-        piece: usize,
+        group: usize,
         mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
         self.timed.read_group(
-            piece,
+            group,
             |which| self.patterns.contains(which.pattern) && self.filter.is_likely(which),
             |instance| match self.filter.is_in_time(instance)
                 && self.filter.matches_outcome(instance)

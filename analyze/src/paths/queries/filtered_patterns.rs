@@ -41,8 +41,8 @@ impl ChosenPatterns {
         progress: &dyn Progress,
     ) -> Result<ChosenPatterns, PathError> {
         if filter.selects_instances() {
-            let left = FilteredInstances::open(dir, filter)?;
-            return summarise_instances(dir, &left, (most, &order), resources, progress);
+            let filtered = FilteredInstances::open(dir, filter)?;
+            return summarise_instances(dir, &filtered, (most, &order), resources, progress);
         }
         let wanted = filter.wanted_patterns(dir)?;
         ChosenPatterns::read_wanted(&dir.patterns_path(), most, order, |pattern| {
@@ -54,7 +54,7 @@ impl ChosenPatterns {
 /// Summarises the patterns of the matching instances in `dir`.
 fn summarise_instances(
     dir: &DataDir,
-    left: &FilteredInstances<'_>,
+    filtered: &FilteredInstances<'_>,
     (most, order): (usize, &(impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync)),
     resources: &AnalysisResources,
     progress: &dyn Progress,
@@ -63,18 +63,18 @@ fn summarise_instances(
     let budget = MemoryBudget::new(resources.memory);
     let store: PartitionStore<'_, u8> =
         PartitionStore::new(&budget, dir.path(), resources.division.partitions.max(1));
-    progress.begin_step("choosing paths", left.group_count() as u64);
-    let work = |piece| {
-        let mut dealer = PartitionWriter::new(&store, piece);
+    progress.begin_step("choosing paths", filtered.group_count() as u64);
+    let work = |group| {
+        let mut writer = PartitionWriter::new(&store, group);
         let mut record = InstanceRecord::default();
-        left.read_group(piece, |instance| {
+        filtered.read_group(group, |instance| {
             let partition =
                 instance.which.pattern.unsigned_abs() as usize % store.partition_count();
-            dealer.partition_records(partition, record.encode_instance(instance))
+            writer.partition_records(partition, record.encode_instance(instance))
         })?;
-        dealer.finish()
+        writer.finish()
     };
-    run_in_order(threads, left.group_count(), work, |_, ()| {
+    run_in_order(threads, filtered.group_count(), work, |_, ()| {
         progress.advance_step(1);
         Ok(())
     })?;
@@ -101,7 +101,7 @@ fn summarise_instances(
     let unfit = || {
         PathError::malformed(
             dir.paths_path(),
-            "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
+            "its patterns do not match the table of patterns; run 'sockcap analyze' again",
         )
     };
     if table.len() != best.len() {

@@ -16,8 +16,8 @@ use crate::{Options, analyze};
 
 fn resources(memory: u64, threads: usize) -> AnalysisResources {
     // Several patterns in a partition.
-    let pieces = WorkDivision { partitions: 2, ..AnalysisResources::default().division };
-    AnalysisResources { memory, threads: NonZeroUsize::new(threads), division: pieces }
+    let division = WorkDivision { partitions: 2, ..AnalysisResources::default().division };
+    AnalysisResources { memory, threads: NonZeroUsize::new(threads), division }
 }
 
 fn by_total(one: &PathPattern, other: &PathPattern) -> Ordering {
@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_filter_that_keeps_everything_gives_the_very_patterns_of_the_table(
+    fn a_filter_that_matches_everything_gives_the_patterns_of_the_table(
         trace in some_trace(),
         memory in prop::sample::select(vec![0, 500, 1 << 20]),
         threads in 1usize..4,
@@ -65,13 +65,13 @@ proptest! {
     #[test]
     fn two_halves_of_a_time_range_add_up(
         trace in some_trace(),
-        borders in (0i64..400, 0i64..400, 0i64..400),
+        bounds in (0i64..400, 0i64..400, 0i64..400),
         min_confidence in prop::option::of(0.0f64..1.0),
     ) {
         let (_directory, dir) = analyzed(&trace);
-        let mut borders = [borders.0, borders.1, borders.2];
-        borders.sort_unstable();
-        let [from, middle, to] = borders;
+        let mut bounds = [bounds.0, bounds.1, bounds.2];
+        bounds.sort_unstable();
+        let [from, middle, to] = bounds;
         let range = |from, to| {
             left(&dir, &PathFilter { from: Some(from), to: Some(to), min_confidence, ..PathFilter::default() })
         };
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_left_is_what_was_asked_for(
+    fn filtered_patterns_match_the_filter(
         trace in some_trace(),
         least in 0.0f64..1.0,
         is_exact in any::<bool>(),
@@ -132,7 +132,7 @@ fn requests() -> MessageTrace {
 }
 
 #[test]
-fn by_hand() {
+fn a_hand_made_trace_gives_the_expected_figures() {
     let (_directory, dir) = analyzed(&requests());
     let table = PathPattern::read_all(dir.patterns_path()).unwrap();
     let long = table.iter().find(|pattern| pattern.hops.len() == 2).unwrap();
@@ -167,7 +167,7 @@ fn by_hand() {
 }
 
 #[test]
-fn the_time_at_what_was_not_traced_is_that_of_the_instances_that_are_left() {
+fn untraced_latency_is_computed_from_the_matching_instances() {
     let mut trace = Fixture::new().untraced(&["dns"]);
     for (request, answered) in (0..).zip([100, 400]) {
         let time = 1000 * request;
@@ -223,7 +223,7 @@ fn shop() -> (tempfile::TempDir, DataDir) {
 }
 
 #[test]
-fn what_is_asked_for_makes_patterns_and_errors_do_not() {
+fn operations_distinguish_patterns_and_errors_do_not() {
     let (_directory, dir) = shop();
     let patterns = PathPattern::read_all(dir.patterns_path()).unwrap();
     let seen: Vec<_> = patterns
@@ -264,7 +264,7 @@ fn what_is_asked_for_makes_patterns_and_errors_do_not() {
 }
 
 #[test]
-fn operations_choose_patterns_and_errors_choose_instances() {
+fn operations_select_patterns_and_errors_select_instances() {
     let (_directory, dir) = shop();
     let counts = |filter: PathFilter| -> Vec<(i64, i64)> {
         let patterns = left(&dir, &filter).patterns;

@@ -37,7 +37,7 @@ mod tests {
     use crate::paths::PathInstances;
 
     #[test]
-    fn they_are_the_first_messages_of_its_instances() {
+    fn pattern_roots_are_the_first_messages_of_its_instances() {
         let mut trace = Fixture::new();
         for message in 0..9 {
             trace.send("a", ["b", "c"][message as usize % 2], 10 * message, 10 * message + 1);

@@ -13,12 +13,12 @@ pub struct InstanceRow {
 
 /// An instance with the times of its messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimedInstance<'piece> {
+pub struct TimedInstance<'group> {
     /// The instance.
     pub which: InstanceRow,
     /// Its messages in depth-first order, as in
     /// [`PathPattern::hops`](crate::paths::PathPattern::hops); at least one, the root.
-    pub hops: &'piece [TimedHop],
+    pub hops: &'group [TimedHop],
 }
 
 /// A message of an instance. Times are nanoseconds since the Unix epoch on the common clock,

@@ -54,11 +54,11 @@ impl TimedInstances {
     /// reading.
     pub(crate) fn read_group(
         &self,
-        piece: usize,
+        group: usize,
         wanted: impl Fn(&InstanceRow) -> bool,
         mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
-        let UntimedInstances { instances, mut hops } = self.read_untimed(piece, wanted)?;
+        let UntimedInstances { instances, mut hops } = self.read_untimed(group, wanted)?;
         let mut receipts =
             self.messages.fill_times(&mut hops).map_err(|why| self.lookup_error(why))?;
         for (which, range) in instances {
@@ -75,9 +75,9 @@ impl TimedInstances {
     }
 
     /// Returns the messages of all instances of a row group, instance by instance.
-    pub(super) fn messages_of_group(&self, piece: usize) -> Result<Vec<i64>, PathError> {
+    pub(super) fn messages_of_group(&self, group: usize) -> Result<Vec<i64>, PathError> {
         let mut messages = Vec::new();
-        for batch in self.groups.read_group(piece)? {
+        for batch in self.groups.read_group(group)? {
             let batch = batch?;
             let table = BatchColumns::new(&self.paths, &batch);
             for message in table.int64_column("message")? {
@@ -101,14 +101,14 @@ impl TimedInstances {
     /// Reads the wanted instances of a row group, without times.
     fn read_untimed(
         &self,
-        piece: usize,
+        group: usize,
         wanted: impl Fn(&InstanceRow) -> bool,
     ) -> Result<UntimedInstances, PathError> {
         let mut read = UntimedInstances::default();
         let mut last: Option<(i64, bool)> = None;
         // The messages above the next one.
         let mut above: Vec<u32> = Vec::new();
-        for batch in self.groups.read_group(piece)? {
+        for batch in self.groups.read_group(group)? {
             let batch = batch?;
             let table = BatchColumns::new(&self.paths, &batch);
             let (paths, patterns) = (table.int64_column("path")?, table.int64_column("pattern")?);

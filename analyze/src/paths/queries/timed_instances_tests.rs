@@ -40,9 +40,9 @@ fn written(trace: &MessageTrace, rows: usize) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
     trace.write(dir.messages_path(), dir.nodes_path()).unwrap();
-    let pieces = WorkDivision { messages: 3, partitions: 2, rows };
+    let division = WorkDivision { messages: 3, partitions: 2, rows };
     let resources = AnalysisResources {
-        division: pieces,
+        division,
         threads: NonZeroUsize::new(2),
         ..AnalysisResources::default()
     };
@@ -65,9 +65,9 @@ proptest! {
         let timed = TimedInstances::open(&dir).unwrap();
         let wanted = |which: &InstanceRow| !odd || which.path % 2 == 1;
         let mut next = if odd { 1 } else { 0 };
-        for piece in 0..timed.group_count() {
+        for group in 0..timed.group_count() {
             let mut wrong = Vec::new();
-            let read = timed.read_group(piece, wanted, |instance| {
+            let read = timed.read_group(group, wanted, |instance| {
                 let of = expected.get(next);
                 let which = instance.which;
                 let same = which.path == next as i64
@@ -98,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn a_large_table_has_several_pieces() {
+fn a_large_table_has_several_row_groups() {
     let mut trace = Fixture::new();
     for time in 0..20 {
         trace.send("a", "b", time, time + 1);
@@ -108,7 +108,7 @@ fn a_large_table_has_several_pieces() {
     assert_eq!(
         timed.group_count(),
         6,
-        "three messages each, and the last two that are five together"
+        "three messages in each group, and five in the last two together"
     );
 }
 
@@ -134,7 +134,7 @@ fn forwarded_instance() -> TimedInstance<'static> {
 }
 
 #[test]
-fn delays_are_those_of_the_paper() {
+fn delays_are_defined_as_in_the_paper() {
     let instance = forwarded_instance();
     assert_eq!((instance.begin_time(), instance.duration()), (Some(5), 85));
     let delays = |hop| {
@@ -147,7 +147,7 @@ fn delays_are_those_of_the_paper() {
 }
 
 #[test]
-fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
+fn a_message_read_to_its_end_after_its_effect_is_not_waited_for() {
     // b forwards a's request after its first byte, and reads the last one long after it has
     // responded.
     let mut trace = Fixture::new();
@@ -199,7 +199,7 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
 }
 
 #[test]
-fn tables_that_do_not_fit_are_refused_with_their_name() {
+fn tables_that_do_not_match_are_refused_with_their_name() {
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 10);
     trace.send("b", "c", 20, 30);

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn connecting_takes_its_share_of_the_time_before_a_message_is_sent() {
+    fn connect_time_is_part_of_the_time_before_a_message_is_sent() {
         let (plain, mut connecting) = (chain(), chain());
         let delay = delay(40.0).unwrap();
         connecting.hops[2].connect =
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untraced_node_takes_the_time_of_both_ways() {
+    fn an_untraced_node_includes_the_network_in_both_directions() {
         let mut pattern = chain();
         // The query is hop 2, its response hop 3.
         pattern.hops[2].network = None;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_beside_the_longest_branch_is_not_critical() {
+    fn a_delay_outside_the_longest_branch_is_not_critical() {
         let mut pattern = pattern(&[
             (None, 0.0, 0.0),
             (Some(0), 0.40, 0.25),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_comes_later_is_none() {
+    fn a_parent_that_comes_later_is_ignored() {
         let mut pattern = chain();
         pattern.hops[1].parent = Some(5);
         pattern.hops[2].parent = Some(2);

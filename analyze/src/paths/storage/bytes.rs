@@ -107,7 +107,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_was_put_is_read(
+        fn values_are_read_as_they_were_put(
             number in prop::num::u64::ANY,
             shift in 0u32..64,
             signed in prop::num::i64::ANY,

@@ -111,11 +111,11 @@ impl<'a> PathLog<'a> {
     }
 
     /// Writes the table of paths, with the number of each instance's pattern, in row groups of
-    /// about this many `rows`. `told` is whether operations are known for any message.
+    /// about this many `rows`. `has_operations` is whether operations are known for any message.
     pub(crate) fn write_table(
         self,
         patterns: &[u32],
-        told: bool,
+        has_operations: bool,
         path: &DataPath,
         threads: usize,
         rows: usize,
@@ -124,11 +124,12 @@ impl<'a> PathLog<'a> {
         let groups = self.row_groups(rows);
         let mut writer = RowGroupWriter::create(
             path,
-            path_table::path_schema(told),
+            path_table::path_schema(has_operations),
             path_table::column_encoding,
         )?;
         let encoder = writer.encoder();
-        let work = |group: usize| self.encode_group(&groups[group], patterns, told, &encoder);
+        let work =
+            |group: usize| self.encode_group(&groups[group], patterns, has_operations, &encoder);
         run_in_order(threads, groups.len(), work, |group, encoded: RowGroup| {
             progress.advance_step(groups[group].instances);
             writer.append_group(encoded)
@@ -165,7 +166,7 @@ impl<'a> PathLog<'a> {
         &self,
         group: &BlockGroup,
         patterns: &[u32],
-        told: bool,
+        has_operations: bool,
         encoder: &RowGroupEncoder,
     ) -> Result<RowGroup, PathError> {
         let mut builder = encoder.begin_group()?;
@@ -198,12 +199,12 @@ impl<'a> PathLog<'a> {
                     rows.probability.resize(end, probability);
                     number += 1;
                     if end >= ROWS_AT_ONCE {
-                        builder.write_rows(&rows.take_arrays(told))?;
+                        builder.write_rows(&rows.take_arrays(has_operations))?;
                     }
                 }
             }
         }
-        builder.write_rows(&rows.take_arrays(told))?;
+        builder.write_rows(&rows.take_arrays(has_operations))?;
         builder.finish_group()
     }
 }
@@ -232,7 +233,7 @@ struct PathRows {
 
 impl PathRows {
     /// Returns the rows as columns, and clears them.
-    fn take_arrays(&mut self, told: bool) -> Vec<ArrayRef> {
+    fn take_arrays(&mut self, has_operations: bool) -> Vec<ArrayRef> {
         let PathRows { path, pattern, probability, depth, message, connecting, is_error } =
             std::mem::take(self);
         let mut arrays: Vec<ArrayRef> = vec![
@@ -243,7 +244,7 @@ impl PathRows {
             Arc::new(Int64Array::from(message)),
             Arc::new(Int64Array::from(connecting)),
         ];
-        arrays.extend(told.then(|| Arc::new(BooleanArray::from(is_error)) as ArrayRef));
+        arrays.extend(has_operations.then(|| Arc::new(BooleanArray::from(is_error)) as ArrayRef));
         arrays
     }
 }

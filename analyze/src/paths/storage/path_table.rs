@@ -144,7 +144,7 @@ fn to_index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
 }
 
 /// Returns the columns, including call outcomes if operations are known.
-pub(crate) fn path_schema(told: bool) -> SchemaRef {
+pub(crate) fn path_schema(has_operations: bool) -> SchemaRef {
     let mut fields = vec![
         required_field("path", DataType::Int64),
         required_field("pattern", DataType::Int64),
@@ -153,7 +153,7 @@ pub(crate) fn path_schema(told: bool) -> SchemaRef {
         required_field("message", DataType::Int64),
         nullable_field("connecting", DataType::Int64),
     ];
-    fields.extend(told.then(|| nullable_field("is_error", DataType::Boolean)));
+    fields.extend(has_operations.then(|| nullable_field("is_error", DataType::Boolean)));
     columns::build_schema(fields)
 }
 

@@ -58,11 +58,11 @@ fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupM
     if !is_majority(&checks) {
         // The most certain clock may be the wrong one, or lie: then the majority of the others is
         // right.
-        let told = |check: &Option<HintCheck>| check.as_ref().map(difference_range);
+        let range = |check: &Option<HintCheck>| check.as_ref().map(difference_range);
         let known: Vec<(usize, [i64; 2])> = checks
             .iter()
             .enumerate()
-            .filter_map(|(place, check)| Some((place, told(check)?)))
+            .filter_map(|(place, check)| Some((place, range(check)?)))
             .collect();
         let statements: Vec<[i64; 2]> =
             known.iter().map(|(_, bounds)| *bounds).chain([[0, 0]]).collect();

@@ -19,23 +19,23 @@ pub(crate) fn compose_clocks(host: &HostClock, group: &HostClock, at: i64) -> Ho
             .map(|clock| clock.skew_ppm / 1e6);
         (host + group + host * group) * 1e6
     };
-    let mut behind = [0, 0];
+    let mut passed = [0, 0];
     let at = breaks.first().map_or(at, |first| at.min(first.0));
     let mut model = HostClock {
         host: host.host.clone(),
         against: group.against.clone(),
         at,
-        offset_ns: shows(behind, at).saturating_sub(at),
-        skew_ppm: skew(behind),
+        offset_ns: shows(passed, at).saturating_sub(at),
+        skew_ppm: skew(passed),
         since: host
             .since
             .or_else(|| group.since.map(|since| host.after_steps(0).shown_time(since))),
         ..HostClock::default()
     };
     for (at, within_ns, is_of_group) in breaks {
-        behind[usize::from(is_of_group)] += 1;
-        let offset_ns = shows(behind, at).saturating_sub(model.shown_time(at));
-        model.steps.push(HostClockStep { at, offset_ns, skew_ppm: skew(behind), within_ns });
+        passed[usize::from(is_of_group)] += 1;
+        let offset_ns = shows(passed, at).saturating_sub(model.shown_time(at));
+        model.steps.push(HostClockStep { at, offset_ns, skew_ppm: skew(passed), within_ns });
     }
     model
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_either_are_steps() {
+    fn steps_of_both_clocks_are_kept() {
         // The host was set by 500 when the group's showed 3000, which is 2000 of the third; the
         // group's by 7 at 4000.
         let host = make_clock(0, 50, 0.0, vec![make_step(3_000, 500, 0.0)]);
@@ -107,11 +107,11 @@ mod tests {
         /// Composition equals the two clocks applied in sequence, except for rounding and at the
         /// steps themselves.
         #[test]
-        fn it_shows_what_both_show(host in any_clock(), group in any_clock(), at in 0..1_000_000_i64, time in 0..2_000_000_i64) {
+        fn composition_equals_both_clocks_in_sequence(host in any_clock(), group in any_clock(), at in 0..1_000_000_i64, time in 0..2_000_000_i64) {
             let both = compose_clocks(&host, &group, at);
             prop_assume!(both.steps.iter().all(|step| step.at.abs_diff(time) > 10));
-            let apart = both.shown_time(time) - host.shown_time(group.shown_time(time));
-            prop_assert!(apart.abs() <= 10, "{} {:?}", apart, both);
+            let difference = both.shown_time(time) - host.shown_time(group.shown_time(time));
+            prop_assert!(difference.abs() <= 10, "{} {:?}", difference, both);
         }
     }
 }

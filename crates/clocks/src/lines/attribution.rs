@@ -71,7 +71,7 @@ pub(crate) fn attribute_changes(
             pair: number,
             between: between.map(|at| on_clock(segments, true, at)),
         });
-        let (Some([before, _]), Some([_, behind])) =
+        let (Some([before, _]), Some([_, after])) =
             (segments.breaks.first(), segments.breaks.last())
         else {
             continue;
@@ -85,7 +85,7 @@ pub(crate) fn attribute_changes(
             for (clock, time) in [(pair.a, mark.a), (pair.b, mark.b)] {
                 let [since, until] = &mut shown[clock];
                 *since = if at <= *before { (*since).min(time) } else { *since };
-                *until = if at >= *behind { (*until).max(time) } else { *until };
+                *until = if at >= *after { (*until).max(time) } else { *until };
             }
         }
     }
@@ -185,12 +185,12 @@ impl StepCandidate {
     /// Returns the number of pairs of this clock with messages before and after and no change of
     /// any size.
     fn missed_pairs(&self, talks: &[ContactTimes], all: &[StepCandidate]) -> i64 {
-        let [before, behind] = self.between;
+        let [before, after] = self.between;
         let is_quiet = |talk: &&ContactTimes| {
             let mut of_pair = all.iter().filter(|other| other.change.0 == talk.pair);
             talk.between[0] < before
-                && behind < talk.between[1]
-                && !of_pair.any(|other| other.between[0] <= behind && before <= other.between[1])
+                && after < talk.between[1]
+                && !of_pair.any(|other| other.between[0] <= after && before <= other.between[1])
         };
         talks.iter().filter(is_quiet).count() as i64
     }

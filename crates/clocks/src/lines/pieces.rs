@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_apart_by_the_pieces_they_are_in() {
+    fn the_piece_of_a_time_is_found() {
         let (second, none) = (1_000_000_000, None);
         // Set forward by an hour at 30 s: 30 s to 3630 s were never shown.
         let forward =

@@ -106,8 +106,8 @@ pub(crate) fn line_uncertainties(
         for (node, uncertainty) in all.iter_mut().enumerate() {
             // The uncertainty is a convex function of time, so it is greatest at the ends.
             let [first, last] = times[node];
-            let (before, behind) = (ends.get(place.wrapping_sub(1)), ends.get(place + 1));
-            let is_near = behind.is_none_or(|behind| *behind > first)
+            let (before, after) = (ends.get(place.wrapping_sub(1)), ends.get(place + 1));
+            let is_near = after.is_none_or(|after| *after > first)
                 && before.is_none_or(|before| *before < last);
             if is_near {
                 uncertainty.offset = uncertainty.offset.max(farthest[node]);
@@ -123,11 +123,11 @@ pub(crate) fn line_uncertainties(
         }
     }
     let skews = farthest_distances(graph, &edges, reference, FittedLine::slope_range);
-    for ((uncertainty, skew), [before, behind]) in all.iter_mut().zip(skews).zip(off) {
+    for ((uncertainty, skew), [before, after]) in all.iter_mut().zip(skews).zip(off) {
         // The slope is limited by the edges, or by the ends.
         let [first, last] = uncertainty.times;
         uncertainty.skew =
-            if last > first { skew.min((before + behind) / (last - first)) } else { skew };
+            if last > first { skew.min((before + after) / (last - first)) } else { skew };
     }
     cover_violations(&edges, reference, &mut all);
     all
@@ -158,13 +158,13 @@ fn farthest_distances(
     reference: usize,
     room: impl Fn(&FittedLine) -> [f64; 2],
 ) -> Vec<f64> {
-    let mut ways: Vec<Vec<(usize, [f64; 2])>> = vec![Vec::new(); graph.nodes.len()];
+    let mut adjacent: Vec<Vec<(usize, [f64; 2])>> = vec![Vec::new(); graph.nodes.len()];
     for (edge, fit) in edges {
         let [low, high] = room(fit);
         // The line is treated as possible, even if the edge by itself contradicts it.
         let (up, down) = (high.max(0.0), (-low).max(0.0));
-        ways[edge.nodes[0]].push((edge.nodes[1], [up, down]));
-        ways[edge.nodes[1]].push((edge.nodes[0], [down, up]));
+        adjacent[edge.nodes[0]].push((edge.nodes[1], [up, down]));
+        adjacent[edge.nodes[1]].push((edge.nodes[0], [down, up]));
     }
     let mut farthest = vec![0.0_f64; graph.nodes.len()];
     for direction in 0..2 {
@@ -176,7 +176,7 @@ fn farthest_distances(
             if std::mem::replace(&mut done[node], true) {
                 continue;
             }
-            for (next, room) in &ways[node] {
+            for (next, room) in &adjacent[node] {
                 let sum = sums[node] + room[direction];
                 if sum < sums[*next] {
                     sums[*next] = sum;

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_both_ways_make_a_piece() {
+    fn messages_in_both_directions_make_a_credible_piece() {
         let before = exchange_pairs(0, 100, 0, [MS, MS]);
         assert!(is_believed([before.clone(), exchange_pairs(HOUR, 4, HOUR, [MS, MS])]));
         // They leave 40 ms, the others 2.
@@ -75,12 +75,12 @@ mod tests {
     }
 
     #[test]
-    fn messages_one_way_make_none_where_others_go_both() {
+    fn one_way_messages_make_no_credible_piece_if_others_have_both_directions() {
         let before = exchange_pairs(0, 100, 0, [MS, MS]);
         for above in [true, false] {
-            let mut behind = exchange_pairs(HOUR, 40, HOUR, [MS, MS]);
-            behind.retain(|mark| mark.above == above);
-            assert!(!is_believed([before.clone(), behind]));
+            let mut later = exchange_pairs(HOUR, 40, HOUR, [MS, MS]);
+            later.retain(|mark| mark.above == above);
+            assert!(!is_believed([before.clone(), later]));
         }
         // If all have one direction, nothing contradicts anything.
         let there = |mut marks: Vec<TimestampPair>| {
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_seconds_is_a_time_out() {
+    fn messages_that_leave_seconds_of_slack_are_time_outs() {
         // Requests that waited an hour, and callers that had given up after ten seconds.
         let late = exchange_pairs(HOUR, 20, HOUR - 10_000 * MS, [10_000 * MS, 0]);
         assert!(!is_believed([exchange_pairs(0, 100, 0, [MS, MS]), late]));
     }
 
     #[test]
-    fn there_is_always_one_that_is_believed() {
+    fn one_piece_is_always_credible() {
         let [one, other] = [0, HOUR].map(|begin| exchange_pairs(begin, 1, begin, [MS, MS]));
         assert_eq!(credible_pieces(&[one, other], false, AxisOrigin::default()), [true, false]);
     }

@@ -124,12 +124,11 @@ impl LineBounds {
             if self.below.is_empty() { (&self.above, 1.0) } else { (&self.below, -1.0) };
         let (first, last) = (points.first()?, points.last()?);
         let at = 0.5 * (first.at + last.at);
-        let behind = points.partition_point(|point| point.at < at);
+        let after = points.partition_point(|point| point.at < at);
         let slope =
-            match (behind.checked_sub(1).and_then(|before| points.get(before)), points.get(behind))
-            {
-                (Some(before), Some(behind)) => {
-                    (behind.value - before.value) / (behind.at - before.at)
+            match (after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)) {
+                (Some(before), Some(after)) => {
+                    (after.value - before.value) / (after.at - before.at)
                 }
                 _ => 0.0,
             };

@@ -57,7 +57,7 @@ fn without_hints(clocks: &ClockModel) -> ClockModel {
 }
 
 #[test]
-fn two_hosts_that_only_the_collector_knows() {
+fn two_hosts_are_related_by_the_collector_only() {
     let clocks = [TrueClock::new(0, 0.0), TrueClock::new(1_000 * SECOND, 0.0)];
     let collector = TrueClock::new(-50 * SECOND, 0.0);
     // The first is a millisecond away, the second three: the uncertainty is half of both round
@@ -78,8 +78,8 @@ fn two_hosts_that_only_the_collector_knows() {
     // Including the freedom of exchanges in the middle at the ends, which is less than a
     // thousandth.
     assert!((4 * MS..4 * MS + 4_000).contains(&uncertainty), "{second:?}");
-    let told = second.hints.as_ref().unwrap();
-    assert_eq!((told.exchanges, told.round_trip_ns, &told.check), (61, 6 * MS, &None));
+    let summary = second.hints.as_ref().unwrap();
+    assert_eq!((summary.exchanges, summary.round_trip_ns, &summary.check), (61, 6 * MS, &None));
 
     // If the response takes five and the request one, the middle is off by two, which is within the
     // stated uncertainty.
@@ -92,7 +92,7 @@ fn two_hosts_that_only_the_collector_knows() {
 }
 
 #[test]
-fn one_exchange_each_says_what_it_says() {
+fn one_exchange_each_gives_bounds() {
     let clocks = [TrueClock::new(0, 0.0), TrueClock::new(-SECOND, 0.0)];
     let mut hints = ClockHints::new(2);
     let collector = TrueClock::new(0, 0.0);
@@ -114,7 +114,7 @@ fn one_exchange_each_says_what_it_says() {
 }
 
 #[test]
-fn no_exchange_tells_more_than_half_of_its_round_trip() {
+fn the_precision_is_at_most_half_of_the_round_trip() {
     // The request and the response are fast alternately; the lines that all of them allow are
     // within a millisecond.
     let clocks = [TrueClock::new(0, 0.0), TrueClock::new(SECOND, 0.0)];
@@ -138,7 +138,7 @@ fn no_exchange_tells_more_than_half_of_its_round_trip() {
 }
 
 #[test]
-fn a_group_is_joined_as_it_is() {
+fn joining_does_not_change_relations_within_a_group() {
     let clocks = [0, 1, 2, 3, 4].map(|host| {
         TrueClock::new(host * 1_000 * SECOND, 20.0 * host as f64 - 40.0 * (host % 2) as f64)
     });
@@ -189,7 +189,7 @@ fn a_group_is_joined_as_it_is() {
 }
 
 #[test]
-fn what_a_host_may_be_off_in_its_group_counts() {
+fn the_uncertainty_of_a_host_in_its_group_counts() {
     // In the second group messages take 1 ms there and 19 back, so the host with exchanges is 9 ms
     // off from the other.
     let clocks = [0, 1, 2].map(|host| TrueClock::new(host * SECOND, 0.0));
@@ -220,7 +220,7 @@ fn what_a_host_may_be_off_in_its_group_counts() {
 }
 
 #[test]
-fn groups_without_the_reference_are_joined_among_themselves() {
+fn groups_without_the_reference_are_joined_with_each_other() {
     let clocks = [0, 100, 200].map(|offset| TrueClock::new(offset * SECOND, 0.0));
     let mut hints = host_exchanges(&clocks, &TrueClock::new(0, 0.0), &[[MS; 2]; 3]);
     let all = estimate_with_hints(&present_hosts(&clocks), &ClockSamples::new(3), &hints, Some(0));
@@ -236,9 +236,10 @@ fn groups_without_the_reference_are_joined_among_themselves() {
     );
     add_exchange(&mut hints, (1, &clocks[1]), &TrueClock::new(0, 0.0), 0, [MS; 2]);
     let two = estimate_with_hints(&present_hosts(&clocks), &ClockSamples::new(3), &hints, Some(0));
-    let told: Vec<_> = two.hosts.iter().map(|host| (host.source, host.against.as_str())).collect();
+    let sources: Vec<_> =
+        two.hosts.iter().map(|host| (host.source, host.against.as_str())).collect();
     assert_eq!(
-        told,
+        sources,
         [(ClockSource::Reference, "h0"), (ClockSource::None, "h1"), (ClockSource::Hints, "h1")]
     );
     assert!((two.hosts[2].offset_ns - 100 * SECOND).abs() < MS, "{:?}", two.hosts[2]);
@@ -277,7 +278,7 @@ fn hosts_of_one_machine_are_one_clock() {
 }
 
 #[test]
-fn the_collectors_clock_is_set_meanwhile() {
+fn setting_the_collectors_clock_is_tolerated() {
     for by in [-7 * SECOND, 7 * SECOND, 3_600 * SECOND] {
         let clocks = [
             TrueClock::new(0, 0.0),
@@ -334,7 +335,7 @@ fn a_host_whose_clock_is_set_is_joined_with_its_steps() {
 }
 
 #[test]
-fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
+fn exchanges_that_contradict_messages_are_reported_and_change_nothing() {
     let clocks =
         [TrueClock::new(0, 0.0), TrueClock::new(SECOND, 50.0), TrueClock::new(-SECOND, -80.0)];
     let messages =
@@ -348,8 +349,9 @@ fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
     let collector = TrueClock::new(3 * SECOND, 0.0);
     let delays = [[4 * MS, MS], [2 * MS, 2 * MS], [MS, 9 * MS]];
     for ahead in [0, 50 * MS] {
-        let told = [clocks[0].clone(), clocks[1].clone(), TrueClock::new(-SECOND + ahead, -80.0)];
-        let hints = host_exchanges(&told, &collector, &delays);
+        let shifted =
+            [clocks[0].clone(), clocks[1].clone(), TrueClock::new(-SECOND + ahead, -80.0)];
+        let hints = host_exchanges(&shifted, &collector, &delays);
         let estimated = estimate_with_hints(&hosts, &samples, &hints, Some(0));
         assert_eq!(without_hints(&estimated), without);
         assert_eq!(estimated.hosts[0].hints.as_ref().unwrap().check, None);
@@ -373,11 +375,11 @@ fn with_liars(liars: &[usize]) -> ([TrueClock; 4], ClockModel) {
     let clocks = [0, SECOND, 3 * SECOND, -SECOND].map(|ahead| TrueClock::new(ahead, 0.0));
     let messages =
         random_messages(&[HostTraffic::lan_minute(0, 1), HostTraffic::lan_minute(0, 2)], 3);
-    let mut told = clocks.clone();
+    let mut claimed = clocks.clone();
     for liar in liars {
-        told[*liar] = TrueClock::new((1 + *liar as i64) * 3_600 * SECOND, 0.0);
+        claimed[*liar] = TrueClock::new((1 + *liar as i64) * 3_600 * SECOND, 0.0);
     }
-    let hints = host_exchanges(&told, &TrueClock::new(0, 0.0), &[[MS; 2]; 4]);
+    let hints = host_exchanges(&claimed, &TrueClock::new(0, 0.0), &[[MS; 2]; 4]);
     (
         clocks.clone(),
         estimate_with_hints(
@@ -398,7 +400,7 @@ fn contradicting_hosts(clocks: &ClockModel) -> Vec<usize> {
 }
 
 #[test]
-fn who_contradicts_most_others_moves_nobody() {
+fn a_host_that_contradicts_most_others_changes_no_clock() {
     // Also if it is the one that all are compared with.
     for liar in 0..3 {
         let (clocks, estimated) = with_liars(&[liar]);
@@ -412,14 +414,14 @@ fn who_contradicts_most_others_moves_nobody() {
 }
 
 #[test]
-fn where_no_two_agree_nobody_is_believed() {
+fn without_a_majority_no_host_is_trusted() {
     let (_, estimated) = with_liars(&[0, 2]);
     assert_eq!(contradicting_hosts(&estimated), [0, 1, 2]);
     assert_eq!((estimated.hosts[3].source, estimated.hosts[3].offset_ns), (ClockSource::None, 0));
 }
 
 #[test]
-fn what_cannot_be_is_counted() {
+fn impossible_exchanges_are_counted() {
     let mut hints = ClockHints::new(1);
     for times in
         [[0, 5, 4, 10], [0, 5, 9, 3], [i64::MAX, 0, 0, i64::MIN], [0, i64::MIN, i64::MAX, 0]]
@@ -435,8 +437,11 @@ fn what_cannot_be_is_counted() {
     other.add_damaged(0, 2);
     hints.merge_hints(other);
     let estimated = estimate_with_hints(&host_facts(1), &ClockSamples::new(1), &hints, None);
-    let told = estimated.hosts[0].hints.as_ref().unwrap();
-    assert_eq!((told.exchanges, told.round_trip_ns, told.damaged, told.left_out), (2, 4, 6, 1));
+    let summary = estimated.hosts[0].hints.as_ref().unwrap();
+    assert_eq!(
+        (summary.exchanges, summary.round_trip_ns, summary.damaged, summary.left_out),
+        (2, 4, 6, 1)
+    );
 }
 
 /// Random exchanges of each host: time span, number, least delays and a seed.
@@ -484,7 +489,7 @@ proptest! {
 
     /// If messages connect all hosts, exchanges change no clock, and do not contradict.
     #[test]
-    fn clocks_that_messages_connect_stay_as_they_are(
+    fn exchanges_do_not_change_clocks_that_messages_connect(
         clocks in any_clocks(4),
         of_host in proptest::collection::vec(any_exchanges(), 4),
         least in prop::array::uniform6(20_000..5_000_000_i64),
@@ -508,7 +513,7 @@ proptest! {
     /// Two groups that no message connects: the truth is within the stated uncertainty, and
     /// relations within the groups do not change.
     #[test]
-    fn the_truth_is_within_what_is_stated_of_joined_groups(
+    fn the_truth_is_within_the_stated_uncertainty_of_joined_groups(
         clocks in any_clocks(5),
         of_host in proptest::collection::vec(any_exchanges(), 5),
         least in prop::array::uniform6(20_000..5_000_000_i64),

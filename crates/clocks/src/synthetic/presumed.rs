@@ -43,7 +43,7 @@ fn of_ten_hosts_the_one_that_contradicts_has_a_clock_of_its_own() {
 }
 
 #[test]
-fn hosts_that_differ_from_each_other_are_not_one_because_they_do_not_talk() {
+fn hosts_that_differ_without_direct_messages_are_not_one_clock() {
     let traffic: Vec<HostTraffic> = (1..4).map(|host| HostTraffic::lan_minute(0, host)).collect();
     let clocks = [0, 3_000_000, -2_000_000, 0].map(|offset| TrueClock::new(offset, 0.0));
     let messages = random_messages(&traffic, 22);
@@ -52,13 +52,13 @@ fn hosts_that_differ_from_each_other_are_not_one_because_they_do_not_talk() {
         estimate_clocks(&presumed_hosts(4), &collect_samples(&clocks, &messages), Some(3));
     assert_eq!(separate_clocks(&estimated), ["h0", "h1", "h2"]);
     for (host, clock) in estimated.hosts.iter().zip(&clocks) {
-        let apart = host.offset_ns - clock.offset;
-        assert!(apart.abs() < 100_000, "{} {apart}", host.host);
+        let error = host.offset_ns - clock.offset;
+        assert!(error.abs() < 100_000, "{} {error}", host.host);
     }
 }
 
 #[test]
-fn one_that_is_off_from_all_others_is_set_apart_and_not_they() {
+fn a_host_that_differs_from_all_others_is_set_apart_alone() {
     let traffic: Vec<HostTraffic> = (1..6).map(|host| HostTraffic::lan_minute(0, host)).collect();
     let mut clocks = vec![TrueClock::new(0, 0.0); 6];
     clocks[0] = TrueClock::new(5_000_000, -20.0);

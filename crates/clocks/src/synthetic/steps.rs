@@ -142,7 +142,7 @@ fn a_clock_that_is_slewed() {
 }
 
 #[test]
-fn steps_that_the_logs_tell_of() {
+fn steps_recorded_in_the_logs() {
     // Between 20 s and 40 s there are no messages, and the clock was set twice, which messages
     // cannot separate.
     let steps = vec![(25 * SECOND, 10 * SECOND), (35 * SECOND, -3 * SECOND)];

@@ -78,7 +78,7 @@ fn calls_that_timed_out_are_no_steps() {
 }
 
 #[test]
-fn a_step_among_them_is_found() {
+fn a_step_among_timed_out_calls_is_found() {
     for by in [30 * SECOND, -30 * SECOND] {
         let steps = vec![(HOUR / 3, by)];
         let clocks = [TrueClock::default(), TrueClock { steps, ..TrueClock::new(50 * MS, 10.0) }];

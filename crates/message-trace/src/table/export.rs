@@ -52,7 +52,7 @@ impl FromStr for TableFormat {
         TableFormat::ALL
             .into_iter()
             .find(|format| format.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is no format; it is one of csv, json, parquet"))
+            .ok_or_else(|| format!("'{text}' is not a format; choose csv, json or parquet"))
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_an_object_a_line() {
+    fn json_is_an_object_per_line() {
         let node = Node { host: "h".into(), traced: true, ..Node::default() };
         let rows = export_text(&NodeList(vec![node.clone(), node]), TableFormat::Json);
         assert_eq!(rows.lines().count(), 2);

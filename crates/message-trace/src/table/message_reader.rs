@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_any_size_are_the_whole_and_call_ids_are_there_if_they_are_asked_for() {
+    fn parts_of_any_size_equal_the_whole_and_call_ids_are_read_on_request() {
         let mut whole = MessageTrace::default();
         whole.add_node(Node { command: "c".into(), ..Node::default() });
         for row in 0..2 * BATCH_ROWS + 10 {

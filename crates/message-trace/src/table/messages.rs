@@ -188,7 +188,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn what_is_written_is_read_back(rows in proptest::collection::vec((any_message(), proptest::option::of("[a-c]{0,2}")), 0..40)) {
+        fn a_written_trace_is_read_back(rows in proptest::collection::vec((any_message(), proptest::option::of("[a-c]{0,2}")), 0..40)) {
             let mut trace = MessageTrace::default();
             for number in 0..2 {
                 let endpoint = Endpoint::Unix(format!("/run/{number}"));

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_at_a_time_make_the_same_table() {
+    fn nodes_written_in_batches_make_the_same_table() {
         let directory = tempfile::tempdir().unwrap();
         for count in [0, 1, table::BATCH_ROWS, 2 * table::BATCH_ROWS + 5] {
             let node =

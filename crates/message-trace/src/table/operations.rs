@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_found_is_an_error_to_the_caller_only() {
+    fn not_found_is_an_error_to_the_caller_only() {
         let of = |protocol, status, is_error| {
             let row = OperationRow {
                 message: 1,

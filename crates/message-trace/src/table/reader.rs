@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_read_whichever_groups_they_are_in() {
+    fn rows_are_read_from_any_groups() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("numbers.parquet");
         let schema = columns::build_schema([columns::required_field(

@@ -31,7 +31,7 @@ impl MessageTrace {
     /// As for [`MessageTrace::message`].
     pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
         self.connects.append_rows(&other.connects, rows.clone(), self.len());
-        self.told.append_rows(&other.told, rows.clone(), self.len());
+        self.operations.append_rows(&other.operations, rows.clone(), self.len());
         for (column, others) in self.times.iter_mut().zip(&other.times) {
             column.extend_from_slice(&others[rows.clone()]);
         }
@@ -84,7 +84,7 @@ impl MessageTrace {
         permute_column(&mut self.bytes, &order);
         permute_column(&mut self.parts, &order);
         self.connects.permute_rows(&order);
-        self.told.permute_rows(&order);
+        self.operations.permute_rows(&order);
         permute_column(&mut self.call, &order);
     }
 }

@@ -71,16 +71,16 @@ impl<'a> RequestSorter<'a> {
     /// Adds the next batch; its names have these numbers.
     pub(super) fn push_batch(
         &mut self,
-        piece: RequestBatch,
+        batch: RequestBatch,
         names: Vec<NameId>,
     ) -> Result<(), PathError> {
         let (number, mut from) = (self.names.len() as u64, 0);
-        for (begin, end) in piece.ends {
+        for (begin, end) in batch.ends {
             self.places.push(RequestPlace { begin, batch: number, from, length: end - from })?;
             from = end;
         }
         self.names.push(names);
-        self.batches.push_partition(piece.bytes)
+        self.batches.push_partition(batch.bytes)
     }
 
     /// Passes all requests to `each`, by begin. Requests with equal begins stay in the order in
@@ -89,14 +89,14 @@ impl<'a> RequestSorter<'a> {
         self,
         mut each: impl FnMut(Request) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
-        let RequestSorter { batches: pieces, names, places } = self;
+        let RequestSorter { batches, names, places } = self;
         let (sorted, failed) = (places.finish(), ReadFailure::default());
         let mut bytes = Vec::new();
-        for RequestPlace { batch: piece, from, length, .. } in sorted.iter(&failed) {
-            pieces.read_records(piece as usize, 0, from as usize, length as usize, &mut bytes)?;
+        for RequestPlace { batch, from, length, .. } in sorted.iter(&failed) {
+            batches.read_records(batch as usize, 0, from as usize, length as usize, &mut bytes)?;
             // Reading cannot fail, since the bytes were written here.
             let Ok(mut request) = postcard::from_bytes::<Request>(&bytes) else { continue };
-            let numbers = names.get(piece as usize).map_or(&[][..], Vec::as_slice);
+            let numbers = names.get(batch as usize).map_or(&[][..], Vec::as_slice);
             request.map_names(|name| numbers.get(name as usize).copied().unwrap_or_default());
             each(request)?;
         }
@@ -110,12 +110,12 @@ mod tests {
     use crate::step::Step;
 
     #[test]
-    fn requests_come_by_begin_whether_they_are_in_memory_or_not() {
+    fn requests_are_sorted_by_begin_in_memory_or_not() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, u64::MAX] {
             let budget = MemoryBudget::new(memory);
             let mut sorted = RequestSorter::new(&budget, directory.path());
-            for (piece, begins) in [[3, 1, 4], [1, 5, 9], [2, 6, 5]].into_iter().enumerate() {
+            for (batch, begins) in [[3, 1, 4], [1, 5, 9], [2, 6, 5]].into_iter().enumerate() {
                 let mut requests = RequestBatch::default();
                 for begin in begins {
                     let mut request = Request::default();
@@ -123,8 +123,8 @@ mod tests {
                     requests.push_request(&request);
                 }
                 // Names 1 and 2 have other numbers in each batch.
-                let piece = piece as NameId;
-                sorted.push_batch(requests, vec![0, 10 + piece, 20 + piece]).unwrap();
+                let batch = batch as NameId;
+                sorted.push_batch(requests, vec![0, 10 + batch, 20 + batch]).unwrap();
             }
             let mut seen = Vec::new();
             sorted

@@ -161,7 +161,7 @@ fn a_path_is_a_request_and_its_calls_are_steps() {
 }
 
 #[test]
-fn what_a_server_begins_by_itself_is_torn() {
+fn a_request_begun_by_a_server_is_torn() {
     let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
@@ -175,7 +175,7 @@ fn what_a_server_begins_by_itself_is_torn() {
 }
 
 #[test]
-fn requests_come_by_their_begins() {
+fn requests_are_in_the_order_of_their_begins() {
     let mut trace = TraceBuilder::default();
     for call in 0..50 {
         let at = 1_000 * call;
@@ -189,7 +189,7 @@ fn requests_come_by_their_begins() {
 }
 
 #[test]
-fn a_step_is_called_as_its_call_says_and_ends_as_its_answer_says() {
+fn a_step_has_the_operation_of_its_call_and_the_outcome_of_its_response() {
     let mut trace = TraceBuilder::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "c/db"], 2, 5432, [20, 25], false);

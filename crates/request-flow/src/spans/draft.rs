@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_wrong_clocks_is_moved() {
+    fn steps_are_moved_into_their_parents() {
         let root = Step { begin: Some(100), end: Some(200), ..Step::new(1, 1) };
         let early = Step { parent: Some(0), begin: Some(90), end: Some(95), ..Step::new(2, 2) };
         let late = Step {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_neither_moved_nor_cut() {
+    fn work_that_is_not_waited_for_is_neither_moved_nor_cut() {
         let root = Step { begin: Some(0), end: Some(900_000), host: 1, ..Step::new(1, 1) };
         // The caller waited for half a millisecond of forty.
         let left = Step {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_takes_along_what_was_within() {
+    fn steps_within_a_moved_step_move_with_it() {
         let root = Step { begin: Some(100), end: Some(200), ..Step::new(1, 1) };
         let called = Step {
             parent: Some(0),

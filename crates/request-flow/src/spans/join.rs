@@ -123,16 +123,16 @@ impl SpanTree {
         // 0: not visited, 1: on the current path, 2: leads to a root.
         let mut states = vec![0u8; spans.len()];
         for start in 0..spans.len() {
-            let (mut way, mut next) = (Vec::new(), Some(start as u32));
+            let (mut walk, mut next) = (Vec::new(), Some(start as u32));
             while let Some(span) = next.filter(|span| states[*span as usize] == 0) {
                 states[span as usize] = 1;
-                way.push(span);
+                walk.push(span);
                 next = self.parents[span as usize];
             }
             if let Some(met) = next.filter(|span| states[*span as usize] == 1) {
-                let first = way.iter().position(|span| *span == met).unwrap_or(0);
-                let circle = &way[first..];
-                let root = circle.iter().min_by_key(|span| (spans[**span as usize].begin, **span));
+                let first = walk.iter().position(|span| *span == met).unwrap_or(0);
+                let cycle = &walk[first..];
+                let root = cycle.iter().min_by_key(|span| (spans[**span as usize].begin, **span));
                 if let Some(root) = root {
                     if let Some(parent) = self.parents[*root as usize].take() {
                         self.children[parent as usize] -= 1;
@@ -141,27 +141,27 @@ impl SpanTree {
                     misfits.broken += 1;
                 }
             }
-            way.iter().for_each(|span| states[*span as usize] = 2);
+            walk.iter().for_each(|span| states[*span as usize] = 2);
         }
     }
 
     /// Returns the root that each span leads to.
     fn roots_of_spans(&self) -> Vec<u32> {
         let mut roots: Vec<Option<u32>> = vec![None; self.parents.len()];
-        let mut way = Vec::new();
+        let mut walk = Vec::new();
         for start in 0..self.parents.len() as u32 {
             let mut at = start;
             let root = loop {
                 if let Some(root) = roots[at as usize] {
                     break root;
                 }
-                way.push(at);
+                walk.push(at);
                 match self.parents[at as usize] {
                     Some(parent) => at = parent,
                     None => break at,
                 }
             };
-            way.drain(..).for_each(|span| roots[span as usize] = Some(root));
+            walk.drain(..).for_each(|span| roots[span as usize] = Some(root));
         }
         (0..).zip(roots).map(|(span, root)| root.unwrap_or(span)).collect()
     }

@@ -237,11 +237,11 @@ fn join_all(
     clocks: usize,
 ) -> Result<FirstPassResult, PathError> {
     let mut all = FirstPassResult::with_clocks(clocks);
-    let work = |piece: usize| {
+    let work = |index: usize| {
         let mut found = FirstPassResult::with_clocks(clocks);
         // Only a partition that cannot be split further is larger: it has one trace.
         let (mut blocks, mut size) = (Vec::new(), 0);
-        for block in by_trace.take_each_block(partitions.get(piece).copied().unwrap_or(usize::MAX))
+        for block in by_trace.take_each_block(partitions.get(index).copied().unwrap_or(usize::MAX))
         {
             let block = block?;
             if size >= MAX_TRACE_BYTES {
@@ -266,7 +266,7 @@ fn join_all(
             }
         }
         spans.sort_by_key(|span| span.trace);
-        let mut writer = PartitionWriter::new(drafts, piece);
+        let mut writer = PartitionWriter::new(drafts, index);
         let mut bytes = Vec::new();
         let mut failed = None;
         let mut spans = spans.into_iter().peekable();
@@ -291,7 +291,7 @@ fn join_all(
                 found.begins.extend(root.and_then(|root| root.caller_begin.or(root.begin)));
                 bytes.clear();
                 append_bytes(&draft, &mut bytes);
-                let to = piece % drafts.partition_count();
+                let to = index % drafts.partition_count();
                 failed = failed.take().or(writer.partition_records(to, &bytes).err());
             });
             found.spans += joined as u64;
@@ -363,8 +363,8 @@ fn order_requests(
         for block in drafts.take_each_block(partition) {
             let block = block?;
             let mut rest = block.as_slice();
-            while let Ok((mut draft, behind)) = postcard::take_from_bytes::<RequestDraft>(rest) {
-                rest = behind;
+            while let Ok((mut draft, tail)) = postcard::take_from_bytes::<RequestDraft>(rest) {
+                rest = tail;
                 let OutOfPlace { moved, late } =
                     draft.finish_request(clocks, &mut builder, &mut request);
                 (found.moved, found.late) = (found.moved + moved, found.late + late);
@@ -402,8 +402,8 @@ fn write_requests(
     writer: &mut RequestWriter,
 ) -> Result<u64, PathError> {
     let torn = Mutex::new(0);
-    let work = |piece: usize| {
-        let blocks = by_begin.take_blocks(partitions.get(piece).copied().unwrap_or(usize::MAX))?;
+    let work = |index: usize| {
+        let blocks = by_begin.take_blocks(partitions.get(index).copied().unwrap_or(usize::MAX))?;
         let mut requests: Vec<Request> = Vec::new();
         for block in &blocks {
             let mut rest = block.as_slice();

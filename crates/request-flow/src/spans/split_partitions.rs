@@ -182,7 +182,7 @@ mod tests {
             })
             .collect();
         let parts = refined(&records, u64::MAX, 100_000);
-        assert_eq!(parts, refined(&records, 0, 100_000), "wherever the bytes are");
+        assert_eq!(parts, refined(&records, 0, 100_000), "in memory or not");
         assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), 10_000);
         assert!(parts.len() >= 13, "1.25 MB in parts of 100 kB: {}", parts.len());
         for part in &parts {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn one_key_cannot_be_parted() {
+    fn records_with_one_key_are_not_split() {
         let records: Vec<Vec<u8>> = (0..100).map(|number| record(3, 1_000, number)).collect();
         let parts = refined(&records, 0, 5_000);
         assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [100, 0]);

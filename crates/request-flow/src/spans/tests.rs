@@ -39,15 +39,15 @@ fn join_spans(spans: &[TestSpan], memory: u64) -> (Vec<Request>, NameInterner, J
     let data = DataDir::new(directory.path());
     let budget = MemoryBudget::new(memory);
     let sink = SpanSink::new(&budget, directory.path());
-    for (piece, spans) in spans.chunks(3).enumerate() {
-        let mut piece = sink.sink_batch(piece);
+    for (batch, spans) in spans.chunks(3).enumerate() {
+        let mut batch = sink.sink_batch(batch);
         for made in spans {
             let resource =
                 SpanResource { node: made.node, host: made.host, parameters: Vec::new() };
-            let resource = piece.intern_resource(&resource);
-            piece.push_span(&Span { resource, ..made.span.clone() }).unwrap();
+            let resource = batch.intern_resource(&resource);
+            batch.push_span(&Span { resource, ..made.span.clone() }).unwrap();
         }
-        piece.finish().unwrap();
+        batch.finish().unwrap();
     }
     let joined = sink.join_requests(data.requests_path(), data.steps_path(), &()).unwrap();
     let tables =
@@ -105,7 +105,7 @@ fn a_call_by_a_client_that_is_the_root_has_a_caller() {
 }
 
 #[test]
-fn halves_of_one_id_are_one_step_whichever_comes_first() {
+fn halves_with_one_id_are_one_step_in_either_order() {
     let root = test_span("shop", 1, 0, SpanKind::Server, [0, 100]);
     let client = test_span("shop", 2, 1, SpanKind::Client, [10, 70]);
     let server = test_span("prices", 2, 1, SpanKind::Server, [20, 60]);
@@ -122,7 +122,7 @@ fn halves_of_one_id_are_one_step_whichever_comes_first() {
 }
 
 #[test]
-fn a_client_that_nobody_answers_for_names_the_node_itself() {
+fn a_client_span_without_a_server_span_names_the_node() {
     let mut lone = test_span("shop", 2, 1, SpanKind::Client, [10, 70]);
     lone.span.peer = Some("redis");
     let spans = [test_span("shop", 1, 0, SpanKind::Server, [0, 100]), lone];
@@ -133,7 +133,7 @@ fn a_client_that_nobody_answers_for_names_the_node_itself() {
 }
 
 #[test]
-fn a_message_that_is_not_answered_has_no_answer() {
+fn a_message_without_a_response_has_no_end() {
     let spans = [
         test_span("shop", 1, 0, SpanKind::Server, [0, 100]),
         test_span("shop", 2, 1, SpanKind::Producer, [10, 12]),
@@ -149,7 +149,7 @@ fn a_message_that_is_not_answered_has_no_answer() {
 }
 
 #[test]
-fn without_kinds_a_name_that_both_ends_have_tells_a_call() {
+fn without_kinds_a_common_name_identifies_a_call() {
     let named =
         |made: TestSpan, operation| TestSpan { span: Span { operation, ..made.span }, ..made };
     let spans = [
@@ -168,7 +168,7 @@ fn without_kinds_a_name_that_both_ends_have_tells_a_call() {
 }
 
 #[test]
-fn order_and_depth_tell_parents() {
+fn order_and_depth_determine_parents() {
     let at = |order: i64, depth: u32, times| {
         let mut made = test_span("shop", order as u128 + 1, 0, SpanKind::Unknown, times);
         (made.span.order, made.span.depth) = (Some(order), Some(depth));
@@ -185,7 +185,7 @@ fn order_and_depth_tell_parents() {
 }
 
 #[test]
-fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
+fn broken_spans_are_kept_if_possible_and_counted() {
     let spans = [
         // Its parent is missing.
         test_span("a", 1, 99, SpanKind::Server, [50, 60]),
@@ -230,7 +230,7 @@ fn skewed_spans(offset: i64, ppm: i64) -> Vec<TestSpan> {
 }
 
 #[test]
-fn spans_of_skewed_hosts_come_to_one_clock() {
+fn spans_of_skewed_hosts_are_converted_to_one_clock() {
     for (offset, ppm) in [(0, 0), (5_000_000_000, 0), (-3_000_000, 40), (250_000, -80)] {
         let (requests, _, joined) = join_spans(&skewed_spans(offset, ppm), u64::MAX);
         assert_eq!((requests.len(), joined.moved), (200, 0), "{offset} {ppm}");
@@ -271,7 +271,7 @@ fn spans_of_ten_nodes(offset: i64) -> Vec<TestSpan> {
 }
 
 #[test]
-fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
+fn for_nodes_without_hosts_only_a_contradicting_clock_is_estimated() {
     for offset in [0, 5_000_000, -5_000_000] {
         let (requests, names, joined) = join_spans(&spans_of_ten_nodes(offset), u64::MAX);
         assert_eq!((requests.len(), joined.moved), (100, 0));
@@ -281,11 +281,11 @@ fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
             .collect();
         assert_eq!(compared, if offset == 0 { vec![] } else { vec!["n4"] }, "{offset}");
         for step in requests.iter().flat_map(|request| &request.steps[1..]) {
-            let way = step.begin.unwrap() - step.caller_begin.unwrap();
+            let delay = step.begin.unwrap() - step.caller_begin.unwrap();
             // Half of both delays, if the clock is estimated; else the written times.
             let is_compared = offset != 0 && names.name_of(step.node) == "n4";
             let expected = if is_compared { 550_000 } else { 1_000_000 };
-            assert!((way - expected).abs() < 1_000, "{offset} {way}");
+            assert!((delay - expected).abs() < 1_000, "{offset} {delay}");
         }
     }
 }
@@ -316,8 +316,8 @@ fn trees() -> impl Strategy<Value = SpanTreeCase> {
             let parent = (place > 0).then(|| parent.index(place));
             // All begins differ, so that siblings have one order. They are two apart, because the
             // caller's begin is one before the step's.
-            let apart = 100 * after + 2 * place as i64;
-            let begin = parent.map_or(0, |parent| tree[parent].2[0]) + apart;
+            let distance = 100 * after + 2 * place as i64;
+            let begin = parent.map_or(0, |parent| tree[parent].2[0]) + distance;
             tree.push((parent, node, [begin, begin + 5_000], is_call && parent.is_some()));
         }
         SpanTreeCase(tree)
@@ -387,7 +387,7 @@ proptest! {
 
     /// For any order of the spans, in memory or not.
     #[test]
-    fn any_tree_in_is_the_same_tree_out(
+    fn any_tree_survives_the_join(
         one in trees(),
         other in trees(),
         memory in prop_oneof![Just(0), Just(u64::MAX)],

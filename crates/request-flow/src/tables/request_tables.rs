@@ -97,7 +97,10 @@ impl RequestTables {
         if tables.requests.group_count() == tables.steps.group_count() {
             Ok(tables)
         } else {
-            Err(PathError::malformed(steps, "it is not of the same requests as requests.parquet"))
+            Err(PathError::malformed(
+                steps,
+                "it does not belong to the same requests as requests.parquet",
+            ))
         }
     }
 
@@ -222,7 +225,7 @@ impl RequestTables {
             }
         }
         let malformed =
-            || PathError::malformed(steps_path, "its steps are not those of requests.parquet");
+            || PathError::malformed(steps_path, "its steps do not match requests.parquet");
         let mut into = requests.iter_mut().zip(&lengths);
         let mut open = into.next();
         for batch in self.steps.read_group(group)? {

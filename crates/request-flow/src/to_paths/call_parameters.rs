@@ -88,13 +88,13 @@ impl<'r> CallParameters<'r> {
         step: usize,
         keys: &ParameterKeys,
     ) -> CallParameters<'r> {
-        let mut told = CallParameters::default();
+        let mut known = CallParameters::default();
         for (name, value) in parameters.of_step(step) {
             if let Some(key) = keys.key_of_name(name) {
-                told.values[key as usize].get_or_insert(value);
+                known.values[key as usize].get_or_insert(value);
             }
         }
-        told
+        known
     }
 
     fn get(&self, key: ParameterKey) -> Option<&'r str> {
@@ -205,9 +205,9 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_are_what_the_exporter_took_apart() {
+    fn endpoints_are_assembled_from_the_exported_parameters() {
         let of = |parameters: &[(&str, &str)]| {
-            with_parameters(parameters, |told| told.server_endpoint().map(|end| end.to_string()))
+            with_parameters(parameters, |known| known.server_endpoint().map(|end| end.to_string()))
         };
         let [address, port, protocol] =
             [parameter::SERVER_ADDRESS, parameter::SERVER_PORT, parameter::PROTOCOL];
@@ -221,9 +221,9 @@ mod tests {
     fn the_first_value_of_a_name_counts_and_an_empty_one_is_none() {
         let parameters =
             [("process.pid", "7"), ("process.pid", "8"), ("thread.id", ""), ("http.route", "/")];
-        with_parameters(&parameters, |told| {
-            assert_eq!((told.pid(), told.tid(), told.is_exported()), (Some(7), None, false));
-            assert_eq!((told.program(), told.peer()), (None, None));
+        with_parameters(&parameters, |known| {
+            assert_eq!((known.pid(), known.tid(), known.is_exported()), (Some(7), None, false));
+            assert_eq!((known.program(), known.peer()), (None, None));
         });
     }
 }

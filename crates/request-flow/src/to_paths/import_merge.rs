@@ -24,7 +24,7 @@ pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), Path
     } else {
         let mut sources = imports.iter().map(ImportCursor::open).collect::<Result<Vec<_>, _>>()?;
         let all = sources.iter().map(|source| source.tables.counts().0).sum();
-        progress.begin_step("putting imports together", all);
+        progress.begin_step("merging imports", all);
         merge_requests(&mut sources, &data.requests_path(), &data.steps_path(), progress)?;
     }
     Ok(())

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_overlap_come_in_order_and_causes_are_the_same_messages() {
+    fn overlapping_groups_are_sorted_and_causes_are_the_same_messages() {
         for memory in [0, u64::MAX] {
             let directory = tempfile::tempdir().unwrap();
             let data = DataDir::new(directory.path());

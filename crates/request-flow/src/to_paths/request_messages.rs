@@ -95,8 +95,8 @@ impl RequestConverter {
         let Some(root) = request.steps.first() else { return };
         self.collect_facts(request);
         self.find_waits(request);
-        let told = CallParameters::from_parameters(&request.parameters, 0, &self.keys);
-        let caller = self.names.find_caller(request, root, &told, &mut self.made.ends);
+        let parameters = CallParameters::from_parameters(&request.parameters, 0, &self.keys);
+        let caller = self.names.find_caller(request, root, &parameters, &mut self.made.ends);
         self.begun_by.clear();
         self.answers.clear();
         // A response follows all earlier messages: steps are open until one that is not below them.
@@ -123,8 +123,9 @@ impl RequestConverter {
     fn collect_facts(&mut self, request: &Request) {
         self.steps.clear();
         for (place, step) in request.steps.iter().enumerate() {
-            let told = CallParameters::from_parameters(&request.parameters, place, &self.keys);
-            let callee = self.names.find_callee(step, &told, &mut self.made.ends);
+            let parameters =
+                CallParameters::from_parameters(&request.parameters, place, &self.keys);
+            let callee = self.names.find_callee(step, &parameters, &mut self.made.ends);
             let above = step.parent.and_then(|parent| request.steps.get(parent as usize));
             let is_unseen = step.caller_begin.is_none() && step.caller_end.is_none();
             let is_same = |above: &Step| (above.node, above.host) == (step.node, step.host);
@@ -134,15 +135,15 @@ impl RequestConverter {
             let is_left = step.caller_end.is_some() && step.end > step.caller_end;
             self.steps.push(StepFacts {
                 callee,
-                tid: told.tid().unwrap_or(NO_THREAD),
-                protocol: if told.is_exported() {
-                    told.protocol()
+                tid: parameters.tid().unwrap_or(NO_THREAD),
+                protocol: if parameters.is_exported() {
+                    parameters.protocol()
                 } else {
                     TransportProtocol::Other
                 },
                 is_within: is_unseen && above.is_some_and(is_same),
-                has_call: !told.is_unseen("request"),
-                has_answer: has_end && !is_one_way && !is_left && !told.is_unseen("response"),
+                has_call: !parameters.is_unseen("request"),
+                has_answer: has_end && !is_one_way && !is_left && !parameters.is_unseen("response"),
                 waits_for: None,
                 last: None,
             });

@@ -206,8 +206,8 @@ fn paths_know_their_requests_although_numbers_differ() {
     let filter = PathFilter::default();
     let instances = FilteredInstances::open(&data, &filter).unwrap();
     let mut seen = Vec::new();
-    for piece in 0..instances.group_count() {
-        let read = instances.read_group(piece, |instance| {
+    for group in 0..instances.group_count() {
+        let read = instances.read_group(group, |instance| {
             let request = found.get(&instance.hops[0].message).copied();
             seen.push((instance.which.path, instance.begin_time(), request));
             Ok::<(), PathError>(())
@@ -238,7 +238,7 @@ fn paths_know_their_requests_although_numbers_differ() {
 }
 
 #[test]
-fn several_imports_are_one() {
+fn several_imports_are_merged() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     for (import, begins) in [("b", vec![2, 3, 7]), ("a", vec![1, 3, 9]), ("c", Vec::new())] {

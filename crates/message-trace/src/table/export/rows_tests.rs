@@ -60,7 +60,7 @@ fn each_type_has_its_text_and_null_has_none() {
 }
 
 #[test]
-fn numbers_that_json_has_no_word_for() {
+fn numbers_that_json_cannot_represent() {
     let batch =
         make_batch(vec![("number", columns::float64_array([f64::NAN, f64::INFINITY].map(Some)))]);
     let (lines, objects) = write_both(&batch).unwrap();

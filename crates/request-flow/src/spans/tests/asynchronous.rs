@@ -44,7 +44,7 @@ fn step_in_last_trace(
 const ROOT: TestSpanRow = ("shop", "h1", 1, 0, SpanKind::Server, [0, 20]);
 
 #[test]
-fn a_job_that_begins_when_its_parent_has_ended_is_no_clock_that_is_off() {
+fn a_job_that_begins_after_its_parent_ended_is_no_clock_error() {
     for kind in [
         SpanKind::Unknown,
         SpanKind::Internal,
@@ -65,7 +65,7 @@ fn a_job_that_begins_when_its_parent_has_ended_is_no_clock_that_is_off() {
 }
 
 #[test]
-fn what_another_host_does_for_a_task_that_goes_on_is_not_cut() {
+fn work_of_another_host_for_a_continuing_task_is_not_cut() {
     let rows = [
         ROOT,
         ("mail", "h2", 3, 1, SpanKind::Internal, [300, 350]),
@@ -79,7 +79,7 @@ fn what_another_host_does_for_a_task_that_goes_on_is_not_cut() {
 }
 
 #[test]
-fn a_job_is_where_it_was_beside_hosts_that_calls_relate() {
+fn a_job_is_not_moved_when_calls_relate_other_hosts() {
     for kind in [SpanKind::Internal, SpanKind::Server, SpanKind::Consumer] {
         let rows = [
             ROOT,
@@ -106,7 +106,7 @@ fn a_server_that_takes_longer_than_its_client_waits_is_not_cut() {
 }
 
 #[test]
-fn what_follows_from_a_span_is_not_waited_for_by_it() {
+fn a_following_span_is_not_waited_for() {
     // A call by its name, but marked as following.
     let mut spans = traces_of_rows(&[
         ROOT,
@@ -121,7 +121,7 @@ fn what_follows_from_a_span_is_not_waited_for_by_it() {
 }
 
 #[test]
-fn calls_that_are_waited_for_tell_clocks_beside_work_that_is_not() {
+fn awaited_calls_determine_clocks_despite_other_work() {
     for (ahead, kind) in [(5_000, SpanKind::Consumer), (-5_000, SpanKind::Internal)] {
         let rows = [
             ROOT,
@@ -136,7 +136,7 @@ fn calls_that_are_waited_for_tell_clocks_beside_work_that_is_not() {
 }
 
 #[test]
-fn work_that_would_begin_before_what_caused_it_tells_of_a_clock() {
+fn work_that_would_begin_before_its_cause_shows_a_clock_error() {
     for kind in [SpanKind::Internal, SpanKind::Server, SpanKind::Consumer] {
         let rows = [ROOT, ("mail", "h2", 3, 1, kind, [-290, -280])];
         let (mail, off, _) = step_in_last_trace(&traces_of_rows(&rows), "mail");
@@ -146,7 +146,7 @@ fn work_that_would_begin_before_what_caused_it_tells_of_a_clock() {
 }
 
 #[test]
-fn a_consumer_that_waited_for_its_message_is_no_clock_that_is_off() {
+fn a_consumer_that_waited_for_its_message_is_no_clock_error() {
     let rows = [
         ROOT,
         ("shop", "h1", 2, 1, SpanKind::Producer, [5, 6]),

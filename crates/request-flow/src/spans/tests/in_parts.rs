@@ -28,11 +28,11 @@ type StepFigures = (String, Option<u32>, [Option<i64>; 4], bool);
 fn steps_of_request(spans: &[TestSpan]) -> Vec<StepFigures> {
     let (requests, names, _) = join_spans(spans, u64::MAX);
     let [request] = &requests[..] else { panic!("{requests:?}") };
-    let told = |step: &Step| {
+    let figures = |step: &Step| {
         let (node, parent, times) = step_in_words(step, &names);
         (node.to_owned(), parent, times, step.failed)
     };
-    request.steps.iter().map(told).collect()
+    request.steps.iter().map(figures).collect()
 }
 
 /// Returns all orders of a few reports.
@@ -70,7 +70,7 @@ fn a_report_without_kind_and_times_hides_neither_half_of_a_call() {
 }
 
 #[test]
-fn a_begin_a_duration_and_a_failure_come_together() {
+fn begin_duration_and_failure_are_merged() {
     let client = test_span("shop", 2, 1, SpanKind::Client, [10, 64]);
     let begun = TestSpan { span: Span { end: None, ..client.span.clone() }, ..client.clone() };
     let mut lasted = without_times(client, SpanKind::Client);
@@ -185,25 +185,25 @@ proptest! {
 
     /// A span that is split into parts is whole again, for any positions of the parts.
     #[test]
-    fn pieces_of_spans_make_the_spans(
+    fn parts_of_spans_are_merged_to_the_spans(
         tree in trees(),
         cuts in prop::collection::vec(0..5_usize, 60),
         order in prop::collection::vec(any::<u64>(), 180),
     ) {
         let whole = spans_of(&tree, "one");
-        let mut pieces = Vec::new();
+        let mut parts = Vec::new();
         for (made, cut) in whole.iter().zip(&cuts) {
             let with = |change: fn(&mut Span<'_>)| {
-                let mut piece = made.clone();
-                change(&mut piece.span);
-                piece
+                let mut part = made.clone();
+                change(&mut part.span);
+                part
             };
             match cut {
-                0 => pieces.push(made.clone()),
-                1 => pieces.extend([with(|span| span.begin = None), with(|span| span.end = None)]),
-                2 => pieces.extend([with(|span| span.end = span.begin), made.clone()]),
-                3 => pieces.extend([with(|span| span.parameters = &[]), made.clone()]),
-                _ => pieces.extend([
+                0 => parts.push(made.clone()),
+                1 => parts.extend([with(|span| span.begin = None), with(|span| span.end = None)]),
+                2 => parts.extend([with(|span| span.end = span.begin), made.clone()]),
+                3 => parts.extend([with(|span| span.parameters = &[]), made.clone()]),
+                _ => parts.extend([
                     made.clone(),
                     with(|span| {
                         (span.begin, span.end, span.kind) = (None, None, SpanKind::Unknown);
@@ -213,9 +213,9 @@ proptest! {
             }
         }
         let mut order = order.into_iter().cycle();
-        pieces.sort_by_cached_key(|_| order.next());
+        parts.sort_by_cached_key(|_| order.next());
         let (requests, names, _) = join_spans(&whole, u64::MAX);
-        let (again, other_names, _) = join_spans(&pieces, u64::MAX);
+        let (again, other_names, _) = join_spans(&parts, u64::MAX);
         prop_assert_eq!(requests_in_words(&requests, &names), requests_in_words(&again, &other_names));
     }
 }

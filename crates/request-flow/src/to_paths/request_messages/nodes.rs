@@ -46,14 +46,14 @@ impl NodeNames {
     pub(super) fn find_callee(
         &mut self,
         step: &Step,
-        told: &CallParameters<'_>,
+        parameters: &CallParameters<'_>,
         ends: &mut EndInterner,
     ) -> CalleeEnd {
         let is_seen = step.begin.is_some() || step.end.is_some();
-        if told.is_exported() {
-            return self.exported_callee(step, told, is_seen, ends);
+        if parameters.is_exported() {
+            return self.exported_callee(step, parameters, is_seen, ends);
         }
-        let node = self.service_callee(step.node, step.host, told.pid(), is_seen, ends);
+        let node = self.service_callee(step.node, step.host, parameters.pid(), is_seen, ends);
         let endpoint = self.operation_node(step.operation, ends);
         CalleeEnd { node, endpoint, caller_endpoint: NAMELESS, is_connecting: false }
     }
@@ -63,13 +63,13 @@ impl NodeNames {
         &mut self,
         request: &Request,
         root: &Step,
-        told: &CallParameters<'_>,
+        parameters: &CallParameters<'_>,
         ends: &mut EndInterner,
     ) -> u32 {
         let is_seen = root.caller_begin.is_some() || root.caller_end.is_some();
         // In the callee's span the other node is the caller.
         let is_callees = root.begin.is_some() || root.end.is_some();
-        if let Some(peer) = told.peer().filter(|_| told.is_exported() && is_callees) {
+        if let Some(peer) = parameters.peer().filter(|_| parameters.is_exported() && is_callees) {
             return ends.nodes.intern(node_of_peer(peer, is_seen));
         }
         match request.caller {
@@ -81,26 +81,26 @@ impl NodeNames {
     fn exported_callee(
         &mut self,
         step: &Step,
-        told: &CallParameters<'_>,
+        parameters: &CallParameters<'_>,
         is_seen: bool,
         ends: &mut EndInterner,
     ) -> CalleeEnd {
         let host = self.names.name_of(step.host);
         // In the caller's span the other node is the callee.
-        let peer = told.peer().filter(|_| !is_seen);
-        let node = match (peer, told.program()) {
+        let peer = parameters.peer().filter(|_| !is_seen);
+        let node = match (peer, parameters.program()) {
             (Some(peer), _) => node_of_peer(peer, is_seen),
             (None, Some((command, executable))) => Node {
                 executable: executable.to_owned(),
-                ..node_of_peer(CallPeer { host, command, pid: told.pid() }, is_seen)
+                ..node_of_peer(CallPeer { host, command, pid: parameters.pid() }, is_seen)
             },
             (None, None) => node_of_peer(
-                CallPeer { host, command: self.names.name_of(step.node), pid: told.pid() },
+                CallPeer { host, command: self.names.name_of(step.node), pid: parameters.pid() },
                 is_seen,
             ),
         };
         let node = ends.nodes.intern(node);
-        let server = told.server_endpoint();
+        let server = parameters.server_endpoint();
         let operation = self.names.name_of(step.operation);
         // The operation ends with the endpoint if the callee accepts there.
         let is_connecting = server.as_ref().is_some_and(|server| !is_named(operation, server));
@@ -111,7 +111,7 @@ impl NodeNames {
         };
         // Ephemeral endpoints are many, and identify nothing.
         let (endpoint, caller_endpoint) = match is_connecting {
-            true => (NAMELESS, number(told.client_endpoint())),
+            true => (NAMELESS, number(parameters.client_endpoint())),
             false => (number(server), NAMELESS),
         };
         CalleeEnd { node, endpoint, caller_endpoint, is_connecting }

@@ -73,7 +73,7 @@ fn messages_in_words(made: GroupMessages) -> Vec<String> {
 }
 
 #[test]
-fn calls_and_answers_are_caused_by_what_came_before() {
+fn calls_and_responses_are_caused_by_earlier_messages() {
     let mut tree = TreeBuilder::default();
     tree.request.caller = tree.names.intern("curl");
     let web = tree.step(None, "web", "GET /", [0, 10, 90, 100], &[]);
@@ -95,7 +95,7 @@ fn calls_and_answers_are_caused_by_what_came_before() {
 }
 
 #[test]
-fn what_was_not_seen_is_not_made_up() {
+fn unseen_messages_are_not_invented() {
     let mut tree = TreeBuilder::default();
     // The caller was not seen: it is an untraced client.
     let web = tree.step(None, "web", "GET /", [-1, 10, 90, -1], &[]);
@@ -125,7 +125,7 @@ fn what_was_not_seen_is_not_made_up() {
 }
 
 #[test]
-fn a_step_that_has_not_ended_has_no_answer() {
+fn an_unfinished_step_has_no_response() {
     let mut tree = TreeBuilder::default();
     let web = tree.step(None, "web", "GET /", [-1, 10, -1, -1], &[]);
     tree.step(Some(web), "db", "SELECT", [20, 21, -1, -1], &[]);
@@ -141,7 +141,7 @@ fn exported_parameters<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str
 }
 
 #[test]
-fn what_sockcap_exported_comes_back_with_its_programs_and_ports() {
+fn exported_calls_come_back_with_their_programs_and_ports() {
     let mut tree = TreeBuilder::default();
     let of_web = exported_parameters(&[
         ("server.address", "10.0.0.2"),
@@ -168,13 +168,13 @@ fn what_sockcap_exported_comes_back_with_its_programs_and_ports() {
     let made = tree.convert_tree();
     let nodes = &made.ends.nodes;
     let record = made.records[0];
-    let told: Vec<_> = (0..2)
+    let threads: Vec<_> = (0..2)
         .map(|place| {
             let record = made.records[place];
             [record.src_tid, record.dst_tid, i32::from(record.protocol)]
         })
         .collect();
-    assert_eq!(told, [[NO_THREAD, 8, 0], [8, NO_THREAD, 0]]);
+    assert_eq!(threads, [[NO_THREAD, 8, 0], [8, NO_THREAD, 0]]);
     assert_eq!((record.src, record.dst), (2, 0), "{nodes:?}");
     let expected = [
         "0: curl > nginx 10.0.0.2:80 0..10 by -",
@@ -186,7 +186,7 @@ fn what_sockcap_exported_comes_back_with_its_programs_and_ports() {
 }
 
 #[test]
-fn of_an_exported_call_that_was_half_seen_there_is_one_message() {
+fn a_half_seen_exported_call_has_one_message() {
     let mut tree = TreeBuilder::default();
     let response = exported_parameters(&[("sockcap.not_seen", "response")]);
     let web = tree.step(None, "web", "web", [-1, 10, 10, -1], &response);
