@@ -31,8 +31,8 @@ pub(crate) const MAX_EARLY: f64 = 0.01;
 /// Number of runs that end before and after each one with which its request may be exchanged. A
 /// worker of a Java pool was overtaken by five at the queue of the writer.
 pub(crate) const NEAR: usize = 8;
-/// Number of runs before and after each one, by their beginnings and by their ends, of which the
-/// order relative to it counts.
+/// Number of runs before and after each one, by their beginnings and by their ends, that are
+/// compared with it.
 pub(crate) const AROUND: usize = 24;
 /// Maximum number of passes in which requests are exchanged; three were enough.
 pub(crate) const MAX_PASSES: usize = 8;
