@@ -135,13 +135,13 @@ def changed(comparisons, options=()):
 def of_unchanged(work, arguments, normal, made):
     rows, changes, all_of = [], 0, 0
     runs = list(sets.unchanged_runs(work, arguments.pairs // 4))
-    groups = [("made pairs", made), ("halves of made operations", runs), *sets.unchanged_recordings(work, arguments.data, normal)]
+    groups = [("synthetic pairs", made), ("halves of synthetic operations", runs), *sets.unchanged_recordings(work, arguments.data, normal)]
     for name, comparisons in groups:
         count = changed(comparisons)
         rows.append([name, str(len(comparisons)), str(count)])
         changes, all_of = changes + count, all_of + len(comparisons)
     rows.append([f"all: {percent(changes / all_of)}, at most 5% required", str(all_of), str(changes)])
-    table(["no change", "comparisons", "say something"], rows)
+    table(["no change", "comparisons", "report a change"], rows)
 
 
 def of_scale(work, arguments, experiments):
@@ -170,7 +170,7 @@ def of_ablation(normal, faults, experiments, made):
             scores = found(experiments, fault, options)
             cells += [show(mean([one[key] for one in scores])) for key, _, show in COLUMNS]
         rows.append(cells)
-    head = ["", "faults first", "first three", "made pairs without a change that say something"]
+    head = ["", "faults first", "first three", "synthetic pairs without a change that report one"]
     head += [f"{fault}: {what}" for fault in PAPER for _, what, _ in COLUMNS]
     table(head, rows)
 
