@@ -20,7 +20,7 @@ pub(crate) mod hypotheses {
     pub(crate) const GATHERED_FACTOR: usize = 4;
     /// Distance from the best hypothesis beyond which a hypothesis is dropped, in nats.
     pub(crate) const MARGIN: f64 = 25.0;
-    /// Maximum number of open requests; the oldest is dropped. docs/accuracy.md and
+    /// Maximum number of open requests; the oldest is dropped. docs/performance.md and
     /// docs/decisions/0430 have the time that many open requests take.
     pub(crate) const MAX_OPEN_REQUESTS: usize = 1024;
     /// Maximum number of continuations at one event: the more requests are open, the fewer

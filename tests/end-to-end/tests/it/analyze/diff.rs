@@ -55,7 +55,7 @@ fn sample_of(answers: &str) -> String {
 fn check_readme(printed: &str) {
     let path = repository().join("README.md");
     let readme = fs::read_to_string(&path).unwrap();
-    let begin = "asks after each what changed:\n\n```\n";
+    let begin = "compares after each:\n\n```\n";
     let (above, rest) = readme.split_once(begin).unwrap();
     let (sample, below) = rest.split_once("```").unwrap();
     let answers = sample_of(printed.split_once("\nmore: ").unwrap().0);
