@@ -5,7 +5,6 @@
 
 mod by_role;
 mod host_endpoint;
-mod interner;
 mod labels;
 mod namer;
 mod names;

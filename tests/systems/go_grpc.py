@@ -45,5 +45,5 @@ class GoGrpc(harness.System):
             run.wait_port(port)
 
     def load(self, run, requests, concurrency):
-        arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
+        arguments = [run.port("entry"), "--requests", requests, "--concurrency", concurrency]
         run.client("thinking_load.py", *arguments, "--think", 10, "/item/{id}")

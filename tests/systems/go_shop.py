@@ -43,5 +43,5 @@ class GoShop(harness.System):
             run.wait_port(port)
 
     def load(self, run, requests, concurrency):
-        arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
+        arguments = [run.port("entry"), "--requests", requests, "--concurrency", concurrency]
         run.client("thinking_load.py", *arguments, "--think", 10, "/item/{id}")

@@ -43,7 +43,7 @@ class GrpcRust(harness.System):
         run.wait_port("entry")
 
     def load(self, run, requests, concurrency):
-        arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
+        arguments = [run.port("entry"), "--requests", requests, "--concurrency", concurrency]
         run.client("thinking_load.py", *arguments, "--think", 10, "/item/{id}")
 
     def logged_requests(self, log):

@@ -4,9 +4,9 @@
 //! number of messages.
 
 use message_trace::{MessageTrace, Node};
+use out_of_core::ValueInterner;
 use rustc_hash::FxHashMap;
 
-use super::interner::Interner;
 use super::labels::{EPHEMERAL, HopName};
 use super::node_identity::NodeIdentity;
 use super::role_names::{RoleFinder, RoleName};
@@ -55,8 +55,8 @@ pub(super) struct RoleLabeler<'trace> {
     names: RoleFinder<'trace>,
     /// The role of each node name, by the number of its text.
     of_name: FxHashMap<u32, u32>,
-    roles: Interner<RoleName>,
-    hops: Interner<HopName>,
+    roles: ValueInterner<RoleName>,
+    hops: ValueInterner<HopName>,
     /// As in [`RoleLabels`].
     of_hop: Vec<u32>,
     how_many: Vec<u32>,
@@ -72,8 +72,8 @@ impl<'trace> RoleLabeler<'trace> {
         RoleLabeler {
             names: RoleFinder::from_trace(trace, known, options),
             of_name: FxHashMap::default(),
-            roles: Interner::default(),
-            hops: Interner::default(),
+            roles: ValueInterner::default(),
+            hops: ValueInterner::default(),
             of_hop: Vec::new(),
             how_many: Vec::new(),
         }
@@ -89,7 +89,7 @@ impl<'trace> RoleLabeler<'trace> {
             self.names.role_of_node(node, known, name)
         });
         let role = self.roles.intern(role);
-        self.how_many.resize(self.roles.values.len(), 0);
+        self.how_many.resize(self.roles.values().len(), 0);
         self.how_many[role as usize] += 1;
         self.of_name.insert(text, role);
     }
@@ -98,14 +98,14 @@ impl<'trace> RoleLabeler<'trace> {
     pub(super) fn label_hops(
         &mut self,
         hops: &[HopName],
-        texts: &mut Interner<String>,
+        texts: &mut ValueInterner<String>,
     ) -> RoleLabels {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
         for hop in &hops[self.of_hop.len()..] {
             let [src, dst] =
                 [hop.src, hop.dst].map(|name| self.of_name.get(&name).copied().unwrap_or_default());
             let port = |role: u32, port| {
-                let role = self.roles.values.get(role as usize);
+                let role = self.roles.values().get(role as usize);
                 if role.is_none_or(|role| self.names.ports_matter(role)) { port } else { ephemeral }
             };
             let (src_port, dst_port) = (port(src, hop.src_port), port(dst, hop.dst_port));
@@ -113,8 +113,8 @@ impl<'trace> RoleLabeler<'trace> {
         }
         RoleLabels {
             of_hop: self.of_hop.clone(),
-            hops: self.hops.values.clone(),
-            roles: self.roles.values.clone(),
+            hops: self.hops.values().to_vec(),
+            roles: self.roles.values().to_vec(),
             names: self.how_many.clone(),
         }
     }

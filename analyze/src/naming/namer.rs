@@ -1,10 +1,10 @@
 //! Naming of the messages of a trace, batch by batch.
 
 use message_trace::{EndPair, Endpoint, EndpointId, MessageTrace, NodeId};
+use out_of_core::ValueInterner;
 
 use super::Naming;
 use super::by_role::RoleLabeler;
-use super::interner::Interner;
 use super::labels::{EPHEMERAL, HopName};
 use super::names;
 use super::node_identity;
@@ -26,8 +26,8 @@ pub(crate) struct Namer<'trace> {
     stable: StablePaths,
     roles: ServerRoles,
     nodes: names::GrainNodes<'trace>,
-    hops: Interner<HopName>,
-    texts: Interner<String>,
+    hops: ValueInterner<HopName>,
+    texts: ValueInterner<String>,
 }
 
 impl<'trace> Namer<'trace> {
@@ -46,8 +46,8 @@ impl<'trace> Namer<'trace> {
             stable,
             roles,
             nodes,
-            hops: Interner::default(),
-            texts: Interner::default(),
+            hops: ValueInterner::default(),
+            texts: ValueInterner::default(),
         }
     }
 
@@ -92,8 +92,10 @@ impl<'trace> Namer<'trace> {
                 }),
             );
         }
-        let by_role = nodes.by_role.as_mut().map(|by_role| by_role.label_hops(&hops.values, texts));
-        let (nodes, hops, texts) = (nodes.list.clone(), hops.values.clone(), texts.values.clone());
+        let by_role =
+            nodes.by_role.as_mut().map(|by_role| by_role.label_hops(hops.values(), texts));
+        let (nodes, hops, texts) =
+            (nodes.list.clone(), hops.values().to_vec(), texts.values().to_vec());
         Naming { src, dst, hop, nodes, hops, texts, by_role }
     }
 }
@@ -105,7 +107,11 @@ struct PortLabels {
 }
 
 impl PortLabels {
-    fn new(trace: &MessageTrace, stable: &StablePaths, texts: &mut Interner<String>) -> PortLabels {
+    fn new(
+        trace: &MessageTrace,
+        stable: &StablePaths,
+        texts: &mut ValueInterner<String>,
+    ) -> PortLabels {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
         let label = |endpoint: &Endpoint| match stable.stable_endpoint(endpoint) {
             Some(stable) => names::port_label(&stable),

@@ -2,10 +2,10 @@
 //! share to be aggregated (WAP5 section 2.5.1).
 
 use message_trace::{Endpoint, MessageTrace, Node, NodeGrain, NodeId};
+use out_of_core::ValueInterner;
 use rustc_hash::FxHashMap;
 
 use super::by_role::RoleLabeler;
-use super::interner::Interner;
 use super::labels::{CLIENT, EPHEMERAL, GrainNode};
 use super::node_identity::NodeIdentity;
 use super::role_names::is_host;
@@ -131,7 +131,7 @@ impl<'trace> GrainNodes<'trace> {
         id: NodeId,
         tid: Option<i32>,
         roles: &ServerRoles,
-        texts: &mut Interner<String>,
+        texts: &mut ValueInterner<String>,
     ) -> u32 {
         let tid = if self.grain == NodeGrain::Thread { tid } else { None };
         let place = usize::try_from(id).ok().filter(|_| tid.is_none());
@@ -158,7 +158,7 @@ impl<'trace> GrainNodes<'trace> {
         id: NodeId,
         tid: Option<i32>,
         roles: &ServerRoles,
-        texts: &mut Interner<String>,
+        texts: &mut ValueInterner<String>,
     ) -> u32 {
         let number = self.list.len() as u32;
         let client = roles.is_client(id);

@@ -11,6 +11,7 @@ mod partitions;
 mod path_error;
 mod spillable_vec;
 mod tuning;
+mod value_interner;
 pub mod workers;
 
 pub use budget::MemoryBudget;
@@ -23,3 +24,4 @@ pub use names::{NameId, NameInterner};
 pub use partitions::{PartitionStore, PartitionWriter, PlainRecord, join_blocks};
 pub use path_error::PathError;
 pub use spillable_vec::SpillableVec;
+pub use value_interner::ValueInterner;

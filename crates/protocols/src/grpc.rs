@@ -8,6 +8,27 @@ use crate::http2;
 use crate::opening::OpeningVerdict;
 use crate::protocol::ProtocolSpec;
 
+/// Names of gRPC's status codes, by their numbers.
+pub const GRPC_STATUSES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
 /// Registry entry of gRPC.
 pub(crate) static GRPC: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {

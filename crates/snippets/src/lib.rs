@@ -4,6 +4,7 @@
 mod bytes;
 mod context;
 mod frames;
+pub mod huffman;
 mod lines;
 mod sql;
 mod target;

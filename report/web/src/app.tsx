@@ -1,6 +1,5 @@
 // The page: the trace, the tabs, and the view of the selected one.
 
-import { useEffect, useState } from "preact/hooks";
 import { ClocksView } from "./clocks/clocks";
 import { NotSeen } from "./clocks/not_seen";
 import { colorNodes } from "./colors";
@@ -9,35 +8,27 @@ import type { Source } from "./data/source";
 import type { Overview } from "./data/types";
 import { Facts } from "./facts";
 import { count, duration, expected, plural } from "./format";
+import { Loading, Panel, Tabs, Title } from "./frame";
 import { Help } from "./help";
-import { help, KEYS, KEYS_OF_REQUESTS } from "./keys";
+import { KEYS, KEYS_OF_REQUESTS } from "./keys";
 import { MapView } from "./map/map";
 import { Detail } from "./pattern/detail";
 import { type Listed, useListed } from "./patterns/chosen";
 import { PatternList } from "./patterns/list";
 import { Shares } from "./patterns/shares";
 import { choose, pattern, tab, TABS, type Tab } from "./state";
-import { NEXT, theme } from "./theme";
 import { OverTime } from "./time/over_time";
 import { WorkloadView } from "./workload/workload";
 
 const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and holes", contexts: "Contexts", requests: "Requests" };
 
 export function App({ source }: { source: Source }) {
-  const [overview, setOverview] = useState<Overview | null>(null);
-  const [failed, setFailed] = useState("");
-  useEffect(() => {
-    source.overview().then(
-      (found) => {
-        colorNodes(found);
-        setOverview(found);
-      },
-      (error: Error) => setFailed(error.message),
-    );
-  }, [source]);
-  if (failed) return <p class="error" role="alert">{failed}</p>;
-  if (!overview) return <p class="fine" role="status">Loading…</p>;
-  return <Loaded source={source} overview={overview} />;
+  const load = async () => {
+    const overview = await source.overview();
+    colorNodes(overview);
+    return overview;
+  };
+  return <Loading load={load} show={(overview) => <Loaded source={source} overview={overview} />} />;
 }
 
 interface Shown {
@@ -50,16 +41,14 @@ function Loaded({ source, overview }: Shown) {
   return (
     <>
       <Header overview={overview} />
-      <main>
-        <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab.value}`} data-tab={tab.value}>
-          {tab.value === "patterns" && <Patterns source={source} overview={overview} {...listed} />}
-          {tab.value === "map" && <MapView overview={overview} />}
-          {tab.value === "time" && <OverTime source={source} overview={overview} rank={listed.chosen} />}
-          {tab.value === "clocks" && <ClocksView overview={overview} />}
-          {tab.value === "contexts" && <ContextsView source={source} overview={overview} />}
-          {tab.value === "requests" && <WorkloadView source={source} overview={overview} />}
-        </div>
-      </main>
+      <Panel name={tab.value}>
+        {tab.value === "patterns" && <Patterns source={source} overview={overview} {...listed} />}
+        {tab.value === "map" && <MapView overview={overview} />}
+        {tab.value === "time" && <OverTime source={source} overview={overview} rank={listed.chosen} />}
+        {tab.value === "clocks" && <ClocksView overview={overview} />}
+        {tab.value === "contexts" && <ContextsView source={source} overview={overview} />}
+        {tab.value === "requests" && <WorkloadView source={source} overview={overview} />}
+      </Panel>
       <Help keys={overview.workload ? KEYS_OF_REQUESTS : KEYS} />
     </>
   );
@@ -97,29 +86,13 @@ function Header({ overview }: { overview: Overview }) {
   // A link may lead to a tab that this page does not have.
   const isThere = (name: Tab) => (name === "contexts" ? overview.contexts : name === "requests" ? overview.workload : true);
   const tabs = TABS.filter((name) => isThere(name) || tab.value === name);
-  // If there is no room for all tabs, the selected one is scrolled into view.
-  useEffect(() => document.getElementById(`tab-${tab.value}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [tab.value]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (!by) return;
-    event.preventDefault();
-    const next = tabs[(tabs.indexOf(tab.value) + by + tabs.length) % tabs.length];
-    if (!next) return;
-    tab.value = next;
-    requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
-  };
+  const badge = (name: Tab) =>
+    name === "clocks" && halves > 0 && (
+      <span class="count" title={`${plural(halves, "message")} seen at one end only`}>{count(halves)}</span>
+    );
   return (
     <header class="page">
-      <div class="title">
-        <h1>sockcap</h1>
-        <p class="source">{overview.source}</p>
-        <span class="buttons">
-          <button type="button" class="quiet" onClick={() => (theme.value = NEXT[theme.value])} aria-label={`Colours: ${theme.value}`}>
-            {theme.value === "dark" ? "☾" : theme.value === "light" ? "☀" : "◐"}
-          </button>
-          <button type="button" class="quiet" aria-label="Keys" onClick={() => (help.value = true)}>?</button>
-        </span>
-      </div>
+      <Title name="sockcap">{overview.source}</Title>
       {overview.filtered.length > 0 && (
         <p class="part" role="note">
           Only a part of the trace: {overview.filtered.join("; ")}
@@ -128,25 +101,7 @@ function Header({ overview }: { overview: Overview }) {
       {overview.other !== null && <p class="part" role="note">{overview.other}</p>}
       <Facts facts={facts} />
       <NotSeen overview={overview} />
-      <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
-        {tabs.map((name) => (
-          <button
-            key={name}
-            id={`tab-${name}`}
-            type="button"
-            role="tab"
-            aria-selected={tab.value === name}
-            aria-controls="panel"
-            tabIndex={tab.value === name ? 0 : -1}
-            onClick={() => (tab.value = name)}
-          >
-            {LABELS[name]}
-            {name === "clocks" && halves > 0 && (
-              <span class="count" title={`${plural(halves, "message")} seen at one end only`}>{count(halves)}</span>
-            )}
-          </button>
-        ))}
-      </div>
+      <Tabs names={tabs} selected={tab} labels={LABELS} badge={badge} />
     </header>
   );
 }

@@ -3,7 +3,7 @@
 import { LEVELS } from "./data/contexts";
 import { choose, chooseLevel, chooseOperation, chooseRequest, context, instance, operation, order, query, tab, TABS } from "./state";
 import { NEXT, theme } from "./theme";
-import { signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 
 /** Whether the help is shown. */
 export const help = signal(false);
@@ -26,6 +26,48 @@ export const KEYS: [string, string][] = [
 export const KEYS_OF_REQUESTS: [string, string][] = KEYS.map(([key, what]) =>
   key.startsWith("1 ") ? [`${key} 6`, `${what}, requests`] : key === "n p" ? [key, `${what}, or cluster`] : [key, what],
 );
+
+/** Keys of every page. */
+const SHARED_ACTIONS: Record<string, () => void> = {
+  t: () => (theme.value = NEXT[theme.value]),
+  "?": () => (help.value = !help.value),
+};
+
+/**
+ * Handles keys from now on: digits select a tab, Escape leaves the innermost thing that is open,
+ * and the others are those of `actions` and of every page.
+ */
+export function handleKeys<Name extends string>(
+  actions: Record<string, () => void>,
+  escape: () => void,
+  tabs: readonly Name[],
+  tab: Signal<Name>,
+): void {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.key === "Escape" && !help.value) return escape();
+    if (event.key === "Escape") {
+      help.value = false;
+      return;
+    }
+    const target = event.target;
+    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
+    const name = tabs[Number(event.key) - 1];
+    // A page need not have all tabs.
+    const isThere = name && document.getElementById(`tab-${name}`);
+    const action = isThere ? () => (tab.value = name) : (actions[event.key] ?? SHARED_ACTIONS[event.key]);
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+/** Passes a key to the list of the page. */
+export function moveInList(key: string): void {
+  const list = document.querySelector<HTMLElement>("#panel [role=listbox]");
+  list?.focus({ preventScroll: true });
+  list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+}
 
 function press(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.click();
@@ -71,14 +113,11 @@ function move(key: string): void {
     requestAnimationFrame(() => move(key));
     return;
   }
-  const list = document.querySelector<HTMLElement>("#panel [role=listbox]");
-  list?.focus({ preventScroll: true });
-  list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  moveInList(key);
 }
 
 function escape(): void {
-  if (help.value) help.value = false;
-  else if (tab.value === "contexts") escapeContexts();
+  if (tab.value === "contexts") escapeContexts();
   else if (tab.value === "requests") chooseRequest(null);
   else if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
   else if (query.value) query.value = "";
@@ -125,22 +164,8 @@ const ACTIONS: Record<string, () => void> = {
     const next = LEVELS[(LEVELS.findIndex((one) => one === shown) + 1) % LEVELS.length];
     if (shown && next) chooseLevel(next);
   },
-  t: () => (theme.value = NEXT[theme.value]),
-  "?": () => (help.value = !help.value),
 };
 
 export function followKeys(): void {
-  addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (event.key === "Escape") return escape();
-    const target = event.target;
-    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
-    const number = TABS[Number(event.key) - 1];
-    // A page need not have all tabs.
-    const isThere = number && document.getElementById(`tab-${number}`);
-    const action = isThere ? () => (tab.value = number) : ACTIONS[event.key];
-    if (!action) return;
-    event.preventDefault();
-    action();
-  });
+  handleKeys(ACTIONS, escape, TABS, tab);
 }

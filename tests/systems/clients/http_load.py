@@ -8,9 +8,9 @@ was not successful (2xx), and the last line prints how many were.
 
 import argparse
 import http.client
-import itertools
 import sys
-import threading
+
+from load import identity_of, parse_load, run_load
 
 
 def main():
@@ -18,27 +18,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("paths", nargs="+")
-    parser.add_argument("--requests", type=int, required=True)
-    parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--close", action="store_true", help="a connection for each request")
     parser.add_argument("--header", default="X-Request-Id")
     parser.add_argument("--timeout", type=float, default=30.0)
-    arguments = parser.parse_args()
+    arguments = parse_load(parser)
 
-    numbers = itertools.count(arguments.first)
-    last = arguments.first + arguments.requests
-    lock = threading.Lock()
-    failures = []
-
-    def work():
+    def work(_, numbers, failures):
         connection = None
-        while True:
-            with lock:
-                number = next(numbers)
-            if number >= last:
-                return
-            identity = f"skid{number:07d}x"
+        for number in numbers:
+            identity = identity_of(number)
             path = arguments.paths[number % len(arguments.paths)].replace("{id}", identity)
             try:
                 if connection is None:
@@ -57,15 +45,7 @@ def main():
                 connection.close()
                 connection = None
 
-    threads = [threading.Thread(target=work) for _ in range(arguments.concurrency)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for failure in failures[:5]:
-        print(failure, file=sys.stderr)
-    print(f"{arguments.requests - len(failures)} of {arguments.requests} answered")
-    return 1 if failures else 0
+    return run_load(arguments, work)
 
 
 if __name__ == "__main__":

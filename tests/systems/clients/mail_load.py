@@ -9,12 +9,12 @@ reads over one that stays open. The exit status is 1 if a mail did not arrive.
 
 import argparse
 import imaplib
-import itertools
 import smtplib
 import sys
-import threading
 import time
 from email.message import EmailMessage
+
+from load import identity_of, parse_load, run_load
 
 # Maximum delivery time of a mail, and the interval of looking for it.
 PATIENCE = 30.0
@@ -54,44 +54,23 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("smtp", type=int)
     parser.add_argument("imap", type=int)
-    parser.add_argument("--requests", type=int, required=True)
-    parser.add_argument("--concurrency", type=int, default=1)
-    arguments = parser.parse_args()
+    arguments = parse_load(parser)
 
-    numbers = itertools.count(1)
-    arrived = []
-    lock = threading.Lock()
-
-    def work(user):
+    def work(user, numbers, failures):
         connection = imaplib.IMAP4("127.0.0.1", arguments.imap, timeout=PATIENCE)
-        connection.login(user, "open")
+        connection.login(f"user{user}", "open")
         connection.select("INBOX")
-        while True:
-            with lock:
-                number = next(numbers)
-            if number > arguments.requests:
-                break
-            identity = f"skid{number:07d}x"
+        for number in numbers:
+            identity = identity_of(number)
             try:
-                send(arguments.smtp, user, identity)
-                if receive(connection, identity):
-                    arrived.append(identity)
-                else:
-                    print(f"{identity} did not arrive", file=sys.stderr)
+                send(arguments.smtp, f"user{user}", identity)
+                if not receive(connection, identity):
+                    failures.append(f"{identity} did not arrive")
             except (OSError, smtplib.SMTPException, imaplib.IMAP4.error) as error:
-                print(f"{identity}: {error!r}", file=sys.stderr)
+                failures.append(f"{identity}: {error!r}")
         connection.logout()
 
-    threads = [
-        threading.Thread(target=work, args=(f"user{number}",))
-        for number in range(arguments.concurrency)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print(f"{len(arrived)} of {arguments.requests} arrived")
-    return 0 if len(arrived) == arguments.requests else 1
+    return run_load(arguments, work)
 
 
 if __name__ == "__main__":

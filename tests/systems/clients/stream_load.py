@@ -11,10 +11,11 @@ status is 1 if a response was not successful or had the wrong length.
 
 import argparse
 import http.client
-import itertools
 import sys
 import threading
 import time
+
+from load import identity_of, parse_load, run_load
 
 # The kinds of ten requests, in order.
 KINDS = ("small", "up", "small", "small", "down", "small", "small", "small", "both", "small")
@@ -67,46 +68,27 @@ def main():
     """Sends all requests and prints how many were successful."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
-    parser.add_argument("--requests", type=int, required=True)
-    parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--prefix", action="append")
     parser.add_argument("--both", choices=("turn", "echo"), default="turn")
-    arguments = parser.parse_args()
+    arguments = parse_load(parser)
 
-    numbers = itertools.count(1)
-    last = 1 + arguments.requests
-    lock = threading.Lock()
-    failures = []
-
-    def work():
+    def work(_, numbers, failures):
         connection = http.client.HTTPConnection("127.0.0.1", arguments.port, timeout=60)
-        while True:
-            with lock:
-                number = next(numbers)
-            if number >= last:
-                connection.close()
-                return
+        for number in numbers:
             prefixes = arguments.prefix or [""]
             prefix = prefixes[number // len(KINDS) % len(prefixes)]
             size = MEGABYTE + number * 7_654_321 % (7 * MEGABYTE)
             kind = KINDS[number % len(KINDS)].replace("both", arguments.both)
             try:
-                failure = ask(connection, prefix, kind, f"skid{number:07d}x", size)
+                failure = ask(connection, prefix, kind, identity_of(number), size)
             except (OSError, http.client.HTTPException) as error:
                 failure = f"{kind} {number}: {error!r}"
                 connection.close()
             if failure:
                 failures.append(failure)
+        connection.close()
 
-    threads = [threading.Thread(target=work) for _ in range(arguments.concurrency)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for failure in failures[:5]:
-        print(failure, file=sys.stderr)
-    print(f"{arguments.requests - len(failures)} of {arguments.requests} answered")
-    return 1 if failures else 0
+    return run_load(arguments, work)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Client of a web server with thinking users: each sends a request, waits for the response, and
 pauses.
 
-usage: thinking_load.py PORT --requests N --users C [--think MILLISECONDS] PATH...
+usage: thinking_load.py PORT --requests N --concurrency C [--think MILLISECONDS] PATH...
 
 Users without pauses synchronize with a single-threaded server, which then does the work of all of
 them together and sends it in one packet. With pauses of random length (up to twice the mean)
@@ -13,27 +13,9 @@ import argparse
 import http.client
 import random
 import sys
-import threading
 import time
 
-
-def user(number, arguments, failures):
-    """One user: every C-th request, over one connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", arguments.port, timeout=30)
-    for request in range(1 + number, 1 + arguments.requests, arguments.users):
-        identity = f"skid{request:07d}x"
-        path = arguments.paths[request % len(arguments.paths)].replace("{id}", identity)
-        time.sleep(random.Random(request).uniform(0, 2 * arguments.think / 1000))
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            answer.read()
-            if answer.status >= 400:
-                failures.append(f"{path}: status {answer.status}")
-        except (OSError, http.client.HTTPException) as error:
-            failures.append(f"{path}: {error!r}")
-            connection.close()
-    connection.close()
+from load import identity_of, parse_load, run_load
 
 
 def main():
@@ -41,24 +23,29 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("paths", nargs="+")
-    parser.add_argument("--requests", type=int, required=True)
-    parser.add_argument("--users", type=int, default=1)
     parser.add_argument("--think", type=float, default=20.0)
-    arguments = parser.parse_args()
+    arguments = parse_load(parser)
 
-    failures = []
-    users = [
-        threading.Thread(target=user, args=(number, arguments, failures))
-        for number in range(arguments.users)
-    ]
-    for one in users:
-        one.start()
-    for one in users:
-        one.join()
-    for failure in failures[:5]:
-        print(failure, file=sys.stderr)
-    print(f"{arguments.requests - len(failures)} of {arguments.requests} answered")
-    return 1 if failures else 0
+    def work(user, _, failures):
+        # Every C-th request, so that the requests of a user are the same in each run.
+        last = arguments.first + arguments.requests
+        connection = http.client.HTTPConnection("127.0.0.1", arguments.port, timeout=30)
+        for request in range(arguments.first + user, last, arguments.concurrency):
+            path = arguments.paths[request % len(arguments.paths)]
+            path = path.replace("{id}", identity_of(request))
+            time.sleep(random.Random(request).uniform(0, 2 * arguments.think / 1000))
+            try:
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status >= 400:
+                    failures.append(f"{path}: status {answer.status}")
+            except (OSError, http.client.HTTPException) as error:
+                failures.append(f"{path}: {error!r}")
+                connection.close()
+        connection.close()
+
+    return run_load(arguments, work)
 
 
 if __name__ == "__main__":

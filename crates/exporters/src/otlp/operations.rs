@@ -5,6 +5,7 @@
 //! with the same meaning, as back ends still look for these.
 
 use message_trace::table::operations::OperationRow;
+use protocols::GRPC_STATUSES;
 
 use super::attributes::OtlpAttributes;
 use super::messages::{KeyValue, Status, StatusCode};
@@ -22,27 +23,6 @@ enum SemanticKind {
     Messaging(&'static str),
     Other,
 }
-
-/// Codes of gRPC, by their numbers.
-const GRPC_CODES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
 
 fn semantic_kind(protocol: &str) -> SemanticKind {
     match protocol {
@@ -114,7 +94,7 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
         },
         SemanticKind::Rpc => {
             all.add_text(key, status);
-            let code = GRPC_CODES.iter().position(|code| *code == status);
+            let code = GRPC_STATUSES.iter().position(|code| *code == status);
             all.add_number("rpc.grpc.status_code", code.and_then(|code| i64::try_from(code).ok()));
         }
         SemanticKind::Statements | SemanticKind::Commands if said.is_error(side) => {

@@ -1,39 +1,9 @@
 //! Work on all processors with results that are consumed in order, so that equal input gives equal
 //! output however many threads there are.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::threads::lock_mutex;
-
-/// State that the workers share.
-struct OrderedState<M, T, E> {
-    /// The next piece that no worker has begun.
-    next: usize,
-    /// The next piece to be consumed.
-    taken: usize,
-    /// Results that wait for earlier ones.
-    waiting: BTreeMap<usize, T>,
-    take: M,
-    error: Option<E>,
-}
-
-/// Ends all workers when one panics: they would wait for its piece forever.
-struct OrderedStopGuard<'a, M, T, E> {
-    shared: &'a Mutex<OrderedState<M, T, E>>,
-    progressed: &'a Condvar,
-    count: usize,
-}
-
-impl<M, T, E> Drop for OrderedStopGuard<'_, M, T, E> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            lock_mutex(self.shared).next = self.count;
-            self.progressed.notify_all();
-        }
-    }
-}
+use super::stream::run_stream;
 
 /// Calls `work` for each of `count` pieces on `threads` threads, and `take` with each result in the
 /// order of the pieces, one at a time. No worker runs far ahead of the consumed results, so few
@@ -47,50 +17,8 @@ pub fn run_in_order<T: Send, E: Send>(
     work: impl Fn(usize) -> Result<T, E> + Sync,
     take: impl FnMut(usize, T) -> Result<(), E> + Send,
 ) -> Result<(), E> {
-    let threads = threads.clamp(1, count.max(1));
-    let ahead = 2 * threads;
-    let shared =
-        Mutex::new(OrderedState { next: 0, taken: 0, waiting: BTreeMap::new(), take, error: None });
-    let progressed = Condvar::new();
-    let worker = || {
-        let _ends_all = OrderedStopGuard { shared: &shared, progressed: &progressed, count };
-        loop {
-            let mut state = lock_mutex(&shared);
-            while state.error.is_none() && state.next < count && state.next >= state.taken + ahead {
-                state = progressed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            if state.error.is_some() || state.next >= count {
-                return;
-            }
-            let piece = state.next;
-            state.next += 1;
-            drop(state);
-            let result = work(piece);
-            let mut state = lock_mutex(&shared);
-            match result {
-                Ok(result) => {
-                    state.waiting.insert(piece, result);
-                }
-                Err(error) => state.error = state.error.take().or(Some(error)),
-            }
-            while state.error.is_none() {
-                let piece = state.taken;
-                let Some(result) = state.waiting.remove(&piece) else { break };
-                state.error = (state.take)(piece, result).err();
-                state.taken += 1;
-            }
-            drop(state);
-            progressed.notify_all();
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(worker);
-        }
-        worker();
-    });
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    shared.error.map_or(Ok(()), Err)
+    let mut pieces = 0..count;
+    run_stream(threads.clamp(1, count.max(1)), || Ok(pieces.next()), |_, piece| work(piece), take)
 }
 
 /// Calls `take` with each value of `make`, until that returns `None`. With more than one thread the

@@ -1,27 +1,7 @@
 //! gRPC vocabulary: names of methods and statuses.
 
+use crate::grpc::GRPC_STATUSES;
 use crate::names;
-
-/// Names of status codes, by their numbers.
-const STATUSES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
 
 /// Whether a content type is that of gRPC: `application/grpc`, `application/grpc+proto`.
 pub(super) fn is_grpc(content_type: &[u8]) -> bool {
@@ -52,7 +32,7 @@ pub(super) fn method_name(path: &str) -> String {
 pub(super) fn status_name(value: &[u8]) -> String {
     let number: Option<usize> = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     match number {
-        Some(number) => match STATUSES.get(number) {
+        Some(number) => match GRPC_STATUSES.get(number) {
             Some(name) => (*name).to_owned(),
             None => number.min(9999).to_string(),
         },

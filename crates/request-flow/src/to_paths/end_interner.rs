@@ -1,10 +1,8 @@
 //! Interner of nodes, endpoints and flows of messages: each group of requests has its own numbers,
 //! and the values of all groups are merged.
 
-use std::hash::Hash;
-
 use message_trace::{Endpoint, Node, NodeList};
-use rustc_hash::FxHashMap;
+use out_of_core::ValueInterner;
 
 use super::message_record::MessageRecord;
 
@@ -12,32 +10,6 @@ use super::message_record::MessageRecord;
 pub(super) const NAMELESS: u32 = 0;
 /// The endpoint of an unknown operation.
 pub(super) const UNKNOWN_OPERATION: u32 = 1;
-
-/// Distinct values and their numbers.
-#[derive(Debug)]
-pub(super) struct ValueInterner<T> {
-    numbers: FxHashMap<T, u32>,
-    values: Vec<T>,
-}
-
-impl<T> Default for ValueInterner<T> {
-    fn default() -> Self {
-        ValueInterner { numbers: FxHashMap::default(), values: Vec::new() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> ValueInterner<T> {
-    /// Returns the number of `value`.
-    pub(super) fn intern(&mut self, value: T) -> u32 {
-        if let Some(number) = self.numbers.get(&value) {
-            return *number;
-        }
-        let number = self.values.len() as u32;
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
-        number
-    }
-}
 
 /// Nodes, endpoints and flows. A flow is all calls from one node to an endpoint of another.
 #[derive(Debug)]
@@ -69,12 +41,12 @@ impl EndInterner {
     /// Adds the values of a group, and returns their numbers here.
     pub(super) fn add_group(&mut self, group: &EndInterner) -> EndNumbers {
         let of = |group: &ValueInterner<Node>, all: &mut ValueInterner<Node>| -> Vec<u32> {
-            group.values.iter().map(|value| all.intern(value.clone())).collect()
+            group.values().iter().map(|value| all.intern(value.clone())).collect()
         };
         let nodes = of(&group.nodes, &mut self.nodes);
-        let texts = group.endpoints.values.iter();
+        let texts = group.endpoints.values().iter();
         let endpoints: Vec<u32> = texts.map(|text| self.endpoints.intern(text.clone())).collect();
-        let flows = group.flows.values.iter().map(|[from, to, endpoint]| {
+        let flows = group.flows.values().iter().map(|[from, to, endpoint]| {
             let node = |number: &u32| nodes.get(*number as usize).copied().unwrap_or_default();
             let endpoint = endpoints.get(*endpoint as usize).copied().unwrap_or_default();
             self.flows.intern([node(from), node(to), endpoint])
@@ -95,11 +67,11 @@ impl EndInterner {
 
     /// Returns the texts of the endpoints, by their numbers.
     pub(super) fn endpoint_texts(&self) -> &[String] {
-        &self.endpoints.values
+        self.endpoints.values()
     }
 
     /// Returns the nodes, by their numbers.
     pub(super) fn into_nodes(self) -> NodeList {
-        NodeList(self.nodes.values)
+        NodeList(self.nodes.into_values())
     }
 }

@@ -1,7 +1,6 @@
 // Keyboard actions of the page of a comparison. Keys in fields and with a modifier are ignored.
 
-import { help } from "../keys";
-import { NEXT, theme } from "../theme";
+import { handleKeys, moveInList } from "../keys";
 import { choose, node, query, RANKS, rank, tab, TABS, whole } from "./state";
 
 export const KEYS: [string, string][] = [
@@ -25,11 +24,7 @@ function onList(act: () => void): void {
 }
 
 function move(key: string): void {
-  onList(() => {
-    const list = document.querySelector<HTMLElement>("#panel [role=listbox]");
-    list?.focus({ preventScroll: true });
-    list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-  });
+  onList(() => moveInList(key));
 }
 
 /** Presses the button after the pressed one in a group of buttons. */
@@ -40,8 +35,7 @@ function pressNext(group: string): void {
 }
 
 function escape(): void {
-  if (help.value) help.value = false;
-  else if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
+  if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
   else if (tab.value === "mutations" && query.value) query.value = "";
   else if (tab.value === "mutations") choose(null);
   else if (tab.value === "map") node.value = null;
@@ -55,20 +49,8 @@ const ACTIONS: Record<string, () => void> = {
   o: () => pressNext("#originators"),
   a: () => (whole.value = !whole.value),
   r: () => (rank.value = RANKS[(RANKS.indexOf(rank.value) + 1) % RANKS.length] ?? "contribution"),
-  t: () => (theme.value = NEXT[theme.value]),
-  "?": () => (help.value = !help.value),
 };
 
 export function followComparisonKeys(): void {
-  addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (event.key === "Escape") return escape();
-    const target = event.target;
-    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
-    const number = TABS[Number(event.key) - 1];
-    const action = number ? () => (tab.value = number) : ACTIONS[event.key];
-    if (!action) return;
-    event.preventDefault();
-    action();
-  });
+  handleKeys(ACTIONS, escape, TABS, tab);
 }

@@ -6,32 +6,32 @@
 //! after parameters: the slash could not stay in place, since the bits before it have been passed
 //! on before the end of the parameters is known.
 
+use snippets::huffman;
+
 use super::super::marks::token_mark;
 use super::super::sink::BLANK;
 
 /// Lengths of Huffman codes up to the longest in a path, in bits, each with the first code that is
-/// longer (RFC 7541, appendix B).
-const CODES: [(u32, u32); 10] = [
-    (5, 0x0a),
-    (6, 0x2e),
-    (7, 0x7c),
-    (8, 0xfe),
-    (10, 0x3fd),
-    (11, 0x7fd),
-    (12, 0xffc),
-    (13, 0x1ffe),
-    (14, 0x3ffe),
-    (15, 0x7fff),
-];
+/// longer.
+const CODES: [(u32, u32); 10] = code_ends([5, 6, 7, 8, 10, 11, 12, 13, 14, 15]);
 
 /// Codes of the question mark and of the semicolon, each with its length in bits.
-const MARKS: [(u32, u32); 2] = [(10, 0x3fc), (8, 0xfb)];
+const MARKS: [(u32, u32); 2] = [huffman::code_of_byte(b'?'), huffman::code_of_byte(b';')];
 
 /// Code of [`BLANK`], of eight bits.
-const BLANK_CODE: u8 = 0xf9;
+const BLANK_CODE: u8 = huffman::code_of_byte(BLANK).0 as u8;
 
-const _: () = assert!(BLANK == b'*');
+const _: () = assert!(huffman::code_of_byte(BLANK).1 == 8);
 
+const fn code_ends<const COUNT: usize>(lengths: [usize; COUNT]) -> [(u32, u32); COUNT] {
+    let mut ends = [(0, 0); COUNT];
+    let mut index = 0;
+    while index < COUNT {
+        ends[index] = (lengths[index] as u32, huffman::CODES[lengths[index]].end());
+        index += 1;
+    }
+    ends
+}
 /// Position in a value. All of it may be zeros, at the beginning of the value.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]

@@ -1,85 +1,8 @@
-//! Huffman code of HPACK (RFC 7541, 5.2 and appendix B).
-//!
-//! The code is canonical: codes of one length are consecutive numbers, in the order of their
-//! symbols, so the lengths define the whole code.
+//! Decoder of HPACK's Huffman code (RFC 7541, 5.2).
+
+use snippets::huffman::{CODES, SYMBOLS};
 
 use super::value::{BrokenBlock, HeaderValue};
-
-/// Code length of each byte, in bits. The end-of-string symbol has 30 bits, all of them 1.
-#[rustfmt::skip]
-const LENGTHS: [u8; 256] = [
-    13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
-    28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
-    6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6,
-    5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
-    13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
-    7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6,
-    15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5,
-    6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28,
-    20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
-    24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
-    22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
-    21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
-    26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
-    19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
-    20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
-    26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
-];
-
-/// Length of the longest code, in bits.
-const LONGEST: usize = 30;
-
-/// Codes of one length.
-#[derive(Clone, Copy)]
-struct HuffmanCodes {
-    /// First code.
-    first: u32,
-    /// Number of codes.
-    count: u32,
-    /// Position of the first code's byte in `SYMBOLS`.
-    position: usize,
-}
-
-/// Bytes in the order of their codes.
-const SYMBOLS: [u8; 256] = symbol_table();
-
-const CODES: [HuffmanCodes; LONGEST + 1] = code_table();
-
-const fn symbol_table() -> [u8; 256] {
-    let (mut symbols, mut position, mut length) = ([0; 256], 0, 1);
-    while length <= LONGEST {
-        let mut byte = 0;
-        while byte < 256 {
-            if LENGTHS[byte] as usize == length {
-                symbols[position] = byte as u8;
-                position += 1;
-            }
-            byte += 1;
-        }
-        length += 1;
-    }
-    symbols
-}
-
-const fn code_table() -> [HuffmanCodes; LONGEST + 1] {
-    let mut codes = [HuffmanCodes { first: 0, count: 0, position: 0 }; LONGEST + 1];
-    let (mut next, mut position, mut length) = (0, 0, 1);
-    while length <= LONGEST {
-        next <<= 1;
-        let (mut count, mut byte) = (0, 0);
-        while byte < 256 {
-            if LENGTHS[byte] as usize == length {
-                count += 1;
-            }
-            byte += 1;
-        }
-        codes[length] = HuffmanCodes { first: next, count, position };
-        next += count;
-        position += count as usize;
-        length += 1;
-    }
-    codes
-}
 
 /// Decodes a string, keeping at most `keep` bytes.
 pub(super) fn decode_huffman(coded: &[u8], keep: usize) -> Result<HeaderValue, BrokenBlock> {
@@ -109,6 +32,7 @@ pub(super) fn decode_huffman(coded: &[u8], keep: usize) -> Result<HeaderValue, B
 #[cfg(test)]
 mod tests {
     use super::*;
+    use snippets::huffman::LENGTHS;
 
     /// Encodes a text, for round trips.
     fn encode_huffman(text: &[u8]) -> Vec<u8> {
