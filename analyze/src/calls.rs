@@ -1,6 +1,6 @@
 //! Calls: a request and the response to it. Links state which message caused which; people, and
 //! tables of calls from other tools, ask which call was made for which. This module derives calls
-//! from links: which messages form a call ([`pairing`]), which call is the parent of which
+//! from links: which messages form a call ([`pairing`]), which call is the parent of another
 //! ([`LikelyParents`], [`CandidateParents`]), and the table of all calls ([`CallTable`]), as a
 //! whole or window by window ([`windows`]).
 //!

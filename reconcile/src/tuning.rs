@@ -224,10 +224,10 @@ pub(crate) const INNER_GAPS_NS: [i64; 7] =
     [250_000, 1_000_000, 2_500_000, 5_000_000, 12_000_000, 25_000_000, 50_000_000];
 /// Minimum number of longer pauses for a decision. Chosen, not measured.
 pub(crate) const MIN_INNER_BORDERS: u64 = 8;
-/// Number of stretches between longer pauses of which one may have more messages in one direction
+/// Number of stretches between longer pauses per stretch with more messages in one direction
 /// than in the other. Chosen, not measured.
 pub(crate) const BORDERS_AN_UNEVEN_STRETCH: u64 = 10;
-/// Number of stretches between longer pauses of which one must have several calls. Chosen, not
+/// Number of stretches between longer pauses per stretch with several calls, at most. Chosen, not
 /// measured.
 pub(crate) const BORDERS_A_LONG_STRETCH: u64 = 8;
 /// Factor by which a body sent by the accepting side may stall longer if neither side does anything
@@ -362,7 +362,7 @@ pub(crate) const STARTED_GOROUTINES: usize = 1 << 21;
 /// connection to count as one that several causes share without ids. A shared one has hundreds
 /// within seconds, and one that is not shared has none in the recordings of docs/decisions/0436.
 pub(crate) const MIN_ASKED_AGAIN: usize = 10;
-/// Number of requests of which at least one must have been sent so. A command that is sent in
+/// Number of requests per request that must have been sent so. A command that is sent in
 /// parts, or a response that was not kept, is rarer. Chosen, not measured.
 pub(crate) const ASKED_PER_AGAIN: usize = 20;
 /// Minimum number of calls with several commands before it is decided whether these have one cause.
@@ -371,6 +371,6 @@ pub(crate) const MIN_SENT_TOGETHER: usize = 10;
 /// Minimum number of times that a command must be sent alone for it not to be part of a pipeline.
 /// Chosen, not measured.
 pub(crate) const MIN_SENT_ALONE: usize = 3;
-/// Number of calls with several commands of which one may have more commands than there are waiting
-/// requests, and of such commands of which one may never be sent alone. Chosen, not measured.
+/// Number of calls with several commands per call with more commands than there are waiting
+/// requests, and of such commands per command that is never sent alone. Chosen, not measured.
 pub(crate) const SENT_TOGETHER_PER_EXCEPTION: usize = 20;

@@ -125,7 +125,7 @@ mod tests {
         (times, (0..calls.len()).any(|call| calls.mispairing_probability(call) > 0.0))
     }
 
-    /// Requests and responses of which, from the third request on, two requests are always open.
+    /// Requests and responses; from the third request on, two requests are always open.
     fn always_open(count: i64) -> (Vec<i64>, Vec<i64>) {
         ((0..count).map(|at| 100 * at).collect(), (0..count).map(|at| 100 * at + 250).collect())
     }

@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// Calls of a connection, some of which overlap: by number, the times of request and response, and
+/// Calls of a connection; some overlap: by number, the times of request and response, and
 /// their sizes. Every other call is short and small.
 fn overlapping(count: i64, interval: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
     let mut at = 0;

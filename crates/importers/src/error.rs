@@ -51,7 +51,7 @@ impl Error {
         }
     }
 
-    /// Lines for the user: the fault and further lines, any of which may contain text from files.
+    /// Lines for the user: the fault and further lines; any may contain text from files.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Error::Malformed { place, why, more } => {

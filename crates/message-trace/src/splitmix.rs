@@ -1,4 +1,4 @@
-//! Pseudo-random numbers derived from other numbers: for samples, and for identifiers of which
+//! Pseudo-random numbers derived from other numbers: for samples, and for identifiers in which
 //! readers know only some bits.
 
 /// Mixes `number` by the finalizer of SplitMix64. It is one to one, every bit depends on all, and 0

@@ -1,4 +1,4 @@
-//! Interner in memory, for values of which a trace has few: nodes, hops, labels.
+//! Interner in memory, for kinds of values that are few in a trace: nodes, hops, labels.
 
 use std::hash::Hash;
 

@@ -168,7 +168,7 @@ impl KafkaRequest<'_> {
 
 #[derive(Debug)]
 struct Kafka {
-    /// Unanswered requests, by correlation id. A request of which it is unknown whether the server
+    /// Unanswered requests, by correlation id. A request for which it is unknown whether the server
     /// answers has its operation here.
     unanswered: BoundedMap<u32, Option<ProtocolOperation>>,
     /// Whether a request could not be read: its response has an unknown id.

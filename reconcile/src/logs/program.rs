@@ -15,7 +15,7 @@ pub(crate) struct ProgramDescription {
 }
 
 impl ProgramDescription {
-    /// The program of a process with this executable and these arguments, of which the first is its
+    /// The program of a process with this executable and these arguments; the first is its
     /// own name.
     pub(crate) fn from_arguments(executable: &str, arguments: &[String]) -> ProgramDescription {
         // The kernel marks an executable that was replaced while it runs.

@@ -15,7 +15,7 @@ use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::SEEN_TWICE_SLACK_NS;
 
-/// Finds the sockets of which another source saw more.
+/// Finds the sockets that another source saw more of.
 pub(crate) fn find_duplicates(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,

@@ -127,7 +127,7 @@ impl EpochPlaces {
         }
     }
 
-    /// Places two epochs, of which the receiver's begins `apart` bytes later. `None` if that
+    /// Places two epochs; the receiver's begins `apart` bytes later. `None` if that
     /// contradicts known places.
     fn put(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
         (0..2).for_each(|side| self.put_before(side, epochs[side]));

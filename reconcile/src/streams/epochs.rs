@@ -1,4 +1,4 @@
-//! Epochs of a unix stream's end: periods, each of which begins with a further recording of the end
+//! Epochs of a unix stream's end: periods that each begin with a further recording of the end
 //! and in which its calls are known. Calls before and in between are unknown.
 
 use rustc_hash::FxHashMap;

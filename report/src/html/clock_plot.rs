@@ -84,7 +84,7 @@ fn round_duration(nanoseconds: f64) -> String {
     format!("{number} {}", shown.unit).trim_end().to_owned()
 }
 
-/// A round number, about four of which make `span`.
+/// A round number, about a quarter of `span`.
 fn rough_step(span: f64) -> f64 {
     let rough = (span / 4.0).max(1.0);
     let power = 10f64.powf(rough.log10().floor());

@@ -175,7 +175,8 @@ fn names_are_the_users_and_need_no_reconciling() {
     for command in [&["report"][..], &["analyze"], &["export", "patterns"], &["info"]] {
         let said = run_failing(command, path);
         assert!(
-            said.contains("aliases:2: unknown kind of rule 'hots'") && said.contains("WHICH = NAME"),
+            said.contains("aliases:2: unknown kind of rule 'hots'")
+                && said.contains("WHICH = NAME"),
             "{said}"
         );
     }

@@ -12,7 +12,7 @@ use crate::paths::storage::bytes::{PathByteReader, put_number};
 /// The labels of a message within a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ShapeLabels {
-    /// The labels of its hop, as an index for `Naming::hop_name` or, by roles, `RoleLabels::hop_name`.
+    /// The labels of its hop: an index for `Naming::hop_name` or, by roles, `RoleLabels::hop_name`.
     pub(crate) hop: u32,
     /// Number of other nodes with the sender's role before it in the path; 0 by names.
     pub(crate) src: u16,

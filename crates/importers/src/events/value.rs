@@ -1,4 +1,4 @@
-//! Attribute values that are written as texts, some of which are numbers.
+//! Attribute values that are written as texts; some are numbers.
 
 use std::borrow::Cow;
 

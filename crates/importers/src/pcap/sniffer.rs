@@ -40,7 +40,7 @@ pub(crate) struct SnifferCounts {
     /// Number of packets that were captured in part.
     pub(crate) truncated: u64,
     pub(crate) skipped: SkipCounts,
-    /// Unsupported link types, of which the first are each named once.
+    /// Unsupported link types; the first ones are each named once.
     links: BTreeSet<i32>,
 }
 

@@ -1,4 +1,4 @@
-//! Names of connections of which the file shows only one name at each end: without `-yy` strace
+//! Names of connections for which the file shows only one name at each end: without `-yy` strace
 //! shows the server's name at the client's connect, and the client's name at the server's accept,
 //! but not that the two are one connection.
 //!

@@ -43,7 +43,7 @@ const COMMANDS: &[(&str, CommandFormat)] = &[
 enum CommandFormat {
     /// Numbers, then keys.
     Keys(usize),
-    /// A key and numbers, of which the fourth word is the length of the value that follows.
+    /// A key and numbers; the fourth word is the length of the value that follows.
     Stores(usize),
     /// A key and numbers.
     Key(usize),

@@ -1,6 +1,6 @@
 //! SQL words that are not names.
 
-/// Statements of which tables are kept, in addition to their first word.
+/// Statements whose tables are kept, in addition to their first word.
 pub(super) const OF_ROWS: &[&[u8]] = &[
     b"SELECT",
     b"INSERT",
@@ -24,7 +24,7 @@ pub(super) const OF_ROWS: &[&[u8]] = &[
 /// Statements about an object; the kind of the object is one of the next words.
 pub(super) const OF_OBJECTS: &[&[u8]] = &[b"CREATE", b"ALTER", b"DROP"];
 
-/// Statements of which only the first word is kept.
+/// Statements that are reduced to their first word.
 pub(super) const OTHERS: &[&[u8]] = &[
     b"BEGIN",
     b"START",

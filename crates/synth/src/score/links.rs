@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_is_not_whole_is_not_found() {
         let mut judged = judged();
-        // Four traces in the truth, of which one is not in the trace at all; at first, 5, which is
+        // Four traces in the truth, one of them not in the trace at all; at first, 5, which is
         // right, is complete.
         judged.traces_in_truth = Some(4);
         judged.whole = vec![true; 8];

@@ -261,7 +261,7 @@ mod tests {
         (*state >> 33) % most
     }
 
-    /// Requests and answers of `callers`, each of which sends again when it has its answer after up
+    /// Requests and answers of `callers`; each sends again when it has its answer after up
     /// to 8 ms.
     fn calls(callers: u64, count: usize) -> [Vec<FlowMessage>; 2] {
         let mut state = 1;

@@ -59,7 +59,7 @@ fn context(id: u32, level: ContextLevel, count: u64) -> ContextProfile {
     }
 }
 
-/// An operation with one caller, one stack, and `traces` trace-contexts, of which the rarest make
+/// An operation with one caller, one stack, and `traces` trace-contexts; the rarest of them make
 /// it slow.
 fn operation(id: u32, traces: u32) -> OperationProfile {
     let mut caller = context(id + 1, ContextLevel::Caller, 1_000);

@@ -117,7 +117,7 @@ fn event_of(text: &[u8]) -> Option<(&[u8], &[u8])> {
     (!event.is_empty()).then_some((event, trace.trim_ascii()))
 }
 
-/// Command, process, thread and processor: `COMM PID/TID [CPU]`, any of which may be missing.
+/// Command, process, thread and processor: `COMM PID/TID [CPU]`; any may be missing.
 fn parse_task(text: &[u8]) -> (&[u8], i32, i32, i32) {
     let mut rest = text;
     let mut processor = -1;

@@ -79,7 +79,7 @@ struct OtlpJsonState<'p, R> {
     reader: OtlpSpanReader<'p, R>,
     /// Latest resource.
     resource: Option<ResourceId>,
-    /// Error because of which spans cannot be kept.
+    /// Error that prevents spans from being kept.
     failed: Option<Error>,
 }
 

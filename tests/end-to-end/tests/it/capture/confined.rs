@@ -154,7 +154,7 @@ fn without_log(recording: &TestRecording) -> String {
     said.lines().find_map(|line| line.strip_prefix(lead)).unwrap_or("none").to_owned()
 }
 
-/// Without sockets it is not treated as a server, for the workers of which there would be 16.
+/// Without sockets it is not treated as a server, which would have 16 logs for its workers.
 #[test]
 fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
     let recording = TestRecording::new();
