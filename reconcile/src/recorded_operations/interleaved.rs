@@ -1,6 +1,6 @@
 //! Interleaved flows: connections that several causes share although their protocol has no ids.
 //! Their client sends further requests while others still wait for their answers, as an event loop
-//! does. One call there sends as many requests as it has causes. If a client waits for all answers
+//! does. There every request of a call has a cause of its own. If a client waits for all answers
 //! before it sends again, the requests of one call are a pipeline, which one thread made.
 
 use message_trace::PathError;
