@@ -105,7 +105,7 @@ pub fn run_collector(
         data: options.data.clone(),
         limits: options.limits,
         deadlines: options.deadlines,
-        seats: host_slots::HostSlots::default(),
+        slots: host_slots::HostSlots::default(),
         events,
         stop: Arc::clone(stop),
     };
@@ -178,7 +178,7 @@ fn poll_revocations(shared: &SharedState<'_>) {
             shared
                 .events
                 .on_event(&CollectEvent::Revocations { path: revoked.path(), error: None });
-            shared.seats.close_revoked(|certificate| revoked.is_revoked(certificate));
+            shared.slots.close_revoked(|certificate| revoked.is_revoked(certificate));
         }
         Err(error) => {
             shared
@@ -201,7 +201,7 @@ pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: HostLi
         data,
         limits,
         deadlines: Deadlines::default(),
-        seats: host_slots::HostSlots::default(),
+        slots: host_slots::HostSlots::default(),
         events: &SilentListener,
         stop: StopFlag::default(),
     };

@@ -103,7 +103,7 @@ pub(crate) const MAX_CONNECTIONS: usize = 16 << 10;
 pub(crate) const NO_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(20);
 
 /// Maximum number of a host's logs for which an event reports that they name another host.
-pub(crate) const MAX_MISNAMED_TOLD: usize = 1000;
+pub(crate) const MAX_MISNAMED_REPORTED: usize = 1000;
 
 /// Length of the pause after the files of a host were counted again, as a multiple of the duration
 /// of the count: a host without room must not keep a disk busy. Chosen, not measured.
@@ -117,7 +117,7 @@ pub(crate) const SESSION_STACK_BYTES: usize = 512 << 10;
 
 /// Maximum time for which a connection waits until the previous one of its host has ended. Chosen,
 /// not measured.
-pub(crate) const SEAT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const SLOT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a frame after which its deadline is extended: the slowest network that is supported
 /// delivers half a kilobyte a second. Chosen, not measured.

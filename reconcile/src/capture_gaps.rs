@@ -147,13 +147,13 @@ pub fn find_capture_gaps(data: &DataDir) -> Result<CaptureGaps, message_trace::P
         home.is_ok()
     });
     machines::resolve_homes(&mut homes);
-    let mut survey = GapScan { machines: machines.machine_count(), ..GapScan::default() };
+    let mut scan = GapScan { machines: machines.machine_count(), ..GapScan::default() };
     for (path, home) in paths.iter().zip(homes) {
         if let Ok(log) = SocketLog::open(path) {
-            survey.add_log(&log, home);
+            scan.add_log(&log, home);
         }
     }
-    Ok(survey.finish())
+    Ok(scan.finish())
 }
 
 impl GapScan {

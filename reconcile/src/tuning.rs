@@ -45,7 +45,7 @@ pub(crate) const FLOW_TABLE_LIMIT: u32 = 1 << 22;
 pub(crate) const OPENED_TO_CONNECT_NS: i64 = 100_000_000;
 /// Distance of the ends of one connection in the view of two sources of a host, in nanoseconds: a
 /// program closes a socket before the last packet is sent. Chosen, not measured.
-pub(crate) const SEEN_TWICE_SLACK_NS: i64 = 1_000_000_000;
+pub(crate) const DUPLICATE_SLACK_NS: i64 = 1_000_000_000;
 /// Distance of two readings of one moment by two processes of a machine, in nanoseconds: each adds
 /// its own difference between monotonic and wall-clock time, read a moment apart. Chosen, not
 /// measured.
@@ -101,7 +101,7 @@ pub(crate) const DEFAULT_TRANSLATION: f64 = 0.8;
 
 /// Number of a socket's first calls in one log that are kept unchanged. Of later ones, consecutive
 /// calls in one direction are merged.
-pub(crate) const FIRST_CALLS_AS_THEY_ARE: u32 = 48;
+pub(crate) const UNMERGED_FIRST_CALLS: u32 = 48;
 /// Maximum number of calls that are kept of a socket's beginning: mostly more than the turns that
 /// are compared.
 pub(crate) const MAX_BEGINNING_CALLS: u32 = 96;
@@ -133,7 +133,7 @@ pub(crate) const MAX_VOTES_FOR_SKEW: usize = 512;
 /// Evidence that each pair adds in favour of the best place over the second best, in nats.
 pub(crate) const VOTE_NATS: f64 = 3.0;
 /// Minimum evidence for a difference to be accepted, in nats.
-pub(crate) const BELIEVED_NATS: f64 = 12.0;
+pub(crate) const ACCEPTED_NATS: f64 = 12.0;
 /// Maximum evidence that kept ports add, in nats.
 pub(crate) const MAX_PORT_NATS: f64 = 4.0;
 /// Evidence of a kept port of a single pair, in nats.
@@ -143,7 +143,7 @@ pub(crate) const MIN_TRUE_VOTES: f64 = 0.9;
 /// Number of unmatched flows to a name compared with which one match is no evidence.
 pub(crate) const UNTRANSLATED_FLOWS: f64 = 10.0;
 /// Number of matches that a name is credited with before any was seen.
-pub(crate) const GIVEN_MATCHES: f64 = 0.5;
+pub(crate) const PRIOR_MATCHES: f64 = 0.5;
 /// Number of matches to which the prior of a new path through a translation is equivalent.
 pub(crate) const NEW_TRANSLATION_MATCHES: f64 = 0.2;
 /// Approximate number of ports that a client's end can have.
@@ -183,7 +183,7 @@ pub(crate) const MAX_TRAVEL_NS: i64 = 50_000_000;
 pub(crate) const MAX_PAUSE_NATS: f64 = 3.0;
 /// Minimum confidence of a pair that is used for estimating clocks. The minimum of many times
 /// decides there, so that one wrong pair spoils it.
-pub(crate) const MIN_SURE_FOR_CLOCKS: f64 = 0.99;
+pub(crate) const MIN_CLOCK_CONFIDENCE: f64 = 0.99;
 
 // Rows
 
@@ -208,28 +208,28 @@ pub(crate) const MIN_BODY_CALL_BYTES: u64 = 1024;
 pub(crate) const BUFFER_MULTIPLE_BYTES: u64 = 4096;
 /// Minimum number of times that a sender turned to something new, while nothing came back, for its
 /// direction to be unanswered. Chosen, not measured.
-pub(crate) const MIN_UNANSWERED_BORDERS: u64 = 16;
+pub(crate) const MIN_UNANSWERED_BOUNDARIES: u64 = 16;
 /// The same minimum if something came back in the end, which then need not be an answer. Chosen,
 /// not measured.
-pub(crate) const MANY_UNANSWERED_BORDERS: u64 = 256;
+pub(crate) const MANY_UNANSWERED_BOUNDARIES: u64 = 256;
 /// Maximum number of pieces for each one that is the first after the sender turned to something
 /// new. Chosen, not measured.
-pub(crate) const PIECES_A_BORDER: u64 = 4;
+pub(crate) const PIECES_A_BOUNDARY: u64 = 4;
 /// Maximum size of most notifications, in bytes. Bodies fill buffers. Chosen, not measured.
-pub(crate) const MAX_TOLD_BYTES: u64 = 2_048;
+pub(crate) const MAX_NOTIFICATION_BYTES: u64 = 2_048;
 
 /// Candidate limits in nanoseconds for pauses within messages. The shortest one that leaves calls
 /// between longer pauses is used. Chosen, not measured.
 pub(crate) const INNER_GAPS_NS: [i64; 7] =
     [250_000, 1_000_000, 2_500_000, 5_000_000, 12_000_000, 25_000_000, 50_000_000];
 /// Minimum number of longer pauses for a decision. Chosen, not measured.
-pub(crate) const MIN_INNER_BORDERS: u64 = 8;
-/// Number of stretches between longer pauses per stretch with more messages in one direction
-/// than in the other. Chosen, not measured.
-pub(crate) const BORDERS_AN_UNEVEN_STRETCH: u64 = 10;
-/// Number of stretches between longer pauses per stretch with several calls, at most. Chosen, not
+pub(crate) const MIN_INNER_BOUNDARIES: u64 = 8;
+/// Number of bursts between longer pauses for each one with more messages in one direction than in
+/// the other. Chosen, not measured.
+pub(crate) const BURSTS_PER_UNEVEN_BURST: u64 = 10;
+/// Number of bursts between longer pauses for each one that must have several calls. Chosen, not
 /// measured.
-pub(crate) const BORDERS_A_LONG_STRETCH: u64 = 8;
+pub(crate) const BURSTS_PER_LONG_BURST: u64 = 8;
 /// Factor by which a body sent by the accepting side may stall longer if neither side does anything
 /// else meanwhile. Chosen, not measured.
 pub(crate) const STALL_FACTOR: i64 = 10;
@@ -262,7 +262,7 @@ pub(crate) const MESSAGES_A_DIFFERENCE: u64 = 50;
 pub(crate) const MIN_BALANCE_VARIANCE: f64 = 0.2;
 /// Maximum time after the last call of a piece in which it continues, in nanoseconds: between a
 /// head and a body there is little else to do.
-pub(crate) const PIECE_GOES_ON_NS: i64 = 250_000;
+pub(crate) const PIECE_CONTINUES_NS: i64 = 250_000;
 /// Maximum size of control data, such as an acknowledgement or a ping, in bytes.
 pub(crate) const MAX_CONTROL_BYTES: u64 = 64;
 /// Maximum time between a receive and the control data that it triggers, in nanoseconds.
@@ -323,7 +323,7 @@ pub(crate) const DATAGRAM_BLOCK: usize = 16 << 10;
 pub(crate) const MANY_SEEN_NAMES: usize = 1 << 16;
 /// Minimum size of a content that hints at a translation, in bytes: shorter ones are not
 /// distinctive. Chosen, not measured.
-pub(crate) const MIN_TELLING_BYTES: u32 = 8;
+pub(crate) const MIN_HINT_BYTES: u32 = 8;
 /// Probability that a single hint is due to chance. Chosen, not measured.
 pub(crate) const HINT_BY_CHANCE: f64 = 0.3;
 
@@ -334,7 +334,7 @@ pub(crate) const IMPORTED_BLOCK_ROWS: usize = 64 << 10;
 
 /// Maximum number of signals that are stored for an object which keeps them for later waiters; with
 /// more, no waiter is attributed. Chosen, not measured.
-pub(crate) const MAX_DEPOSITS: usize = 1 << 16;
+pub(crate) const MAX_STORED_SIGNALS: usize = 1 << 16;
 
 /// Minimum duration in nanoseconds of a read of a pipe or an event counter that had to wait: a read
 /// that finds data takes about a microsecond. Chosen, not measured.
@@ -347,7 +347,7 @@ pub(crate) const MIN_ONLY_WAITS: usize = 3;
 
 /// Maximum number of unreceived signals of a condition that are stored until its waiter is known,
 /// 48 bytes each; later ones are left out.
-pub(crate) const MAX_UNHEARD: usize = 1 << 16;
+pub(crate) const MAX_UNRECEIVED_SIGNALS: usize = 1 << 16;
 
 /// Number of events, or of their inputs, that one sorter has in memory in addition to the budget.
 pub(crate) const SORTED_AT_ONCE: usize = 1 << 16;
@@ -361,16 +361,16 @@ pub(crate) const STARTED_GOROUTINES: usize = 1 << 21;
 /// Minimum number of times that a client sent a further request before any response, for its
 /// connection to count as one that several causes share without ids. A shared one has hundreds
 /// within seconds, and one that is not shared has none in the recordings of docs/decisions/0436.
-pub(crate) const MIN_ASKED_AGAIN: usize = 10;
-/// Number of requests per request that must have been sent so. A command that is sent in
-/// parts, or a response that was not kept, is rarer. Chosen, not measured.
-pub(crate) const ASKED_PER_AGAIN: usize = 20;
+pub(crate) const MIN_FURTHER_REQUESTS: usize = 10;
+/// Number of requests for each one that must have been sent so. A command that is sent in parts, or
+/// a response that was not kept, is rarer. Chosen, not measured.
+pub(crate) const REQUESTS_PER_FURTHER_ONE: usize = 20;
 /// Minimum number of calls with several commands before it is decided whether these have one cause.
-/// Chosen, not measured, as [`MIN_ASKED_AGAIN`].
+/// Chosen, not measured, as [`MIN_FURTHER_REQUESTS`].
 pub(crate) const MIN_SENT_TOGETHER: usize = 10;
 /// Minimum number of times that a command must be sent alone for it not to be part of a pipeline.
 /// Chosen, not measured.
 pub(crate) const MIN_SENT_ALONE: usize = 3;
-/// Number of calls with several commands per call with more commands than there are waiting
-/// requests, and of such commands per command that is never sent alone. Chosen, not measured.
+/// Number of calls with several commands for each one with more commands than waiting requests, and
+/// of such commands for each one that is never sent alone. Chosen, not measured.
 pub(crate) const SENT_TOGETHER_PER_EXCEPTION: usize = 20;

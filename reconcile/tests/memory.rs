@@ -26,7 +26,7 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 /// Use before the measurement.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
-/// Maximum use up to the last step before writing, which has stretches of some size however little
+/// Maximum use up to the last step before writing, which has batches of some size however little
 /// there is.
 static BEFORE_WRITING: AtomicUsize = AtomicUsize::new(0);
 

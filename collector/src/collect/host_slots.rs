@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustls::pki_types::CertificateDer;
 
-use crate::tuning::SEAT_TIMEOUT;
+use crate::tuning::SLOT_TIMEOUT;
 
 /// Connected hosts.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ struct SlotHolder {
 
 /// Slot of a host, released on drop.
 #[derive(Debug)]
-pub(super) struct HostSlot<'seats> {
-    seats: &'seats HostSlots,
+pub(super) struct HostSlot<'slots> {
+    slots: &'slots HostSlots,
     host: String,
     number: u64,
     revoked: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ impl HostSlots {
         let waits = |state: &mut SlotsState| {
             state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
         };
-        let waited = self.left.wait_timeout_while(state, SEAT_TIMEOUT, waits);
+        let waited = self.left.wait_timeout_while(state, SLOT_TIMEOUT, waits);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.newest.get(host) != Some(&number) {
             return None;
@@ -76,7 +76,7 @@ impl HostSlots {
         let revoked = Arc::new(AtomicBool::new(false));
         let taken = SlotHolder { stream, certificate, revoked: Arc::clone(&revoked) };
         state.taken.insert(host.to_owned(), taken);
-        Some(HostSlot { seats: self, host: host.to_owned(), number, revoked })
+        Some(HostSlot { slots: self, host: host.to_owned(), number, revoked })
     }
 
     /// Ends the connections with certificates that are revoked now. Nothing more is read from them.
@@ -106,13 +106,13 @@ impl HostSlot<'_> {
 
 impl Drop for HostSlot<'_> {
     fn drop(&mut self) {
-        let mut state = self.seats.lock_state();
+        let mut state = self.slots.lock_state();
         state.taken.remove(&self.host);
         if state.newest.get(&self.host) == Some(&self.number) {
             state.newest.remove(&self.host);
         }
         drop(state);
-        self.seats.left.notify_all();
+        self.slots.left.notify_all();
     }
 }
 
@@ -124,45 +124,45 @@ mod tests {
 
     #[test]
     fn the_newest_connection_ends_the_previous_one_and_waits_for_it() {
-        let seats = HostSlots::default();
+        let slots = HostSlots::default();
         let (_one, first) = socket_pair();
         let (_two, second) = socket_pair();
         let (_other, other) = socket_pair();
         std::thread::scope(|scope| {
-            let seat = seats.claim_slot("a", first.try_clone().unwrap(), None).unwrap();
-            let _others = seats.claim_slot("b", other, None).unwrap();
-            let seats = &seats;
-            let next = scope.spawn(move || seats.claim_slot("a", second, None).is_some());
+            let slot = slots.claim_slot("a", first.try_clone().unwrap(), None).unwrap();
+            let _others = slots.claim_slot("b", other, None).unwrap();
+            let slots = &slots;
+            let next = scope.spawn(move || slots.claim_slot("a", second, None).is_some());
             // Ended by the waiting connection.
             assert_eq!((&first).read(&mut [0; 1]).unwrap(), 0);
             assert!(!next.is_finished());
-            drop(seat);
+            drop(slot);
             assert!(next.join().unwrap());
         });
-        assert!(seats.lock_state().taken.is_empty() && seats.lock_state().newest.is_empty());
+        assert!(slots.lock_state().taken.is_empty() && slots.lock_state().newest.is_empty());
     }
 
     #[test]
     fn the_newest_waiting_connection_gets_the_slot() {
-        let seats = HostSlots::default();
+        let slots = HostSlots::default();
         let pairs: Vec<_> = (0..4).map(|_| socket_pair()).collect();
         let stream = |of: usize| pairs[of].1.try_clone().unwrap();
         std::thread::scope(|scope| {
-            let seat = seats.claim_slot("a", stream(0), None).unwrap();
+            let slot = slots.claim_slot("a", stream(0), None).unwrap();
             let mut waiting = Vec::new();
             for of in 1..4 {
-                let (seats, stream) = (&seats, stream(of));
-                let before = seats.lock_state().newest["a"];
-                waiting.push(scope.spawn(move || seats.claim_slot("a", stream, None).is_some()));
-                while seats.lock_state().newest["a"] == before {
+                let (slots, stream) = (&slots, stream(of));
+                let before = slots.lock_state().newest["a"];
+                waiting.push(scope.spawn(move || slots.claim_slot("a", stream, None).is_some()));
+                while slots.lock_state().newest["a"] == before {
                     std::thread::yield_now();
                 }
             }
-            drop(seat);
+            drop(slot);
             let outcomes: Vec<bool> =
                 waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
             assert_eq!(outcomes, [false, false, true]);
         });
-        assert!(seats.lock_state().taken.is_empty() && seats.lock_state().newest.is_empty());
+        assert!(slots.lock_state().taken.is_empty() && slots.lock_state().newest.is_empty());
     }
 }

@@ -190,11 +190,11 @@ impl CollectorSession {
         let internal =
             |error: io::Error| SessionEnd::Refused(RefusalCause::Internal, error.to_string());
         let certificate = self.link.peer_certificates().first().cloned();
-        let seat = self
+        let slot = self
             .stream
             .take()
-            .and_then(|stream| shared.seats.claim_slot(host, stream, certificate.clone()));
-        let Some(seat) = seat else {
+            .and_then(|stream| shared.slots.claim_slot(host, stream, certificate.clone()));
+        let Some(slot) = slot else {
             return SessionEnd::Refused(
                 RefusalCause::Many,
                 "the previous connection of this host does not end".into(),
@@ -204,7 +204,7 @@ impl CollectorSession {
         // handshake.
         let is_revoked = || {
             let listed = shared.revoked.as_ref().zip(certificate.as_ref());
-            seat.is_revoked()
+            slot.is_revoked()
                 || listed.is_some_and(|(list, certificate)| list.is_revoked(certificate))
         };
         let revoked = || SessionEnd::Refused(RefusalCause::Revoked, "its key was revoked".into());
@@ -235,18 +235,18 @@ impl CollectorSession {
                 if shared.stop.load(Relaxed) {
                     break SessionEnd::Over;
                 }
-                if seat.is_revoked() {
+                if slot.is_revoked() {
                     break revoked();
                 }
                 if let Err(end) = self.serve_request(&mut gathering) {
-                    break if seat.is_revoked() { revoked() } else { end };
+                    break if slot.is_revoked() { revoked() } else { end };
                 }
             },
             Err(end) => end,
         };
         // Data since the last flush is synced, although no answer is sent.
         let _ = store.flush();
-        drop(seat);
+        drop(slot);
         end
     }
 

@@ -24,7 +24,7 @@ pub(super) struct SharedState<'a> {
     pub(super) store: u128,
     pub(super) limits: HostLimits,
     pub(super) deadlines: Deadlines,
-    pub(super) seats: HostSlots,
+    pub(super) slots: HostSlots,
     pub(super) events: &'a dyn CollectListener,
     pub(super) stop: StopFlag,
 }

@@ -13,7 +13,9 @@ use collector::link::StopFlag;
 use collector::ship;
 use message_trace::DataDir;
 
-use crate::common::{Heard, PLENTY, Stopping, contents, make_log, options, wait, with_collector};
+use crate::common::{
+    EventRecorder, PLENTY, Stopping, contents, make_log, options, wait, with_collector,
+};
 
 /// A log that is longer than the data that a shipper sends between two acknowledgements, 8 MiB.
 const LONG: u64 = 2304;
@@ -47,22 +49,22 @@ fn a_full_quota_that_is_freed_is_noticed() {
     // The last log is still written to.
     let last = make_log(&host, 5, &[1, 2], 3);
     let writer = fs::File::options().write(true).open(&last).unwrap();
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     // There is room for three logs and for more of the fourth than a batch holds. So the batch
     // without room begins in the fourth, wherever the previous ones ended: if sending takes long,
     // they end early.
     let limits = HostLimits { bytes: (4 * LONG - 96) * 4096, files: 100 };
     let stop = StopFlag::default();
-    with_collector(&to, limits, &heard, |address| {
+    with_collector(&to, limits, &recorder, |address| {
         let options = ship::ShipOptions { follow: true, ..options(&from, address) };
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
-            scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
+            scope.spawn(|| ship::run_shipper(&options, &recorder, &stop));
             let full = || {
-                let lines = heard.lines();
+                let lines = recorder.lines();
                 lines.iter().filter(|line| line.contains("Quota") && line.contains("again")).count()
             };
-            wait(&heard, "it is full", || full() >= 2);
+            wait(&recorder, "the limit is reached", || full() >= 2);
             let whole = numbered(&contents(&host), &[1, 2, 3]);
             assert_eq!(numbered(&contents(&gathered), &[1, 2, 3]), whole);
             clear(&gathered);
@@ -72,9 +74,9 @@ fn a_full_quota_that_is_freed_is_noticed() {
                 let (here, there) = (contents(&host), contents(&gathered));
                 there == numbered(&here, &[4, 5])
             };
-            wait(&heard, "there is room again", comes);
+            wait(&recorder, "there is room again", comes);
             writer.write_all_at(&[7; 4096], 3 * 4096).unwrap();
-            wait(&heard, "it goes on", comes);
+            wait(&recorder, "the log continues", comes);
         });
     });
 }
@@ -85,21 +87,21 @@ fn a_file_limit_that_is_freed_is_noticed() {
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
     (1..=3).for_each(|pid| drop(make_log(&host, pid, &[1], 2)));
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let stop = StopFlag::default();
-    with_collector(&to, HostLimits { files: 2, ..PLENTY }, &heard, |address| {
+    with_collector(&to, HostLimits { files: 2, ..PLENTY }, &recorder, |address| {
         let options = ship::ShipOptions { follow: true, ..options(&from, address) };
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
-            scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
-            wait(&heard, "it is full", || {
-                heard.lines().iter().any(|line| line.contains("shortage: Files"))
+            scope.spawn(|| ship::run_shipper(&options, &recorder, &stop));
+            wait(&recorder, "the limit is reached", || {
+                recorder.lines().iter().any(|line| line.contains("shortage: Files"))
             });
             // All were in one batch, so none is known to be stored; two have room.
             let first = contents(&host).into_keys().next().unwrap();
             fs::remove_file(host.join(first)).unwrap();
             clear(&gathered);
-            wait(&heard, "the others have room", || contents(&gathered) == contents(&host));
+            wait(&recorder, "the others have room", || contents(&gathered) == contents(&host));
         });
     });
 }
@@ -111,9 +113,11 @@ fn a_growing_log_is_sent_as_a_whole_after_its_removal() {
     let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
     let path = make_log(&host, 1, &[1, 2, 3, 9], 300);
     let writer = fs::File::options().write(true).open(&path).unwrap();
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let same = || {
-        wait(&heard, "all is there", || gathered.exists() && contents(&gathered) == contents(&host))
+        wait(&recorder, "all files are gathered", || {
+            gathered.exists() && contents(&gathered) == contents(&host)
+        })
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -131,14 +135,14 @@ fn a_growing_log_is_sent_as_a_whole_after_its_removal() {
         };
         std::thread::scope(|scope| {
             let _stopping = Stopping(&stop);
-            scope.spawn(|| collect::run_collector(&options, &listener, &heard, &stop).unwrap());
+            scope.spawn(|| collect::run_collector(&options, &listener, &recorder, &stop).unwrap());
             work();
         });
     };
     let options = ship::ShipOptions { follow: true, ..options(&from, address) };
     std::thread::scope(|scope| {
         let _stopping = Stopping(&stop);
-        scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
+        scope.spawn(|| ship::run_shipper(&options, &recorder, &stop));
         collect(&|| {
             same();
             clear(&gathered);

@@ -14,7 +14,7 @@ use collector::link::StopFlag;
 use collector::ship;
 use message_trace::DataDir;
 
-use crate::common::{Heard, PLENTY, contents, make_log, once, options, with_collector};
+use crate::common::{EventRecorder, PLENTY, contents, make_log, once, options, with_collector};
 
 #[test]
 fn all_is_gathered_and_nothing_is_sent_twice() {
@@ -28,12 +28,12 @@ fn all_is_gathered_and_nothing_is_sent_twice() {
     // The last page of this log is partial.
     fs::File::options().write(true).open(&third).unwrap().set_len(10_000).unwrap();
     fs::write(host.join("4-1.spare"), [0; 8192]).unwrap();
-    let heard = Heard::default();
-    let [first, again, changed] = with_collector(&to, PLENTY, &heard, |address| {
+    let recorder = EventRecorder::default();
+    let [first, again, changed] = with_collector(&to, PLENTY, &recorder, |address| {
         let options = options(&from, address);
-        let first = once(&options, &heard);
-        assert_eq!(contents(&to.join("hosts/web-1")), contents(&host), "{:?}", heard.lines());
-        let again = once(&options, &heard);
+        let first = once(&options, &recorder);
+        assert_eq!(contents(&to.join("hosts/web-1")), contents(&host), "{:?}", recorder.lines());
+        let again = once(&options, &recorder);
         // One page is changed, one is added, and one is removed.
         let file = fs::File::options().write(true).open(&third).unwrap();
         file.write_all_at(b"x", 5000).unwrap();
@@ -41,14 +41,14 @@ fn all_is_gathered_and_nothing_is_sent_twice() {
         let second = fs::File::options().write(true).open(host.join("2-1700000000.sclog")).unwrap();
         second.write_all_at(&[0; 4096], 2 * 4096).unwrap();
         second.set_len(60 * 4096).unwrap();
-        [first, again, once(&options, &heard)]
+        [first, again, once(&options, &recorder)]
     });
     assert_eq!(contents(&to.join("hosts/web-1")), contents(&host));
     assert_eq!(first.sent, (300 + 4 + 1) * 4096);
-    assert_eq!(again.sent, 0, "{:?}", heard.lines());
+    assert_eq!(again.sent, 0, "{:?}", recorder.lines());
     // The third file's pages 1 (changed), 2 and 3 (added, the last in part), the second's page 2.
     assert_eq!(changed.sent, 4096 + 4096 + (15_000 - 3 * 4096) + 4096);
-    assert!(!to.join("hosts/web-1/4-1.spare").exists(), "nobody has begun it");
+    assert!(!to.join("hosts/web-1/4-1.spare").exists(), "it was not begun");
 }
 
 #[test]
@@ -60,15 +60,15 @@ fn logs_without_writers_are_removed_once_they_are_gathered() {
     let open = make_log(&host, 2, &[1], 2);
     let before = contents(&host);
     let writer = fs::File::options().write(true).open(&open).unwrap();
-    let heard = Heard::default();
-    with_collector(&to, PLENTY, &heard, |address| {
+    let recorder = EventRecorder::default();
+    with_collector(&to, PLENTY, &recorder, |address| {
         let options = ship::ShipOptions { remove: true, ..options(&from, address) };
-        once(&options, &heard);
+        once(&options, &recorder);
         assert_eq!(contents(&to.join("hosts/web-1")), before);
         let left: Vec<String> = contents(&host).into_keys().collect();
-        assert_eq!(left, ["2-1700000000.sclog"], "somebody can write to it");
+        assert_eq!(left, ["2-1700000000.sclog"], "it can still be written to");
         drop(writer);
-        once(&options, &heard);
+        once(&options, &recorder);
         assert_eq!(contents(&host).len(), 0);
     });
     assert_eq!(contents(&to.join("hosts/web-1")), before);
@@ -81,15 +81,15 @@ fn another_log_under_a_previous_name_is_kept_next_to_it() {
     let host = from.join("hosts/web-1");
     let path = make_log(&host, 1, &[1], 2);
     let first = fs::read(&path).unwrap();
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let renamed = host.join("renamed.sclog");
-    with_collector(&to, PLENTY, &heard, |address| {
+    with_collector(&to, PLENTY, &recorder, |address| {
         let options = options(&from, address);
-        once(&options, &heard);
+        once(&options, &recorder);
         let other = make_log(&directory.path().join("other"), 9, &[1, 2], 3);
         fs::rename(&path, &renamed).unwrap();
         fs::rename(other, &path).unwrap();
-        let sent = once(&options, &heard).sent;
+        let sent = once(&options, &recorder).sent;
         assert_eq!(sent, 3 * 4096, "the renamed one is there already");
     });
     let gathered = contents(&to.join("hosts/web-1"));
@@ -106,19 +106,19 @@ fn a_quota_stops_a_host_and_a_larger_one_lets_it_continue() {
     for pid in 1..5 {
         make_log(&host, pid, &(1..64).collect::<Vec<_>>(), 64);
     }
-    let heard = Arc::new(Heard::default());
+    let recorder = Arc::new(EventRecorder::default());
     let small = HostLimits { bytes: 600 << 10, files: 1000 };
-    with_collector(&to, small, &heard, |address| {
+    with_collector(&to, small, &recorder, |address| {
         let stop = StopFlag::default();
         let options = options(&from, address);
         std::thread::scope(|scope| {
-            let shipper = scope.spawn(|| ship::run_shipper(&options, &*heard, &stop));
-            while !heard
+            let shipper = scope.spawn(|| ship::run_shipper(&options, &*recorder, &stop));
+            while !recorder
                 .lines()
                 .iter()
                 .any(|line| line.contains("NotStored") && line.contains("again"))
             {
-                assert!(!shipper.is_finished(), "{:?}", heard.lines());
+                assert!(!shipper.is_finished(), "{:?}", recorder.lines());
                 std::thread::sleep(Duration::from_millis(5));
             }
             stop.store(true, Relaxed);
@@ -128,16 +128,16 @@ fn a_quota_stops_a_host_and_a_larger_one_lets_it_continue() {
     let stored: u64 =
         contents(&to.join("hosts/web-1")).values().map(|bytes| bytes.len() as u64).sum();
     assert!(stored <= 600 << 10, "{stored}");
-    with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
+    with_collector(&to, PLENTY, &recorder, |address| once(&options(&from, address), &recorder));
     assert_eq!(contents(&to.join("hosts/web-1")), contents(&host));
     let few = HostLimits { files: 4, ..PLENTY };
     make_log(&host, 5, &[1], 2);
-    with_collector(&to, few, &heard, |address| {
+    with_collector(&to, few, &recorder, |address| {
         let options = options(&from, address);
         let stop = StopFlag::default();
         std::thread::scope(|scope| {
-            scope.spawn(|| ship::run_shipper(&options, &*heard, &stop));
-            while !heard.lines().iter().any(|line| line.contains("shortage: Files")) {
+            scope.spawn(|| ship::run_shipper(&options, &*recorder, &stop));
+            while !recorder.lines().iter().any(|line| line.contains("shortage: Files")) {
                 std::thread::sleep(Duration::from_millis(5));
             }
             stop.store(true, Relaxed);
@@ -151,7 +151,7 @@ fn a_following_shipper_sends_new_data_and_continues_at_another_collector() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to, other] = ["from", "to", "other"].map(|name| directory.path().join(name));
     let host = from.join("hosts/web-1");
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -160,7 +160,7 @@ fn a_following_shipper_sends_new_data_and_continues_at_another_collector() {
         let gathered = to.join("hosts/web-1");
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
         while !gathered.exists() || contents(&gathered) != contents(&host) {
-            assert!(std::time::Instant::now() < deadline, "{:?}", heard.lines());
+            assert!(std::time::Instant::now() < deadline, "{:?}", recorder.lines());
             std::thread::sleep(Duration::from_millis(10));
         }
     };
@@ -176,7 +176,7 @@ fn a_following_shipper_sends_new_data_and_continues_at_another_collector() {
         let stop = StopFlag::default();
         std::thread::scope(|scope| {
             let collector =
-                scope.spawn(|| collect::run_collector(&options, &listener, &heard, &stop));
+                scope.spawn(|| collect::run_collector(&options, &listener, &recorder, &stop));
             work();
             stop.store(true, Relaxed);
             collector.join().unwrap().unwrap();
@@ -184,7 +184,7 @@ fn a_following_shipper_sends_new_data_and_continues_at_another_collector() {
     };
     let options = ship::ShipOptions { follow: true, ..options(&from, address) };
     std::thread::scope(|scope| {
-        scope.spawn(|| ship::run_shipper(&options, &heard, &stop));
+        scope.spawn(|| ship::run_shipper(&options, &recorder, &stop));
         let path = make_log(&host, 1, &[1], 200);
         collect_at(&to, &|| {
             same(&to);
@@ -213,14 +213,14 @@ fn of_two_copies_of_a_log_the_first_is_sent_and_none_is_removed() {
     let path = make_log(&host, 1, &[1, 2, 3], 4);
     fs::copy(&path, host.join("2-copy.sclog")).unwrap();
     let before = contents(&host);
-    let heard = Heard::default();
-    let summary = with_collector(&to, PLENTY, &heard, |address| {
-        once(&ship::ShipOptions { remove: true, ..options(&from, address) }, &heard)
+    let recorder = EventRecorder::default();
+    let summary = with_collector(&to, PLENTY, &recorder, |address| {
+        once(&ship::ShipOptions { remove: true, ..options(&from, address) }, &recorder)
     });
     assert_eq!((summary.sent, contents(&host)), (4 * 4096, before));
     let gathered: Vec<String> = contents(&to.join("hosts/web-1")).into_keys().collect();
     assert_eq!(gathered, ["1-1700000000.sclog"]);
-    assert_eq!(heard.lines().iter().filter(|line| line.starts_with("Twin")).count(), 1);
+    assert_eq!(recorder.lines().iter().filter(|line| line.starts_with("Twin")).count(), 1);
 }
 
 #[test]
@@ -234,10 +234,10 @@ fn a_file_that_cannot_be_read_holds_up_no_other() {
     let mut version = fs::read(&last).unwrap();
     version[8] = 77;
     fs::write(host.join("3-version.sclog"), version).unwrap();
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let summary =
-        with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
-    assert_eq!((summary.sent, summary.unreadable), (2 * 4096, 2), "{:?}", heard.lines());
+        with_collector(&to, PLENTY, &recorder, |address| once(&options(&from, address), &recorder));
+    assert_eq!((summary.sent, summary.unreadable), (2 * 4096, 2), "{:?}", recorder.lines());
     let gathered = contents(&to.join("hosts/web-1"));
     assert_eq!(
         gathered.into_iter().collect::<Vec<_>>(),
@@ -250,12 +250,12 @@ fn a_shipper_that_does_not_follow_ends_after_a_long_shortage() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
     make_log(&from.join("hosts/web-1"), 1, &(1..100).collect::<Vec<_>>(), 100);
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let small = HostLimits { bytes: 100 << 10, files: 10 };
-    with_collector(&to, small, &heard, |address| {
+    with_collector(&to, small, &recorder, |address| {
         let options = ship::ShipOptions { patience: Duration::ZERO, ..options(&from, address) };
         let error =
-            ship::run_shipper(&options, &heard, &StopFlag::default()).unwrap_err().to_string();
+            ship::run_shipper(&options, &recorder, &StopFlag::default()).unwrap_err().to_string();
         assert!(error.contains("used up its quota"), "{error}");
     });
 }
@@ -263,8 +263,8 @@ fn a_shipper_that_does_not_follow_ends_after_a_long_shortage() {
 #[test]
 fn two_collectors_do_not_gather_into_one_directory() {
     let directory = tempfile::tempdir().unwrap();
-    let heard = Heard::default();
-    with_collector(directory.path(), PLENTY, &heard, |_| {
+    let recorder = EventRecorder::default();
+    with_collector(directory.path(), PLENTY, &recorder, |_| {
         let locked = || {
             fs::read_to_string(directory.path().join("hosts/.store")).is_ok_and(|id| id.len() == 33)
         };
@@ -280,7 +280,7 @@ fn two_collectors_do_not_gather_into_one_directory() {
             limits: PLENTY,
             deadlines: Deadlines::default(),
         };
-        let error = collect::run_collector(&options, &listener, &heard, &StopFlag::default())
+        let error = collect::run_collector(&options, &listener, &recorder, &StopFlag::default())
             .unwrap_err()
             .to_string();
         assert!(error.contains("another collector gathers into this directory"), "{error}");
@@ -290,7 +290,7 @@ fn two_collectors_do_not_gather_into_one_directory() {
 #[test]
 fn an_error_contains_the_address_once() {
     let directory = tempfile::tempdir().unwrap();
-    let heard = Heard::default();
+    let recorder = EventRecorder::default();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for to in [
         closed.to_string(),
@@ -303,7 +303,7 @@ fn an_error_contains_the_address_once() {
             ..options(directory.path(), closed)
         };
         let error =
-            ship::run_shipper(&options, &heard, &StopFlag::default()).unwrap_err().to_string();
+            ship::run_shipper(&options, &recorder, &StopFlag::default()).unwrap_err().to_string();
         assert!(
             error.starts_with(&format!("{to}: ")) && error.matches(&to).count() == 1,
             "{error}"

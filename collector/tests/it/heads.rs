@@ -10,7 +10,7 @@ use socket_log::encode::{Direction, FlowOrigin, SnippetHeader};
 use socket_log::layout::{snippet, state};
 use socket_log::write::{LogWriter, TCP};
 
-use crate::common::{Heard, PLENTY, contents, options, with_collector};
+use crate::common::{EventRecorder, PLENTY, contents, options, with_collector};
 
 /// A log with a snippet that contains a secret.
 fn with_secret(pid: u32, state: u32) -> Vec<u8> {
@@ -44,9 +44,9 @@ fn operations_are_sent_and_snippets_are_not() {
     }
     // The second log can still be written to.
     let _writer = fs::File::options().write(true).open(host.join("2-1.sclog")).unwrap();
-    let heard = Heard::default();
-    with_collector(&to, PLENTY, &heard, |address| {
-        ship::run_shipper(&options(&from, address), &heard, &StopFlag::default()).unwrap();
+    let recorder = EventRecorder::default();
+    with_collector(&to, PLENTY, &recorder, |address| {
+        ship::run_shipper(&options(&from, address), &recorder, &StopFlag::default()).unwrap();
     });
     let there = contents(&gathered);
     let names: Vec<&str> = there.keys().map(String::as_str).collect();

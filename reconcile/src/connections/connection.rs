@@ -226,14 +226,15 @@ fn pair_by_key<K: Copy + Ord + Send>(
     let mut next = 0;
     while let Some((key, ..)) = ends.get(next).copied() {
         let end = ends.end_where(next, |end| end.0 == key);
-        let border = ends.partition_point(next..end, |(_, side, _)| !side);
-        let (start, border) = (next, border);
+        let boundary = ends.partition_point(next..end, |(_, side, _)| !side);
+        let (start, boundary) = (next, boundary);
         next = end;
-        if border == start || border == end {
+        if boundary == start || boundary == end {
             continue;
         }
-        let (first, second) = (&sockets[ends[start].2 as usize], &sockets[ends[border].2 as usize]);
-        for (side, range) in [(&mut one, start..border), (&mut other, border..end)] {
+        let (first, second) =
+            (&sockets[ends[start].2 as usize], &sockets[ends[boundary].2 as usize]);
+        for (side, range) in [(&mut one, start..boundary), (&mut other, boundary..end)] {
             side.clear();
             side.extend(
                 ends.range(range)

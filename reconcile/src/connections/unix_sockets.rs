@@ -115,8 +115,8 @@ pub(crate) fn find_ambiguous(
     let mut start = 0;
     while let Some((owner, text, ..)) = ends.get(start).copied() {
         let end = ends.end_where(start, |end| (end.0, end.1) == (owner, text));
-        let border = ends.partition_point(start..end, |end| end.2 == 0);
-        if border - start > 1 && end - border > 1 {
+        let boundary = ends.partition_point(start..end, |end| end.2 == 0);
+        if boundary - start > 1 && end - boundary > 1 {
             for (.., place) in ends.range(start..end) {
                 ambiguous[*place as usize] = true;
             }
@@ -152,7 +152,7 @@ pub(crate) fn pair_connected(
         let mut start = 0;
         while let Some((group, ..)) = ends.get(start).copied() {
             let end = ends.end_where(start, |end| end.0 == group);
-            let border = ends.partition_point(start..end, |end| end.1 == 0);
+            let boundary = ends.partition_point(start..end, |end| end.1 == 0);
             let candidates = |range| {
                 let places = ends.range(range).map(|(.., place)| *place);
                 SpillableVec::collect(
@@ -160,7 +160,8 @@ pub(crate) fn pair_connected(
                     places.map(|place| make_candidate(place, &sockets[place as usize])),
                 )
             };
-            let (connecting, accepting) = (candidates(start..border)?, candidates(border..end)?);
+            let (connecting, accepting) =
+                (candidates(start..boundary)?, candidates(boundary..end)?);
             start = end;
             let possible = |one: u32, other: u32| {
                 let apart = sockets[one as usize].clock_apart(&sockets[other as usize]);

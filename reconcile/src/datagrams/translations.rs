@@ -22,7 +22,7 @@ use crate::reconciliation::{NameTranslation, TranslatedEnd};
 use crate::socket_names::{NO_NAME, SocketNameId, is_group_address};
 use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::KernelSocket;
-use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
+use crate::tuning::{HINT_BY_CHANCE, MIN_HINT_BYTES};
 
 /// A name in the view of one end, and the socket name on a machine to which it may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ pub(crate) fn split_by_direction(
         if let [one, other] = datagrams.slice(group) {
             let (sent, received) = if one.is_sent() { (one, other) } else { (other, one) };
             if one.is_sent() != other.is_sent()
-                && one.bytes >= MIN_TELLING_BYTES
+                && one.bytes >= MIN_HINT_BYTES
                 && is_send_first(reach, sent, received)
             {
                 name_pairs(reach, sent, received)

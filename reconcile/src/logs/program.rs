@@ -15,8 +15,7 @@ pub(crate) struct ProgramDescription {
 }
 
 impl ProgramDescription {
-    /// The program of a process with this executable and these arguments; the first is its
-    /// own name.
+    /// The program of a process with this executable and these arguments, its own name first.
     pub(crate) fn from_arguments(executable: &str, arguments: &[String]) -> ProgramDescription {
         // The kernel marks an executable that was replaced while it runs.
         let executable = executable.strip_suffix(" (deleted)").unwrap_or(executable);

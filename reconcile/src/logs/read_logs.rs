@@ -92,8 +92,8 @@ impl CaptureBuilder {
         result: Result<LogIndex, OpenError>,
         outcome: &mut Reconciliation,
     ) -> Result<(), Error> {
-        let mut survey = match result {
-            Ok(survey) => survey,
+        let mut index = match result {
+            Ok(index) => index,
             Err(error) => {
                 let what = vec![error.to_string()];
                 outcome.damaged.push(DamagedLog {
@@ -104,8 +104,8 @@ impl CaptureBuilder {
                 return Ok(());
             }
         };
-        let records = self.count_damage(path, &mut survey, outcome);
-        self.keep_log(path, survey, records)
+        let records = self.count_damage(path, &mut index, outcome);
+        self.keep_log(path, index, records)
     }
 
     /// Counts the losses and damage in a log, and whether it has ended. Returns its number of
@@ -113,10 +113,10 @@ impl CaptureBuilder {
     fn count_damage(
         &mut self,
         path: &DataPath,
-        survey: &mut LogIndex,
+        index: &mut LogIndex,
         outcome: &mut Reconciliation,
     ) -> u64 {
-        let header = &survey.header;
+        let header = &index.header;
         let place = self.capture.processes.len() as u32;
         for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
             let cause = if name.is_empty() { "other" } else { name };
@@ -126,20 +126,20 @@ impl CaptureBuilder {
         if header.without_log > 0 {
             self.missing.push((place, LogGap::Children(header.without_log)));
         }
-        let unseen = std::mem::take(&mut survey.unseen);
+        let unseen = std::mem::take(&mut index.unseen);
         self.missing.extend(unseen.into_iter().map(|program| (place, LogGap::Program(program))));
         // A process that became another program continues in that program's log.
         outcome.processes += u64::from(header.state != state::REPLACED);
-        if !survey.damage.is_empty() {
-            outcome.damaged.push(describe_damage(path, std::mem::take(&mut survey.damage)));
+        if !index.damage.is_empty() {
+            outcome.damaged.push(describe_damage(path, std::mem::take(&mut index.damage)));
         }
-        let records = survey.counts.records;
+        let records = index.counts.records;
         if header.state == state::RUNNING {
             let file =
                 path.as_path().strip_prefix(&self.directory).unwrap_or(path.as_path()).to_owned();
             outcome.unended.push(UnendedLog { file, records });
         }
-        outcome.absorb(std::mem::take(&mut survey.counts));
+        outcome.absorb(std::mem::take(&mut index.counts));
         if header.says.is_some() {
             add_count(&mut outcome.misnamed, &header.host, 1);
         }
@@ -147,7 +147,7 @@ impl CaptureBuilder {
     }
 
     /// Stores a log's process, flows and names, numbered across all logs.
-    fn keep_log(&mut self, path: &DataPath, survey: LogIndex, records: u64) -> Result<(), Error> {
+    fn keep_log(&mut self, path: &DataPath, index: LogIndex, records: u64) -> Result<(), Error> {
         let LogIndex {
             header,
             clock,
@@ -162,7 +162,7 @@ impl CaptureBuilder {
             snippets: heads,
             goroutines,
             ..
-        } = survey;
+        } = index;
         let home = self.machines.locate_process(&header, path);
         self.homes.push(home);
         let process = TracedProcess { ended, ..build_process(&header, path, home) };

@@ -80,7 +80,7 @@ pub(crate) fn connect_sockets(
     })
 }
 
-/// Drops sockets that another source saw more of.
+/// Drops duplicate sockets that another source saw more of.
 fn remove_duplicates(
     run: &PipelineRun,
     capture: &Capture,

@@ -50,7 +50,8 @@ pub(crate) fn write_resources(
     run.progress.begin_step("reading resources", with.len() as u64);
     let sorter = || ExternalSorter::<OwnEvent>::new(&budget, directory, SORTED_AT_ONCE);
     let mut events = sorter();
-    let mut happenings = ExternalSorter::<HandoffEventRow>::new(&budget, directory, SORTED_AT_ONCE);
+    let mut handoff_events =
+        ExternalSorter::<HandoffEventRow>::new(&budget, directory, SORTED_AT_ONCE);
     let connections = connected.connections.len() as i64;
     let connection = |socket: u32| {
         match connected.partitions.connection_of.get(socket as usize) {
@@ -62,12 +63,12 @@ pub(crate) fn write_resources(
     let calls =
         ResourceCalls { capture, sockets: &connected.sockets, connection: &connection, clocks };
     for place in &with {
-        let mut into = ResourceSorters { events: &mut events, happenings: &mut happenings };
+        let mut into = ResourceSorters { events: &mut events, handoff_events: &mut handoff_events };
         calls.read_log(*place as u32, &mut into)?;
         run.progress.advance_step(1);
     }
     add_switches(run, connected, clocks, &with, &budget, &mut events)?;
-    match_handoffs(happenings, capture, &mut events, &mut rows)?;
+    match_handoffs(handoff_events, capture, &mut events, &mut rows)?;
     data.events_dir().create_dir_all().map_err(|error| PathError::io(data.events_dir(), error))?;
     write_events(&own_events, &events.finish(), capture, &connected.sockets)?;
     Ok(write_handoffs(&own_handoffs, &rows.finish())?)

@@ -8,7 +8,7 @@ use out_of_core::SpillableVec;
 use protocols::MessageRole;
 
 use crate::recorded_operations::operation::RecordedOperation;
-use crate::tuning::{ASKED_PER_AGAIN, MIN_ASKED_AGAIN};
+use crate::tuning::{MIN_FURTHER_REQUESTS, REQUESTS_PER_FURTHER_ONE};
 
 /// Action of a flow's client at a moment: it sent a request, or received an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ pub(super) fn find_interleaved_flows(
             again += usize::from(event.asks && before);
             before = event.asks;
         }
-        if again >= MIN_ASKED_AGAIN && again * ASKED_PER_AGAIN >= asked {
+        if again >= MIN_FURTHER_REQUESTS && again * REQUESTS_PER_FURTHER_ONE >= asked {
             flows.push(flow);
         }
         begin = end;

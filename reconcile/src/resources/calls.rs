@@ -89,7 +89,7 @@ pub(crate) struct ResourceCalls<'a> {
 /// Destinations of the calls.
 pub(crate) struct ResourceSorters<'a, 'b> {
     pub(crate) events: &'b mut ExternalSorter<'a, OwnEvent>,
-    pub(crate) happenings: &'b mut ExternalSorter<'a, HandoffEventRow>,
+    pub(crate) handoff_events: &'b mut ExternalSorter<'a, HandoffEventRow>,
 }
 
 impl ResourceCalls<'_> {
@@ -212,7 +212,7 @@ impl ResourceLogReader<'_> {
                 let amount = handoff_kinds::signal_amount(signal.what, signal.amount);
                 let amount = if signal.all { u64::MAX } else { amount };
                 let row = self.make_row(signal.what, signal.object, thread, [begin, begin, end]);
-                into.happenings.push(HandoffEventRow { amount, flags: SIGNAL, ..row })?;
+                into.handoff_events.push(HandoffEventRow { amount, flags: SIGNAL, ..row })?;
                 let values = [signal.object as i64, i64::from(signal.all)];
                 OwnEvent {
                     word: signal.what as u32,
@@ -227,7 +227,7 @@ impl ResourceLogReader<'_> {
                     let gave_up = wake.timed_out || wake.interrupted;
                     let flags = if gave_up { GAVE_UP } else { 0 };
                     let amount = handoff_kinds::signal_amount(wake.what, wake.amount);
-                    return into.happenings.push(HandoffEventRow { amount, flags, ..row });
+                    return into.handoff_events.push(HandoffEventRow { amount, flags, ..row });
                 }
                 let lock =
                     event(OwnEventKind::Lock, end).with_values([wake.object as i64, end - begin]);

@@ -63,8 +63,8 @@ impl ObjectMatcher {
         }
     }
 
-    fn add_event(&mut self, happening: HandoffEvent, each: &mut impl FnMut(HandoffOutcome)) {
-        match (self, happening) {
+    fn add_event(&mut self, handoff_event: HandoffEvent, each: &mut impl FnMut(HandoffOutcome)) {
+        match (self, handoff_event) {
             (ObjectMatcher::Waiters(waiters), HandoffEvent::Signal(signal)) => {
                 waiters.add_signal(signal, each)
             }
@@ -93,12 +93,12 @@ impl ObjectMatcher {
 /// # Errors
 /// Fails if a temporary file cannot be written or read.
 pub(crate) fn match_handoffs(
-    happenings: ExternalSorter<HandoffEventRow>,
+    handoff_events: ExternalSorter<HandoffEventRow>,
     capture: &Capture,
     events: &mut ExternalSorter<OwnEvent>,
     rows: &mut ExternalSorter<HandoffRow>,
 ) -> Result<(), PathError> {
-    let (sorted, failed) = (happenings.finish(), ReadFailure::default());
+    let (sorted, failed) = (handoff_events.finish(), ReadFailure::default());
     let mut writer = OutcomeWriter { capture, events, rows, result: Ok(()) };
     let mut current: Option<SynchronizationObject> = None;
     for row in sorted.iter(&failed) {
@@ -138,10 +138,11 @@ impl SynchronizationObject {
         })
     }
 
-    fn add_event(&mut self, happening: HandoffEvent, writer: &mut OutcomeWriter) {
+    fn add_event(&mut self, handoff_event: HandoffEvent, writer: &mut OutcomeWriter) {
         let SynchronizationObject { about, matching, only } = self;
-        only.add_event(happening);
-        matching.add_event(happening, &mut |outcome| writer.write_outcome(*about, only, outcome));
+        only.add_event(handoff_event);
+        matching
+            .add_event(handoff_event, &mut |outcome| writer.write_outcome(*about, only, outcome));
     }
 
     fn finish_matching(self, writer: &mut OutcomeWriter) {

@@ -3,7 +3,7 @@
 //! already.
 
 use crate::resources::handoffs::{HandoffEvent, HandoffSignal, RecordedThread};
-use crate::tuning::{MAX_UNHEARD, MIN_ONLY_WAITS};
+use crate::tuning::{MAX_UNRECEIVED_SIGNALS, MIN_ONLY_WAITS};
 
 /// Facts about the threads that wait at an object.
 #[derive(Debug, Default)]
@@ -24,8 +24,8 @@ enum SoleWaiter {
 
 impl OnlyWaiter {
     /// Records a signal or wait at the object.
-    pub(crate) fn add_event(&mut self, happening: HandoffEvent) {
-        let HandoffEvent::Wait(wait) = happening else { return };
+    pub(crate) fn add_event(&mut self, handoff_event: HandoffEvent) {
+        let HandoffEvent::Wait(wait) = handoff_event else { return };
         self.waits += 1;
         self.waiter = match self.waiter {
             SoleWaiter::Nobody => SoleWaiter::Only(wait.of),
@@ -39,7 +39,7 @@ impl OnlyWaiter {
 
     /// Records a signal that woke no thread.
     pub(crate) fn unreceived(&mut self, signal: HandoffSignal) {
-        if self.waiter != SoleWaiter::Several && self.unheard.len() < MAX_UNHEARD {
+        if self.waiter != SoleWaiter::Several && self.unheard.len() < MAX_UNRECEIVED_SIGNALS {
             self.unheard.push(signal);
         }
     }

@@ -13,7 +13,7 @@ use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
-use crate::tuning::SEEN_TWICE_SLACK_NS;
+use crate::tuning::DUPLICATE_SLACK_NS;
 
 /// Finds the sockets that another source saw more of.
 pub(crate) fn find_duplicates(
@@ -86,8 +86,8 @@ fn find_duplicate_streams(
 }
 
 fn overlap_in_time(one: &KernelSocket, other: &KernelSocket) -> bool {
-    one.opened <= other.closed.saturating_add(SEEN_TWICE_SLACK_NS)
-        && other.opened <= one.closed.saturating_add(SEEN_TWICE_SLACK_NS)
+    one.opened <= other.closed.saturating_add(DUPLICATE_SLACK_NS)
+        && other.opened <= one.closed.saturating_add(DUPLICATE_SLACK_NS)
 }
 
 /// Finds duplicate datagram sockets: one is bound to the other's address, or to all addresses of
@@ -154,8 +154,8 @@ fn find_duplicate_unix(
     };
     for (place, socket) in sockets.iter().enumerate() {
         let overlaps = |(start, end): &(i64, i64)| {
-            *start <= socket.closed.saturating_add(SEEN_TWICE_SLACK_NS)
-                && socket.opened <= end.saturating_add(SEEN_TWICE_SLACK_NS)
+            *start <= socket.closed.saturating_add(DUPLICATE_SLACK_NS)
+                && socket.opened <= end.saturating_add(DUPLICATE_SLACK_NS)
         };
         let spans = recorded.get(&(socket.host, socket.pid));
         if socket.source != source::LIBRARY

@@ -127,8 +127,8 @@ impl EpochPlaces {
         }
     }
 
-    /// Places two epochs; the receiver's begins `apart` bytes later. `None` if that
-    /// contradicts known places.
+    /// Places two epochs; the receiver's begins `apart` bytes later. `None` if that contradicts
+    /// known places.
     fn put(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
         (0..2).for_each(|side| self.put_before(side, epochs[side]));
         let known = [0, 1].map(|side| self.begins[side].get(epochs[side]).copied().flatten());

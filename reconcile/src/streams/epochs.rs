@@ -1,5 +1,5 @@
-//! Epochs of a unix stream's end: periods that each begin with a further recording of the end
-//! and in which its calls are known. Calls before and in between are unknown.
+//! Epochs of a unix stream's end: periods that each begin with a further recording of the end and
+//! in which its calls are known. Calls before and in between are unknown.
 
 use rustc_hash::FxHashMap;
 

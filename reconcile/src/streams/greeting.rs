@@ -26,11 +26,11 @@ impl ServerGreeting {
         if firsts.iter().flatten().any(StreamTransfer::is_forgotten) {
             return None;
         }
-        let [asked, heard, sent, received] = firsts;
+        let [requested, delivered, sent, received] = firsts;
         let is_before = |one: Option<StreamTransfer>, other: Option<StreamTransfer>| {
             one.is_some_and(|one| other.is_none_or(|other| one.time < other.time))
         };
-        (is_before(sent, heard) || is_before(received, asked))
+        (is_before(sent, delivered) || is_before(received, requested))
             .then_some(ServerGreeting { sent, received })
     }
 

@@ -9,12 +9,12 @@
 //! pauses.
 //!
 //! Heads and bodies that come apart in both directions look like calls of alternating sides. There
-//! each stretch between pauses has a single call, so several stretches must have more.
+//! each burst has a single call, so several bursts must have more.
 
 use crate::calls::FlowMessage;
 use crate::streams::fragment_order::OrderedFragments;
 use crate::tuning::{
-    BORDERS_A_LONG_STRETCH, BORDERS_AN_UNEVEN_STRETCH, INNER_GAPS_NS, MIN_INNER_BORDERS,
+    BURSTS_PER_LONG_BURST, BURSTS_PER_UNEVEN_BURST, INNER_GAPS_NS, MIN_INNER_BOUNDARIES,
 };
 
 /// Maximum pause within the messages of a connection with these fragments, there and back, in
@@ -26,19 +26,19 @@ pub(crate) fn learn_inner_gap(
     end: usize,
     most: i64,
 ) -> i64 {
-    let mut stretches = INNER_GAPS_NS.map(FragmentBursts::longer_than);
+    let mut bursts = INNER_GAPS_NS.map(FragmentBursts::longer_than);
     let mut last: [Option<FlowMessage>; 2] = [None; 2];
     let mut former = None;
     for (direction, part) in OrderedFragments::new(there, back, end) {
         let is_turn = former != Some(direction);
         let pause = last[direction].filter(|_| !is_turn).map(|last| pause_between(&last, &part));
-        for stretches in &mut stretches {
-            stretches.add(direction, pause, most);
+        for burst in &mut bursts {
+            burst.add(direction, pause, most);
         }
         (last[direction], former) = (Some(part), Some(direction));
     }
-    let learned = stretches.iter().find(|stretches| stretches.gap < most && stretches.are_calls());
-    learned.map_or(most, |stretches| stretches.gap)
+    let learned = bursts.iter().find(|bursts| bursts.gap < most && bursts.are_calls());
+    learned.map_or(most, |bursts| bursts.gap)
 }
 
 /// Time between two fragments at the sender; if that was not seen, at the receiver.
@@ -51,7 +51,7 @@ fn pause_between(last: &FlowMessage, next: &FlowMessage) -> i64 {
         .unwrap_or(i64::MAX)
 }
 
-/// Bursts: the stretches between pauses that are longer than a limit.
+/// Bursts: the fragments between pauses that are longer than a limit.
 #[derive(Clone, Copy, Debug)]
 struct FragmentBursts {
     gap: i64,
@@ -89,9 +89,9 @@ impl FragmentBursts {
 
     /// Whether the bursts are calls.
     fn are_calls(&self) -> bool {
-        self.all >= MIN_INNER_BORDERS
-            && (self.all - self.even) * BORDERS_AN_UNEVEN_STRETCH <= self.all
-            && self.long * BORDERS_A_LONG_STRETCH >= self.all
+        self.all >= MIN_INNER_BOUNDARIES
+            && (self.all - self.even) * BURSTS_PER_UNEVEN_BURST <= self.all
+            && self.long * BURSTS_PER_LONG_BURST >= self.all
     }
 }
 

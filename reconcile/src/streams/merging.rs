@@ -35,7 +35,7 @@ pub(crate) struct PauseLimits {
 /// the receiver, if the sender was not traced) and without a turn of the other direction between
 /// them: none of its receives at the sender, with the times `at_sender`, and none of its sends at
 /// the receiver, with the times `at_receiver`. All are in order and read once, so that only one of
-/// each need be in memory. If the sides need not take turns, `border` decides whether a fragment
+/// each need be in memory. If the sides need not take turns, `boundary` decides whether a fragment
 /// belongs to another message than the previous one. The `inside` of an exchange of bodies has no
 /// boundary at all. With `one_clock` the times of both ends are comparable. `operations` is the
 /// number of fragments with which an operation begins.
@@ -43,7 +43,7 @@ pub(crate) fn merge_messages<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
     pauses: PauseLimits,
-    border: Option<BoundaryRule<'a>>,
+    boundary: Option<BoundaryRule<'a>>,
     inside: ExchangeInterior<'a>,
     one_clock: bool,
     operations: u64,
@@ -60,7 +60,7 @@ where
         at_sender: OppositeTurns::from_times(at_sender),
         at_receiver: OppositeTurns::from_times(at_receiver),
         pauses,
-        boundary: border,
+        boundary,
         inside,
         one_clock,
         operations,
@@ -265,7 +265,7 @@ mod tests {
         parts: P,
         (at_sender, at_receiver): (S, R),
         gap: i64,
-        border: Option<BoundaryRule<'_>>,
+        boundary: Option<BoundaryRule<'_>>,
     ) -> MessageMerger<'_, P, S, R>
     where
         P: Iterator<Item = FlowMessage>,
@@ -277,7 +277,7 @@ mod tests {
             parts,
             (at_sender, at_receiver),
             pauses,
-            border,
+            boundary,
             ExchangeInterior::from_exchanges(&[], 0),
             true,
             0,
@@ -365,9 +365,9 @@ mod tests {
             sent: part.sent.map(|seen| CallSpan { tid: 1, ..seen }),
             ..part
         });
-        let sizes = |border| -> Vec<u32> {
+        let sizes = |boundary| -> Vec<u32> {
             let none = || std::iter::empty();
-            merged(parts.into_iter(), (none(), none()), 100, border)
+            merged(parts.into_iter(), (none(), none()), 100, boundary)
                 .map(|part| part.parts)
                 .collect()
         };

@@ -287,7 +287,7 @@ impl ConnectionMatcher<'_> {
         counts.unanswered += u64::from(is_unanswered);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
         let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
-        let border = match treatment.multiplexed {
+        let boundary = match treatment.multiplexed {
             Some(multiplexed) => Some(BoundaryRule { is_border: multiplexed.is_border, units }),
             None => is_unanswered
                 .then_some(BoundaryRule { is_border: unanswered::is_boundary, units: None }),
@@ -296,7 +296,7 @@ impl ConnectionMatcher<'_> {
             seen,
             (receives_back, sends_back),
             pauses,
-            border,
+            boundary,
             inside,
             self.has_one_clock(),
             operations,

@@ -14,8 +14,8 @@
 use crate::calls::{CallSpan, FlowMessage};
 use crate::streams::boundary::IsBoundary;
 use crate::tuning::{
-    MANY_UNANSWERED_BORDERS, MAX_TOLD_BYTES, MIN_PIECE_BYTES, MIN_UNANSWERED_BORDERS,
-    PIECES_A_BORDER,
+    MANY_UNANSWERED_BOUNDARIES, MAX_NOTIFICATION_BYTES, MIN_PIECE_BYTES, MIN_UNANSWERED_BOUNDARIES,
+    PIECES_A_BOUNDARY,
 };
 
 /// Whether `next` is another message than the fragment before it, in an unanswered direction.
@@ -30,8 +30,8 @@ pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
 pub(crate) fn is_notification(last: &FlowMessage, next: &FlowMessage) -> bool {
     is_boundary(last, next)
         && next.acted
-        && last.bytes <= MAX_TOLD_BYTES
-        && next.bytes <= MAX_TOLD_BYTES
+        && last.bytes <= MAX_NOTIFICATION_BYTES
+        && next.bytes <= MAX_NOTIFICATION_BYTES
 }
 
 /// Whether nothing sent in `parts` is answered. `counts` decides where a message begins, and `seen`
@@ -48,7 +48,7 @@ pub(crate) fn is_unanswered(
     let mut back = back.peekable();
     let mut last: Option<FlowMessage> = None;
     // Number of pieces since the last answer, and number of those that begin a message.
-    let (mut pieces, mut borders) = (0_u64, 0_u64);
+    let (mut pieces, mut boundaries) = (0_u64, 0_u64);
     let mut found = false;
     for part in parts {
         let Some(sent) = seen(&part) else { return false };
@@ -59,20 +59,21 @@ pub(crate) fn is_unanswered(
                 is_answered |= time.saturating_sub(since.last) <= gap;
             }
             if is_answered {
-                found |= borders >= MANY_UNANSWERED_BORDERS && PIECES_A_BORDER * borders >= pieces;
-                (pieces, borders) = (0, 0);
+                found |= boundaries >= MANY_UNANSWERED_BOUNDARIES
+                    && PIECES_A_BOUNDARY * boundaries >= pieces;
+                (pieces, boundaries) = (0, 0);
             } else {
                 pieces += 1;
                 // A process that passes on a body also gets each piece of it elsewhere.
-                borders += u64::from(part.bytes < MIN_PIECE_BYTES && counts(last, &part));
+                boundaries += u64::from(part.bytes < MIN_PIECE_BYTES && counts(last, &part));
             }
         }
         last = Some(part);
     }
     let since = last.as_ref().and_then(&seen).map_or(i64::MAX, |sent| sent.last);
     let is_answered = back.next().is_some_and(|time| time.saturating_sub(since) <= late);
-    let least = if is_answered { MANY_UNANSWERED_BORDERS } else { MIN_UNANSWERED_BORDERS };
-    found || borders >= least && PIECES_A_BORDER * borders >= pieces
+    let least = if is_answered { MANY_UNANSWERED_BOUNDARIES } else { MIN_UNANSWERED_BOUNDARIES };
+    found || boundaries >= least && PIECES_A_BOUNDARY * boundaries >= pieces
 }
 
 #[cfg(test)]

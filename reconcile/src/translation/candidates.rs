@@ -53,10 +53,10 @@ impl HalfFlowCrowds {
     /// Iterates over the crowds.
     pub(super) fn iter(&self) -> impl Iterator<Item = HalfFlowCrowd> {
         (0..self.begins.len()).map(|place| {
-            let [begin, border] = self.begins[place].map(|at| at as usize);
+            let [begin, boundary] = self.begins[place].map(|at| at as usize);
             let end =
                 self.begins.get(place + 1).map_or(self.members.len(), |next| next[0] as usize);
-            HalfFlowCrowd { connecting: begin..border, accepting: border..end }
+            HalfFlowCrowd { connecting: begin..boundary, accepting: boundary..end }
         })
     }
 }
@@ -130,8 +130,8 @@ impl<'a> HalfFlowField<'a> {
         while let Some((key, _)) = keyed.get(start).copied() {
             let group = start..keyed.end_where(start, |row| row.0 == key);
             start = group.end;
-            let border = keyed.partition_point(group.clone(), |(_, tagged)| tagged >> 32 == 0);
-            let sides = [group.start..border, border..group.end];
+            let boundary = keyed.partition_point(group.clone(), |(_, tagged)| tagged >> 32 == 0);
+            let sides = [group.start..boundary, boundary..group.end];
             if sides.iter().any(Range::is_empty) {
                 continue;
             }

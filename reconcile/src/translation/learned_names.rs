@@ -10,7 +10,7 @@ use out_of_core::{MemoryPool, SpillableVec};
 
 use super::candidates::{CandidateEdge, HalfFlowField};
 use super::half_flow_table::HalfFlowRow;
-use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_TRANSLATION_MATCHES, UNTRANSLATED_FLOWS};
+use crate::tuning::{CLIENT_PORTS, NEW_TRANSLATION_MATCHES, PRIOR_MATCHES, UNTRANSLATED_FLOWS};
 
 /// Parts that a candidate's names share.
 #[derive(Clone, Copy, Debug)]
@@ -152,9 +152,9 @@ impl LearnedTranslations {
         // the real one.
         let share = |side: usize, at: usize| {
             // The more matches there are, the weaker is the penalty for this one.
-            let doubt = GIVEN_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
+            let doubt = PRIOR_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
             let matched =
-                (matches[side] + GIVEN_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
+                (matches[side] + PRIOR_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
             if self.iterations == 0 {
                 matched
             } else {

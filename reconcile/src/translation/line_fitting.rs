@@ -9,7 +9,7 @@ use super::median::find_median_of_few;
 use super::stabbing::{WeightedInterval, deepest_interval, interval_around};
 use super::{HalfFlowSide, signature};
 use crate::tuning::{
-    BELIEVED_NATS, MAX_HOST_SKEW, MAX_PORT_NATS, MAX_VOTES_FOR_SKEW, MIN_TRUE_VOTES, PORT_NATS,
+    ACCEPTED_NATS, MAX_HOST_SKEW, MAX_PORT_NATS, MAX_VOTES_FOR_SKEW, MIN_TRUE_VOTES, PORT_NATS,
     SKEW_STEP, TIME_SLACK_NS, VOTE_NATS,
 };
 
@@ -180,7 +180,7 @@ fn confidence_of_fit(
     let (support, rival) = (f64::from(support), f64::from(rival));
     let votes = VOTE_NATS * (support - rival) / (1.0 + rival / 4.0).sqrt();
     1.0 / (1.0
-        + (BELIEVED_NATS - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+        + (ACCEPTED_NATS - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! and summaries of its two directions. The facts of several logs about one socket are combined.
 
 use crate::translation::half_flow::FlowDirectionSummary;
-use crate::tuning::{FIRST_CALLS_AS_THEY_ARE, MAX_BEGINNING_CALLS};
+use crate::tuning::{MAX_BEGINNING_CALLS, UNMERGED_FIRST_CALLS};
 
 /// A call: its time, its number of bytes, and whether it sent them.
 pub(crate) type CallBytes = (i64, u64, bool);
@@ -54,7 +54,7 @@ impl SocketStart {
         direction.bytes = direction.bytes.saturating_add(bytes);
         match &mut self.last {
             _ if self.cut.is_some() => None,
-            Some(last) if self.kept >= FIRST_CALLS_AS_THEY_ARE && last.2 == sent => {
+            Some(last) if self.kept >= UNMERGED_FIRST_CALLS && last.2 == sent => {
                 last.1 = last.1.saturating_add(bytes);
                 None
             }
@@ -126,7 +126,7 @@ mod tests {
     fn the_number_of_kept_calls_is_bounded() {
         let long: Vec<CallBytes> = (0..1_000).map(|at| (at, 2, at % 400 < 200)).collect();
         let (of_long, calls) = beginning(&long);
-        assert!(calls.len() < FIRST_CALLS_AS_THEY_ARE as usize + 8 && of_long.cut.is_none());
+        assert!(calls.len() < UNMERGED_FIRST_CALLS as usize + 8 && of_long.cut.is_none());
         assert_eq!(calls.iter().map(|call| call.1).sum::<u64>(), 2_000);
         let talk: Vec<CallBytes> = (0..1_000).map(|at| (at, 2, at % 2 == 0)).collect();
         let (of_talk, calls) = beginning(&talk);

@@ -11,10 +11,10 @@ pub(super) struct WeightedInterval {
 /// The interval with the largest agreeing weight, with that weight; `None` if there are no
 /// intervals.
 pub(super) fn deepest_interval(
-    stretches: impl Iterator<Item = WeightedInterval>,
+    intervals: impl Iterator<Item = WeightedInterval>,
     ends: &mut Vec<(f64, f64)>,
 ) -> Option<WeightedInterval> {
-    sort_ends(stretches, ends);
+    sort_ends(intervals, ends);
     let (mut depth, mut best): (f64, Option<WeightedInterval>) = (0.0, None);
     let mut open = false;
     for (at, weight) in ends.iter() {
@@ -34,11 +34,11 @@ pub(super) fn deepest_interval(
 }
 
 /// Sorts the ends of the intervals.
-fn sort_ends(stretches: impl Iterator<Item = WeightedInterval>, ends: &mut Vec<(f64, f64)>) {
+fn sort_ends(intervals: impl Iterator<Item = WeightedInterval>, ends: &mut Vec<(f64, f64)>) {
     ends.clear();
-    for stretch in stretches {
-        ends.push((stretch.low, stretch.weight));
-        ends.push((stretch.high, -stretch.weight));
+    for interval in intervals {
+        ends.push((interval.low, interval.weight));
+        ends.push((interval.high, -interval.weight));
     }
     // An interval that begins where another ends overlaps it.
     ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)));
@@ -49,10 +49,10 @@ fn sort_ends(stretches: impl Iterator<Item = WeightedInterval>, ends: &mut Vec<(
 pub(super) fn interval_around(
     best: WeightedInterval,
     share: f64,
-    stretches: impl Iterator<Item = WeightedInterval>,
+    intervals: impl Iterator<Item = WeightedInterval>,
     ends: &mut Vec<(f64, f64)>,
 ) -> WeightedInterval {
-    sort_ends(stretches, ends);
+    sort_ends(intervals, ends);
     let enough = share * best.weight - 1e-9;
     let (mut depth, mut low) = (0.0, None);
     for (at, weight) in ends.iter() {
@@ -72,36 +72,36 @@ mod tests {
 
     #[test]
     fn the_heaviest_place_is_found() {
-        let stretch = |low, high, weight| WeightedInterval { low, high, weight };
+        let interval = |low, high, weight| WeightedInterval { low, high, weight };
         let all = [
-            stretch(0.0, 10.0, 1.0),
-            stretch(8.0, 20.0, 1.0),
-            stretch(30.0, 31.0, 1.5),
-            stretch(9.0, 9.5, 1.0),
+            interval(0.0, 10.0, 1.0),
+            interval(8.0, 20.0, 1.0),
+            interval(30.0, 31.0, 1.5),
+            interval(9.0, 9.5, 1.0),
         ];
         let best = deepest_interval(all.into_iter(), &mut Vec::new());
-        assert_eq!(best, Some(stretch(9.0, 9.5, 3.0)));
-        let touching = [stretch(0.0, 5.0, 1.0), stretch(5.0, 9.0, 1.0)];
+        assert_eq!(best, Some(interval(9.0, 9.5, 3.0)));
+        let touching = [interval(0.0, 5.0, 1.0), interval(5.0, 9.0, 1.0)];
         assert_eq!(
             deepest_interval(touching.into_iter(), &mut Vec::new()),
-            Some(stretch(5.0, 5.0, 2.0))
+            Some(interval(5.0, 5.0, 2.0))
         );
         assert_eq!(deepest_interval([].into_iter(), &mut Vec::new()), None);
     }
     #[test]
     fn a_few_chance_agreements_do_not_move_it() {
-        let stretch = |low, high, weight| WeightedInterval { low, high, weight };
+        let interval = |low, high, weight| WeightedInterval { low, high, weight };
         // Ten agree from 3 to 9, and two agree by chance from 8 on.
         let all: Vec<WeightedInterval> = (0..10)
-            .map(|at| stretch(f64::from(at) / 3.0, 9.0 + f64::from(at), 1.0))
-            .chain([stretch(8.0, 20.0, 1.0), stretch(8.5, 30.0, 1.0), stretch(40.0, 50.0, 12.0)])
+            .map(|at| interval(f64::from(at) / 3.0, 9.0 + f64::from(at), 1.0))
+            .chain([interval(8.0, 20.0, 1.0), interval(8.5, 30.0, 1.0), interval(40.0, 50.0, 12.0)])
             .collect();
         let mut ends = Vec::new();
-        let best = stretch(8.5, 9.0, 12.0);
+        let best = interval(8.5, 9.0, 12.0);
         assert_eq!(deepest_interval(all[..12].iter().copied(), &mut ends), Some(best));
         assert_eq!(
             interval_around(best, 0.8, all.iter().copied(), &mut ends),
-            stretch(3.0, 11.0, 12.0)
+            interval(3.0, 11.0, 12.0)
         );
         assert_eq!(interval_around(best, 1.0, all.iter().copied(), &mut ends), best);
     }

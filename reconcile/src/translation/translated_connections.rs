@@ -15,7 +15,7 @@ use crate::sockets::socket::KernelSockets;
 use crate::translation::half_flows::HalfFlows;
 use crate::translation::pair::HalfFlowPair;
 use crate::translation::pairs;
-use crate::tuning::MIN_SURE_FOR_CLOCKS;
+use crate::tuning::MIN_CLOCK_CONFIDENCE;
 
 /// The connecting sockets of pairs that are too uncertain for estimating clocks, in order.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) fn pair_up(
         if partner[one as usize] == NONE && partner[other as usize] == NONE {
             (partner[one as usize], partner[other as usize]) = (other, one);
         }
-        if pair.confidence < MIN_SURE_FOR_CLOCKS {
+        if pair.confidence < MIN_CLOCK_CONFIDENCE {
             doubtful.0.push(one)?;
         }
     }

@@ -1,9 +1,9 @@
 //! The timeline: the messages of all flows, sorted by time and written.
 //!
-//! A sample of all rows determines how time is cut into stretches of about as many messages as one
-//! group of the table holds. Rows are distributed over the stretches, and then each stretch is
+//! A sample of all rows determines how time is cut into batches of about as many messages as one
+//! group of the table holds. Rows are distributed over the batches, and then each batch is
 //! sorted and encoded independently. So nothing is merged, all processors work, and each of them
-//! has only one stretch in memory.
+//! has only one batch in memory.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl<'a> PartitionedRows<'a> {
         }
     }
 
-    /// The keys between the stretches.
+    /// The keys between the batches.
     fn boundaries(&self, output: &EntityTables, common: &CommonClock) -> Vec<RowKey> {
         let own = self.sample.iter().map(|(partition, row)| {
             let begin = self.begins.get(*partition as usize).copied().unwrap_or(0);
@@ -103,10 +103,10 @@ impl<'a> PartitionedRows<'a> {
             imported.map(|row| row.row_key(&output.slots[row.row.slot as usize], common));
         let mut keys: Vec<RowKey> = own.chain(imported).collect();
         keys.sort_unstable();
-        let mut borders: Vec<RowKey> =
+        let mut boundaries: Vec<RowKey> =
             keys.chunks(GROUP_ROWS / ROWS_A_SAMPLE).skip(1).map(|chunk| chunk[0]).collect();
-        borders.dedup();
-        borders
+        boundaries.dedup();
+        boundaries
     }
 
     /// Writes the rows to `path`, sorted by the common time. Those that begin operations go to
@@ -119,9 +119,9 @@ impl<'a> PartitionedRows<'a> {
     ) -> Result<(), PathError> {
         let RowWriting { output, common, threads, progress, .. } = *writing;
         progress.begin_step("sorting messages", self.count);
-        let borders = self.boundaries(output, common);
-        let many = borders.len() + 1;
-        let stretches = RowBatches {
+        let boundaries = self.boundaries(output, common);
+        let many = boundaries.len() + 1;
+        let batches = RowBatches {
             own: PartitionStore::new(self.budget, &self.directory, many),
             imported: PartitionStore::new(self.budget, &self.directory, many),
         };
@@ -129,30 +129,30 @@ impl<'a> PartitionedRows<'a> {
         let partitions = self.begins.len();
         let deal = |piece: usize| {
             let mut counts = vec![0u64; many];
-            let mut finder = BatchFinder { borders: &borders, latest: 0 };
+            let mut finder = BatchFinder { boundaries: &boundaries, latest: 0 };
             if let Some(piece) = piece.checked_sub(partitions) {
-                let mut dealer = PartitionWriter::new(&stretches.imported, piece);
+                let mut partitioner = PartitionWriter::new(&batches.imported, piece);
                 for row in self.imported.take_blocks(piece)?.into_iter().flatten() {
-                    let stretch = finder
+                    let batch = finder
                         .find_batch(row.row_key(&output.slots[row.row.slot as usize], common));
-                    counts[stretch] += 1;
-                    dealer.partition_record(stretch, row)?;
+                    counts[batch] += 1;
+                    partitioner.partition_record(batch, row)?;
                 }
-                dealer.finish()?;
+                partitioner.finish()?;
                 return Ok(counts);
             }
             let begin = self.begins[piece];
-            let mut dealer = PartitionWriter::new(&stretches.own, piece);
+            let mut partitioner = PartitionWriter::new(&batches.own, piece);
             for block in self.store.take_each_block(piece) {
                 for row in block? {
                     let row = MessageRow { slot: begin + row.slot, ..row };
-                    let stretch =
+                    let batch =
                         finder.find_batch(row.row_key(&output.slots[row.slot as usize], common));
-                    counts[stretch] += 1;
-                    dealer.partition_record(stretch, row)?;
+                    counts[batch] += 1;
+                    partitioner.partition_record(batch, row)?;
                 }
             }
-            dealer.finish()?;
+            partitioner.finish()?;
             Ok(counts)
         };
         workers::run_in_order(
@@ -176,19 +176,18 @@ impl<'a> PartitionedRows<'a> {
         let mut writer = GroupWriter::create(path)?;
         let encoder = writer.encoder();
         let begins = begun.is_some();
-        let encode = |stretch: usize| {
+        let encode = |batch: usize| {
             let mut some = Vec::new();
             let begun = begins.then_some(&mut some);
-            let groups =
-                stretches.encode_batch(stretch, &encoder, firsts[stretch], writing, begun)?;
+            let groups = batches.encode_batch(batch, &encoder, firsts[batch], writing, begun)?;
             Ok::<_, PathError>((groups, some))
         };
         workers::run_in_order(
             threads,
             many,
             encode,
-            |stretch, (groups, some): (Vec<RowGroup>, _)| {
-                progress.advance_step(counts[stretch]);
+            |batch, (groups, some): (Vec<RowGroup>, _)| {
+                progress.advance_step(counts[batch]);
                 if let Some(begun) = &mut begun {
                     some.into_iter().try_for_each(|one| begun.push(one))?;
                 }
@@ -199,36 +198,38 @@ impl<'a> PartitionedRows<'a> {
     }
 }
 
-/// Finds the stretches of keys. Most keys are in the stretch of the previous key.
+/// Finds the batches of keys. Most keys are in the batch of the previous key.
 struct BatchFinder<'a> {
-    borders: &'a [RowKey],
+    boundaries: &'a [RowKey],
     latest: usize,
 }
 
 impl BatchFinder<'_> {
     #[inline]
     fn find_batch(&mut self, key: RowKey) -> usize {
-        let before = self.latest.checked_sub(1).and_then(|before| self.borders.get(before));
-        let end = self.borders.get(self.latest);
-        if before.is_some_and(|border| key < *border) || end.is_some_and(|border| *border <= key) {
-            self.latest = self.borders.partition_point(|border| *border <= key);
+        let before = self.latest.checked_sub(1).and_then(|before| self.boundaries.get(before));
+        let end = self.boundaries.get(self.latest);
+        if before.is_some_and(|boundary| key < *boundary)
+            || end.is_some_and(|boundary| *boundary <= key)
+        {
+            self.latest = self.boundaries.partition_point(|boundary| *boundary <= key);
         }
         self.latest
     }
 }
 
-/// Rows by stretch of time.
+/// Rows by batch of time.
 struct RowBatches<'a> {
     own: PartitionStore<'a, MessageRow>,
     imported: PartitionStore<'a, ImportedRow>,
 }
 
 impl RowBatches<'_> {
-    /// Sorts and encodes the rows of one stretch; in several groups if more are of one moment than
+    /// Sorts and encodes the rows of one batch; in several groups if more are of one moment than
     /// a group holds. Those that begin operations go to `begun`, if present.
     fn encode_batch(
         &self,
-        stretch: usize,
+        batch: usize,
         encoder: &GroupEncoder,
         first: i64,
         writing: &RowWriting,
@@ -236,7 +237,7 @@ impl RowBatches<'_> {
     ) -> Result<Vec<RowGroup>, PathError> {
         let RowWriting { output, common, .. } = *writing;
         let (own, imported) =
-            (self.own.take_blocks(stretch)?.concat(), self.imported.take_blocks(stretch)?.concat());
+            (self.own.take_blocks(batch)?.concat(), self.imported.take_blocks(batch)?.concat());
         let slot = |row: &MessageRow| &output.slots[row.slot as usize];
         // Rows of one flow and direction at one time stay in their order. Imported ones are ordered
         // by their content, as files may have them in any order.

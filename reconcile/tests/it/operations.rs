@@ -476,13 +476,13 @@ proptest! {
         let by_server = if tells[1] { of(Receive, &read) } else { Vec::new() };
         let (outcome, operations) = reconcile_operations(&(client, server), &by_client, &by_server);
         // Bytes before the first operation are a message as well.
-        let borders: Vec<u64> =
+        let boundaries: Vec<u64> =
             std::iter::once(0).chain(begins.iter().copied()).chain([total]).collect();
-        let expected: Vec<_> = borders
+        let expected: Vec<_> = boundaries
             .windows(2)
-            .filter(|border| border[0] < border[1])
-            .map(|border| {
-                let [first, last] = [border[0], border[1] - 1].map(|at| at as usize);
+            .filter(|range| range[0] < range[1])
+            .map(|range| {
+                let [first, last] = [range[0], range[1] - 1].map(|at| at as usize);
                 let time = |calls: &[(u64, u32)], at: usize| Some(EPOCH + calls[at].0 as i64);
                 let times = [
                     time(&sent, first),
@@ -490,7 +490,7 @@ proptest! {
                     time(&read, first),
                     time(&read, last),
                 ];
-                ((border[1] - border[0]) as i64, times)
+                ((range[1] - range[0]) as i64, times)
             })
             .collect();
         let found: Vec<_> = outcome

@@ -11,15 +11,22 @@ use crate::operations::ends;
 fn asks_in_rounds(again: bool) -> Vec<String> {
     let (mut client, mut server) = ends();
     let mut operations = Vec::new();
-    let (asked_at, heard_at) = if again { ([0, 10], [600, 600]) } else { ([0, 500], [300, 800]) };
+    let (requested_at, answered_at) =
+        if again { ([0, 10], [600, 600]) } else { ([0, 500], [300, 800]) };
     for round in (10_000..).step_by(1_000).take(20) {
-        for ((asked, heard), commands) in asked_at.into_iter().zip(heard_at).zip([2, 1]) {
-            let [asked, heard] = [asked, heard].map(|at| round + at);
-            client.send(asked, 1, 20 * commands).receive(heard, 1, 5 * commands);
-            server.receive(asked + 100, 1, 20 * commands).send(asked + 200, 1, 5 * commands);
+        for ((requested, answered), commands) in
+            requested_at.into_iter().zip(answered_at).zip([2, 1])
+        {
+            let [requested, answered] = [requested, answered].map(|at| round + at);
+            client.send(requested, 1, 20 * commands).receive(answered, 1, 5 * commands);
+            server.receive(requested + 100, 1, 20 * commands).send(
+                requested + 200,
+                1,
+                5 * commands,
+            );
             for at in 0..commands as u32 {
-                operations.push((Send, asked, 20 * at, "GET"));
-                operations.push((Receive, heard, 5 * at, "200"));
+                operations.push((Send, requested, 20 * at, "GET"));
+                operations.push((Receive, answered, 5 * at, "200"));
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::collect::shared::SharedState;
 use crate::collect::store::HostStore;
 use crate::collect::violation::Violation;
 use crate::identity::LogIdentity;
-use crate::tuning::MAX_MISNAMED_TOLD;
+use crate::tuning::MAX_MISNAMED_REPORTED;
 use crate::wire::{self, ASK_LIMIT, CollectorAnswer, EXTENT_LIMIT, FrameReader, ShipperRequest};
 use socket_log::names::HOST_NAME_LENGTH;
 
@@ -146,7 +146,7 @@ impl<'a> RequestHandler<'a> {
         {
             return;
         }
-        if self.misnamed.len() < MAX_MISNAMED_TOLD && self.misnamed.insert(identity) {
+        if self.misnamed.len() < MAX_MISNAMED_REPORTED && self.misnamed.insert(identity) {
             let says = says.escape_debug().to_string();
             debug!(host = self.host, name, says = says.as_str(), "a log names another host");
             self.shared.events.on_event(&CollectEvent::Misnamed {

@@ -18,21 +18,21 @@ use socket_log::write::LogWriter;
 
 /// Records the events of both sides, one line per event.
 #[derive(Default)]
-pub struct Heard(pub Mutex<Vec<String>>);
+pub struct EventRecorder(pub Mutex<Vec<String>>);
 
-impl Heard {
+impl EventRecorder {
     pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl collect::CollectListener for Heard {
+impl collect::CollectListener for EventRecorder {
     fn on_event(&self, event: &collect::CollectEvent<'_>) {
         self.0.lock().unwrap().push(format!("{event:?}"));
     }
 }
 
-impl ship::ShipListener for Heard {
+impl ship::ShipListener for EventRecorder {
     fn on_event(&self, event: &ship::ShipEvent<'_>) {
         self.0.lock().unwrap().push(format!("{event:?}"));
     }
@@ -42,7 +42,7 @@ impl ship::ShipListener for Heard {
 pub fn with_collector<T>(
     data: &Path,
     limits: HostLimits,
-    heard: &Heard,
+    recorder: &EventRecorder,
     work: impl FnOnce(SocketAddr) -> T,
 ) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -56,7 +56,8 @@ pub fn with_collector<T>(
     };
     let stop = StopFlag::default();
     std::thread::scope(|scope| {
-        let collector = scope.spawn(|| collect::run_collector(&options, &listener, heard, &stop));
+        let collector =
+            scope.spawn(|| collect::run_collector(&options, &listener, recorder, &stop));
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(address)));
         stop.store(true, Relaxed);
         collector.join().unwrap().unwrap();
@@ -80,8 +81,8 @@ pub fn options(data: &Path, to: SocketAddr) -> ship::ShipOptions {
     }
 }
 
-pub fn once(options: &ship::ShipOptions, heard: &Heard) -> ShipSummary {
-    ship::run_shipper(options, heard, &StopFlag::default()).unwrap()
+pub fn once(options: &ship::ShipOptions, recorder: &EventRecorder) -> ShipSummary {
+    ship::run_shipper(options, recorder, &StopFlag::default()).unwrap()
 }
 
 /// Creates a log with content in these pages after its header, and `length` pages long.
@@ -113,10 +114,10 @@ pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Waits until a condition holds.
-pub fn wait(heard: &Heard, what: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait(recorder: &EventRecorder, what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = std::time::Instant::now() + Duration::from_secs(600);
     while !holds() {
-        assert!(std::time::Instant::now() < deadline, "in vain: {what}: {:?}", heard.lines());
+        assert!(std::time::Instant::now() < deadline, "timed out: {what}: {:?}", recorder.lines());
         std::thread::sleep(Duration::from_millis(10));
     }
 }

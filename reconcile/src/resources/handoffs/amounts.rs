@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::{HandoffOutcome, HandoffSignal, HandoffWait};
-use crate::tuning::{BLOCKED_NS, MAX_DEPOSITS};
+use crate::tuning::{BLOCKED_NS, MAX_STORED_SIGNALS};
 
 /// Stored amounts of an object. Signals come in the order of their calls, waits in that of their
 /// returns, both merged by these times.
@@ -39,7 +39,7 @@ impl AmountMatcher {
         if signal.amount == 0 {
             return each(HandoffOutcome::Unreceived(signal));
         }
-        if self.stored.len() >= MAX_DEPOSITS {
+        if self.stored.len() >= MAX_STORED_SIGNALS {
             // The thread that takes it is not attributed.
             self.emit_unreceived(each);
             self.is_known = false;

@@ -29,10 +29,10 @@ fn given_up(begin: i64, end: i64, thread: i32) -> HandoffEvent {
     HandoffEvent::Wait(HandoffWait { begin, end, of, gave_up: true, amount: 1 })
 }
 
-fn waiters(keeps: bool, happenings: &[HandoffEvent]) -> Vec<HandoffOutcome> {
+fn waiters(keeps: bool, handoff_events: &[HandoffEvent]) -> Vec<HandoffOutcome> {
     let (mut waiters, mut found) = (WaiterMatcher::new(keeps), Vec::new());
-    for happening in happenings {
-        match *happening {
+    for handoff_event in handoff_events {
+        match *handoff_event {
             HandoffEvent::Signal(signal) => waiters.add_signal(signal, &mut |one| found.push(one)),
             HandoffEvent::Wait(wait) => waiters.add_wait(wait, &mut |one| found.push(one)),
         }
@@ -41,10 +41,10 @@ fn waiters(keeps: bool, happenings: &[HandoffEvent]) -> Vec<HandoffOutcome> {
     found
 }
 
-fn amounts(takes_all: bool, happenings: &[HandoffEvent]) -> Vec<HandoffOutcome> {
+fn amounts(takes_all: bool, handoff_events: &[HandoffEvent]) -> Vec<HandoffOutcome> {
     let (mut amounts, mut found) = (AmountMatcher::new(takes_all), Vec::new());
-    for happening in happenings {
-        match *happening {
+    for handoff_event in handoff_events {
+        match *handoff_event {
             HandoffEvent::Signal(signal) => amounts.add_signal(signal, &mut |one| found.push(one)),
             HandoffEvent::Wait(wait) => amounts.add_wait(wait, &mut |one| found.push(one)),
         }
@@ -143,11 +143,11 @@ fn a_broadcast_wakes_all_that_wait() {
 
 #[test]
 fn a_signal_without_a_waiter_is_lost_by_a_condition_and_kept_by_a_semaphore() {
-    let happenings = [signal(10, 9, 1), wait(20, 21, 5)];
-    let condition = waiters(false, &happenings);
+    let handoff_events = [signal(10, 9, 1), wait(20, 21, 5)];
+    let condition = waiters(false, &handoff_events);
     assert_eq!((handed(&condition), unknown(&condition)), (vec![], vec![5]));
     assert_eq!(unheard(&condition), [10]);
-    let semaphore = waiters(true, &happenings);
+    let semaphore = waiters(true, &handoff_events);
     assert_eq!((handed(&semaphore), unknown(&semaphore)), (vec![(10, 5)], vec![]));
     assert_eq!(unheard(&semaphore), [] as [i64; 0]);
     // In the order in which they were given, and one for each.
@@ -225,9 +225,9 @@ fn a_read_of_an_event_counter_comes_from_all_that_added() {
 }
 
 /// Arbitrary signals and waits, in the order in which the matching takes them.
-fn happenings() -> impl Strategy<Value = Vec<HandoffEvent>> {
+fn handoff_events() -> impl Strategy<Value = Vec<HandoffEvent>> {
     let one = (any::<bool>(), 0..300i64, 0..40i64, 0..6i32, 0..4u64, any::<bool>());
-    let happening = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
+    let handoff_event = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
         let caller = RecordedThread { process: 0, thread };
         match is_signal {
             true => HandoffEvent::Signal(HandoffSignal {
@@ -245,11 +245,11 @@ fn happenings() -> impl Strategy<Value = Vec<HandoffEvent>> {
             }),
         }
     });
-    proptest::collection::vec(happening, 0..40)
+    proptest::collection::vec(handoff_event, 0..40)
 }
 
-fn begin(happening: &HandoffEvent) -> i64 {
-    match happening {
+fn begin(handoff_event: &HandoffEvent) -> i64 {
+    match handoff_event {
         HandoffEvent::Signal(signal) => signal.time,
         HandoffEvent::Wait(wait) => wait.begin,
     }
@@ -260,7 +260,7 @@ proptest! {
 
     #[test]
     fn a_signal_reaches_as_many_waiting_threads_as_it_can(
-        mut all in happenings(), keeps in any::<bool>(),
+        mut all in handoff_events(), keeps in any::<bool>(),
     ) {
         all.sort_by_key(begin);
         let found = waiters(keeps, &all);
@@ -274,9 +274,9 @@ proptest! {
                 prop_assert!(keeps || signal.end >= wait.begin);
             }
         }
-        for happening in &all {
-            let HandoffEvent::Signal(signal) = happening else { continue };
-            let equal = all.iter().filter(|other| *other == happening).count() as u64;
+        for handoff_event in &all {
+            let HandoffEvent::Signal(signal) = handoff_event else { continue };
+            let equal = all.iter().filter(|other| *other == handoff_event).count() as u64;
             let given = found.iter().filter(|one| {
                 matches!(one, HandoffOutcome::HandOff(of, _) if of == signal)
             });
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn no_more_is_taken_than_was_given(mut all in happenings(), takes_all in any::<bool>()) {
+    fn no_more_is_taken_than_was_given(mut all in handoff_events(), takes_all in any::<bool>()) {
         all.retain(|one| !matches!(one, HandoffEvent::Signal(signal) if signal.amount == ALL));
         all.sort_by_key(|one| match one {
             HandoffEvent::Signal(signal) => signal.time,

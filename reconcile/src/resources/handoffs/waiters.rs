@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::{HandoffOutcome, HandoffSignal, HandoffWait};
-use crate::tuning::MAX_DEPOSITS;
+use crate::tuning::MAX_STORED_SIGNALS;
 
 /// The unsettled waits and signals of an object. Waits come in the order in which they begin,
 /// signals in that of their calls, both merged by these times.
@@ -79,7 +79,7 @@ impl WaiterMatcher {
             }
         }
         self.left.push_back(left);
-        if self.left.len() > MAX_DEPOSITS {
+        if self.left.len() > MAX_STORED_SIGNALS {
             self.left.pop_front().into_iter().for_each(|first| first.end_signal(each));
         }
     }

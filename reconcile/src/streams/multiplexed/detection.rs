@@ -25,7 +25,7 @@ use crate::streams::multiplexed::pipelined::{self, TurnSizes};
 use crate::streams::multiplexed::usual_sizes::UsualSizes;
 use crate::tuning::{
     BALANCE_LAG_TURNS, MAX_CROSSING_BYTES, MAX_FEW_VARIANCE, MESSAGES_A_DIFFERENCE,
-    MIN_BALANCE_VARIANCE, MIN_CROSSING_TURNS, MIN_TURNS, PIECE_GOES_ON_NS, TURNS_A_CROSSING,
+    MIN_BALANCE_VARIANCE, MIN_CROSSING_TURNS, MIN_TURNS, PIECE_CONTINUES_NS, TURNS_A_CROSSING,
     TURNS_A_SEVERAL, USUAL_SIZE_SAMPLE, USUAL_TO_OWN_BYTES,
 };
 
@@ -38,7 +38,7 @@ pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
             next.elsewhere
                 || next.acted
                 || one.tid != other.tid
-                || other.first.saturating_sub(one.last) > PIECE_GOES_ON_NS
+                || other.first.saturating_sub(one.last) > PIECE_CONTINUES_NS
         }
         _ => true,
     }
@@ -261,8 +261,8 @@ mod tests {
         (*state >> 33) % most
     }
 
-    /// Requests and answers of `callers`; each sends again when it has its answer after up
-    /// to 8 ms.
+    /// Requests and answers of `callers`. Each sends again when it has its answer, after up to 8
+    /// ms.
     fn calls(callers: u64, count: usize) -> [Vec<FlowMessage>; 2] {
         let mut state = 1;
         let mut next: Vec<i64> = (0..callers).map(|caller| caller as i64 * MS / 3).collect();
@@ -313,13 +313,13 @@ mod tests {
     fn given_in_threes(count: usize) -> [Vec<FlowMessage>; 2] {
         let [given, done] = calls(3, count);
         let mut before = i64::MIN;
-        let heard = done.iter().filter_map(|part| {
+        let reports = done.iter().filter_map(|part| {
             let at = (part.sent?.first + 4 * MS - 1) / (4 * MS) * (4 * MS);
             let is_first = at > before;
             before = if is_first { at } else { before + 1_000 };
             Some(self::fragment_at(before, is_first))
         });
-        [heard.collect(), given]
+        [reports.collect(), given]
     }
 
     #[test]
@@ -461,13 +461,13 @@ mod tests {
     fn pieces_end_at_other_activity() {
         let (first, soon, late) = (
             fragment_at(0, false),
-            fragment_at(PIECE_GOES_ON_NS, false),
-            fragment_at(PIECE_GOES_ON_NS + 1, false),
+            fragment_at(PIECE_CONTINUES_NS, false),
+            fragment_at(PIECE_CONTINUES_NS + 1, false),
         );
         assert!(!is_boundary(&first, &soon) && is_boundary(&first, &late));
-        assert!(is_boundary(&first, &fragment_at(PIECE_GOES_ON_NS, true)));
+        assert!(is_boundary(&first, &fragment_at(PIECE_CONTINUES_NS, true)));
         let mut other = soon;
-        other.sent = Some(CallSpan::from_call(PIECE_GOES_ON_NS, 0, 2));
+        other.sent = Some(CallSpan::from_call(PIECE_CONTINUES_NS, 0, 2));
         assert!(is_boundary(&first, &other), "another thread's");
     }
 }
