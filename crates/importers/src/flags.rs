@@ -7,5 +7,5 @@ pub(crate) static NAME: Flag<String> = Flag::text(
     "name",
     "NAME",
     values::parse_text,
-    "What to call the import [default: after the first file]",
+    "The name of the import [default: after the first file]",
 );

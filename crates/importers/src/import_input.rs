@@ -92,8 +92,8 @@ impl<R: Read> Read for UnpackedReader<R> {
         let packed = self.packed.load(Relaxed);
         if self.count > MAX_UNPACKED_BYTES.max(packed.saturating_mul(MAX_UNPACKED_TIMES)) {
             let why = format!(
-                "its content is more than {MAX_UNPACKED_TIMES} times as long as the file, which no \
-                 recording is; unpack it where it shall be read all the same"
+                "its content is more than {MAX_UNPACKED_TIMES} times as long as the file, as in no \
+                 recording; to read it anyway, unpack it first"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }

@@ -76,7 +76,7 @@ impl Importer for PacketImporter {
     ) -> Result<ImportSummary, Error> {
         let sniffers = self.group_by_sniffer(files);
         let mut summary = sum_sizes(&sniffers)?;
-        progress.begin_step("looking through packets", summary.bytes);
+        progress.begin_step("indexing packets", summary.bytes);
         let limit = MAX_SAMPLES / sniffers.len().max(1);
         let surveys =
             for_each_sniffer(&sniffers, |_, sniffer| index_pass::index(sniffer, limit, progress))?;
@@ -92,7 +92,7 @@ impl Importer for PacketImporter {
         );
         let counts: Vec<SnifferCounts> = surveys.into_iter().map(|survey| survey.counts).collect();
 
-        progress.begin_step("putting packets together", summary.bytes);
+        progress.begin_step("assembling packets", summary.bytes);
         let mut earlier = BTreeSet::new();
         for sniffer in &sniffers {
             earlier.extend(logs::earlier_logs(data, &sniffer.name)?);
@@ -231,7 +231,7 @@ fn summarize_second_pass(
     }
     let translated = plan.translations.flow_count() as u64;
     let more = [
-        ("flows with translated addresses, which go by their ends' own", translated),
+        ("flows with translated addresses, named by their ends' own", translated),
         ("addresses without a log, as there are too many", plan.left_out),
     ];
     for (what, count) in odd.into_iter().chain(more).filter(|(_, count)| *count > 0) {

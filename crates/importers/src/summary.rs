@@ -87,8 +87,8 @@ impl ImportSummary {
 
     /// Counts everything after `place` as unreadable.
     pub(crate) fn cut_off(&mut self, place: FilePlace, error: &std::io::Error) {
-        let why = format!("what follows cannot be read: {error}; was the file cut off?");
-        self.skipped.add("rest of a file that cannot be read", || SkippedItem { place, why });
+        let why = format!("the rest cannot be read: {error}; was the file cut off?");
+        self.skipped.add("unreadable rest of a file", || SkippedItem { place, why });
     }
 }
 

@@ -271,14 +271,14 @@ impl MessageTarget {
         let copied = settled.copies.messages;
         if copied > 0 {
             summary.made -= copied;
-            let note = format!("messages that several files have, and count once: {copied}");
+            let note = format!("duplicate messages in several files, which count once: {copied}");
             summary.notes.push(note);
         }
         let doubtful = settled.copies.ambiguous;
         if doubtful > 0 {
             summary.notes.push(format!(
-                "messages that another file seems to have too, and that count twice: {doubtful}; \
-                 import one file of each kind, or tables with endpoints or call ids"
+                "possible duplicates in another file, which count twice: {doubtful}; import one \
+                 file of each kind, or tables with endpoints or call ids"
             ));
         }
         let [from, to] = [UNSETTLED, MESSAGES].map(|name| unfinished.path().join(name));
@@ -347,7 +347,8 @@ fn check_count(file: &Path, number: usize, what: &str) -> Result<(), Error> {
         return Ok(());
     }
     let why = format!(
-        "it names more than {MAX_NAMES} {what}; are the columns what their names say? A node is a host, a process or a command; ports belong to its endpoints"
+        "it names more than {MAX_NAMES} {what}; do the columns match their names? A node is a \
+         host, a process or a command; ports belong to its endpoints"
     );
     Err(Error::malformed_at(file, FilePosition::File, why))
 }

@@ -179,7 +179,7 @@ fn attach_now(
     let blob = Arc::clone(&first.injection.blob);
     let argument = maps::round_to_pages(told.byte_count() as u64).unwrap_or(u64::MAX);
     let Some(argument_and_stack) = argument.checked_add(STACK) else {
-        return Err(Error::Blob("what it is told is too long"));
+        return Err(Error::Blob("its argument is too long"));
     };
     let begin = Instant::now();
     let mut threads = StoppedThreads::stop_all(process, begin + ALL_STOPPED)

@@ -11,14 +11,14 @@ pub(crate) fn check_blob(blob: &Blob) -> Result<(), Error> {
     let wrong = match blob {
         _ if (blob.image.len() as u64) > blob.memory => "the image is longer than its memory",
         _ if blob.code.start > blob.code.end || blob.code.end > blob.memory => {
-            "its code lies outside"
+            "its code lies outside of its memory"
         }
         _ if !blob.code.start.is_multiple_of(PAGE) || !blob.code.end.is_multiple_of(PAGE) => {
             "its code does not take whole pages"
         }
-        _ if !holds(blob.null_slot) => "its slot lies outside",
+        _ if !holds(blob.null_slot) => "its slot lies outside of its memory",
         _ if blob.initialise.is_some_and(|at| !blob.code.contains(&at)) => {
-            "its first function is no code"
+            "its first function is not in its code"
         }
         _ => return Ok(()),
     };
@@ -93,7 +93,7 @@ pub(crate) fn undo_patch(
             memory.write(address, &patch.old)?;
             match patch_state(memory, patch) {
                 PatchState::Old => Ok(()),
-                _ => Err(Error::Remains { process, what: format!("its change at {address:#x}") }),
+                _ => Err(Error::Remains { process, what: format!("its patch at {address:#x}") }),
             }
         }
     }

@@ -84,7 +84,7 @@ impl Handed {
     ) {
         let Ok(words) = memory.read(blob + self.place, BYTES) else { return };
         for number in numbers(&words).into_iter().filter(|number| *number > 0) {
-            let _ = close(remote, number, "closing what it was handed");
+            let _ = close(remote, number, "closing its handed descriptors");
         }
     }
 

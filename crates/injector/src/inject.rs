@@ -232,7 +232,7 @@ fn fill_memory(
     };
     let InjectionPatches { stubs, patches } = assemble(&placed).map_err(Error::Prepare)?;
     if stubs.len() as u64 > stubs_room {
-        return Err(Error::Blob("its stubs are longer than was said"));
+        return Err(Error::Blob("its stubs are larger than announced"));
     }
     verify_patches(process, memory, code, &patches)?;
     memory.write(placed.blob, &blob.image)?;

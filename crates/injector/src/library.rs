@@ -30,7 +30,7 @@ impl BlobLibrary {
     /// The bytes are not a library for x86-64 that is linked for address 0, need other libraries,
     /// or lack one of both symbols.
     pub fn parse(bytes: &[u8], initialise: &str, null_slot: &str) -> Result<BlobLibrary, Error> {
-        let unreadable = |_| Error::Blob("it is no library that can be read");
+        let unreadable = |_| Error::Blob("it is not a readable library");
         let file = ElfFile64::<Endianness>::parse(bytes).map_err(unreadable)?;
         if file.elf_header().e_machine.get(file.endian()) != elf::EM_X86_64 {
             return Err(Error::Blob("it is for another machine"));
@@ -44,7 +44,7 @@ impl BlobLibrary {
             .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
             .collect();
         let find = |name: &str| symbols.get(name).copied().filter(|at| *at < blob.memory);
-        let missing = Error::Blob("it lacks a symbol that it begins by");
+        let missing = Error::Blob("it lacks a symbol for its beginning");
         let (Some(begin), Some(slot)) = (find(initialise), find(null_slot)) else {
             return Err(missing);
         };
@@ -58,7 +58,7 @@ impl BlobLibrary {
     /// # Errors
     /// The library lacks one of them.
     pub fn with_detach(mut self, function: &str, waiting: &str) -> Result<BlobLibrary, Error> {
-        let missing = || Error::Blob("it lacks what it ends by");
+        let missing = || Error::Blob("it lacks a symbol for its end");
         let function = self.symbol_offset(function).ok_or_else(missing)?;
         let at = self.symbol_offset(waiting).ok_or_else(missing)? as usize;
         let bytes = self.blob.image.get(at..at + 8 * HookOffsets::WORDS).ok_or_else(missing)?;
@@ -83,7 +83,7 @@ impl BlobLibrary {
     pub fn with_mapped_list(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
         let at = self.symbol_offset(symbol).filter(|at| at.saturating_add(16) <= self.blob.memory);
         let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
-            return Err(Error::Blob("it lacks the list of what it maps"));
+            return Err(Error::Blob("it lacks the list of its mappings"));
         };
         ending.mapped = Some(at);
         Ok(self)
@@ -120,17 +120,17 @@ fn lay_out_blob(file: &ElfFile64, bytes: &[u8]) -> Result<Blob, Error> {
     for header in file.elf_program_headers() {
         match header.p_type(endian) {
             elf::PT_LOAD => {}
-            elf::PT_TLS => return Err(Error::Blob("it has variables of each thread")),
+            elf::PT_TLS => return Err(Error::Blob("it has thread-local variables")),
             _ => continue,
         }
         let start = header.p_vaddr(endian);
         let end = start.checked_add(header.p_memsz(endian)).filter(|end| *end <= MAX_MEMORY);
         let (Some(end), Ok(content)) = (end, header.data(endian, bytes)) else {
-            return Err(Error::Blob("its parts lie outside"));
+            return Err(Error::Blob("its segments lie outside of its memory"));
         };
         let content_end = start as usize + content.len();
         if content_end as u64 > end {
-            return Err(Error::Blob("its parts lie outside"));
+            return Err(Error::Blob("its segments lie outside of its memory"));
         }
         blob.memory = blob.memory.max(end.next_multiple_of(PAGE));
         if blob.image.len() < content_end {
@@ -146,7 +146,7 @@ fn lay_out_blob(file: &ElfFile64, bytes: &[u8]) -> Result<Blob, Error> {
         } else if blob.code.is_empty() && flags & elf::PF_W.0 == 0 {
             blob.code = pages;
         } else {
-            return Err(Error::Blob("it has more than one part of code, or one to be written"));
+            return Err(Error::Blob("it has several code segments, or a writable one"));
         }
     }
     let shares = |(pages, written): &(std::ops::Range<u64>, bool)| {

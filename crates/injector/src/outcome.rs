@@ -109,26 +109,24 @@ impl fmt::Display for SkipReason {
                 write!(f, "{} has {right}, which it would lose if it were traced", path.display())
             }
             SkipReason::Secure => f.write_str(
-                "the program has rights that its user does not have (setuid, capabilities), and is \
-                 not recorded",
+                "the program has privileges that its user does not have (setuid, capabilities), \
+                 and is not recorded",
             ),
-            SkipReason::Unwanted => {
-                f.write_str("it has no place that makes system calls of those that are recorded")
-            }
+            SkipReason::Unwanted => f.write_str("it makes none of the recorded system calls"),
             SkipReason::Unsuited(why) => write!(f, "{why}"),
             SkipReason::NoExec => f.write_str("no other program was executed"),
             SkipReason::NotX86_64 => f.write_str("the program has 32-bit code"),
             SkipReason::NoFsgsbase => f.write_str(
                 "the kernel does not let programs set the GS base (FSGSBASE, since Linux 5.9)",
             ),
-            SkipReason::Stopped => f.write_str("it is stopped (SIGSTOP); let it go on first"),
+            SkipReason::Stopped => f.write_str("it is stopped (SIGSTOP); resume it first"),
             SkipReason::UsesGs => f.write_str(
                 "it was started by 'sockcap record', or uses the GS register itself, which the \
                  library needs",
             ),
             SkipReason::FirstThreadEnded => f.write_str(
                 "its first thread has ended while others run, and the kernel shows no memory of \
-                 such a process; start it by 'sockcap record' instead",
+                 such a process; start it with 'sockcap record' instead",
             ),
             SkipReason::Recorded { by } => {
                 write!(f, "process {by} records it already; end that one first")
@@ -137,21 +135,24 @@ impl fmt::Display for SkipReason {
                 write!(f, "it has {} loaded, which records it already", path.display())
             }
             SkipReason::Filtered => f.write_str(
-                "it has a filter for system calls (seccomp) that may end it for what the library \
-                 does; start it by 'sockcap record' instead",
+                "it has a filter for system calls (seccomp) that may end it for the library's \
+                 calls; start it with 'sockcap record' instead",
             ),
             SkipReason::OtherFiles => f.write_str(
                 "it is in a container, or sees other files under the same paths; run sockcap there",
             ),
             SkipReason::Replaced(path) => write!(
                 f,
-                "{} is not the file any more that it was started with; start it anew",
+                "{} is no longer the file that it was started from; restart it",
                 path.display()
             ),
-            SkipReason::OtherProgram => f.write_str("it has ended, or become another program"),
-            SkipReason::SharedCode => f.write_str(
-                "its code is mapped so that a change would be one of the file (MAP_SHARED)",
+            SkipReason::OtherProgram => f.write_str(
+                "it has ended, or has executed another \
+                                                     program",
             ),
+            SkipReason::SharedCode => {
+                f.write_str("its code is mapped so that a patch would change the file (MAP_SHARED)")
+            }
         }
     }
 }
@@ -160,7 +161,7 @@ impl fmt::Display for SkipReason {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The crate does not support this machine or system.
-    #[error("programs can be injected into on Linux on x86-64 only")]
+    #[error("programs can only be injected into on Linux on x86-64")]
     Machine,
     /// There is no such process.
     #[error("there is no process {process}")]
@@ -186,8 +187,8 @@ pub enum Error {
     },
     /// Threads of a process stayed inside the code that is to be removed.
     #[error(
-        "process {process} does not come out of the library, which stays there and does nothing \
-         more; to take it out later, begin 'sockcap record -p {process}', and end it"
+        "process {process} does not leave the library, which stays there and does nothing more; to \
+         remove it later, start 'sockcap record -p {process}' and end it"
     )]
     StaysWithin {
         /// Process id.
@@ -195,8 +196,8 @@ pub enum Error {
     },
     /// The code cannot be removed from a process.
     #[error(
-        "{source}; the library stays in process {process}, and {}; to take it out, begin 'sockcap \
-         record -p {process}', and end it",
+        "{source}; the library stays in process {process}, and {}; to remove it, start 'sockcap \
+         record -p {process}' and end it",
         remaining_effect(*.is_off)
     )]
     Stays {
@@ -208,7 +209,7 @@ pub enum Error {
         source: Box<Error>,
     },
     /// No code of the blob runs in a process any more, but not all of it could be removed.
-    #[error("process {process} is recorded no more, but {what} could not be taken back")]
+    #[error("process {process} is no longer recorded, but {what} could not be restored")]
     Remains {
         /// Process id.
         process: u32,
@@ -230,7 +231,7 @@ pub enum Error {
         address: u64,
     },
     /// A process makes copies of itself faster than the code is removed from them.
-    #[error("process {process} is one of copies that were made without pause")]
+    #[error("process {process} is copied faster than its copies can be handled")]
     Copies {
         /// Process id.
         process: u32,
@@ -262,7 +263,7 @@ pub enum Error {
         step: &'static str,
     },
     /// The process stopped for an unexpected reason.
-    #[error("process {process} stopped otherwise than it should, by {stop} ({step})")]
+    #[error("process {process} stopped unexpectedly, by {stop} ({step})")]
     Unexpected {
         /// Process id.
         process: u32,
@@ -282,7 +283,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file of a process in `/proc` is malformed.
-    #[error("process {process}: {file} cannot be understood")]
+    #[error("process {process}: {file} is malformed")]
     Unreadable {
         /// Process id.
         process: u32,
@@ -292,7 +293,7 @@ pub enum Error {
     /// No free addresses near the program.
     #[error(
         "process {process} has no {} KB of free addresses within 2 GB below its code, where jumps \
-         from there can reach the library: other memory lies there. It goes on without the library",
+         from there can reach the library: other memory lies there. It runs without the library",
         bytes.div_ceil(1024)
     )]
     NoRoom {
@@ -302,20 +303,20 @@ pub enum Error {
         bytes: u64,
     },
     /// No unused bytes in pages of code.
-    #[error("process {process} has no unused bytes of code to work from")]
+    #[error("process {process} has no unused bytes of code for the injection")]
     NoFoothold {
         /// Process id.
         process: u32,
     },
     /// The blob's description contradicts itself.
-    #[error("the code to be injected is described wrongly: {0}")]
+    #[error("the description of the code to inject is wrong: {0}")]
     Blob(&'static str),
     /// The implementation of `Prepare` failed.
-    #[error("nothing to inject was made: {0}")]
+    #[error("the injection could not be prepared: {0}")]
     Prepare(#[source] PrepareError),
     /// A patch lies outside the program's code, or differs in length from the bytes that it
     /// replaces.
-    #[error("process {process}: the change at {address:#x} is not one of the program's code")]
+    #[error("process {process}: the patch at {address:#x} is not in the program's code")]
     BadPatch {
         /// Process id.
         process: u32,
@@ -333,7 +334,7 @@ pub enum Error {
         found: Vec<u8>,
     },
     /// The blob's first function refused.
-    #[error("process {process}: the injected code does not begin (it says {status})")]
+    #[error("process {process}: the injected code refused to begin (status {status})")]
     Initialise {
         /// Process id.
         process: u32,
@@ -352,7 +353,7 @@ pub enum Error {
         source: io::Error,
     },
     /// No thread could be started for the work.
-    #[error("no thread can be begun: {0}")]
+    #[error("no thread can be started: {0}")]
     Thread(#[source] io::Error),
     /// A program cannot be started.
     #[error("{}: {source}", path.display())]
@@ -384,7 +385,7 @@ impl Error {
 
 /// Text on the effect of a library that stays.
 fn remaining_effect(is_off: bool) -> &'static str {
-    if is_off { "records nothing more" } else { "goes on recording" }
+    if is_off { "records nothing more" } else { "continues to record" }
 }
 
 /// Text on the process that already traces another one.

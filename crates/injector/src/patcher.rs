@@ -70,7 +70,7 @@ impl LibraryPatcher {
         let [Some(before), Some(ready), Some(fields)] =
             [before, ready, fields].map(|name| library.symbol_offset(name))
         else {
-            return Err(Error::Blob("it lacks what it should have for goroutines"));
+            return Err(Error::Blob("it lacks a symbol for goroutines"));
         };
         Ok(LibraryPatcher { goroutines: Some(GoroutineSymbols { before, ready, fields }), ..self })
     }
@@ -91,7 +91,7 @@ impl LibraryPatcher {
     ) -> Result<LibraryPatcher, Error> {
         let end = library.blob.memory.saturating_sub(Handed::BYTES as u64);
         let place = library.symbol_offset(symbol).filter(|place| *place <= end);
-        let place = place.ok_or(Error::Blob("it lacks the words for what it is handed"))?;
+        let place = place.ok_or(Error::Blob("it lacks the words for handed descriptors"))?;
         Ok(LibraryPatcher { handed: Some(Arc::new(Handed::new(place, directory, socket))), ..self })
     }
 
@@ -104,7 +104,7 @@ impl LibraryPatcher {
         let words = [number, creator, thread, current];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut blob = Blob::clone(&self.blob);
-        let outside = Error::Blob("its words for goroutines lie outside");
+        let outside = Error::Blob("its words for goroutines lie outside of its memory");
         let place = own.fields as usize;
         let end = place.checked_add(bytes.len()).filter(|end| *end as u64 <= blob.memory);
         let Some(end) = end else { return Err(outside) };

@@ -21,7 +21,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 pub(crate) fn reopen_regular(file: &OwnedFd) -> io::Result<File> {
     let mode = rustix::fs::fstat(file)?.st_mode;
     if mode & libc::S_IFMT != libc::S_IFREG {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -57,7 +57,7 @@ impl SavedThreadState {
 
     /// State of a thread that was interrupted and stands still.
     pub(crate) fn of_interrupted(seized: &TracedThread) -> Result<SavedThreadState, Error> {
-        const STEP: &str = "looking at a thread";
+        const STEP: &str = "reading a thread's state";
         let mask = ptrace::blocked_signals(seized.thread_id()).map_err(seized.step_error(STEP))?;
         Ok(SavedThreadState { registers: seized.registers(STEP)?, mask })
     }
@@ -231,7 +231,7 @@ impl<'a> RemoteWorker<'a> {
     /// Restores the process to its first instruction, from wherever it is. Returns the signal that
     /// stopped it meanwhile, or 0.
     pub(crate) fn finish_exec(mut self, memory: &ProcessMemory) -> Result<i32, Error> {
-        const STEP: &str = "putting its registers back";
+        const STEP: &str = "restoring its registers";
         self.seized.halt_thread(UNTIL_INTERRUPTED, STEP)?;
         // The process begins its program by itself until it has its own registers again; only then
         // does nothing refer to the code cave any more.
@@ -247,7 +247,7 @@ impl<'a> RemoteWorker<'a> {
     /// Restores an interrupted thread to where it was, so that the kernel continues or restarts its
     /// system call as if nothing had happened.
     pub(crate) fn finish_interrupted(mut self, memory: &ProcessMemory) -> Result<i32, Error> {
-        const STEP: &str = "putting its registers back";
+        const STEP: &str = "restoring its registers";
         self.seized.halt_thread(UNTIL_INTERRUPTED, STEP)?;
         self.prepare_to_resume(STEP)?;
         let tid = self.seized.thread_id();

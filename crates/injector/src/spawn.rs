@@ -73,7 +73,7 @@ fn follow_exec(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Injecti
     connection.set_read_timeout(Some(UNTIL_EXEC)).map_err(refused)?;
     let message = message::read_announcement(connection).map_err(refused)?;
     let tid = i32::try_from(message.tid)
-        .map_err(|_| Error::Announcement("its number is none".to_owned()))?;
+        .map_err(|_| Error::Announcement("its number is invalid".to_owned()))?;
     let exec =
         PendingExec { process: message.tid, tid, who: message.who, program: &message.program };
     trace::trace_exec(&exec, connection, prepare, |traced| server::send_answer(connection, traced))

@@ -290,7 +290,7 @@ impl TracedThread {
 
     /// Does the same, with a signal for the thread unless it is 0.
     pub(crate) fn release_with(mut self, within: Duration, mut signal: i32) -> Result<(), Error> {
-        const STEP: &str = "letting it go";
+        const STEP: &str = "releasing it";
         if !self.stopped {
             ptrace::interrupt_thread(self.tid).map_err(self.step_error(STEP))?;
             if let StopKind::Signal(pending) = self.wait_stop(Instant::now() + within, STEP)? {

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(
             late.operation_lines(),
             [">", "<", "> get"],
-            "each turn is told, if without a name"
+            "each turn has an operation, if without a name"
         );
     }
 

@@ -18,11 +18,11 @@ use crate::tuning::OTHER_MESSAGE_BYTES;
 pub(crate) static DNS: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "dns",
-        summary: "DNS: types of questions without names, codes of answers, by messages' ids",
+        summary: "DNS: types of questions without names, codes of responses, by message ids",
         ..EntryHelp::NOTHING
     },
     class: SnippetRule::Other,
-    recognised: "A message with one question that makes sense, as a datagram or behind its length.",
+    recognised: "A valid message with one question, as a datagram or after its length.",
     recognise: |opening: &FlowOpening| {
         let question = |bytes: &[u8]| read_message(bytes).is_some_and(|of| !of.is_response);
         match opening.latest_datagram() {

@@ -20,7 +20,7 @@ use crate::tuning::OTHER_MESSAGE_BYTES;
 pub(crate) static FASTCGI: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "fastcgi",
-        summary: "FastCGI: method and route, status of CGI, by requests' ids",
+        summary: "FastCGI: method and route, CGI status, by request ids",
         ..EntryHelp::NOTHING
     },
     class: SnippetRule::Other,

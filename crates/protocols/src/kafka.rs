@@ -25,8 +25,8 @@ pub(crate) static KAFKA: ProtocolSpec = ProtocolSpec {
         ..EntryHelp::NOTHING
     },
     class: SnippetRule::Other,
-    recognised: "A request for the versions of the server, or one whose answer has its correlation \
-        id.",
+    recognised: "A request for the server's versions, or one with a response of the same \
+        correlation id.",
     recognise: |opening: &FlowOpening| {
         let Some(request) = KafkaRequest::read_header(opening.client_bytes()) else {
             return yes_if(false);

@@ -22,7 +22,7 @@ pub(crate) static MEMCACHED: ProtocolSpec = ProtocolSpec {
         ..EntryHelp::NOTHING
     },
     class: SnippetRule::Other,
-    recognised: "A line that is a whole command, or the head of a binary request.",
+    recognised: "A line that is a complete command, or the header of a binary request.",
     recognise: |opening: &FlowOpening| {
         let client = opening.client_bytes();
         yes_if(text::is_command(client) || binary::is_request(client))

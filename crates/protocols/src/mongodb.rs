@@ -16,7 +16,7 @@ use crate::tuning::OTHER_MESSAGE_BYTES;
 pub(crate) static MONGODB: ProtocolSpec = ProtocolSpec {
     about: EntryHelp {
         name: "mongodb",
-        summary: "MongoDB: commands and collections, codes of errors, by requests' ids",
+        summary: "MongoDB: commands and collections, codes of errors, by request ids",
         ..EntryHelp::NOTHING
     },
     class: SnippetRule::Other,

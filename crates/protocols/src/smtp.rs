@@ -20,7 +20,7 @@ pub(crate) static SMTP: ProtocolSpec = ProtocolSpec {
         ..EntryHelp::NOTHING
     },
     class: SnippetRule::Other,
-    recognised: "A greeting with 220 and a client that says EHLO, HELO or LHLO, or MAIL FROM:<.",
+    recognised: "A greeting with 220 and a client that sends EHLO, HELO or LHLO, or MAIL FROM:<.",
     recognise: |opening: &FlowOpening| {
         let client = opening.client_bytes();
         let says = |words: &str| {

@@ -202,10 +202,10 @@ fn invalid_rows_are_skipped_with_their_place_and_the_rest_is_kept() {
     assert_eq!((summary.read, summary.made, summary.skipped.total()), (6, 5, 4));
     let first: Vec<String> = summary.skipped.first.iter().map(ToString::to_string).collect();
     for (place, (line, words)) in [
-        ("calls.csv:5: column 't_call_send': 'soon' is no time", "must be a number"),
-        ("calls.csv:6: column 'caller': ''", "must say who"),
-        ("calls.csv:7: column 'req_bytes': '-5'", "no number of bytes"),
-        ("calls.csv:8: neither t_ret_send", "t_ret_recv"),
+        ("calls.csv:5: column 't_call_send': 'soon' is not a time", "must be a number"),
+        ("calls.csv:6: column 'caller': ''", "must have one"),
+        ("calls.csv:7: column 'req_bytes': '-5'", "not a number of bytes"),
+        ("calls.csv:8: it has neither t_ret_send", "t_ret_recv"),
     ]
     .into_iter()
     .enumerate()
@@ -226,7 +226,7 @@ fn a_file_of_another_kind_is_reported_and_replaces_nothing() {
         ("", vec!["x.csv:1", "no header"]),
         (
             "call_id,caller,callee,t_call_send\n1,a,b,x\n",
-            vec!["x.csv", "nothing in it", "x.csv:2", "'x' is no time"],
+            vec!["x.csv", "nothing in it", "x.csv:2", "'x' is not a time"],
         ),
     ] {
         let error =
@@ -439,7 +439,7 @@ fn nodes_missing_from_the_table_of_nodes_are_reported() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("nodes.csv:2: column 'pid': 'many' is no number of a process"),
+        error.contains("nodes.csv:2: column 'pid': 'many' is not a number of a process"),
         "{error}"
     );
 }

@@ -89,7 +89,7 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
         (
             "pcap",
             make_capture(1, &[ethernet_frame(17, [[0; 4], [255; 4]], &dhcp)]),
-            &[no_tcp, "packets to everybody, or between addresses of no host: 1"],
+            &[no_tcp, "broadcast packets, or packets between addresses without a host: 1"],
         ),
         (
             "pcap",
@@ -106,7 +106,7 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
         ("project5", "# nothing\n".into(), &["there is no row with a message"]),
         ("spans", "trace,span,operation,begin\n".into(), &["there is no row with a span"]),
         ("otlp", "{\"resourceSpans\":[]}".into(), &["no spans below 'resourceSpans'"]),
-        ("jaeger", "{\"data\":[]}".into(), &["no traces, which have 'spans'"]),
+        ("jaeger", "{\"data\":[]}".into(), &["no traces, which are objects with 'spans'"]),
         ("zipkin", "[]".into(), &["no objects with a 'traceId' and an 'id'"]),
         ("events", "time,event\n".into(), &["no row with a time and the name of an event"]),
     ];

@@ -48,7 +48,7 @@ impl TableReader {
                 own.name() == wanted.name() && own.data_type() == wanted.data_type()
             });
         if !same {
-            let why = "its columns are not those of events; docs/events.md lists them";
+            let why = "its columns do not form an event table; docs/events.md lists them";
             return Err(PathError::malformed(path, why));
         }
         Ok(TableReader {

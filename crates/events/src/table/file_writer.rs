@@ -77,7 +77,7 @@ impl TableWriter {
                 Some(writer.into_inner().map_err(|error| parquet_error(&self.path, error))?);
         }
         let ended = self.ended.as_ref().map_or_else(
-            || Err(std::io::Error::other("it was ended before")),
+            || Err(std::io::Error::other("it has been ended already")),
             |file| file.file().try_clone(),
         );
         ended.map_err(|error| PathError::io(&self.path, error))

@@ -244,5 +244,5 @@ fn damaged_tables_and_other_tables_are_errors_that_name_the_file() {
     }
     message_trace::NodeList::default().write(&table).unwrap();
     let other = std::fs::read(&table).unwrap();
-    assert!(outcome(&other).unwrap().contains("its columns are not those of events"));
+    assert!(outcome(&other).unwrap().contains("its columns do not form an event table"));
 }

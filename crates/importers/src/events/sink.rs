@@ -33,7 +33,8 @@ impl EventSink {
     pub(super) fn create(data: &DataDir, name: &str) -> Result<EventSink, Error> {
         check_name(name)?;
         if name == OWN {
-            let why = "this is the name of what sockcap recorded; give another with --name";
+            let why = "this name is reserved for sockcap's own recording; choose another with \
+                       --name";
             return Err(Error::malformed_at(Path::new(name), FilePosition::File, why));
         }
         let directory = data.events_dir();
@@ -69,7 +70,7 @@ impl EventSink {
         if self.names.len() > MAX_NAMES {
             let why = format!(
                 "it has more than {MAX_NAMES} different names of events, attributes and hosts; are \
-                 values taken for names?"
+                 values used as names?"
             );
             return Err(Error::malformed_at(file, FilePosition::File, why));
         }

@@ -286,7 +286,7 @@ impl<'a> CaptureFile<'a> {
                 Some([0x1a, 0x2b, 0x3c, 0x4d]) => true,
                 Some([0x4d, 0x3c, 0x2b, 0x1a]) => false,
                 _ => {
-                    let why = "a section of no byte order; the rest of the file is not read";
+                    let why = "a section of unknown byte order; the rest of the file is not read";
                     self.add_damage(begin, "damaged block", why.into());
                     return Ok(false);
                 }
@@ -307,7 +307,7 @@ impl<'a> CaptureFile<'a> {
         let record = std::mem::take(&mut self.record);
         let damage = match parse(&record) {
             Ok((_, block)) => self.use_block(&block, &record, big_endian).err(),
-            Err(_) => Some(("damaged block", "a block that is not what it should be".to_owned())),
+            Err(_) => Some(("damaged block", "a malformed block".to_owned())),
         };
         self.record = record;
         if let Some((cause, why)) = damage {
@@ -330,10 +330,8 @@ impl<'a> CaptureFile<'a> {
                 }
                 interfaces.push(CaptureInterface {
                     link: described.linktype.0 & 0xffff,
-                    units: units_per_second(described.if_tsresol).ok_or((
-                        "damaged block",
-                        "a resolution of time that cannot be".to_owned(),
-                    ))?,
+                    units: units_per_second(described.if_tsresol)
+                        .ok_or(("damaged block", "an impossible time resolution".to_owned()))?,
                     offset: timestamp_offset(&described.options, big_endian),
                     snap: described.snaplen,
                 });
@@ -347,7 +345,7 @@ impl<'a> CaptureFile<'a> {
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 let time = interface
                     .ticks_to_time(ticks)
-                    .ok_or(("impossible time", "a time beyond all".to_owned()))?;
+                    .ok_or(("impossible time", "a time out of range".to_owned()))?;
                 let way = direction_of_flags(&packet.options, big_endian);
                 let (begin, length) = (28, packet.packet_data().len());
                 self.head = Some(FrameHeader {

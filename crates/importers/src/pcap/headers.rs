@@ -107,7 +107,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const ARPHRD_LOOPBACK: u16 = 772;
-const CUT: DecodedFrame = DecodedFrame::Other("headers cut off");
+const CUT: DecodedFrame = DecodedFrame::Other("truncated headers");
 
 /// Offset of the IP payload, and the facts from the headers before it.
 struct IpPayload<'a> {

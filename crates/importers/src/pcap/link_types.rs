@@ -37,7 +37,7 @@ pub(super) fn unsupported_link_name(number: i32) -> String {
     let name = NAMES.iter().find(|(known, _)| *known == number);
     let name = name.map_or_else(String::new, |(_, name)| format!(" ({name})"));
     format!(
-        "link type {number}{name} is not read; read are Ethernet, Linux cooked captures, raw IP \
-         and the loopback of BSD"
+        "link type {number}{name} is not supported; supported are Ethernet, Linux cooked captures, \
+         raw IP and the loopback of BSD"
     )
 }

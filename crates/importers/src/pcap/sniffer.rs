@@ -78,7 +78,7 @@ pub(crate) fn read_sniffer(
             open.retain(|file| file.number != number);
         }
     }
-    add_count(&mut counts, "fragments that did not become whole", fragments.lost_packets());
+    add_count(&mut counts, "fragments of incomplete packets", fragments.lost_packets());
     Ok(counts)
 }
 
@@ -199,7 +199,8 @@ fn open_captures<'a>(
                 continue;
             }
             Err(NotACapture::Other) => {
-                let why = "this is neither pcap nor pcapng; captures are made by 'tcpdump -w FILE' and its like";
+                let why = "this is neither pcap nor pcapng; make captures with 'tcpdump -w FILE' \
+                           or a similar tool";
                 return Err(Error::malformed_at(path, FilePosition::Offset(0), why));
             }
         };

@@ -55,12 +55,12 @@ impl SnifferReport {
             ("bytes seen more than once", repeated),
             ("bytes not captured, but acknowledged", missed),
             ("bytes never acknowledged", unacknowledged),
-            ("bytes of impossible sequence numbers", impossible),
+            ("bytes with impossible sequence numbers", impossible),
             ("datagrams not captured as a whole", counts.truncated),
             ("connections joined after their beginning", replayed.joined),
             ("connections given up, as too many were open at once", replayed.given_up),
             ("connections without data", replayed.empty),
-            ("packets to everybody, or between addresses of no host", replayed.homeless),
+            ("broadcast packets, or packets between addresses without a host", replayed.homeless),
         ];
         let odd = odd.into_iter().filter(|(_, count)| *count > 0);
         SnifferReport {

@@ -13,13 +13,12 @@ static HOSTS: Flag<(String, PathBuf)> = Flag::text(
     "host",
     "NAME=FILE",
     parse_host_file,
-    "On which host a file was captured; several files of one host are one sniffer's",
+    "The host on which a file was captured; several files of one host belong to one sniffer",
 )
 .repeated();
 
 static ADDRESSES: Flag<(String, IpAddr)> =
-    Flag::text("address", "NAME=ADDRESS", parse_host_address, "Which host an address is of")
-        .repeated();
+    Flag::text("address", "NAME=ADDRESS", parse_host_address, "The host of an address").repeated();
 
 /// Registry entry.
 pub(crate) static PCAP: ImporterSpec = ImporterSpec {
@@ -27,10 +26,10 @@ pub(crate) static PCAP: ImporterSpec = ImporterSpec {
         name: "pcap",
         summary: "Captured packets: pcap or pcapng, plain or compressed (gzip, zstd, xz)",
         details: "\
-TCP connections are put together from their segments, and become with the datagrams what the \
-programs at both ends would have logged. Name all captures of a system at once: each host's \
-packets are timed by the sniffer that saw most of them, and translated addresses are found by \
-packets that several saw.",
+TCP connections are assembled from their segments, and together with the datagrams they become the \
+logs that the programs at both ends would have written. Name all captures of a system together: \
+each host's packets are timed by the sniffer that saw most of them, and translated addresses are \
+found by packets that several sniffers saw.",
         notes: "\
 A file of 'tcpdump -i any' says which addresses are those of the host it was
 captured on; of other files it is found where it can be. --host names that
@@ -65,7 +64,7 @@ fn parse_host_file(text: &str) -> Result<(String, PathBuf), String> {
 fn parse_host_address(text: &str) -> Result<(String, IpAddr), String> {
     let (name, address) =
         text.split_once('=').ok_or("write it as NAME=ADDRESS, such as web=10.0.0.1")?;
-    let address = address.parse().map_err(|_| format!("'{address}' is no IP address"))?;
+    let address = address.parse().map_err(|_| format!("'{address}' is not an IP address"))?;
     Ok((names::read_host_name(name)?, address))
 }
 

@@ -66,16 +66,13 @@ fn request_notes(joined: &JoinSummary) -> Vec<String> {
     let JoinSummary { broken, crowded_out, moved, late, .. } = joined;
     let mut notes = vec![format!("traces: {traces}; requests: {requests}")];
     let counted = [
-        (torn, "requests whose first span is part of one that is not in the files"),
-        (duplicates, "spans that were there before, and count once"),
-        (parts, "reports that are parts of spans, and were merged with them"),
-        (crowded_out, "spans that were left out, as their trace has more than memory holds"),
-        (broken, "spans that are part of themselves, and were parted"),
-        (moved, "steps whose times contradict those of their callers, and were moved"),
-        (
-            late,
-            "steps that began at other hosts when those that they are of had ended, and stay so",
-        ),
+        (torn, "requests without the parent of their first span in the files"),
+        (duplicates, "duplicate spans, which count once"),
+        (parts, "partial reports, which were merged into their spans"),
+        (crowded_out, "spans that were left out, as their trace exceeds the memory"),
+        (broken, "spans in cycles of parents, which were broken"),
+        (moved, "steps that were moved, as their times contradict their callers'"),
+        (late, "steps at other hosts that began after their parents had ended, which stay so"),
     ];
     let counted = counted.iter().filter(|(count, _)| **count > 0);
     notes.extend(counted.map(|(count, what)| format!("{what}: {count}")));

@@ -43,10 +43,10 @@ pub(crate) static JAEGER: ImporterSpec = ImporterSpec {
         name: "jaeger",
         summary: "Traces of Jaeger: the JSON of its API and its UI",
         details: "\
-What Jaeger's API answers and its UI saves: an object with traces in 'data'; or one trace, an array \
-of traces, or a trace a line; plain or compressed (gzip, zstd, xz). Spans become requests and their \
-steps; client and server spans of one call are the two ends of a message, by which the hosts' \
-clocks are compared.",
+Responses of Jaeger's API and downloads from its UI: an object with traces in 'data'; or one \
+trace, an array of traces, or one trace per line; plain or compressed (gzip, zstd, xz). Spans \
+become requests and their steps; client and server spans of one call are the two ends of a \
+message, by which the hosts' clocks are compared.",
         notes: "\
 Ask Jaeger for traces so:
   curl 'http://localhost:16686/api/traces?service=shop&limit=1000' > traces.json",
@@ -69,7 +69,7 @@ Ask Jaeger for traces so:
 struct JaegerFormat;
 
 impl SpanFormat for JaegerFormat {
-    const NONE: &str = "it has no traces, which have 'spans'";
+    const NONE: &str = "it has no traces, which are objects with 'spans'";
 
     fn read_file(
         &self,
@@ -79,7 +79,7 @@ impl SpanFormat for JaegerFormat {
         let (head, input) = FileHead::read_head(input);
         let file = input.file.clone();
         if !json::is_json(&head.bytes) {
-            return Err(Error::malformed_at(&file, FilePosition::File, "it is no JSON of Jaeger"));
+            return Err(Error::malformed_at(&file, FilePosition::File, "it is not Jaeger's JSON"));
         }
         let first = memchr::memchr2(b'{', b'[', &head.bytes).unwrap_or_default();
         let is_answer = head.bytes.get(first..).and_then(|text| JaegerShape::from_text(text).ok());
@@ -143,7 +143,9 @@ impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
                 // The processes of a damaged trace may be intact.
                 let (processes, length): (JaegerProcesses, usize) = objects::parse_first(text)?;
                 if !spot.is_lost || processes.0.is_empty() {
-                    return Err(serde_json::Error::custom("it is no trace and no span").into());
+                    return Err(
+                        serde_json::Error::custom("it is neither a trace nor a span").into()
+                    );
                 }
                 self.emit_waiting(&processes, spans)?;
                 Ok(ObjectOutcome::Part(length))

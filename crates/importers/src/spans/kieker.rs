@@ -35,7 +35,7 @@ use types::RecordTypes;
 
 static EVENTS: Flag<bool> = Flag::switch(
     "events",
-    "Where a log has its operations twice, as executions and as events, take the events",
+    "If a log has its operations twice, as executions and as events, use the events",
 );
 
 /// Registry entry.
@@ -45,16 +45,16 @@ pub(crate) static KIEKER: ImporterSpec = ImporterSpec {
         summary: "Logs of Kieker: folders with a .map and .dat files",
         details: "\
 Folders as Kieker writes them, with kieker.map (or tpmon.map) and .dat files, plain or compressed \
-(gzip, zstd, xz), or folders of such folders. Records of executions of all versions are read, those \
-of 2010 too, and events before and after operations and constructors. An operation's node is its \
-class. Operations that did not end are steps without an end.",
+(gzip, zstd, xz), or folders of such folders. Records of executions of all versions since 2010 are \
+read, and events before and after operations and constructors. An operation's node is its class. \
+Operations that did not end are steps without an end.",
         notes: "",
         examples: &[
             "sockcap import kieker kieker-20141008-101258768-UTC && sockcap report",
             "sockcap import kieker --name bookstore logs/",
         ],
     },
-    files: "The folders, which become one import, or .dat files beside their .map",
+    files: "The folders, which become one import, or .dat files next to their .map",
     files_by: None,
     flags: &[&NAME, &EVENTS],
     make: |given| {
@@ -102,9 +102,9 @@ impl SpanFormat for KiekerFormat {
             let notes = log.finish_log(&mut piece)?;
             reading.add_batch(piece)?;
             for file in &others {
-                reading.count_damage("file that is no text", || SkippedItem {
+                reading.count_damage("file that is not text", || SkippedItem {
                     place: FilePlace::new(file, FilePosition::File),
-                    why: "only .dat files are read; have Kieker write text".to_owned(),
+                    why: "only .dat files are read; configure Kieker to write text".to_owned(),
                 });
             }
             notes.into_iter().for_each(|note| reading.add_note(note));
@@ -134,12 +134,9 @@ fn read_records(
         for text in texts.iter() {
             match text {
                 Ok(text) => log.read_line(text, &file, piece)?,
-                Err((at, fault)) => {
-                    piece.tally().count_damage("part of a file that is damaged", || SkippedItem {
-                        place: FilePlace::new(&file, at),
-                        why: fault.to_owned(),
-                    })
-                }
+                Err((at, fault)) => piece.tally().count_damage("damaged part of a file", || {
+                    SkippedItem { place: FilePlace::new(&file, at), why: fault.to_owned() }
+                }),
             }
         }
     }

@@ -148,13 +148,13 @@ impl<'a> ObjectScanner<'a> {
                 // A record separator precedes each text in RFC 7464.
                 b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | 0x1e => self.at += 1,
                 _ if self.depth > 0 && self.is_scalar() => {}
-                _ => self.begin_damage("text that is no object of JSON", spans, || {
-                    format!("{:?} is no object of JSON", char::from(*byte))
+                _ => self.begin_damage("text that is not a JSON object", spans, || {
+                    format!("{:?} is not a JSON object", char::from(*byte))
                 }),
             }
         }
         if self.depth > 0 && !self.is_broken {
-            self.begin_damage("end of a file that is cut off", spans, || {
+            self.begin_damage("end of a truncated file", spans, || {
                 "it ends before its last bracket; was the file cut off?".to_owned()
             });
         }
@@ -230,7 +230,7 @@ impl<'a> ObjectScanner<'a> {
             }
             _ => {
                 let cause = match error.classify() {
-                    Category::Eof => "end of a file that is cut off",
+                    Category::Eof => "end of a truncated file",
                     _ => "damaged JSON",
                 };
                 self.begin_damage(cause, spans, || describe_error(error));
@@ -283,7 +283,7 @@ fn describe_error(error: &serde_json::Error) -> String {
     let why = why.split(" at line ").next().unwrap_or_default();
     match (error.line(), error.column()) {
         (0, _) => why.to_owned(),
-        (1, column) => format!("{why}, {column} bytes behind its beginning"),
+        (1, column) => format!("{why}, {column} bytes after its beginning"),
         (line, _) => format!("{why}, {} lines below its beginning", line - 1),
     }
 }
@@ -348,15 +348,15 @@ mod tests {
         let text = "[\n{\"number\":1},\n{\"number\":2,\"x\":{\"number\" 5},\n{\"number\":3}\n]";
         let (read, skipped) = numbers(text);
         assert_eq!(read, [1, 3]);
-        assert_eq!(skipped, ["x:3: expected `:`, 27 bytes behind its beginning"]);
+        assert_eq!(skipped, ["x:3: expected `:`, 27 bytes after its beginning"]);
 
         let (read, skipped) = numbers("[{\"number\":1},\n{\"text\":\"a\"},{\"number\":3}]");
         assert_eq!(read, [1, 3]);
-        assert_eq!(skipped, ["x:2: missing field `number`, 12 bytes behind its beginning"]);
+        assert_eq!(skipped, ["x:2: missing field `number`, 12 bytes after its beginning"]);
 
         let (read, skipped) = numbers("{\"number\":1}\nnumber,2\n{\"number\":3}\n");
         assert_eq!(read, [1, 3]);
-        assert_eq!(skipped, ["x:2: 'n' is no object of JSON"]);
+        assert_eq!(skipped, ["x:2: 'n' is not a JSON object"]);
     }
 
     #[test]

@@ -41,10 +41,10 @@ pub(crate) static OTLP: ImporterSpec = ImporterSpec {
         name: "otlp",
         summary: "Spans of OpenTelemetry: OTLP as JSON or protobuf",
         details: "\
-What the collector's file exporter writes: a request a line, or protobuf with the length of each \
-message before it. One JSON document and bare protobuf are read, too; plain or compressed (gzip, \
-zstd, xz). Spans become requests and their steps; client and server spans of one call are the two \
-ends of a message, by which the hosts' clocks are compared.",
+The output of the collector's file exporter: one request per line, or protobuf with each message \
+preceded by its length. One JSON document and bare protobuf are read, too; plain or compressed \
+(gzip, zstd, xz). Spans become requests and their steps; client and server spans of one call are \
+the two ends of a message, by which the hosts' clocks are compared.",
         notes: "\
 Have the collector write its spans so:
   exporters:

@@ -110,7 +110,7 @@ impl Visitor<'_> for MicrosecondTimeVisitor {
         match (text.parse::<i64>(), text.parse::<f64>()) {
             (Ok(value), _) => self.visit_i64(value),
             (_, Ok(value)) => self.visit_f64(value),
-            _ => Err(E::custom(format_args!("{text:.40?} is no number of microseconds"))),
+            _ => Err(E::custom(format_args!("{text:.40?} is not a number of microseconds"))),
         }
     }
 }

@@ -33,11 +33,11 @@ pub(crate) static SPANS: ImporterSpec = ImporterSpec {
         name: "spans",
         summary: "A table of spans: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
-Its columns, in any order: trace, span, parent (empty: none), service, operation, begin and end, or \
-duration; host, kind (client, server, producer, consumer, internal), failed, peer; caller, \
-caller_host, caller_begin and caller_end for what the caller saw; probability, bytes_in, bytes_out, \
-and order and depth. Usual other names are understood, such as trace_id, name or start_time_us. Any \
-other column is a parameter. Each time is on the clock of its host. Empty is unknown.",
+Its columns, in any order: trace, span, parent (empty: none), service, operation, begin and end, \
+or duration; host, kind (client, server, producer, consumer, internal), failed, peer; caller, \
+caller_host, caller_begin and caller_end for the caller's view; probability, bytes_in, bytes_out, \
+and order and depth. Other usual names are recognised, such as trace_id, name or start_time_us. \
+Any other column is a parameter. Each time is on the clock of its host. Empty means unknown.",
         notes: "",
         examples: &[
             "sockcap import spans spans.csv && sockcap report",
@@ -123,7 +123,7 @@ fn read_row<R: Read>(
 ) -> Result<(), UnusedRecord> {
     let row = SpanRow { columns, field: |place| rows.field(place) };
     let id = |column| {
-        let missing = "is no id; each row must say of which trace it is, and which span";
+        let missing = "is not an id; each row must name its trace and its span";
         ids::parse_any_id(row.text(column)?)
             .ok_or_else(|| WrongValue::new("span without an id", b"", missing))
     };

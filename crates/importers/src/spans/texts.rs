@@ -135,7 +135,7 @@ pub(crate) fn for_each_text<'i, S: TextSource>(
             Ok(text) => read(text, piece),
             Err((at, fault)) => {
                 let skip = || SkippedItem { place: place(at), why: fault.to_owned() };
-                piece.tally().count_damage("part of a file that is damaged", skip);
+                piece.tally().count_damage("damaged part of a file", skip);
                 Ok(())
             }
         })

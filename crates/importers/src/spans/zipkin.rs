@@ -35,10 +35,10 @@ pub(crate) static ZIPKIN: ImporterSpec = ImporterSpec {
         name: "zipkin",
         summary: "Spans of Zipkin: version 2 of its JSON",
         details: "\
-What Zipkin's API answers and its clients send: an array of spans, an array of traces, or one array \
-or one span a line; plain or compressed (gzip, zstd, xz). Spans become requests and their steps; the \
-client's and the server's half of a call are the two ends of a message, by which the hosts' clocks \
-are compared.",
+Responses of Zipkin's API and reports of its clients: an array of spans, an array of traces, or \
+one array or one span per line; plain or compressed (gzip, zstd, xz). Spans become requests and \
+their steps; the client's and the server's half of a call are the two ends of a message, by which \
+the hosts' clocks are compared.",
         notes: "\
 Ask Zipkin for traces so:
   curl 'http://localhost:9411/api/v2/traces?limit=1000' > traces.json",
@@ -71,7 +71,7 @@ impl SpanFormat for ZipkinFormat {
         let (head, input) = FileHead::read_head(input);
         let file = input.file.clone();
         if !json::is_json(&head.bytes) {
-            return Err(Error::malformed_at(&file, FilePosition::File, "it is no JSON of Zipkin"));
+            return Err(Error::malformed_at(&file, FilePosition::File, "it is not Zipkin's JSON"));
         }
         json::for_each_value_or_damage(input, &[], reading, |text, piece| {
             read_text(text, &file, piece)
@@ -151,7 +151,12 @@ impl<R: SpanReceiver> ObjectConsumer<R> for ZipkinSpans {
         let (span, length): (ZipkinSpan, usize) = objects::parse_first(text)?;
         let skip = |why: &str| SkippedItem { place: spot.place(), why: why.to_owned() };
         if span.of_version_1.is_some() {
-            spans.count_skip("span of Zipkin's version 1", || skip("ask Zipkin for it by /api/v2"));
+            spans.count_skip("span of Zipkin's version 1", || {
+                skip(
+                    "request it from Zipkin through \
+                                                                    /api/v2",
+                )
+            });
         } else if !span.emit_span(spans)? {
             spans.count_skip("span without an id", || skip("neither traceId nor id may be empty"));
         }

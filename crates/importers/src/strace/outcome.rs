@@ -90,7 +90,7 @@ impl StraceOutcome {
         };
         note(
             self.without_checksum,
-            "datagrams are not whole in the file and go without checksum: run strace with -s 65535",
+            "datagrams are incomplete in the file and have no checksum: run strace with -s 65535",
         );
         note(self.cut_off, "messages of batches are not in the file: run strace with a larger -s");
         note(
@@ -103,7 +103,8 @@ impl StraceOutcome {
         );
         note(
             self.found_threads,
-            "threads are taken for processes, as their beginning is not in the file: trace the calls of %process, too",
+            "threads are treated as processes, as their beginning is not in the file: trace the \
+             calls of %process, too",
         );
         note(
             self.unnamed,
@@ -116,10 +117,10 @@ impl StraceOutcome {
              their file is known, and delays are not: run strace with -ttt",
         );
         if self.unnamed + self.coarse + self.unknown_sockets + self.found_threads > 0 {
-            notes.push("all of it is told by".to_owned());
+            notes.push("this command records all of it:".to_owned());
             notes.extend(command_lines());
         }
-        let io_uring = "uses of io_uring: what moves by it is not seen";
+        let io_uring = "uses of io_uring, which hides its transfers";
         if self.io_uring > 0 {
             notes.push(format!("{} {io_uring}", self.io_uring));
         }
@@ -146,13 +147,13 @@ pub(super) fn shorten_line(text: &[u8]) -> String {
 
 /// Error for a file that is not strace's output.
 pub(super) fn not_strace_error(file: &Path, number: u64, text: &str) -> Error {
-    let why = format!("no output of strace: '{text}'; make it with");
+    let why = format!("this is not strace's output: '{text}'; make it with");
     Error::malformed_at(file, FilePosition::Line(number), why).with_lines(command_lines())
 }
 
 /// Error for an empty file.
 pub(super) fn empty_file_error(file: &Path) -> Error {
-    Error::malformed_at(file, FilePosition::File, "no call is in it; make it with")
+    Error::malformed_at(file, FilePosition::File, "it contains no call; make it with")
         .with_lines(command_lines())
 }
 
@@ -166,9 +167,9 @@ pub(super) fn time_error(file: &Path, number: u64, problem: LineProblem) -> Opti
     let what = match problem {
         LineProblem::NoTime => "the lines have no times",
         LineProblem::TimeOfDay => "the times are without date (-t or -tt)",
-        LineProblem::Relative => "the times are those since the line before (-r)",
+        LineProblem::Relative => "the times are relative to the previous line (-r)",
         LineProblem::NotUnderstood => return None,
     };
-    let why = format!("{what}; whole times come with -ttt, as in");
+    let why = format!("{what}; -ttt prints absolute times, as in");
     Some(Error::malformed_at(file, FilePosition::Line(number), why).with_lines(command_lines()))
 }

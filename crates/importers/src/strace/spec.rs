@@ -10,8 +10,8 @@ static HOST: Flag<String> = Flag::text(
     "host",
     "NAME",
     names::read_host_name,
-    "The host that the programs ran on, by the name it has in the trace [default: SOCKCAP_HOST or, \
-     where that is not set, the kernel's name]",
+    "The host on which the programs ran, by its name in the trace [default: SOCKCAP_HOST or, if it \
+     is not set, the kernel's name]",
 );
 
 /// Registry entry.
@@ -20,11 +20,11 @@ pub(crate) static STRACE: ImporterSpec = ImporterSpec {
         name: "strace",
         summary: "The output of strace, for programs that the library cannot be loaded into",
         details: "\
-What it saw becomes logs, as 'sockcap record' writes them: programs of which some were recorded \
-and others traced by strace are one system. Needed are whole times (-ttt) and the sockets' names \
-(-yy). The payloads of datagrams tell which is which (-s 65535); of them, only checksums are kept. \
-A file of 'strace -f', those of one 'strace -ff', and those of several at once on one host; plain \
-or compressed (gzip, zstd, xz).",
+The traced calls become logs like those of 'sockcap record': programs that were recorded and \
+programs that were traced by strace can belong to one system. Absolute times (-ttt) and the names \
+of sockets (-yy) are required. Datagrams are matched by their payloads (-s 65535), of which only \
+checksums are kept. The files may be one of 'strace -f', those of one 'strace -ff', or those of \
+several straces that ran together on one host; plain or compressed (gzip, zstd, xz).",
         notes: "\
 Run strace like this:
   CALLS=%network,%process,read,readv,write,writev,sendfile,splice,close

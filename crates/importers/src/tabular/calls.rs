@@ -34,8 +34,8 @@ pub(crate) static CALLS: ImporterSpec = ImporterSpec {
         summary: "A table of calls: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
 Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and \
-t_ret_recv, each on the clock of the side that read it, empty where unknown; caller_thread, \
-callee_thread, req_bytes, resp_bytes, caller_host and callee_host where they are known.",
+t_ret_recv, each on the clock of the side that read it, empty if unknown; caller_thread, \
+callee_thread, req_bytes, resp_bytes, caller_host and callee_host if they are known.",
         notes: "",
         examples: &[
             "sockcap import calls calls.csv && sockcap report",
@@ -163,14 +163,12 @@ impl CallImporter {
         ] {
             if sent.is_none() && received.is_none() {
                 match direction {
-                    FROM_CONNECTING => skip(
-                        "request without a time",
-                        "neither t_call_send nor t_call_recv is there",
-                    ),
-                    _ => skip(
-                        "response without a time",
-                        "neither t_ret_send nor t_ret_recv is there",
-                    ),
+                    FROM_CONNECTING => {
+                        skip("request without a time", "it has neither t_call_send nor t_call_recv")
+                    }
+                    _ => {
+                        skip("response without a time", "it has neither t_ret_send nor t_ret_recv")
+                    }
                 }
                 continue;
             }

@@ -36,7 +36,7 @@ use crate::target::{ConnectionHint, MessageTarget};
 static NODES: Flag<PathBuf> = Flag::path(
     "nodes",
     "FILE",
-    "The table of nodes ('sockcap export nodes') of which src and dst are ids, instead of names",
+    "The table of nodes ('sockcap export nodes'), if src and dst are its ids instead of names",
 );
 
 /// Registry entry.
@@ -45,10 +45,10 @@ pub(crate) static MESSAGES: ImporterSpec = ImporterSpec {
         name: "messages",
         summary: "A table of messages: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
-Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a \
+Its columns, in any order, are those of 'sockcap export messages'. Required are src, dst and a \
 column with times: send_ts and recv_ts are on one clock, send_first, send_last, recv_first and \
-recv_last each on the clock of its own host. Empty is unknown. src_host and dst_host say on which \
-host a node is, where its name does not.",
+recv_last each on the clock of its own host. Empty means unknown. src_host and dst_host name the \
+host of a node if its name does not.",
         notes: "",
         examples: &[
             "sockcap import messages messages.csv && sockcap report",
@@ -177,7 +177,7 @@ impl MessageImporter {
         let sent = self.read_times(row, SEND)?;
         let received = self.read_times(row, RECV)?;
         if sent[0].is_none() && received[0].is_none() {
-            let why = "it has neither a time of sending nor one of receipt".to_owned();
+            let why = "it has neither a send time nor a receive time".to_owned();
             return Err(WrongValue { cause: "message without a time", why }.into());
         }
         let direction = read_direction(row)?;
@@ -251,7 +251,7 @@ fn read_direction<R: Read>(row: &TableRow<R, COLUMNS>) -> Result<Option<i8>, Wro
         _ => {
             let why = "it must be 0 (from the side that connected), 1 (from the one that accepted) or empty"
                 .to_owned();
-            Err(row.in_column(DIRECTION, WrongValue { cause: "direction that is none", why }))
+            Err(row.in_column(DIRECTION, WrongValue { cause: "invalid direction", why }))
         }
     }
 }

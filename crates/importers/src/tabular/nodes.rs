@@ -60,7 +60,7 @@ impl NodeTable {
                     None => Ok(None),
                     Some(pid) => i32::try_from(pid).map(Some).map_err(|_| {
                         let why = "no process has such a number".to_owned();
-                        row.in_column(column, WrongValue { cause: "number that is none", why })
+                        row.in_column(column, WrongValue { cause: "invalid number", why })
                     }),
                 };
                 let node = Node {

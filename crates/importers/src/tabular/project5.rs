@@ -38,9 +38,8 @@ pub(crate) static PROJECT5: ImporterSpec = ImporterSpec {
         name: "project5",
         summary: "A trace as in the Project 5 paper: timestamp operation sender rcvr ID",
         details: "\
-A line a message, the columns with space between them. The operation is CALL, RETURN or MESSAGE, \
-the time (in seconds unless --unit says otherwise) stands for both ends, and ID pairs a call with \
-its return.",
+One message per line, with columns separated by spaces. The operation is CALL, RETURN or MESSAGE, \
+the time (in seconds, or in --unit) applies to both ends, and ID pairs a call with its return.",
         notes: "",
         examples: &[
             "sockcap import project5 trace.txt && sockcap report",
@@ -212,9 +211,9 @@ fn parse_operation(text: &[u8]) -> Result<MessageOperation, WrongValue> {
     let found = known.iter().find(|(name, _)| text.eq_ignore_ascii_case(name.as_bytes()));
     found.map(|(_, operation)| *operation).ok_or_else(|| {
         WrongValue::new(
-            "operation that is none",
+            "unknown operation",
             text,
-            "is no operation; it is one of CALL, RETURN, MESSAGE",
+            "is not an operation; it must be CALL, RETURN or MESSAGE",
         )
     })
 }

@@ -52,7 +52,7 @@ impl FromStr for TimeUnit {
         TimeUnit::ALL
             .into_iter()
             .find(|unit| unit.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is no unit of time; it is one of s, ms, us, ns"))
+            .ok_or_else(|| format!("'{text}' is not a unit of time; choose s, ms, us or ns"))
     }
 }
 
@@ -84,10 +84,10 @@ pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, Wro
     if text.is_empty() {
         return Ok(None);
     }
-    let wrong = |what: &str| Err(WrongValue::new("time that is no number", text, what));
+    let wrong = |what: &str| Err(WrongValue::new("time that is not a number", text, what));
     let far = |_: ()| {
         let what = format!(
-            "{unit} is farther from 1970 than 146 years; if the unit is another, say so with --unit"
+            "{unit} is farther from 1970 than 146 years; if it is in another unit, give --unit"
         );
         WrongValue::new("time out of range", text, &what)
     };
@@ -99,7 +99,8 @@ pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, Wro
     let (whole, decimals) = (&digits[..point], digits.get(point + 1..).unwrap_or_default());
     if whole.is_empty() || !whole.iter().chain(decimals).all(u8::is_ascii_digit) {
         return wrong(
-            "is no time; it must be a number, such as 1500 or 1.5, or empty where the time is unknown",
+            "is not a time; it must be a number, such as 1500 or 1.5, or empty if the time is \
+             unknown",
         );
     }
     let mut value: i64 = 0;
@@ -127,7 +128,7 @@ pub(crate) fn parse_number(text: &[u8], what: &str) -> Result<Option<i64>, Wrong
     }
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
     number.filter(|number| *number >= 0).map(Some).ok_or_else(|| {
-        WrongValue::new("number that is none", text, &format!("is no number of {what}"))
+        WrongValue::new("invalid number", text, &format!("is not a number of {what}"))
     })
 }
 
@@ -137,9 +138,9 @@ pub(crate) fn parse_text(text: &[u8]) -> Result<&str, WrongValue> {
     let valid = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);
     valid.ok_or_else(|| {
         WrongValue::new(
-            "text that is none",
+            "invalid text",
             text,
-            "is no text; it must be UTF-8 of at most 4096 bytes",
+            "is not a text; it must be UTF-8 of at most 4096 bytes",
         )
     })
 }
@@ -147,9 +148,12 @@ pub(crate) fn parse_text(text: &[u8]) -> Result<&str, WrongValue> {
 /// Parses a name: a text that is not empty.
 pub(crate) fn parse_name(name: &[u8]) -> Result<&str, WrongValue> {
     match name {
-        [] => {
-            Err(WrongValue::new("name that is missing", name, "is no name; every row must say who"))
-        }
+        [] => Err(WrongValue::new(
+            "missing name",
+            name,
+            "is not a name; every row must have \
+                                                               one",
+        )),
         _ => parse_text(name),
     }
 }
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(time("1.9", TimeUnit::Nanoseconds), Ok(Some(1)));
         assert_eq!(time("", TimeUnit::Seconds), Ok(None));
         for text in ["soon", "1e9", ".5", "-", "1.2.3", "0x10", "+1", "1 2"] {
-            assert_eq!(time(text, TimeUnit::Seconds), Err("time that is no number"), "{text}");
+            assert_eq!(time(text, TimeUnit::Seconds), Err("time that is not a number"), "{text}");
         }
         for text in ["1047680084482205000", "99999999999999999999999", "4611686019"] {
             assert_eq!(time(text, TimeUnit::Seconds), Err("time out of range"), "{text}");
@@ -184,7 +188,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_shown_and_never_whole_where_it_is_long() {
         let wrong = parse_time(b"a\nb", TimeUnit::Seconds).unwrap_err();
-        assert!(wrong.why.starts_with("'a\\nb' is no time; it must be"), "{}", wrong.why);
+        assert!(wrong.why.starts_with("'a\\nb' is not a time; it must be"), "{}", wrong.why);
         assert!(parse_name(&[b'x'; 5000]).unwrap_err().why.len() < 200);
         assert!(
             parse_time(b"1047680084482205", TimeUnit::Seconds).unwrap_err().why.contains("--unit")

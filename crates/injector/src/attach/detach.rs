@@ -77,7 +77,7 @@ fn user_of(process: u32) -> Option<u32> {
 pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usize, Vec<Error>) {
     let (mut done, mut errors, mut tried) = (0, Vec::new(), BTreeSet::new());
     if held.ending.is_none() {
-        return (done, vec![Error::Blob("it has no end")]);
+        return (done, vec![Error::Blob("it has no last function")]);
     }
     if let Err(source) = ProcessMemory::open(held.process)
         && origin.is_there()
@@ -346,7 +346,7 @@ fn verify_removed(
     let remains = |what| Err(Error::Remains { process, what });
     for patch in &held.patches {
         if matches!(changes::patch_state(memory, patch), PatchState::New | PatchState::Breakpoint) {
-            return remains(format!("its change at {:#x}", patch.address));
+            return remains(format!("its patch at {:#x}", patch.address));
         }
     }
     let regions = memory.regions()?;
@@ -358,7 +358,7 @@ fn verify_removed(
         held.mapped.iter().any(|(start, bytes)| (*start..start + bytes).contains(&gs_base))
     };
     for thread in &threads.all {
-        let registers = thread.seized.registers("looking whether it is as it was")?;
+        let registers = thread.seized.registers("verifying its removal")?;
         if in_place(registers.gs_base) {
             return remains(format!("the GS base of its thread {}", thread.seized.thread_id()));
         }

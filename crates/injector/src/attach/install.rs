@@ -186,7 +186,7 @@ fn place_code(
         let made = (injection.assemble)(&placed).map_err(Error::Prepare)?;
         let InjectionPatches { stubs, patches } = made;
         if stubs.len() as u64 > stubs_room {
-            return Err(Error::Blob("its stubs are longer than was said"));
+            return Err(Error::Blob("its stubs are larger than announced"));
         }
         let code: Vec<_> = file.headers.code_ranges(file.target.bias).collect();
         verify_patches(process, memory, &code, &patches)?;
@@ -208,7 +208,7 @@ pub(super) fn with_worker<T>(
     let (process, tid) = (worker.seized.process_id(), worker.seized.thread_id());
     let beginning = SavedThreadState::of_interrupted(&worker.seized)?;
     let vectors =
-        ptrace::get_vectors(tid).map_err(worker.seized.step_error("looking at a thread"))?;
+        ptrace::get_vectors(tid).map_err(worker.seized.step_error("reading a thread's state"))?;
     let code = interrupted::assemble_cave(&beginning.registers, &vectors, beginning.mask);
     let foothold = CodeCave::take_cave(process, memory, footholds, &code)?;
     let mut remote = RemoteWorker::begin(&mut worker.seized, &beginning, foothold, until)?;
@@ -299,7 +299,7 @@ fn write_note(
     let length = note::encode_note(RecorderProcess::current(), held).len() as u64;
     let bytes = maps::round_to_pages(length).filter(|bytes| *bytes <= NOTE_BYTES as u64);
     held.mapped.pop();
-    let bytes = bytes.ok_or(Error::Blob("a note on it is too long"))?;
+    let bytes = bytes.ok_or(Error::Blob("its note is too long"))?;
     let arguments = [0, bytes, libc::PROT_READ as u64, FLAGS as u64, u64::MAX, 0];
     let address = remote.system_call(libc::SYS_mmap, arguments, STEP)?;
     held.mapped.push((address, bytes));

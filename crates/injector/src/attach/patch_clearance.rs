@@ -34,7 +34,7 @@ pub(super) fn clear_patches(
         threads.resume_briefly(stands_in, MOMENT * moment, until)?;
     }
     let process = threads.process();
-    Err(Error::Timeout { process, step: "leading its threads out of what is changed" })
+    Err(Error::Timeout { process, step: "moving its threads out of patched text" })
 }
 
 /// Index of the patch that covers the place where a thread continues. A thread in a system call may

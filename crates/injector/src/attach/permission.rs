@@ -124,26 +124,29 @@ pub(crate) fn explain_refusal(process: u32, error: io::Error) -> Error {
 /// ptrace_scope.
 fn refusal_text(own: u32, user: Option<u32>, scope: &str, error: &io::Error) -> String {
     match (user, scope) {
-        (_, "3") => "kernel.yama.ptrace_scope is 3, so nothing can be traced until the next start \
-                     of the machine; begin it by 'sockcap record' instead"
+        (_, "3") => "kernel.yama.ptrace_scope is 3, so nothing can be traced until the machine is \
+                     restarted; start it with 'sockcap record' instead"
             .to_owned(),
         (Some(user), _) if own != 0 && user != own => {
             format!("it belongs to user {user}; run sockcap as that user or as root")
         }
         (_, "1") if own != 0 => {
             "kernel.yama.ptrace_scope is 1, so only children can be traced; run sockcap as root, \
-             begin the program by 'sockcap record', or set it to 0 (sysctl)"
+             start the program with 'sockcap record', or set it to 0 (sysctl)"
                 .to_owned()
         }
         (_, "2") => {
             "kernel.yama.ptrace_scope is 2, so only root can trace; run sockcap as root".to_owned()
         }
         _ if own != 0 => format!(
-            "{error}; it has rights that its user does not have (setuid, capabilities), or hides \
-             its memory; run sockcap as root"
+            "{error}; it has privileges that its user does not have (setuid, capabilities), or \
+             hides its memory; run sockcap as root"
         ),
         _ => {
-            format!("{error}; this root has no right to trace (CAP_SYS_PTRACE), as in a container")
+            format!(
+                "{error}; this root user may not trace (CAP_SYS_PTRACE is missing), as in a \
+                     container"
+            )
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     // The id is from the moment of the connection. If the process has ended since, another user's
     // process may have it.
     if !is_of(process, other.as_raw()) {
-        return Err(refused("its sender has ended, or become another user".to_owned()));
+        return Err(refused("its sender has ended, or has changed its user".to_owned()));
     }
     Ok(process)
 }

@@ -131,7 +131,7 @@ impl Taking {
                     Ok(connection) => self.begin(connection),
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     Err(error) if error.kind() == ErrorKind::InvalidData => {
-                        self.tell("what was sent is no connection of its sender".to_owned());
+                        self.tell("it is not a connection of its sender".to_owned());
                     }
                     // No file descriptors: senders wait for a bounded time.
                     Err(_) => thread::sleep(Duration::from_millis(10)),
@@ -144,7 +144,7 @@ impl Taking {
     fn begin(&self, connection: UnixStream) {
         let Some(running) = ActiveAnnouncement::try_begin(&self.shared) else {
             send_answer(&connection, false);
-            return self.tell(format!("{AT_ONCE} others are worked on"));
+            return self.tell(format!("{AT_ONCE} others are in progress"));
         };
         let (prepare, of_thread) = (Arc::clone(&self.prepare), Arc::clone(&self.reporter));
         let work = move || {

@@ -33,7 +33,7 @@ pub fn fuzz(file: &[u8]) {
     for bias in [0, 0x5555_0000_0000] {
         let stubs_at = at.wrapping_add(bias);
         let Ok(patches) = assemble_patches(&survey, bias, stubs_at, &ENTRIES) else { continue };
-        assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than was said");
+        assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than announced");
         check_patches(&image, &survey.sites, &patches, bias, stubs_at);
     }
 }

@@ -26,11 +26,11 @@ impl fmt::Display for IncompatibleProgram {
             IncompatibleProgram::StopsThreads { collector } => write!(
                 f,
                 "its garbage collector ({collector}) stops threads by signals and searches their \
-                 stacks, which the library would lead astray"
+                 stacks, which the library would mislead"
             ),
             IncompatibleProgram::RunsOthers { program } => write!(
                 f,
-                "it runs code of other programs by itself ({program}), with registers that the \
+                "it runs code of other programs itself ({program}), with registers that the \
                  library needs"
             ),
             IncompatibleProgram::SetsGs => {

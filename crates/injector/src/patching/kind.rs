@@ -39,12 +39,12 @@ impl std::fmt::Display for UnpatchedReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Unwanted => "its calls are not wanted",
-            Self::GoRuntime => "it is of the runtime of Go",
-            Self::Uncertain => "it may be no system call",
-            Self::Reached => "the code jumps to right before or behind it",
+            Self::GoRuntime => "it belongs to the runtime of Go",
+            Self::Uncertain => "it may not be a system call",
+            Self::Reached => "code jumps to just before or after it",
             Self::NoRoom => "no instructions around it can be moved",
-            Self::Neighbour => "a system call beside it needs the same bytes",
-            Self::Live => "the code behind it needs what a call destroys",
+            Self::Neighbour => "a neighbouring system call needs the same bytes",
+            Self::Live => "the code after it needs what a call destroys",
         })
     }
 }

@@ -93,7 +93,7 @@ fn what_is_no_such_library_is_refused() {
         (
             "__thread long a; long slot; int begin(void) { return a++; }",
             &["-ftls-model=initial-exec"],
-            "of each thread",
+            "thread-local",
         ),
         (SOURCE, &["-Wl,-N"], "code"),
     ] {
@@ -101,7 +101,7 @@ fn what_is_no_such_library_is_refused() {
         assert!(error.contains(expected), "{expected}: {error}");
     }
     for bytes in [&b""[..], b"\x7fELF", b"#!/bin/sh\n"] {
-        assert!(why(BlobLibrary::parse(bytes, "begin", "slot")).contains("no library"));
+        assert!(why(BlobLibrary::parse(bytes, "begin", "slot")).contains("not a readable library"));
     }
     let mut cut = fs::read(compile(folder.path(), SOURCE, &[])).unwrap();
     for length in (0..cut.len()).rev().step_by(97) {

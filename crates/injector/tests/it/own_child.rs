@@ -161,7 +161,7 @@ fn a_program_that_nothing_is_wanted_in_runs_as_it_is() {
     let refused = |_: &injector::InjectionTarget| Err("because".into());
     let (output, result) = run(piped(counted(0), &["wait", "1"]), counted(0), Arc::new(refused));
     assert_eq!(output.status.code(), Some(7));
-    assert_eq!(result.unwrap_err().to_string(), "nothing to inject was made: because");
+    assert_eq!(result.unwrap_err().to_string(), "the injection could not be prepared: because");
 }
 
 #[test]

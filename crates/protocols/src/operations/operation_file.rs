@@ -39,7 +39,7 @@ pub enum OperationFileError {
     #[error(transparent)]
     Header(#[from] OpenError),
     /// The file is a log, or of another kind.
-    #[error("{path}: its header is not that of a file of operations", path = .0.display())]
+    #[error("{path}: it does not have the header of an operation file", path = .0.display())]
     Kind(PathBuf),
 }
 

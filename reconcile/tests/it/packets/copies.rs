@@ -48,7 +48,7 @@ fn translated_addresses_are_found_by_equal_packets() {
     );
     assert_eq!(outcome.endpoints()[0], format!("{CLIENT} > {BEHIND}"));
     assert!(
-        outcome.has_note("flows with translated addresses, which go by their ends' own: 1"),
+        outcome.has_note("flows with translated addresses, named by their ends' own: 1"),
         "{:?}",
         outcome.summary.notes
     );

@@ -87,7 +87,7 @@ fn extension_headers_may_be_cut_off_anywhere() {
         let imported = Bench::from_sniffers(&[("x.pcap", &sniffer)]).import();
         if snap < transport {
             let error = imported.unwrap_err().to_string();
-            assert!(error.contains("headers cut off: 1"), "{snap}: {error}");
+            assert!(error.contains("truncated headers: 1"), "{snap}: {error}");
             continue;
         }
         let summary = imported.unwrap();
@@ -158,7 +158,7 @@ fn fragments_are_put_together() {
     sniffer.see(0, &pieces[0]);
     sniffer.see(0, &udp("10.0.0.9:4000", "10.0.0.1:5000", b"x"));
     let outcome = Bench::from_sniffers(&[("a.pcap", &sniffer)]).run();
-    assert_eq!(outcome.summary.skipped.causes["fragments that did not become whole"], 1);
+    assert_eq!(outcome.summary.skipped.causes["fragments of incomplete packets"], 1);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn cut_packets_keep_their_sizes() {
     server.see(2 * MS, &packet);
     server.see(2 * MS, &udp("10.0.0.1:5000", "10.0.0.7:5000", &[5; 500]));
     let outcome = Bench::from_sniffers(&[("client.pcap", &client), ("server.pcap", &server)]).run();
-    assert_eq!(outcome.summary.skipped.causes["headers cut off"], 10);
+    assert_eq!(outcome.summary.skipped.causes["truncated headers"], 10);
     assert!(
         outcome.has_note("datagrams not captured as a whole: 3"),
         "{:?}",

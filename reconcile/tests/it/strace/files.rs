@@ -116,7 +116,7 @@ this is of the program
 fn files_of_another_kind_are_refused_with_a_remedy() {
     let call = "read(3, \"\", 1) = 0";
     for (text, expected) in [
-        ("src,dst\na,b\n".to_owned(), "/trace:1: no output of strace: 'src,dst'"),
+        ("src,dst\na,b\n".to_owned(), "/trace:1: this is not strace's output: 'src,dst'"),
         (format!("5 14:00:01 {call}\n"), "/trace:1: the times are without date (-t or -tt)"),
         (
             format!("strace: Process 5 attached\n[pid 5] 14:00:01.123 {call}\n"),
@@ -124,10 +124,10 @@ fn files_of_another_kind_are_refused_with_a_remedy() {
         ),
         (
             format!("5      0.000012 {call}\n"),
-            "/trace:1: the times are those since the line before (-r)",
+            "/trace:1: the times are relative to the previous line (-r)",
         ),
         (format!("{call}\n"), "/trace:1: the lines have no times"),
-        (String::new(), "/trace: no call is in it"),
+        (String::new(), "/trace: it contains no call"),
     ] {
         let message = refused(&text);
         assert!(message.starts_with(expected), "{message}");

@@ -114,7 +114,7 @@ fn last_cause(said: &str) -> String {
         }
     }
     let cause = cause.unwrap_or_default().join(" ");
-    if cause.is_empty() { "it says nothing of it".to_owned() } else { cause }
+    if cause.is_empty() { "it gives no reason".to_owned() } else { cause }
 }
 
 #[cfg(test)]
@@ -127,6 +127,6 @@ mod tests {
                     ERROR:    [Babeltrace CLI] (main.c:1)\n  Graph failed.\n\
                     CAUSED BY [x: 'source.ctf.fs'] (fs.c:2)\n  Cannot read the\n  packet: at=7\n";
         assert_eq!(last_cause(said), "Cannot read the packet: at=7");
-        assert_eq!(last_cause("a line of its log"), "it says nothing of it");
+        assert_eq!(last_cause("a line of its log"), "it gives no reason");
     }
 }

@@ -30,10 +30,10 @@ pub(crate) static CTF: ImporterSpec = ImporterSpec {
         name: "ctf",
         summary: "Traces of LTTng and others in the Common Trace Format, through babeltrace2",
         details: "\
-A trace is a directory with a file 'metadata' in it, or one with such directories. The program \
-babeltrace2 reads it (Debian's package babeltrace2). An event 'provider:name' is of the kind \
-provider/name, one without a provider lttng/name; its fields are attributes. The thread of an event \
-that does not say it is the one that its processor switched to last.",
+A trace is a directory that contains a file 'metadata', or one that contains such directories. The \
+program babeltrace2 reads it (Debian package babeltrace2). An event 'provider:name' has the kind \
+provider/name, or lttng/name without a provider; its fields are attributes. An event without a \
+thread gets the thread that its processor last switched to.",
         notes: "",
         examples: &["sockcap import ctf ~/lttng-traces/auto-20261125 && sockcap requests"],
     },
@@ -50,8 +50,8 @@ that does not say it is the one that its processor switched to last.",
 };
 
 /// Advice for a trace of format version 2 if babeltrace2 cannot read it.
-const NO_CTF_2: &str = "the trace is of CTF 2, which babeltrace2 2.1 and later read and this one \
-    does not: import it where a later one is installed, or have the tracer write CTF 1.8";
+const NO_CTF_2: &str = "the trace is in CTF 2, which needs babeltrace2 2.1 or later: import it \
+    where a later version is installed, or let the tracer write CTF 1.8";
 
 /// The format. Bytes in place of a file are babeltrace2's output.
 #[derive(Clone, Debug, Default)]
@@ -77,8 +77,8 @@ impl EventFormat for CtfFormat {
             return self.read_lines(source.open()?.bytes, source, sink, summary);
         };
         if !path.is_dir() {
-            let why = "this is no directory; a trace is one, with a file 'metadata' in it; unpack \
-                       it first";
+            let why = "this is not a directory; a trace is a directory with a file 'metadata'; \
+                       unpack it first";
             return Err(Error::malformed_at(file, FilePosition::File, why));
         }
         if self.apart.borrow().contains(*path) {
@@ -113,9 +113,9 @@ impl EventFormat for CtfFormat {
 /// Reports that the last packet of a stream is left out.
 fn report_cut(cut: &StreamCut, summary: &mut ImportSummary) {
     summary.read += 1;
-    summary.skipped.add("packet that is cut off", || SkippedItem {
+    summary.skipped.add("truncated packet", || SkippedItem {
         place: FilePlace::new(&cut.file, FilePosition::Offset(cut.kept)),
-        why: "the stream's last packet is not whole; what is before it is read".to_owned(),
+        why: "the stream's last packet is incomplete; the packets before it are read".to_owned(),
     });
 }
 
@@ -123,7 +123,7 @@ fn report_cut(cut: &StreamCut, summary: &mut ImportSummary) {
 fn report_lost_stream(stream: &Path, why: String, summary: &mut ImportSummary) {
     summary.read += 1;
     let place = FilePlace::new(stream, FilePosition::File);
-    summary.skipped.add("rest of a stream that cannot be read", || SkippedItem { place, why });
+    summary.skipped.add("unreadable rest of a stream", || SkippedItem { place, why });
 }
 
 impl CtfFormat {
@@ -246,8 +246,8 @@ fn advance_stream(
 /// Reports a line that is not an event.
 fn report_unparsed(place: FilePlace, sink: &mut EventSink, summary: &mut ImportSummary) {
     sink.piece.discard_attributes();
-    let why = "babeltrace2 does not write events so; is its version older than 2?";
-    summary.skipped.add("line that is no event", || SkippedItem { place, why: why.to_owned() });
+    let why = "babeltrace2 does not write events like this; is its version older than 2?";
+    summary.skipped.add("line that is not an event", || SkippedItem { place, why: why.to_owned() });
 }
 
 #[cfg(test)]

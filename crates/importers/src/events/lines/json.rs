@@ -59,8 +59,8 @@ fn add_members(object: &Map<String, Value>, sink: &mut EventSink) {
 
 fn parse_object(text: &[u8]) -> Result<Map<String, Value>, WrongValue> {
     serde_json::from_slice(text).map_err(|error| {
-        let why = format!("is no object of JSON: {error}");
-        WrongValue::new("line that is no object of JSON", text, &why)
+        let why = format!("is not a JSON object: {error}");
+        WrongValue::new("line that is not a JSON object", text, &why)
     })
 }
 

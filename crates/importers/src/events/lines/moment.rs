@@ -9,7 +9,7 @@ use crate::tabular::{TimeUnit, WrongValue, parse_time};
 /// When it is neither, or out of range.
 pub(super) fn parse_moment(text: &str, unit: Option<TimeUnit>) -> Result<i64, WrongValue> {
     let wrong = || {
-        let why = "is no time; it must be a number, or a date such as 2026-11-25T18:47:57.076Z";
+        let why = "is not a time; it must be a number, or a date such as 2026-11-25T18:47:57.076Z";
         WrongValue::new("event without a time", text.as_bytes(), why)
     };
     if text.is_empty() {
@@ -115,7 +115,7 @@ mod tests {
         {
             assert_eq!(moment(text), Err("event without a time"), "{text}");
         }
-        assert_eq!(moment("soon"), Err("time that is no number"));
+        assert_eq!(moment("soon"), Err("time that is not a number"));
         let in_ms = super::parse_moment("7", Some(TimeUnit::Milliseconds));
         assert_eq!(in_ms.ok(), Some(7_000_000));
     }

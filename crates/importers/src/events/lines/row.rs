@@ -97,7 +97,7 @@ impl EventRowReader {
         sink: &mut EventSink,
     ) -> Result<(), WrongValue> {
         if !row.has_time {
-            let why = "is no time; each event has one, called time, timestamp or ts";
+            let why = "is not a time; each event has one, called time, timestamp or ts";
             return Err(WrongValue::new("event without a time", b"", why));
         }
         if let (Some(log), false) = (self.log, row.has_kind) {
@@ -125,5 +125,9 @@ fn parse_id(name: &str, value: &ParsedValue<'_>) -> Result<i32, WrongValue> {
         return Ok(number);
     }
     let why = format!("is no number, as the column '{name}' must have");
-    Err(WrongValue::new("id that is no number", format!("{:?}", value.as_value()).as_bytes(), &why))
+    Err(WrongValue::new(
+        "id that is not a number",
+        format!("{:?}", value.as_value()).as_bytes(),
+        &why,
+    ))
 }

@@ -28,7 +28,7 @@ static LOG: Flag<ServerLog> = Flag::one_of(
     |name| match name {
         "postgres" => Ok(ServerLog::Postgres),
         "nginx" => Ok(ServerLog::Nginx),
-        _ => Err(format!("'{name}' is no such program; it is one of postgres, nginx")),
+        _ => Err(format!("'{name}' is not such a program; choose postgres or nginx")),
     },
     "The log of that program: postgres (jsonlog or csvlog) or nginx (a log_format of JSON)",
 )
@@ -38,13 +38,13 @@ static LOG: Flag<ServerLog> = Flag::one_of(
 pub(crate) static EVENTS: ImporterSpec = ImporterSpec {
     about: EntryHelp {
         name: "events",
-        summary: "Events as JSON, an object a line, or as CSV; logs of PostgreSQL and nginx",
+        summary: "Events as JSON, one object per line, or as CSV; logs of PostgreSQL and nginx",
         details: "\
 Keys or columns are time, host, processor, process, thread and event, its kind as provider/name; \
-usual other names are understood, such as timestamp, cpu, pid and tid. Any other is an attribute: a \
-whole number, another number, or a text. Times are numbers or dates with their distance from UTC; \
-the unit of numbers is told by --unit, or else by their digits. docs/import.md has the settings of \
-PostgreSQL and nginx.",
+other usual names are recognised, such as timestamp, cpu, pid and tid. Any other is an attribute: \
+a whole number, another number, or a text. Times are numbers, or dates with their offset from UTC; \
+--unit sets the unit of numbers, which is otherwise guessed from their digits. docs/import.md has \
+the settings of PostgreSQL and nginx.",
         notes: "",
         examples: &[
             "sockcap import events events.jsonl && sockcap requests",
@@ -208,7 +208,7 @@ mod tests {
         );
         assert_eq!(shown(&sink, 1), "1795632477500000000 web app/end (-1, 0, 0) ");
         for cause in
-            ["line that is no object of JSON", "event without a time", "event without a kind"]
+            ["line that is not a JSON object", "event without a time", "event without a kind"]
         {
             assert_eq!(summary.skipped.causes[cause], 1, "{cause}");
         }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!((summary.read, sink.event_count()), (4, 2));
         assert_eq!(shown(&sink, 0), "1500 web app/begin (-1, 0, 3) id=Int(16)");
         assert_eq!(shown(&sink, 1), "7 own app/end (-1, 0, 3) id=Text(\"b\") bytes=Real(1.5)");
-        assert_eq!(summary.skipped.causes["id that is no number"], 1);
+        assert_eq!(summary.skipped.causes["id that is not a number"], 1);
         assert_eq!(summary.skipped.first[0].place.to_string(), "input:3");
     }
 

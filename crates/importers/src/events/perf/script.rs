@@ -10,9 +10,9 @@ use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, ImportSummary};
 use crate::text_lines::{NextLine, TextLines};
 
-const UNKNOWN: &str = "line that is no event";
+const UNKNOWN: &str = "line that is not an event";
 const LONG: &str = "line that is too long";
-const RECORD: &str = "record of perf's own, such as of events that were lost";
+const RECORD: &str = "perf's own record, such as of lost events";
 
 /// Reads `input`; returns the offset that was added to its times, if its clock was known.
 ///
@@ -59,12 +59,12 @@ pub(super) fn read_script(
             PerfLineOutcome::Nothing => {}
             PerfLineOutcome::Record => {
                 summary.read += 1;
-                skip_record(summary, RECORD, place, "it is no event");
+                skip_record(summary, RECORD, place, "it is not an event");
             }
             PerfLineOutcome::Unknown => {
                 summary.read += 1;
-                let why = "it has no time and no event as perf script prints them; its fields are \
-                           chosen by -F comm,pid,tid,cpu,time,event,trace";
+                let why = "it has no time and event in the form of perf script; choose its fields \
+                           with -F comm,pid,tid,cpu,time,event,trace";
                 skip_record(summary, UNKNOWN, place, why);
             }
         }

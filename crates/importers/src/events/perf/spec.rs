@@ -23,11 +23,11 @@ pub(crate) static PERF: ImporterSpec = ImporterSpec {
         name: "perf",
         summary: "Tracepoints by Linux perf: perf.data, or the text of perf script",
         details: "\
-Its events become a table of events. An event of the tracepoint sched:sched_switch is of the kind \
+Its events become a table of events. An event of the tracepoint sched:sched_switch has the kind \
 sched/sched_switch, and its attributes are the tracepoint's fields, by the names that perf prints, \
-and comm. Text needs the fields time, event and trace; pid, tid, cpu and comm are used where they \
-are there. Stacks are passed over. perf's clock becomes the wall clock where the file says what one \
-is by the other: perf record -k CLOCK_MONOTONIC, and for text perf script --header.",
+and comm. Text needs the fields time, event and trace; pid, tid, cpu and comm are used if present. \
+Stacks are skipped. Times are converted to the wall clock if the file relates perf's clock to it: \
+perf record -k CLOCK_MONOTONIC, and for text perf script --header.",
         notes: "\
 Record and import like this:
   perf record -a -k CLOCK_MONOTONIC -e 'sched:sched_switch,syscalls:*' -o perf.data
@@ -70,8 +70,8 @@ impl EventFormat for PerfImport {
                 return Ok(());
             }
             Ok(_) if data::is_swapped(&head) => {
-                let why = "it is perf.data of a machine of the other byte order; import the text \
-                           that perf script writes of it there";
+                let why = "it is perf.data of a machine with the other byte order; import the \
+                           output of perf script from there";
                 return Err(Error::malformed_at(file, FilePosition::File, why));
             }
             Ok(_) if head.starts_with(data::MAGIC) => data::read_data(self, source, sink, summary)?,
@@ -87,8 +87,8 @@ impl EventFormat for PerfImport {
         };
         if offset.is_none() && sink.event_count() > 0 {
             summary.notes.push(format!(
-                "{}: times are on perf's own clock, as the file does not say what the wall clock \
-                 was; record with -k CLOCK_MONOTONIC, have perf script print --header, or give \
+                "{}: times are on perf's own clock, as the file does not relate it to the wall \
+                 clock; record with -k CLOCK_MONOTONIC, use perf script --header, or give \
                  --clock-offset",
                 file.display()
             ));

@@ -130,7 +130,7 @@ fn whole_spans_of_a_damaged_trace_find_their_processes() {
         // A quote is missing.
         (r#"{"traceID":"a","spanID:"3","processID":"p1"}"#, "x:2: expected `:`"),
         // JSON, but not a time.
-        (r#"{"traceID":"a","spanID":"3","startTime":"soon"}"#, "x:2: \"soon\" is no number"),
+        (r#"{"traceID":"a","spanID":"3","startTime":"soon"}"#, "x:2: \"soon\" is not a number"),
     ] {
         let damaged = trace(&format!("{},{middle},\n{}", span("2"), span("4")), "two");
         let text = format!("{{\"data\":[{first},\n{damaged},\n{last}],\"total\":0}}");

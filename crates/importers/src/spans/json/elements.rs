@@ -245,7 +245,7 @@ impl<R: Read + Send> JsonElements<R> {
         } else {
             self.resume_after_damage(None);
         }
-        texts.add_fault(at, "this is no JSON");
+        texts.add_fault(at, "this is not JSON");
     }
 }
 
@@ -350,16 +350,16 @@ mod tests {
             // Text that is not JSON, and then a document.
             (
                 &format!("{{\"spans\": [1], x\n y\n{next}"),
-                vec![whole(1, "1"), (1, Err("this is no JSON")), whole(3, "9")],
+                vec![whole(1, "1"), (1, Err("this is not JSON")), whole(3, "9")],
             ),
             (
                 &format!("{{\"spans\": [1],\n{next}"),
-                vec![whole(1, "1"), (2, Err("this is no JSON")), whole(2, "9")],
+                vec![whole(1, "1"), (2, Err("this is not JSON")), whole(2, "9")],
             ),
-            (&format!("{{\"spans\"}}\n{next}"), vec![(1, Err("this is no JSON")), whole(2, "9")]),
+            (&format!("{{\"spans\"}}\n{next}"), vec![(1, Err("this is not JSON")), whole(2, "9")]),
             (
                 &format!("[1}}\n{next}"),
-                vec![whole(1, "1"), (1, Err("this is no JSON")), whole(2, "9")],
+                vec![whole(1, "1"), (1, Err("this is not JSON")), whole(2, "9")],
             ),
         ] {
             for piece in [1, 3, usize::MAX] {

@@ -14,7 +14,7 @@ impl<'a> KiekerFields<'a> {
         let number = all.next().and_then(|begin| begin.strip_prefix('$')?.parse().ok());
         let (Some(number), Some(_)) = (number, all.next()) else {
             let why = "it must begin with the number of a type and a time, as in $1;1500;...";
-            return Err(WrongValue { cause: "line that is no record", why: why.to_owned() });
+            return Err(WrongValue { cause: "line that is not a record", why: why.to_owned() });
         };
         Ok((number, KiekerFields(all.collect())))
     }
@@ -32,8 +32,8 @@ impl<'a> KiekerFields<'a> {
     /// The field at `place`.
     pub(super) fn text(&self, place: usize) -> Result<&'a str, WrongValue> {
         self.0.get(place).copied().ok_or_else(|| WrongValue {
-            cause: "record that is cut off",
-            why: format!("it has {} fields, and there must be more", self.0.len()),
+            cause: "truncated record",
+            why: format!("it has only {} fields", self.0.len()),
         })
     }
 
@@ -50,8 +50,8 @@ impl<'a> KiekerFields<'a> {
     pub(super) fn number(&self, place: usize) -> Result<i64, WrongValue> {
         let text = self.text(place)?;
         text.parse().map_err(|_| WrongValue {
-            cause: "number that is none",
-            why: format!("field {}: {text:.40?} is no whole number", place + 1),
+            cause: "invalid number",
+            why: format!("field {}: {text:.40?} is not a whole number", place + 1),
         })
     }
 
@@ -80,13 +80,13 @@ mod tests {
             ("", "", "")
         );
         assert_eq!(fields.fields_from(1).number(0), Ok(-7));
-        assert_eq!(fields.text(4).unwrap_err().cause, "record that is cut off");
-        assert!(fields.number(0).unwrap_err().why.contains("field 1: \"a b(int)\" is no"));
+        assert_eq!(fields.text(4).unwrap_err().cause, "truncated record");
+        assert!(fields.number(0).unwrap_err().why.contains("field 1: \"a b(int)\" is not"));
         assert_eq!(fields.time(1, i64::MAX / 3).unwrap_err().cause, "time out of range");
         for line in ["", "$1", "1;2;3", "$;2", "$-1;2", "$x;1;2"] {
             assert_eq!(
                 KiekerFields::parse_line(line).unwrap_err().cause,
-                "line that is no record",
+                "line that is not a record",
                 "{line}"
             );
         }

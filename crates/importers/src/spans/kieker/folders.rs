@@ -52,7 +52,7 @@ pub(super) fn find_named_logs(named: &[PathBuf]) -> Result<Vec<KiekerLogFiles>, 
     }
     match named.first() {
         Some(first) if logs.is_empty() => {
-            let why = "this is the table of types alone; name the folder, or the files of records";
+            let why = "this is only the table of types; name the folder, or the files of records";
             Err(Error::malformed_at(first, FilePosition::File, why))
         }
         _ => Ok(logs),
@@ -85,7 +85,7 @@ fn find_logs(folder: &Path, depth: u32, logs: &mut Vec<KiekerLogFiles>) -> Resul
 fn map_in(folder: &Path, named: &Path) -> Result<PathBuf, Error> {
     let usual = ["kieker.map", "tpmon.map"].map(|name| folder.join(name));
     usual.into_iter().find(|map| map.exists()).ok_or_else(|| {
-        let why = "there is no kieker.map or tpmon.map beside it, which says what its records are";
+        let why = "there is no kieker.map or tpmon.map next to it, which defines its records";
         Error::malformed_at(named, FilePosition::File, why)
     })
 }
@@ -148,9 +148,9 @@ mod tests {
         assert_eq!(named[0].records, [at("a/k-1.dat.gz"), at("a/k-2.dat")]);
 
         let why = |named: &[PathBuf]| find_named_logs(named).unwrap_err().to_string();
-        assert!(why(&[at("d")]).contains("d: there is no kieker.map or tpmon.map beside it"));
+        assert!(why(&[at("d")]).contains("d: there is no kieker.map or tpmon.map next to it"));
         assert!(why(&[at("d/x.dat")]).contains("x.dat: there is no kieker.map"));
-        assert!(why(&[at("a/kieker.map")]).contains("the table of types alone"));
+        assert!(why(&[at("a/kieker.map")]).contains("only the table of types"));
         fs::create_dir(at("e")).unwrap();
         assert!(why(&[at("e")]).contains("there is no log in it"));
     }

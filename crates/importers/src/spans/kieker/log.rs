@@ -102,7 +102,7 @@ impl KiekerLogReader {
             RecordMeaning::Log => self.read_log_metadata(&fields),
             RecordMeaning::Other => {
                 *self.others.entry(short_name(name).to_owned()).or_default() += 1;
-                let why = format!("{} tells nothing of operations", short_name(name));
+                let why = format!("{} does not concern operations", short_name(name));
                 Err(WrongValue { cause: "record of another type", why }.into())
             }
             _ => {
@@ -122,7 +122,7 @@ impl KiekerLogReader {
             "MILLISECONDS" => 1_000_000,
             "SECONDS" => 1_000_000_000,
             unit => {
-                let why = format!("field 7: {unit:.40?} is no unit of time that is known");
+                let why = format!("field 7: {unit:.40?} is not a known unit of time");
                 return Err(WrongValue { cause: "unknown unit of time", why }.into());
             }
         };
@@ -140,18 +140,21 @@ impl KiekerLogReader {
             ("operations that began and did not end", without_end),
             ("operations that ended and had not begun", without_begin),
             ("traces that miss some of their events", with_gaps),
-            ("calls seen at the caller only, of what was not recorded", calls),
+            ("calls of unrecorded operations, seen at the caller only", calls),
         ];
         let counted = counted.into_iter().filter(|(_, count)| *count > 0);
         let mut notes: Vec<String> =
             counted.map(|(what, count)| format!("{what}: {count}")).collect();
         if self.told_twice > 0 {
             let told = match self.takes_events {
-                true => "the events are taken (without --events, the executions)",
-                false => "the executions are taken (with --events, the events)",
+                true => "the events are used (without --events, the executions)",
+                false => "the executions are used (with --events, the events)",
             };
             let count = self.told_twice;
-            notes.push(format!("the log has its operations twice; {told}; records left: {count}"));
+            notes.push(format!(
+                "the log has its operations twice; {told}; skipped records: \
+                                {count}"
+            ));
         }
         let others = self.others.into_iter();
         notes.extend(others.map(|(name, count)| format!("records of {name}, not used: {count}")));

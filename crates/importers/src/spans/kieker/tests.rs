@@ -209,7 +209,7 @@ fn what_is_unfinished_or_broken_is_kept_as_far_as_it_goes() {
 
     // The called operation was not recorded.
     let (_, notes) = log(&lines[..4].join("\n"), false);
-    assert_eq!(notes[1], "calls seen at the caller only, of what was not recorded: 1");
+    assert_eq!(notes[1], "calls of unrecorded operations, seen at the caller only: 1");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_log_that_tells_all_twice_is_taken_once() {
     let (kept, notes) = log(&both, false);
     assert_eq!(kept.spans.len(), 3);
     assert!(kept.spans.iter().all(|span| span.trace != "7"));
-    let twice = "the log has its operations twice; the executions are taken (with --events, the events); records left: 9";
+    let twice = "the log has its operations twice; the executions are used (with --events, the events); skipped records: 9";
     assert_eq!(notes, [twice]);
     let (kept, notes) = log(&both, true);
     assert!(kept.spans.len() == 3 && kept.spans.iter().all(|span| span.trace == "7"));
@@ -232,11 +232,11 @@ fn a_damaged_record_costs_itself() {
     let (kept, notes) = log(&records, false);
     assert_eq!(kept.spans.len(), 2);
     let expected = [
-        "log/x:2: field 4: \"soon\" is no whole number",
-        "log/x:5: CPUUtilizationRecord tells nothing of operations",
+        "log/x:2: field 4: \"soon\" is not a whole number",
+        "log/x:5: CPUUtilizationRecord does not concern operations",
         "log/x:6: its type $99 is not in the map",
         "log/x:7: it must begin with the number of a type and a time, as in $1;1500;...",
-        "log/x:8: it has 1 fields, and there must be more",
+        "log/x:8: it has only 1 fields",
     ];
     assert_eq!(kept.skipped, expected);
     assert_eq!(notes, ["records of CPUUtilizationRecord, not used: 1"]);
@@ -312,6 +312,6 @@ fn folders_are_read_with_their_files_in_order() {
     let importer = (super::KIEKER.make)(&registry::FlagValues::default());
     let summary = importer.import_files(&[directory.path().to_owned()], &data, &()).unwrap();
     assert_eq!((summary.read, summary.made, summary.files), (6, 6, 6));
-    assert_eq!(summary.skipped.causes.keys().collect::<Vec<_>>(), [&"file that is no text"]);
+    assert_eq!(summary.skipped.causes.keys().collect::<Vec<_>>(), [&"file that is not text"]);
     assert!(summary.notes.iter().all(|note| !note.contains("did not end")), "{:?}", summary.notes);
 }

@@ -77,7 +77,7 @@ impl RecordTypes {
         bytes.read_to_end(&mut text).map_err(|error| Error::from_io(&file, error))?;
         let types = RecordTypes::from_text(&text, &file, spans);
         if types.0.is_empty() {
-            let why = "it numbers no types of records, as in $1=kieker.common.record.X";
+            let why = "it defines no types of records, as in $1=kieker.common.record.X";
             return Err(Error::malformed_at(&file, FilePosition::File, why));
         }
         Ok(types)
@@ -98,9 +98,9 @@ impl RecordTypes {
                     types.0.insert(number, (name.to_owned(), RecordMeaning::from_type_name(name)));
                 }
                 _ if text.is_empty() => {}
-                _ => spans.count_damage("line that is no entry of a map", || SkippedItem {
+                _ => spans.count_damage("line that is not an entry of a map", || SkippedItem {
                     place: FilePlace::new(file, FilePosition::Line(line)),
-                    why: "it must be such as $1=kieker.common.record.X".to_owned(),
+                    why: "it must look like $1=kieker.common.record.X".to_owned(),
                 }),
             }
         }
@@ -160,6 +160,6 @@ mod tests {
                 && !types.includes_meaning(RecordMeaning::Before)
         );
         assert_eq!(types.get(2), None);
-        assert_eq!(kept.skipped, ["kieker.map:3: it must be such as $1=kieker.common.record.X"]);
+        assert_eq!(kept.skipped, ["kieker.map:3: it must look like $1=kieker.common.record.X"]);
     }
 }

@@ -123,14 +123,14 @@ impl<R: Read + Send> OtlpFrames<R> {
             FrameHead::End => self.ended = true,
             FrameHead::Damaged => {
                 self.ended = true;
-                texts.add_fault(at, "what follows is no protobuf; was the file cut off?");
+                texts.add_fault(at, "the rest is not protobuf; was the file cut off?");
             }
             FrameHead::Message(0) => {
                 // An empty message; no writer produces many of these.
                 self.empty += 1;
                 if self.empty > MAX_EMPTY_MESSAGES {
                     self.ended = true;
-                    texts.add_fault(at, "what follows are messages with nothing in them");
+                    texts.add_fault(at, "the rest consists of empty messages");
                 }
             }
             FrameHead::Message(length) if length <= self.longest => {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn damage_ends_it_and_a_long_message_does_not() {
-        let fault = "what follows is no protobuf; was the file cut off?";
+        let fault = "the rest is not protobuf; was the file cut off?";
         assert_eq!(parts(OtlpFrames::new(&[0x0b, 1, 2], OtlpLayout::Message)), [(0, Err(fault))]);
         assert_eq!(parts(OtlpFrames::new(&[0, 0, 0], OtlpLayout::Framed)), [(0, Err(fault))]);
         assert_eq!(parts(OtlpFrames::new(&[0xff; 20], OtlpLayout::Delimited)), [(0, Err(fault))]);
@@ -253,7 +253,7 @@ mod tests {
             assert_eq!(read.iter().filter(|(_, part)| part.is_ok()).count(), 2, "{layout:?}");
             let many = [empty.repeat(MAX_EMPTY_MESSAGES as usize + 1), short].concat();
             let read = parts(OtlpFrames::new(&many[..], layout));
-            assert!(matches!(read[..], [(_, Err(fault))] if fault.contains("nothing in them")));
+            assert!(matches!(read[..], [(_, Err(fault))] if fault.contains("empty messages")));
         }
     }
 

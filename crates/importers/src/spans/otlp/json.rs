@@ -63,7 +63,7 @@ pub(super) fn read_json(
             Ok(()) => recovery::object_length(rest),
             Err(error) => {
                 let at = text.line_at(line + error.line());
-                state.reader.count_damage(at, format!("this is no JSON of OTLP: {error}"));
+                state.reader.count_damage(at, format!("this is not OTLP's JSON: {error}"));
                 recovery::error_offset(rest, &error)
             }
         };

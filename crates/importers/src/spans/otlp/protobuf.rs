@@ -69,7 +69,7 @@ fn count_damage(
     match read {
         Err(BrokenMessage::Failed(error)) => Err(error),
         Err(BrokenMessage::Damaged) => {
-            let why = "a message ends too early or is no protobuf; was the file cut off?";
+            let why = "a message ends too early or is not protobuf; was the file cut off?";
             reader.count_damage(reader.at, why.to_owned());
             Ok(())
         }

@@ -100,8 +100,8 @@ impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
             return Ok(());
         };
         if span.begin == OtlpTime::Wrong || span.end == OtlpTime::Wrong {
-            let why = "the begin or the end of a span is no number of nanoseconds since 1970";
-            self.skip_span("span with a time that is none", why, span);
+            let why = "the begin or the end of a span is not a number of nanoseconds since 1970";
+            self.skip_span("span with an invalid time", why, span);
             return Ok(());
         }
         let mut told = AttributeFacts::default();
@@ -147,6 +147,6 @@ impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
     /// Counts the rest of the text as unreadable.
     pub(super) fn count_damage(&mut self, at: FilePosition, why: String) {
         let place = FilePlace::new(self.file, at);
-        self.receiver.count_damage("part of a file that is damaged", || SkippedItem { place, why });
+        self.receiver.count_damage("damaged part of a file", || SkippedItem { place, why });
     }
 }

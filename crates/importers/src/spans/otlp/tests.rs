@@ -211,9 +211,9 @@ fn what_is_no_span_is_skipped_and_the_others_are_kept() {
             "\"0000000000000000\",\"parent",
             "no traceId or no spanId",
         ),
-        ("\"1700000000050000000\"", "\"soon\"", "no number of nanoseconds"),
-        ("\"1700000000050000000\"", "18446744073709551615", "no number of nanoseconds"),
-        ("\"1700000000000000000\"", "{\"a\":1}", "no number of nanoseconds"),
+        ("\"1700000000050000000\"", "\"soon\"", "not a number of nanoseconds"),
+        ("\"1700000000050000000\"", "18446744073709551615", "not a number of nanoseconds"),
+        ("\"1700000000000000000\"", "{\"a\":1}", "not a number of nanoseconds"),
     ] {
         assert!(REQUEST.contains(from), "{from}");
         let read = of_json(&REQUEST.replacen(from, to, 1));

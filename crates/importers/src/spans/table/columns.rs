@@ -86,7 +86,10 @@ impl SpanColumns {
             };
             let slot = &mut columns.known[column as usize];
             if let Some((_, other, _)) = slot {
-                let why = format!("the columns '{other}' and '{name}' tell the same; rename one");
+                let why = format!(
+                    "the columns '{other}' and '{name}' have the same meaning; \
+                                   rename one"
+                );
                 return Err(Error::malformed_at(file, FilePosition::Line(1), why));
             }
             *slot = Some((place, name.to_owned(), own_unit.unwrap_or(unit)));
@@ -197,7 +200,7 @@ impl<'r, F: Fn(usize) -> &'r [u8]> SpanRow<'r, F> {
         match share {
             None if !text.is_empty() => {
                 let wrong =
-                    WrongValue::new("number that is none", text.as_bytes(), "is not from 0 to 1");
+                    WrongValue::new("invalid number", text.as_bytes(), "is not from 0 to 1");
                 Err(self.in_column(column, wrong))
             }
             share => Ok(share),
@@ -267,7 +270,7 @@ mod tests {
             ("trace,name,begin", "no column 'span'"),
             ("trace,span,begin", "no column 'operation'"),
             ("trace,span,name,duration", "no column 'begin'"),
-            ("trace,trace_id,span", "the columns 'trace' and 'trace_id' tell the same"),
+            ("trace,trace_id,span", "the columns 'trace' and 'trace_id' have the same meaning"),
         ] {
             let error = parse_columns(header).unwrap_err();
             assert!(error.contains(why), "{error}");

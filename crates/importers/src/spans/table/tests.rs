@@ -74,7 +74,7 @@ fn a_wrong_row_costs_itself() {
     assert_eq!(spans.iter().map(|span| &*span.id).collect::<Vec<_>>(), ["2"]);
     let lines: Vec<&str> = skipped.iter().map(|skip| &skip[..4]).collect();
     assert_eq!(lines, ["x:2:", "x:4:", "x:5:", "x:6:", "x:7:", "x:8:"]);
-    assert!(skipped[0].contains("column 'begin': 'soon' is no time"), "{skipped:?}");
+    assert!(skipped[0].contains("column 'begin': 'soon' is not a time"), "{skipped:?}");
     assert!(skipped[3].contains("column 'probability': '2' is not from 0 to 1"), "{skipped:?}");
     let error = table("", TimeUnit::Nanoseconds).unwrap_err();
     assert!(error.starts_with("x:1: there is no column 'trace'"), "{error}");

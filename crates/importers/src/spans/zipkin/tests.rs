@@ -103,9 +103,9 @@ fn what_is_no_span_is_passed_over_with_its_line() {
 {"traceId":"a","id":"6"}]"#;
     let SpanCollector { spans, skipped, .. } = zipkin(text);
     assert_eq!(spans.iter().map(|span| &*span.id).collect::<Vec<_>>(), ["1", "6"]);
-    assert!(skipped[0].starts_with("x:2: ask Zipkin for it by /api/v2"), "{skipped:?}");
+    assert!(skipped[0].starts_with("x:2: request it from Zipkin through /api/v2"), "{skipped:?}");
     assert!(skipped[1].starts_with("x:3: neither traceId nor id"), "{skipped:?}");
-    assert!(skipped[2].starts_with("x:4: \"soon\" is no number of microseconds"), "{skipped:?}");
+    assert!(skipped[2].starts_with("x:4: \"soon\" is not a number of microseconds"), "{skipped:?}");
     assert!(skipped[3].starts_with("x:5: missing field `traceId`"), "{skipped:?}");
 }
 

@@ -130,8 +130,8 @@ pub(super) fn read_layout(
     else {
         let why = match fields.1 {
             Some(size) if size != FILE_HEADER => format!(
-                "its header has {size} bytes, and that of perf.data since Linux 3.x has \
-                 {FILE_HEADER}; import the text that perf script writes of it"
+                "its header has {size} bytes, instead of {FILE_HEADER} as in perf.data since Linux \
+                 3.x; import the output of perf script instead"
             ),
             _ => "it ends within its header".to_owned(),
         };
@@ -148,8 +148,8 @@ pub(super) fn read_layout(
     let whole = around.unwrap_or(false);
     if !whole {
         summary.notes.push(format!(
-            "{}: what is behind its records is not there, or only in part: perf was killed, or \
-             the file was cut off; the names of its tracepoints are there",
+            "{}: the data after its records is missing or incomplete: perf was killed, or the file \
+             was cut off; the names of its tracepoints are in that data",
             file.display()
         ));
     }

@@ -104,7 +104,7 @@ impl<'a> PerfRecords<'a> {
                             &self.file,
                             FilePosition::Offset(self.at),
                         );
-                        summary.skipped.add("record that is damaged, and what follows it", || {
+                        summary.skipped.add("damaged record, and everything after it", || {
                             SkippedItem { place, why: error.to_string() }
                         });
                     } else {
@@ -134,7 +134,7 @@ impl<'a> PerfRecords<'a> {
         }
         let (kind, size) = parse_header(header);
         let Some(length) = size.checked_sub(HEADER) else {
-            let why = format!("a record of {size} bytes is none");
+            let why = format!("a record cannot have {size} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         };
         self.kind = kind;
@@ -149,7 +149,7 @@ impl<'a> PerfRecords<'a> {
             TRACING_DATA => {
                 let length = first(4).unwrap_or(0).next_multiple_of(8);
                 if length > MAX_PERF_SECTION_BYTES {
-                    let why = format!("formats of {length} bytes are more than any kernel has");
+                    let why = format!("no kernel has formats of {length} bytes");
                     return Err(io::Error::new(io::ErrorKind::InvalidData, why));
                 }
                 self.fill_buffer(length as usize)?;
@@ -213,7 +213,7 @@ impl<'a> PerfRecords<'a> {
                 return Ok(());
             }
             if self.unpacked.len() as u64 > MAX_PERF_SECTION_BYTES {
-                let why = "a compressed record has more in it than perf packs";
+                let why = "a compressed record unpacks to more than perf writes";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, why));
             }
         }
@@ -227,7 +227,7 @@ fn sized_data(body: &[u8]) -> io::Result<&[u8]> {
         .split_first_chunk::<8>()
         .and_then(|(size, rest)| rest.get(..usize::try_from(u64::from_le_bytes(*size)).ok()?));
     data.ok_or_else(|| {
-        let why = "a compressed record says that it has more data than there is";
+        let why = "a compressed record states more data than it has";
         io::Error::new(io::ErrorKind::InvalidData, why)
     })
 }

@@ -158,8 +158,7 @@ impl SampleReader {
         body: ByteReader<'_>,
         sink: &mut EventSink,
     ) -> Result<(), (&'static str, &'static str)> {
-        const DAMAGED: (&str, &str) =
-            ("sample that is damaged", "its parts are not as its event says");
+        const DAMAGED: (&str, &str) = ("damaged sample", "its parts do not fit its event");
         let attribute = self
             .about
             .attributes
@@ -185,8 +184,8 @@ impl SampleReader {
             (None, Some(kind)) => (sink.names.intern(kind), false),
             (None, None) => {
                 return Err((
-                    "event whose tracepoint is not described",
-                    "perf writes the descriptions behind the records; was the file cut off?",
+                    "event of an undescribed tracepoint",
+                    "perf writes the descriptions after the records; was the file cut off?",
                 ));
             }
         };

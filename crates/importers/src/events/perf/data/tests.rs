@@ -144,7 +144,7 @@ fn what_is_whole_of_a_pipe_that_was_cut_is_kept() {
 fn a_file_whose_end_is_missing_says_what_was_there() {
     let (sink, summary) = read(&SMALL[..SMALL.len() / 4], None);
     assert_eq!(sink.event_count(), 0);
-    assert!(summary.notes.iter().any(|note| note.contains("what is behind its records")));
+    assert!(summary.notes.iter().any(|note| note.contains("the data after its records")));
     let mut other = SMALL.to_vec();
     other[8] = 9;
     let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
