@@ -140,7 +140,7 @@ mod tests {
     use crate::writer::EventWriter;
 
     #[test]
-    fn each_format_has_all_of_an_event() {
+    fn each_format_contains_the_whole_event() {
         let directory = tempfile::tempdir().unwrap();
         let (one, two) =
             (directory.path().join("one.parquet"), directory.path().join("two.parquet"));

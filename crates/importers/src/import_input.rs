@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn compression_is_told_by_the_first_bytes() {
+    fn compression_is_detected_by_the_first_bytes() {
         assert_eq!(read(b"plain".to_vec()).unwrap(), "plain");
         assert_eq!(read(gzip("packed")).unwrap(), "packed");
         assert_eq!(read(zstd::encode_all(&b"packed"[..], 0).unwrap()).unwrap(), "packed");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_to_fill_memory_is_not_unpacked() {
+    fn decompression_bombs_are_not_unpacked() {
         let zeros = io::repeat(0).take(4 * MAX_UNPACKED_BYTES);
         let bomb = zstd::encode_all(zeros, 1).unwrap();
         assert!(bomb.len() < 100_000, "{}", bomb.len());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_were_put_together_are_read_to_the_end() {
+    fn concatenated_files_are_read_to_the_end() {
         assert_eq!(read([gzip("one "), gzip("two")].concat()).unwrap(), "one two");
         let frames =
             [zstd::encode_all(&b"one "[..], 0).unwrap(), zstd::encode_all(&b"two"[..], 0).unwrap()];
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_is_an_error_and_no_end() {
+    fn a_truncated_file_is_an_error() {
         let text = "text ".repeat(1000);
         for whole in [gzip(&text), zstd::encode_all(text.as_bytes(), 0).unwrap(), xz(&text)] {
             assert!(read(whole[..whole.len() / 2].to_vec()).is_err());

@@ -58,7 +58,7 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn entries_are_whole() {
+fn registry_entries_are_complete() {
     assert_eq!(registry::registry_faults(IMPORTERS), Vec::<String>::new());
     for kind in IMPORTERS {
         assert!(!(kind.samples)().is_empty(), "{kind:?} has no sample");

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_as_their_readers_number_them() {
+    fn places_are_numbered_as_in_other_tools() {
         let told = |at| FilePlace::new(Path::new("x"), at).to_string();
         assert_eq!(told(FilePosition::File), "x");
         assert_eq!(told(FilePosition::Packet(7)), "x, packet 7");

@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_are_no_numbers_get_some_that_no_thread_has() {
+    fn named_threads_get_unused_numbers() {
         let mut target = MessageTarget::without_output();
         let mut thread = |text| target.thread_number(Path::new("x"), Some(text)).unwrap();
         assert_eq!(thread("12"), Some(12));

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_in_whatever_pieces_they_come() {
+    fn lines_are_the_same_however_input_is_divided() {
         let expected = ["one", "", "two\r", "three"].map(|line| Some(line.as_bytes().to_vec()));
         for piece in 1..20 {
             assert_eq!(lines(b"one\n\ntwo\r\nthree", piece), expected);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over() {
+    fn an_overlong_line_is_skipped() {
         let long = vec![b'x'; 2 * MAX_TEXT_LINE_BYTES];
         let text = [b"one\n", long.as_slice(), b"\ntwo"].concat();
         assert_eq!(lines(&text, 100_000), [Some(b"one".to_vec()), None, Some(b"two".to_vec())]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_whose_end_cannot_be_read_is_none() {
+    fn a_line_with_an_unreadable_end_is_dropped() {
         let mut lines = TextLines::new(Broken(b"1\n23"));
         assert_eq!(lines.next_line(), NextLine::Pending);
         lines.read_more().unwrap();

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_takes_its_place_when_it_is_whole_and_not_before() {
+    fn an_import_replaces_the_earlier_one_only_when_complete() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         let import = |text: &str, whole: bool| {

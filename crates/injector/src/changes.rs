@@ -118,7 +118,7 @@ mod tests {
 
     /// The test uses memory of this process in place of code.
     #[test]
-    fn a_change_is_taken_back_only_where_it_still_is() {
+    fn a_patch_is_undone_only_if_still_in_place() {
         let process = std::process::id();
         let memory = ProcessMemory::open(process).unwrap();
         let place = Box::new([0u8; 5]);

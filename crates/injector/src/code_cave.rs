@@ -185,7 +185,7 @@ mod tests {
 
     /// In a program without another place, no recorder could attach again.
     #[test]
-    fn what_a_killed_recorder_has_left_is_no_hindrance() {
+    fn a_killed_recorders_cave_is_reused() {
         let zeros = || vec![0; interrupted::cave_bytes()];
         let with = |at: usize, code: &[u8]| {
             let mut bytes = zeros();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_behind_code_that_leaves_room_in_its_page() {
+    fn a_cave_is_placed_after_code_with_room_in_its_page() {
         let regions =
             [MemoryRegion { start: 0x40_1000, end: 0x40_3000, executable: true, shared: false }];
         let segment = |file_bytes, bytes, executable| ProgramHeaders {

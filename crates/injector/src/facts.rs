@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_say_where_the_code_is() {
+    fn headers_locate_the_code() {
         let bytes = [
             header(1, 4, 0x40_0000, 0x500, 0x500),
             header(3, 4, 0x40_0200, 0x1c, 0x1c),

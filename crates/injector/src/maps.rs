@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_read_alone_is_found() {
+    fn read_only_regions_are_found() {
         let text = b"1000-2000 r--p 00000000 00:00 0 \n\
                      2000-3000 rw-p 00000000 00:00 0 \n\
                      3000-4000 r--p 00000000 00:00 0     [vvar]\n\
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_of_files_are_found_and_names_of_memory_are_none() {
+    fn regions_of_files_are_distinguished_from_named_memory() {
         let text = b"1000-2000 r-xp 00003000 fe:00 7    /usr/lib/a b.so (deleted)\n\
                      2000-3000 r--p 00000000 00:00 0    [anon:/usr/lib/libc.so.6]\n\
                      3000-4000 rw-s 00000000 00:01 9    /dev/zero\n\
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mapped_is_known_however_it_is_divided() {
+    fn mapped_ranges_are_found_however_they_are_divided() {
         let regions = mapped(&[(0x1000, 0x3000), (0x3000, 0x4000)]);
         for (range, expected) in [
             ((0x2000, 0x1000), true),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_right_below_the_image() {
+    fn a_free_range_is_just_below_the_image() {
         let image = ImageExtent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
         let regions = mapped(&[(0x40_0000, 0x48_0000), (0x7000_0000, 0x7000_1000)]);
         assert_eq!(find_free_below(&regions, image, 0x3000), Some(0x3f_c000));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_is_too_small_is_passed_over() {
+    fn a_gap_that_is_too_small_is_skipped() {
         let image = ImageExtent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
         let regions = mapped(&[(0x3f_b000, 0x3f_d000), (0x40_0000, 0x48_0000)]);
         assert_eq!(find_free_below(&regions, image, 0x1000), Some(0x3f_e000));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_is_too_far_from_the_code_or_where_the_heap_grows() {
+    fn free_ranges_are_near_the_code_and_clear_of_the_heap() {
         let start = 0x5555_5555_0000;
         let far = ImageExtent { start, code_end: start + REACH, heap: start + (4 << 30) };
         assert_eq!(find_free_below(&[], far, PAGE), None);
@@ -257,7 +257,7 @@ mod tests {
         }
 
         #[test]
-        fn a_place_overlaps_nothing(
+        fn free_ranges_overlap_nothing(
             ranges in proptest::collection::vec((16u64..3000, 1u64..50), 0..20),
             bytes in 1u64..600,
         ) {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_were_never_written_are_passed_over() {
+    fn pages_that_were_never_written_are_skipped() {
         let bytes = 4 * PAGE as usize;
         // SAFETY: maps memory of its own.
         let memory = unsafe {

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_recorder_found_the_next_one_reads() {
+    fn a_plan_of_one_recorder_is_read_by_the_next() {
         for option in ["-Wl,--build-id=sha1", "-Wl,--build-id=none"] {
             let place = tempfile::tempdir().unwrap();
             let program = program(place.path(), option);
@@ -213,7 +213,7 @@ mod tests {
 
     /// Root would use the plan for the program that really has this id.
     #[test]
-    fn nothing_is_kept_of_a_file_that_others_can_write() {
+    fn no_plan_is_kept_of_a_file_that_others_can_write() {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().unwrap();
         let program = program(place.path(), "-Wl,--build-id=sha1");
@@ -235,7 +235,7 @@ mod tests {
 
     /// A program that was changed by hand still has its build id.
     #[test]
-    fn a_survey_of_other_bytes_is_not_taken() {
+    fn a_plan_of_other_bytes_is_not_used() {
         let place = tempfile::tempdir().unwrap();
         let program = program(place.path(), "-Wl,--build-id=sha1");
         let kept = place.path().join("kept");

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_rights_already_gains_none() {
+    fn a_process_that_has_the_privileges_gains_none() {
         let status = "Name:\tx\nUid:\t0\t0\t0\t0\nGid:\t5\t5\t7\t5\n";
         let of = |mode, user, group| privilege_of_mode(mode, [user, group], status);
         assert_eq!(of(0o4755, 0, 5), None);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_named_by_a_descriptor_is_that_of_the_process() {
+    fn a_descriptor_path_names_the_processs_own_file() {
         let own = std::process::id();
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("program");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_speaks_against_nothing() {
+    fn a_missing_file_does_not_prevent_a_trace() {
         assert_eq!(check_privileges(std::process::id(), Path::new("/nowhere/at/all")), Ok(()));
         assert_eq!(check_privileges(std::process::id(), Path::new("nowhere")), Ok(()));
     }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_that_name_each_other_end() {
+    fn scripts_that_name_each_other_terminate() {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script");
         fs::write(&script, format!("#!{}\n", script.display())).unwrap();

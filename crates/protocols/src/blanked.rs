@@ -34,7 +34,7 @@ pub(crate) fn blank_snippets(talk: &TestConversation) -> Vec<OwnedSnippet> {
 }
 
 #[test]
-fn operations_are_those_of_what_was_said() {
+fn blanking_does_not_change_operations() {
     for protocol in PROTOCOLS {
         // The library has separate code for Redis messages.
         for talk in (protocol.samples)().iter().filter(|_| protocol.about.name != "redis") {
@@ -60,7 +60,7 @@ const HEADS: [(&str, usize); 7] = [
 ];
 
 #[test]
-fn operations_are_those_of_what_was_said_where_heads_come_alone() {
+fn blanking_does_not_change_operations_of_separate_headers() {
     for (name, length) in HEADS {
         let protocol = PROTOCOLS.iter().find(|protocol| protocol.about.name == name).unwrap();
         for talk in (protocol.samples)() {
@@ -76,7 +76,7 @@ fn operations_are_those_of_what_was_said_where_heads_come_alone() {
 
 /// The message after one that is longer than its snippet is recognised by itself alone.
 #[test]
-fn a_statement_is_told_after_one_that_was_cut() {
+fn a_statement_is_recognised_after_a_truncated_one() {
     let long = format!("SELECT a FROM books WHERE b IN ({})", "1, ".repeat(200));
     let mysql = |text: &str| {
         let head = (text.len() as u32 + 1).to_le_bytes();
@@ -98,7 +98,7 @@ fn a_statement_is_told_after_one_that_was_cut() {
 /// Text before a statement changes neither what is kept nor its name. A request has no name if the
 /// comment before it is longer than the snippet, or if its word is in no list.
 #[test]
-fn a_statement_is_told_behind_comments() {
+fn a_statement_is_recognised_after_comments() {
     let packet = |number: u8, body: &[u8]| {
         [&(body.len() as u32).to_le_bytes()[..3], &[number], body].concat()
     };
@@ -156,7 +156,7 @@ fn a_statement_is_told_behind_comments() {
 }
 
 #[test]
-fn nothing_of_a_client_s_own_is_kept() {
+fn no_value_of_a_client_is_kept() {
     for protocol in PROTOCOLS {
         for talk in (protocol.samples)().iter().filter(|_| protocol.about.name != "redis") {
             for piece in

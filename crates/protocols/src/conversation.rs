@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn encrypted_flows_and_what_is_never_recognised_are_given_up() {
+    fn encrypted_and_unrecognised_flows_are_given_up() {
         let tls = TestConversation::other_protocol().client_says(b"\x16\x03\x01\x02\x00\x01\x00");
         let told = tls.server_says("x").client_says("get a\r\n").operation_lines();
         assert_eq!(told, [""; 0]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_is_recognised_behind_a_gap() {
+    fn a_protocol_is_recognised_after_a_gap() {
         let pieces = TestConversation::other_protocol()
             .client_says("?? get a")
             .server_says("END\r\n")

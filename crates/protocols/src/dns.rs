@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_by_type_and_answers_by_code() {
+    fn questions_by_type_and_responses_by_code() {
         assert_eq!(
             sample_conversations()[0].operation_lines(),
             ["> A #7", "> AAAA #8", "< NXDOMAIN #8", "< NOERROR #7"]

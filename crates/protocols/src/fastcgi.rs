@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_not_all_there() {
+    fn incomplete_headers() {
         let told = |begin: &str| cgi_status(format!("{begin}Link: </a").as_bytes());
         assert_eq!(told("Content-Type: text/html\r\n").as_deref(), Some("200"));
         assert_eq!(told("Status: 404 Not Found\r\n").as_deref(), Some("404"));

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_have_the_place_of_their_beginning_and_the_status_of_the_trailers() {
+    fn responses_begin_at_their_first_frame_and_end_with_the_trailers_status() {
         let call = "> shop.Cart/GetCart";
         let expected = [
             format!("{call} #1"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_trailers_is_told_at_its_end() {
+    fn a_response_without_trailers_is_emitted_at_its_end() {
         let open = http2_conversation()
             .client_says(make_call(1))
             .server_says(headers_frame(1, BEGIN, false));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxys_answer_has_the_status_that_a_client_makes_of_it() {
+    fn a_proxys_response_has_the_status_that_a_client_derives() {
         let html: FieldList = &[(":status", "503"), ("content-type", "text/html")];
         let talk = http2_conversation()
             .client_says(make_call(1))

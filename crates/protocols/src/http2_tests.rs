@@ -78,7 +78,7 @@ fn streams_pair_requests_with_responses() {
 }
 
 #[test]
-fn places_are_those_of_frames() {
+fn operations_have_the_places_of_their_frames() {
     let operations = sample_conversations()[0].parse_operations();
     let first = 24 + 9;
     let second = first + headers_frame(1, GET, true).len() as u32;
@@ -99,7 +99,7 @@ fn continuations_padding_and_priority() {
 }
 
 #[test]
-fn indexes_of_both_directions_are_apart() {
+fn both_directions_have_separate_tables() {
     let indexed = make_frame(1, 5, 1, &make_block(&[(":method", "GET"), (":path", "/a")], true));
     let again = make_frame(1, 5, 3, &[0xbe, 0xbf]);
     let ok = make_frame(1, 5, 1, &make_block(OK, true));
@@ -112,7 +112,7 @@ fn indexes_of_both_directions_are_apart() {
 /// After a gap, indexes into the table are unknown; streams, literals and the static table are
 /// certain.
 #[test]
-fn behind_a_gap_only_what_is_certain() {
+fn only_certain_fields_are_known_after_a_gap() {
     let indexed = make_frame(1, 5, 1, &make_block(&[(":method", "PUT"), (":path", "/a")], true));
     let again = make_frame(1, 5, 3, &[0xbe, 0xbf]);
     let literal = headers_frame(5, GET, true);
@@ -178,7 +178,7 @@ fn frames_over_several_pieces() {
 }
 
 #[test]
-fn what_is_no_frame_ends_what_is_said() {
+fn an_invalid_frame_ends_the_conversation() {
     let talk = http2_conversation()
         .client_says([settings_frame(), b"\0\0\x05\x04\0\0\0\0\x01".to_vec()].concat());
     assert_eq!(talk.operation_lines(), [""; 0]);

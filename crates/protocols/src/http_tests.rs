@@ -59,7 +59,7 @@ fn forms_of_targets() {
 }
 
 #[test]
-fn what_is_no_http_is_not_named() {
+fn other_bytes_are_not_named_as_http() {
     for line in ["INVITE sip:alice@x SIP/2.0", "OPTIONS rtsp://x/y RTSP/1.0", "get a", "HTTP/2 200"]
     {
         assert_eq!(
@@ -101,7 +101,7 @@ fn upgrades_to_websocket_and_http2() {
 }
 
 #[test]
-fn a_tunnel_is_recognised_anew() {
+fn the_protocol_in_a_tunnel_is_recognised() {
     let talk = http_conversation()
         .client_says("CONNECT shop.test:80 HTTP/1.1\r\n\r\n")
         .server_says("HTTP/1.1 200 Connection established\r\n\r\n")
@@ -111,7 +111,7 @@ fn a_tunnel_is_recognised_anew() {
 
 /// A truncated head is named as far as the name is certain.
 #[test]
-fn a_head_that_is_cut_off() {
+fn a_truncated_head_is_named_as_far_as_certain() {
     let cut = |head: &str| {
         let talk = http_conversation().client_says(head).client_says("GET /next HTTP/1.1\r\n\r\n");
         talk.operation_lines()
@@ -123,7 +123,7 @@ fn a_head_that_is_cut_off() {
 }
 
 #[test]
-fn a_head_over_several_pieces_waits_until_it_is_whole() {
+fn a_divided_head_waits_until_it_is_complete() {
     let whole = "GET /cart HTTP/1.1\r\nHost: shop\r\n\r\n";
     let mut pieces: Vec<OwnedSnippet> =
         http_conversation().client_says(&whole[..7]).client_says(&whole[7..]).snippets();

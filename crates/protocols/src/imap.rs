@@ -471,7 +471,7 @@ mod tests {
 
     /// Lines that are longer than the captured part of a turn.
     #[test]
-    fn lines_that_are_cut_off() {
+    fn truncated_lines() {
         let long = "x".repeat(300);
         let talk = TestConversation::other_protocol()
             .server_says("* OK ready\r\n")
@@ -496,7 +496,7 @@ mod tests {
 
     /// An unreadable response: it may request more of the command, or may have answered it.
     #[test]
-    fn a_turn_of_the_server_that_cannot_be_read() {
+    fn an_unreadable_turn_of_the_server() {
         let asked = || {
             TestConversation::other_protocol()
                 .server_says("* OK ready\r\n")
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn pop3_is_another() {
+    fn pop3_is_not_recognised() {
         let talk = TestConversation::other_protocol()
             .server_says("+OK ready\r\n")
             .client_says("USER alice\r\n");

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_answers_by_correlation_ids() {
+    fn requests_and_responses_by_correlation_ids() {
         let expected = [
             "> ApiVersions #1",
             "< #1",
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_nothing_is_none() {
+    fn a_response_without_a_request_is_ignored() {
         let talk = TestConversation::other_protocol()
             .client_says(make_request(12, 2, 77, b""))
             .server_says(make_response(78, &[0; 2]));

@@ -24,7 +24,7 @@ fn encode_conversation(talk: &TestConversation) -> Vec<u8> {
 }
 
 #[test]
-fn entries_are_whole() {
+fn registry_entries_are_complete() {
     assert_eq!(registry::registry_faults(PROTOCOLS), Vec::<String>::new());
     for protocol in PROTOCOLS {
         assert!(protocol.recognised.ends_with('.'), "{protocol:?}");
@@ -118,7 +118,7 @@ fn any_bytes() {
 
 /// Divides snippets at random; the operations stay the same.
 #[test]
-fn however_pieces_are_divided() {
+fn operations_do_not_depend_on_the_division_of_snippets() {
     for (protocol, talk) in all_samples() {
         let whole = talk.snippets();
         if whole.iter().any(|piece| piece.of.datagram) {
@@ -164,7 +164,7 @@ fn sort_operations(mut said: Vec<SpokenOperation>) -> Vec<SpokenOperation> {
 /// Truncates conversations at every byte: the certain operations equal the beginning of the whole
 /// conversation's, and an incomplete message yields the same operation or less of it.
 #[test]
-fn however_early_a_conversation_ends() {
+fn truncated_conversations_yield_the_beginning_of_the_operations() {
     for (protocol, talk) in all_samples() {
         let whole = talk.snippets();
         let (all, _) = run_conversation(&whole);

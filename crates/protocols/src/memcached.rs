@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_not_recognised() {
+    fn other_lines_are_not_recognised_as_commands() {
         for line in ["get\r\n", "GET a\r\n", "set a b c d\r\n", "hello\r\n", "get a"] {
             assert_eq!(
                 TestConversation::other_protocol().client_says(line).operation_lines(),

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_and_answers_by_ids() {
+    fn commands_and_responses_by_ids() {
         let expected = [
             "> isMaster #1",
             "< #1",

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_and_their_answers() {
+    fn commands_and_their_responses() {
         let expected = [
             "< = GREETING",
             "> LOGIN",
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn encrypted_and_compressed_connections_say_nothing_more() {
+    fn encrypted_and_compressed_connections_yield_nothing_more() {
         let tls = make_packet(1, &[&0x0800_u32.to_le_bytes(), [0; 28].as_slice()].concat());
         let talk = TestConversation::other_protocol()
             .server_says(make_greeting())

@@ -177,7 +177,7 @@ fn a_long_statement_without_a_name_is_executed_at_once() {
 }
 
 #[test]
-fn encrypted_connections_say_nothing_more() {
+fn encrypted_connections_yield_nothing_more() {
     let talk = TestConversation::other_protocol()
         .client_says([0, 0, 0, 8, 4, 210, 22, 47])
         .server_says("S")

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn each_command_of_a_pipeline_has_its_answer() {
+    fn each_command_of_a_pipeline_has_its_response() {
         let expected = [
             "> HELLO",
             "<",
@@ -358,7 +358,7 @@ mod tests {
 
     /// A value that is longer than the captured part of a turn.
     #[test]
-    fn a_value_that_is_cut_off_is_a_response() {
+    fn a_truncated_value_is_a_response() {
         let pings =
             || TestConversation::other_protocol().client_says(make_array(&["PING"]).repeat(2));
         for (value, told) in [("-ERR unknown", "< ERR!"), ("-E", "<!"), ("+x", "<")] {
@@ -373,7 +373,7 @@ mod tests {
 
     /// A push is still recognised if its first text is not in the captured part of the turn.
     #[test]
-    fn a_push_that_is_cut_off_is_one_way() {
+    fn a_truncated_push_is_one_way() {
         let before = format!("+{}\r\n", "x".repeat(240));
         let pushed = format!("{before}>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n");
         let told = |kept: &str| {
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_not_recognised() {
+    fn other_lines_are_not_recognised_as_commands() {
         for bytes in ["*1\r\n$5\r\nalice\r\n", "*x\r\n$4\r\nPING\r\n", "PING", "+OK\r\n"] {
             assert_eq!(
                 TestConversation::other_protocol().client_says(bytes).operation_lines(),

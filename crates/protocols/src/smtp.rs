@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn encrypted_connections_say_nothing_more() {
+    fn encrypted_connections_yield_nothing_more() {
         let expected = ["< = greeting 220", "> EHLO", "< 250", "> STARTTLS", "< 220"];
         assert_eq!(sample_conversations()[1].operation_lines(), expected);
     }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn ftp_is_another() {
+    fn ftp_is_not_recognised() {
         let talk = TestConversation::other_protocol()
             .server_says("220 ftp.example\r\n")
             .client_says("USER alice\r\n");

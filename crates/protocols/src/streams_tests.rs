@@ -99,7 +99,7 @@ fn a_turn_that_was_kept_as_a_whole_is_followed_by_the_next() {
 }
 
 #[test]
-fn what_is_not_known_is_passed_until_the_next_turn() {
+fn unknown_bytes_are_skipped_until_the_next_turn() {
     let server = FlowSnippet { speaker: FlowSpeaker::Server, ..make_snippet(b"\x01x", 2) };
     let next = FlowSnippet { begins_turn: true, ..make_snippet(b"\x01c", 3) };
     let pieces = [make_snippet(b"\x01a?\x01b", 1), make_snippet(b"\x01b", 1), server, next];
@@ -107,7 +107,7 @@ fn what_is_not_known_is_passed_until_the_next_turn() {
 }
 
 #[test]
-fn bytes_behind_a_gap_within_a_turn_say_nothing() {
+fn bytes_after_a_gap_within_a_turn_are_ignored() {
     let pieces = [
         make_snippet(b"\x01a", 1),
         FlowSnippet { continues: false, ..make_snippet(b"\x01b", 2) },

@@ -59,7 +59,7 @@ fn blank_turn(pieces: &[OwnedSnippet], turn: usize, length: usize) -> Vec<OwnedS
 
 /// An unknown statement loses only its own name.
 #[test]
-fn a_turn_that_cannot_be_read_takes_no_other_away() {
+fn an_unreadable_turn_hides_no_other() {
     for (name, pieces) in blankable_conversations() {
         if !OF_TURNS.contains(&name) {
             continue;
@@ -106,7 +106,7 @@ fn a_turn_of_blanks_is_a_request_without_a_name() {
 
 /// Unknown bytes at the beginning of a turn, or before the protocol is recognised.
 #[test]
-fn turns_without_a_name_are_told() {
+fn turns_without_a_name_have_operations() {
     let memcached =
         TestConversation::other_protocol().client_says("get a\r\n").server_says("END\r\n");
     let odd =
@@ -125,7 +125,7 @@ fn turns_without_a_name_are_told() {
 
 /// A turn that seems to continue an earlier message, but does not, begins a message.
 #[test]
-fn a_turn_behind_what_had_only_begun_is_read_by_itself() {
+fn a_turn_after_an_incomplete_message_is_read_separately() {
     let talk = TestConversation::other_protocol()
         .client_says("get a\r\n")
         .server_says("END\r\n")

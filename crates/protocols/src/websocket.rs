@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_says_nothing() {
+    fn invalid_frames_yield_nothing() {
         for bytes in
             [b"\x81\x05Hello".as_slice(), b"\xf1\x85\x37\xfa\x21\x3d\x7f", b"\x83\x80\0\0\0\0"]
         {

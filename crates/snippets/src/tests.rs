@@ -19,7 +19,7 @@ fn a_statement_that_is_bound() {
 }
 
 #[test]
-fn a_datagram_is_kept_by_pieces_as_it_is_blanked_in_place() {
+fn spans_of_a_datagram_match_its_blanked_bytes() {
     let mut query = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x05alice\x03box\0\0\x01\0\x01more".to_vec();
     let pieces: Vec<u8> = DatagramQuestion::parse(&query)
         .unwrap()
@@ -61,7 +61,7 @@ fn statements_keep_their_tables_alone() {
 }
 
 #[test]
-fn what_is_of_no_protocol_is_blank() {
+fn turns_of_unknown_protocols_are_blank() {
     for said in
         ["USER alice\r\n", "secret", "\x10\x1f\0\x04MQTT", "\0\0\0\x0esecretsecretse", "{}\n"]
     {
@@ -71,7 +71,7 @@ fn what_is_of_no_protocol_is_blank() {
 }
 
 #[test]
-fn a_statement_that_is_longer_than_what_is_kept_of_it_has_its_table() {
+fn a_statement_longer_than_its_snippet_keeps_its_table() {
     for length in [380_u32, 649, 70_000] {
         let mut turn = length.to_le_bytes().to_vec();
         turn.extend(b"\x03CREATE TABLE wp_options (id int, name varchar(191) DEFAULT 'secret',");
@@ -81,7 +81,7 @@ fn a_statement_that_is_longer_than_what_is_kept_of_it_has_its_table() {
 }
 
 #[test]
-fn heads_of_packets_of_mysql_that_come_alone_are_kept() {
+fn separate_mysql_packet_headers_are_kept() {
     for length in 1..u16::MAX {
         let mut head = length.to_le_bytes().to_vec();
         head.extend([0, 0]);

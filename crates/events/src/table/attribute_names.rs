@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_read_back_and_stand_once() {
+    fn lists_round_trip_and_are_stored_once() {
         let mut names = NameInterner::default();
         let [bytes, odd] = ["bytes", "a,b"].map(|name| names.intern(name));
         let mut lists = NameLists::default();

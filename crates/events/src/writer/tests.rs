@@ -200,7 +200,7 @@ fn many_runs_are_merged_before_they_are_too_many() {
 }
 
 #[test]
-fn what_is_given_up_leaves_the_former_table() {
+fn an_abandoned_writer_keeps_the_former_table() {
     let directory = tempfile::tempdir().unwrap();
     let table = path(&directory, "a.parquet");
     finish(write(&[row(5, 1)], 1, &table));

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_from_texts() {
+    fn numbers_are_distinguished_from_texts() {
         let text = |text: &'static str| ParsedValue::Text(Cow::Borrowed(text));
         for (written, expected) in [
             ("12", ParsedValue::Int(12)),

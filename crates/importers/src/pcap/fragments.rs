@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_is_no_packet() {
+    fn truncated_fragments_are_not_reassembled() {
         let mut fragments = FragmentReassembler::default();
         let cut = IpFragment { bytes: 100, ..fragment(1, 0, false, b"abc") };
         assert!(fragments.add_fragment(&cut).is_none());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_held_at_once() {
+    fn the_number_of_pending_packets_is_limited() {
         let mut fragments = FragmentReassembler::default();
         for id in 0..MAX_HELD_PACKETS as u32 + 10 {
             assert!(fragments.add_fragment(&fragment(id, 0, true, b"abcdefgh")).is_none());

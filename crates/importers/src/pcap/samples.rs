@@ -68,7 +68,7 @@ fn capture(new: bool) -> Vec<u8> {
 }
 
 #[test]
-fn captures_are_whole_before_they_are_damaged() {
+fn sample_captures_are_intact() {
     for new in [false, true] {
         let (read, made) = super::import_dry(&capture(new)).unwrap();
         // Two TCP flows and two UDP flows with their names, three messages sent and three arrivals,

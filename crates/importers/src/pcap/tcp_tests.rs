@@ -72,7 +72,7 @@ fn sequence_numbers_wrap_around() {
 }
 
 #[test]
-fn what_is_ahead_of_the_wrap_or_behind_it_is_in_its_place() {
+fn bytes_on_both_sides_of_the_wrap_are_in_their_places() {
     let origin = u32::MAX - 9;
     let (half, out) =
         run(origin, &[data(1, 6, 4, true), data(2, origin, 16, true), data(3, origin, 4, false)]);
@@ -94,7 +94,7 @@ fn more_than_four_gigabytes_are_one_stream() {
 }
 
 #[test]
-fn out_of_order_bytes_were_sent_at_first_sight_and_arrive_with_what_was_missing() {
+fn out_of_order_bytes_arrive_with_the_missing_ones() {
     // The second of three is seen last: it was sent before the third was seen.
     let (_, out) = run(0, &[data(1, 0, 10, true), data(3, 20, 10, true), data(5, 10, 10, true)]);
     assert_eq!(sent(&out), [(1, 10), (3, 10), (3, 10)]);
@@ -102,7 +102,7 @@ fn out_of_order_bytes_were_sent_at_first_sight_and_arrive_with_what_was_missing(
 }
 
 #[test]
-fn what_overlaps_is_taken_once() {
+fn overlapping_bytes_count_once() {
     let (half, out) = run(
         0,
         &[
@@ -120,7 +120,7 @@ fn what_overlaps_is_taken_once() {
 }
 
 #[test]
-fn keep_alives_and_old_probes_are_no_data() {
+fn keep_alives_and_old_probes_are_not_data() {
     let (half, out) = run(
         0,
         &[data(1, 0, 10, true), data(2, 9, 1, false), data(3, 9, 0, false), data(4, 10, 1, true)],
@@ -130,7 +130,7 @@ fn keep_alives_and_old_probes_are_no_data() {
 }
 
 #[test]
-fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
+fn bytes_dropped_by_the_sniffer_are_known_from_acknowledgements() {
     let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
     half.add_segment(&data(8, 30, 10, true), &mut out);
     half.acknowledge_until(40, 9, &mut out);
@@ -155,7 +155,7 @@ fn an_acknowledgement_that_overtakes_its_data_drops_nothing() {
 }
 
 #[test]
-fn the_end_of_a_stream_is_no_byte_of_it() {
+fn the_end_of_a_stream_is_not_a_byte_of_it() {
     for fin_seen in [true, false] {
         let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
         if fin_seen {
@@ -185,7 +185,7 @@ fn away_from_the_receiver_a_lost_segment_arrives_with_its_repetition() {
 }
 
 #[test]
-fn away_from_the_receiver_what_is_never_acknowledged_has_not_arrived() {
+fn away_from_the_receiver_unacknowledged_bytes_have_not_arrived() {
     let far = |time, sequence| DataSegment { near: false, ..data(time, sequence, 10, true) };
     for (answered, arrivals) in [(true, vec![]), (false, vec![(1, 10)])] {
         let (mut half, mut out) = run(0, &[far(1, 0)]);
@@ -197,7 +197,7 @@ fn away_from_the_receiver_what_is_never_acknowledged_has_not_arrived() {
 }
 
 #[test]
-fn a_stream_joined_in_its_middle_begins_with_what_is_seen_first() {
+fn a_midstream_connection_begins_with_its_first_seen_byte() {
     let (mut half, mut out) = (HalfStream::default(), Vec::new());
     half.add_segment(&data(1, 5000, 10, true), &mut out);
     half.add_segment(&data(2, 4000, 10, true), &mut out);
@@ -269,7 +269,7 @@ proptest! {
     /// However a stream is cut, repeated and shuffled: each message is sent when its first byte, or
     /// any later byte, was seen, and each byte arrives when all bytes before it have been seen.
     #[test]
-    fn any_segments_give_the_messages_of_the_stream(wire in wire()) {
+    fn arbitrary_segments_yield_the_messages_of_the_stream(wire in wire()) {
         let ends = ends(&wire);
         let total = *ends.last().unwrap() as usize;
         let (mut half, mut out) = (HalfStream::default(), Vec::new());
@@ -314,7 +314,7 @@ proptest! {
     /// Acknowledgements make up for all losses of the sniffer: every byte is accounted for, seen or
     /// missed.
     #[test]
-    fn losses_of_the_sniffer_are_made_up_for(wire in wire(), dropped in prop::collection::vec(any::<bool>(), 60)) {
+    fn acknowledgements_make_up_for_losses_of_the_sniffer(wire in wire(), dropped in prop::collection::vec(any::<bool>(), 60)) {
         let total = *ends(&wire).last().unwrap();
         let (mut half, mut out) = (HalfStream::default(), Vec::new());
         half.begin_at(wire.origin);
@@ -340,7 +340,7 @@ proptest! {
 
     /// Arbitrary segments cause no panic, and no byte is counted twice.
     #[test]
-    fn wild_segments_do_no_harm(
+    fn arbitrary_segments_do_not_panic(
         packets in prop::collection::vec((any::<u32>(), 0u32..100_000, any::<u32>(), any::<bool>(), 0u8..8), 0..60),
     ) {
         let (mut half, mut out) = (HalfStream::default(), Vec::new());

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_tell_the_own_names_of_both_ends() {
+    fn hops_reveal_the_own_names_of_both_ends() {
         // The request alone, the response alone, and both.
         let requests =
             [sample(1, 100, CLIENT, VIRTUAL, 64, false), sample(1, 5, GATEWAY, SERVER, 63, false)];
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_sniffer_times_tell_where_hops_do_not() {
+    fn times_of_one_sniffer_decide_if_hops_do_not() {
         let of_one =
             [sample(1, 5, CLIENT, VIRTUAL, 64, false), sample(1, 6, GATEWAY, SERVER, 64, false)];
         assert_canonical(&compare_samples(&[seen(&of_one)]));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_probability_are_no_parameters() {
+    fn sizes_and_probability_are_not_parameters() {
         let (told, parameters) = facts_and_parameters(&[
             ("http.request_content_length", "12"),
             ("http.request.body.size", "13"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_or_a_container_is_no_host_where_its_machine_is_known() {
+    fn the_machine_is_preferred_as_host_over_pod_or_container() {
         let pod = [("host.name", "cart-1"), ("k8s.pod.name", "cart-1"), ("k8s.node.name", "n1")];
         assert_eq!(
             describe_resource(&pod),

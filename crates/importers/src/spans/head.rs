@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_whole_after_its_head_was_looked_at() {
+    fn a_file_is_read_completely_after_its_head() {
         for length in [0, 3, SPANS_HEAD_BYTES as usize, 2 * SPANS_HEAD_BYTES as usize + 5] {
             let bytes: Vec<u8> = (0..length).map(|place| place as u8).collect();
             let (head, mut input) = FileHead::read_head(input(&bytes));

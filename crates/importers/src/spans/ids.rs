@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_in_front_make_no_difference() {
+    fn leading_zeros_make_no_difference() {
         assert_eq!(parse_hexadecimal_id("00000000000000ab"), Some(TracingId::Number(0xab)));
         assert_eq!(parse_hexadecimal_id("AB"), parse_hexadecimal_id("ab"));
         assert_eq!(
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_looks_like_a_tracers_id_is_a_number() {
+    fn only_ids_in_a_tracers_format_are_numbers() {
         assert_eq!(parse_any_id("00000000000000ab"), Some(TracingId::Number(0xab)));
         for text in ["ab", "00000000000000AB", "7"] {
             assert_eq!(parse_any_id(text), Some(TracingId::Text(text)));

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn values_on_lines_are_told_from_documents() {
+    fn values_on_lines_are_distinguished_from_documents() {
         assert!(lines("{\"a\": [1]}\n{\"a\": [2]}\n"));
         assert!(lines("\n{\"a\": \"}\"} \r\n\n{"));
         let damaged = "{\"resourceSpans\": [1}";
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_told_by_how_it_begins() {
+    fn json_is_recognised_by_its_beginning() {
         for json in ["{", "\n {\n\t\"a\"", "[]", "[[", " [{", "\u{feff}{\"a\":1}", "{}"] {
             assert!(is_json(json.as_bytes()), "{json}");
         }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_in_whatever_pieces_they_come() {
+    fn lines_are_the_same_however_input_is_divided() {
         let text = b"one\n\n two\r\n\nfive";
         let line = |number, text: &str| (number, Ok(text.to_owned()));
         let expected = vec![line(1, "one"), line(3, " two\r"), line(5, "five")];
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_never_ends_is_passed_over() {
+    fn an_endless_line_is_skipped() {
         let long = vec![b'x'; 3 * TEXTS_BYTES];
         let text = [b"one\n".as_slice(), &long, b"\nthree\n"].concat();
         let read = |longest, text| {

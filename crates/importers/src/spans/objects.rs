@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_come_however_they_are_packed() {
+    fn objects_are_found_in_all_packings() {
         for text in [
             r#"[{"number":1},{"number":2}]"#,
             r#"[[{"number":1}],[],[{"number":2}]]"#,
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_costs_an_object_and_not_the_file() {
+    fn damage_skips_one_object_and_not_the_file() {
         let text = "[\n{\"number\":1},\n{\"number\":2,\"x\":{\"number\" 5},\n{\"number\":3}\n]";
         let (read, skipped) = numbers(text);
         assert_eq!(read, [1, 3]);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_says_so_wherever_that_is() {
+    fn truncation_is_reported_at_any_offset() {
         let text = "[{\"number\":1},\n{\"number\":2},\n{\"number\":3}]";
         for length in 1..text.len() {
             let (read, skipped) = numbers(&text[..length]);

@@ -153,7 +153,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back_from_the_tables(made in step_trees(), way in 0usize..4) {
+    fn trees_round_trip_through_the_tables(made in step_trees(), way in 0usize..4) {
         let expected: RequestSteps = made
             .chunk_by(|a, b| a.trace == b.trace)
             .map(|made| {
@@ -181,7 +181,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_damaged_in_one_line_costs_itself_and_no_more() {
+fn damage_in_one_line_skips_only_that_part() {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     let span = |place: u64| SyntheticStep {

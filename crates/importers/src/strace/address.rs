@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address() {
+    fn other_values_are_not_addresses() {
         for text in [
             "NULL",
             "0x7ffe6a272110",
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn names_agree_where_neither_contradicts() {
+    fn names_agree_unless_they_contradict_each_other() {
         let one = |text: &str| address(text).unwrap();
         assert!(
             names_agree(&one("0.0.0.0:80"), &one("127.0.0.1:80"))

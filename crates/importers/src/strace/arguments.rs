@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_c_s_notation() {
+    fn texts_in_c_notation() {
         assert_eq!(text(r#""a\n\0\1b\"\\""#), Some((b"a\n\0\x01b\"\\".to_vec(), true)));
         assert_eq!(text(r#""\3678\x7f\t""#), Some((b"\xf78\x7f\t".to_vec(), true)));
         assert_eq!(text(r#""abc"..., 5"#), Some((b"abc".to_vec(), false)));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_passed_over_whatever_is_in_them() {
+    fn values_are_skipped_whatever_they_contain() {
         let arguments = r#"4<UNIX:[1->2,"a]>, b"]>, {a=[1, 2 /* ), */, "),"]} => {b=3}, 7</tmp/x<y>>, 1<<2, "\"", NULL) = 3"#;
         let mut cursor = ArgumentCursor::new(arguments.as_bytes());
         let mut values = Vec::new();
@@ -350,7 +350,7 @@ mod tests {
     proptest! {
         /// Arbitrary bytes come back from strace's notation, and the cursor is after them.
         #[test]
-        fn texts_come_back(bytes in prop::collection::vec(any::<u8>(), 0..200), hexadecimal: bool, cut: bool) {
+        fn texts_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..200), hexadecimal: bool, cut: bool) {
             let printed = quoted(&bytes, hexadecimal) + if cut { "..., 7)" } else { ", 7)" };
             let mut cursor = ArgumentCursor::new(printed.as_bytes());
             let mut read = Vec::new();
@@ -364,7 +364,7 @@ mod tests {
 
         /// Arbitrary bytes are accepted.
         #[test]
-        fn anything_is_taken(bytes in prop::collection::vec(prop::sample::select(b"\"\\[]{}(),<>=:/*-0x1aT. \n".to_vec()), 0..60)) {
+        fn arbitrary_input_does_not_panic(bytes in prop::collection::vec(prop::sample::select(b"\"\\[]{}(),<>=:/*-0x1aT. \n".to_vec()), 0..60)) {
             let mut cursor = ArgumentCursor::new(&bytes);
             let _ = cursor.skip_value();
             let _ = ArgumentCursor::new(&bytes).for_each_field(|_, mut value| { let _ = value.read_number(); });

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_socket() {
+    fn other_decorations_are_not_sockets() {
         for text in [
             "3</etc/hosts>",
             "0</dev/null<char 1:3>>",
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decoration_is_as_long_as_it_is() {
+    fn decorations_end_at_their_closing_bracket() {
         for (text, expected) in
             [("<a>b>", "<a>"), ("<UNIX:[1,\"]>\"]>x", "<UNIX:[1,\"]>\"]>"), ("<a<b>c>d", "<a<b>c>")]
         {
@@ -193,7 +193,7 @@ mod tests {
     proptest! {
         /// Any address and port comes back.
         #[test]
-        fn addresses_come_back(local: (u32, u16), peer: (u128, u16)) {
+        fn addresses_round_trip(local: (u32, u16), peer: (u128, u16)) {
             let v4 = SocketAddr::from((Ipv4Addr::from_bits(local.0), local.1));
             let v6 = SocketAddr::from((Ipv6Addr::from_bits(peer.0), peer.1));
             let (_, seen) = read(&format!("1<TCP:[{v4}->{v4}]>")).unwrap();
@@ -205,7 +205,7 @@ mod tests {
 
         /// Arbitrary bytes are accepted.
         #[test]
-        fn anything_is_taken(bytes in prop::collection::vec(prop::sample::select(b"<>[]\":-1aUNIX,@\\TCP.".to_vec()), 0..40)) {
+        fn arbitrary_input_does_not_panic(bytes in prop::collection::vec(prop::sample::select(b"<>[]\":-1aUNIX,@\\TCP.".to_vec()), 0..40)) {
             let _ = decoration::decoration_length(&bytes);
             let _ = parse_socket(&bytes);
             let _ = ArgumentCursor::new(&bytes).read_descriptor();

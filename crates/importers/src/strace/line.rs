@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_and_when() {
+    fn lines_have_threads_and_times() {
         let whole = 1_795_184_746_055_875_000;
         let cases: &[(&str, Option<u32>, &str, i64)] = &[
             ("4731  1795184746.055875 read(3) = 0", Some(4731), "", whole),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn times_say_how_fine_they_are() {
+    fn times_have_their_resolution() {
         let unit =
             |time: &str| parse_line(format!("31 {time} read(3) = 0").as_bytes()).unwrap().unit;
         assert_eq!(unit("1795184746"), 1_000_000_000);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_no_whole_times() {
+    fn relative_and_dateless_times_are_refused() {
         for (text, problem) in [
             ("31 14:24:51 read(3) = 0", LineProblem::TimeOfDay),
             ("14:24:51.123456 read(3) = 0", LineProblem::TimeOfDay),
@@ -358,7 +358,7 @@ mod tests {
     proptest! {
         /// Arbitrary lines are accepted.
         #[test]
-        fn anything_is_taken(text in "[\\[\\]<>.+ 0-9:()a-z,=\"\\\\-]{0,60}") {
+        fn arbitrary_input_does_not_panic(text in "[\\[\\]<>.+ 0-9:()a-z,=\"\\\\-]{0,60}") {
             let _ = parse_line(text.as_bytes());
         }
     }

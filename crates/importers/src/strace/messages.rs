@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_new_and_old() {
+    fn headers_of_new_and_old_versions_are_parsed() {
         for text in [
             r#"{msg_name={sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}, msg_namelen=16, msg_iov=[{iov_base="ab", iov_len=2}, {iov_base="c", iov_len=80}], msg_iovlen=2, msg_control=[{cmsg_len=20, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[20<UNIX-STREAM:[5->6]>, 21]}], msg_controllen=24, msg_flags=MSG_TRUNC}, 0) = 3"#,
             r#"{msg_name(16)={sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}, msg_iov(2)=[{"ab", 2}, {"c", 80}], msg_control(24)=[{cmsg_len=20, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, [20, 21]}], msg_flags=MSG_TRUNC}, 0) = 3"#,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_is_of_the_whole_payload_or_there_is_none() {
+    fn only_complete_payloads_have_checksums() {
         let of = |text: &str, length| {
             let mut payload = payload();
             payload.add_vector(ArgumentCursor::new(text.as_bytes()));

@@ -42,7 +42,7 @@ mod tests {
 
     #[allow(clippy::single_range_in_vec_init, reason = "one datagram is expected")]
     #[test]
-    fn pieces_are_as_large_as_each_other_but_for_the_last() {
+    fn pieces_are_of_equal_size_except_the_last() {
         let pieces = |size: Size, bytes| size.pieces(bytes).collect::<Vec<_>>();
         assert_eq!(pieces(Size::Of(1000), 2077), [0..1000, 1000..2000, 2000..2077]);
         assert_eq!(pieces(Size::Of(1000), 2000), [0..1000, 1000..2000]);

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_gets_its_names_from_what_is_shown() {
+    fn a_socket_gets_its_names_from_decorations() {
         let mut sockets = SocketTable::default();
         let id = tcp(&mut sockets);
         assert!(show(&mut sockets, id, "TCP:[77]"));
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_a_socket_finds_it_until_nobody_holds_it() {
+    fn a_shared_socket_is_found_while_a_process_holds_it() {
         let mut sockets = SocketTable::default();
         let id = tcp(&mut sockets);
         assert!(show(&mut sockets, id, "TCP:[77]"));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_in_use() {
+    fn sockets_found_in_use() {
         let mut sockets = SocketTable::default();
         let mut found = |text: &str| {
             let seen = descriptor::parse_socket(text.as_bytes()).unwrap();

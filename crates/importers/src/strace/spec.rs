@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn help_says_how_strace_is_run() {
+    fn help_shows_the_strace_command() {
         let command = crate::how_to_run_strace("FILE", "CMD");
         assert_eq!(STRACE.about.notes, format!("Run strace like this:\n  {command}"));
     }

@@ -121,7 +121,7 @@ mod tests {
     use socket_log::encode::FlowOrigin;
 
     #[test]
-    fn a_socket_lives_as_long_as_a_table_leads_to_it() {
+    fn a_socket_lives_while_a_table_refers_to_it() {
         let (mut tables, mut sockets) = (DescriptorTables::default(), SocketTable::default());
         let made = SocketSpec {
             domain: 2,

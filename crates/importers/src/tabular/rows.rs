@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_not_there_is_empty() {
+    fn missing_fields_are_empty() {
         let mut rows = CsvRows::new(&b"a,b\n"[..]);
         assert_eq!(rows.next_row().unwrap(), (NextRow::Row, 2));
         assert_eq!(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_is_not_closed_costs_a_row_and_not_the_file() {
+    fn an_unterminated_quote_skips_one_row() {
         let mut text = b"a,\"b\n".to_vec();
         for number in 0..300_000 {
             text.extend_from_slice(format!("{number},x\n").as_bytes());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn more_columns_than_anyone_has_are_a_row_too_long() {
+    fn rows_with_too_many_columns_are_too_long() {
         let text = format!("{}\nx,y\n", ",".repeat(MAX_COLUMNS + 1));
         assert_eq!(read_rows(text.as_bytes()), [(1, None), expected_row(2, &["x", "y"])]);
     }
@@ -217,7 +217,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn what_was_quoted_is_read_back(fields in proptest::collection::vec(proptest::collection::vec("[a-c\",\n\r é]{0,6}", 1..4), 0..6)) {
+        fn quoted_fields_round_trip(fields in proptest::collection::vec(proptest::collection::vec("[a-c\",\n\r é]{0,6}", 1..4), 0..6)) {
             let quoted = |field: &String| format!("\"{}\"", field.replace('"', "\"\""));
             let text: String = fields.iter().map(|row| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n").collect();
             let read: Vec<Vec<String>> = read_rows(text.as_bytes()).into_iter().map(|(_, row)| row.unwrap()).collect();

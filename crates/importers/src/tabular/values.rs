@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_shown_and_never_whole_where_it_is_long() {
+    fn errors_show_wrong_values_and_truncate_long_ones() {
         let wrong = parse_time(b"a\nb", TimeUnit::Seconds).unwrap_err();
         assert!(wrong.why.starts_with("'a\\nb' is not a time; it must be"), "{}", wrong.why);
         assert!(parse_name(&[b'x'; 5000]).unwrap_err().why.len() < 200);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_one_range_and_what_makes_no_sense_is_left_out() {
+    fn neighbouring_ranges_are_joined_and_invalid_ones_left_out() {
         let words = [
             [0x9000, 0x1000],
             [0x3000, 0x1001],

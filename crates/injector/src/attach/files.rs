@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_found_where_it_begins() {
+    fn libc_is_found_at_its_first_mapping() {
         let maps = b"400000-401000 r-xp 00000000 fe:00 1    /usr/bin/a\n\
             7f0000-7f1000 r--p 00000000 fe:00 2    /usr/lib/libc.so.6\n\
             7f1000-7f2000 r-xp 00001000 fe:00 2    /usr/lib/libc.so.6\n\
@@ -224,7 +224,7 @@ mod tests {
 
     /// A write to shared code would be a write to the file.
     #[test]
-    fn code_that_is_mapped_for_others_too_is_not_the_processs_own() {
+    fn shared_code_is_not_private_to_the_process() {
         let headers = ProgramHeaders {
             segments: vec![facts::ProgramSegment {
                 start: 0x1000,

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_laid_out_as_by_the_kernel() {
+    fn the_initial_stack_is_laid_out_like_the_kernels() {
         let told = InitialStack {
             arguments: vec![b"a".to_vec(), b"bc".to_vec()],
             variables: vec![b"X=1".to_vec()],

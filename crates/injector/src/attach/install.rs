@@ -326,7 +326,7 @@ mod tests {
 
     /// Otherwise the process would keep a blob that cannot be removed.
     #[test]
-    fn what_was_done_stays_done_where_the_thread_goes_on_by_itself() {
+    fn work_stays_done_if_the_thread_continues_by_itself() {
         let timeout = || Err(Error::Timeout { process: 1, step: "" });
         let gone = || Err(Error::Gone { process: 1, step: "" });
         assert!(matches!(or_resumed(&Ok(()), timeout()), Ok(0)));

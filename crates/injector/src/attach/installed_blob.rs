@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_moved_is_found_whatever_the_jump_is_written_over() {
+    fn a_moved_call_is_found_whatever_the_jump_overwrites() {
         let patch = |address: u64, old: &[u8], call: u64, stub: u64| {
             let distance = (stub - address - 5) as i32;
             let new = [&[0xe9], &distance.to_le_bytes()[..]].concat();

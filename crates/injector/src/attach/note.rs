@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_read() {
+    fn notes_round_trip() {
         let (recorder, held) = (RecorderProcess::current(), held());
         let mut bytes = encode_note(recorder, &held);
         let before = InstalledBlob { ending: None, ..held.clone() };
@@ -256,7 +256,7 @@ mod tests {
 
     /// A process can write anything into its own memory.
     #[test]
-    fn a_note_that_makes_no_sense_is_not_taken() {
+    fn inconsistent_notes_are_rejected() {
         let changes: [fn(&mut InstalledBlob); 14] = [
             |held| held.mapped.clear(),
             |held| held.mapped[0].0 = 0,

@@ -199,7 +199,7 @@ mod tests {
 
     /// The other thread waits until it is killed.
     #[test]
-    fn a_process_whose_first_thread_has_ended_is_no_ended_one() {
+    fn a_process_without_its_first_thread_has_not_ended() {
         let place = tempfile::tempdir().unwrap();
         let (source, program) = (place.path().join("leaves.c"), place.path().join("leaves"));
         let text = "#include <pthread.h>\n#include <unistd.h>\n\

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorder_lives_while_its_process_does() {
+    fn a_recorder_counts_as_running_while_its_process_runs() {
         let own = RecorderProcess::current();
         assert_eq!(own.living_id(), Some(own.process));
         assert_eq!(RecorderProcess { since: own.since - 1, ..own }.living_id(), None);
@@ -103,7 +103,7 @@ mod tests {
 
     /// A container's processes have other numbers. This test uses one of another namespace.
     #[test]
-    fn a_recorder_of_another_namespace_is_known_by_how_it_counts_itself() {
+    fn a_recorder_in_another_namespace_is_known_by_its_own_id() {
         let mut child = Command::new("unshare").args(["--pid", "--fork", "sleep", "100"]).spawn();
         let parent = child.as_ref().unwrap().id();
         let children = format!("/proc/{parent}/task/{parent}/children");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_runs_another_program_is_no_recorder() {
+    fn a_process_with_another_program_is_not_a_recorder() {
         let mut child = Command::new("sleep").arg("100").spawn().unwrap();
         let name = child.id().to_string();
         let noted = RecorderProcess {

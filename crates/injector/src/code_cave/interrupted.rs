@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_instructions_begin_like_those_of_the_other_one() {
+    fn both_caves_begin_with_the_same_instructions() {
         let code = assemble_cave(&registers(), &[7; 600], 1);
         assert_eq!(code.len(), cave_bytes());
         assert_eq!(code[..14], super::super::CODE[..14]);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_call_is_begun_again() {
+    fn an_interrupted_call_is_restarted() {
         let mut of = registers();
         (of.rip, of.orig_rax) = (100, 45);
         for (rax, expected) in [(-512, 45), (-513, 45), (-514, 45), (-516, 219)] {

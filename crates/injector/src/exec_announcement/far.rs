@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_a_connection_and_nothing_else_is() {
+    fn only_streams_are_accepted_as_connections() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("execs");
         let socket = bind(&at).unwrap();

@@ -98,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_values_round_trip() {
         let mut bytes =
             encode_announcement(ExecutingThread::Itself, 1, Path::new("/bin/true")).unwrap();
         write_tid(&mut bytes, 77);

@@ -55,7 +55,7 @@ fn seeds_for_fuzzing() {
 
 /// A fuzzing result: segments at addresses that no program can have.
 #[test]
-fn addresses_that_nobody_has() {
+fn impossible_addresses_are_handled() {
     for address in [u64::MAX - 0x1000, u64::MAX, 1 << 47, (1 << 47) - 0x20_0000, 1 << 63] {
         let mut file = program(&padded(&PIECES.concat()));
         file[64 + 16..64 + 24].copy_from_slice(&address.to_le_bytes());
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn kept_surveys(
+    fn kept_plans(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
         let image = program(&padded(&PIECES.concat()));

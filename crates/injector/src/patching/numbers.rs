@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_order_and_the_table_says_the_same() {
+    fn the_list_is_sorted_and_matches_the_table() {
         assert!(WANTED.is_sorted() && WANTED.iter().all(|number| *number < TABLE_NUMBERS));
         let table = wanted_table();
         for number in 0..TABLE_NUMBERS {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_values_round_trip() {
         let (survey, key) = (survey(), b"a key");
         let bytes = survey.to_bytes(key).unwrap();
         assert_eq!(PatchPlan::from_bytes(&bytes, key).as_ref(), Some(&survey));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_plan_is_like_is_refused() {
+    fn inconsistent_plans_are_refused() {
         type Change = fn(&mut PatchPlan);
         const FAR: GoroutineFields =
             GoroutineFields { number: 1 << 20, creator: 8, thread: 8, current: 8 };

@@ -29,7 +29,7 @@ fn room_on_both_sides() {
 }
 
 #[test]
-fn calls_that_nobody_wants_are_left() {
+fn unwanted_calls_are_not_patched() {
     // getpid
     let site = only(&[b"\xb8\x27\0\0\0", SYSCALL, CHECK, RET].concat());
     assert_eq!((site.kind, site.numbers), (PatchKind::Left(Unwanted), SyscallNumber::Constant(39)));
@@ -59,7 +59,7 @@ fn a_number_comes_from_where_the_register_was_set() {
 }
 
 #[test]
-fn what_jumps_in_between_moves_the_call() {
+fn a_jump_in_between_moves_the_call() {
     // jne to the call itself: only instructions after it may move.
     let code = [b"\x75\x05", SEND, SYSCALL, CHECK, RET].concat();
     let site = only(&code);
@@ -97,7 +97,7 @@ fn tables_of_jumps_count() {
 }
 
 #[test]
-fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
+fn a_jump_into_an_instruction_keeps_it_in_place() {
     // jne past the prefix of: lock cmpxchg [rdi],edx; and after that, displaced instructions.
     let locked = b"\xf0\x0f\xb1\x17";
     let code = |jump: &[u8]| [jump, SEND, SYSCALL, b"\x31\xc0", locked, RET].concat();
@@ -111,7 +111,7 @@ fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
 }
 
 #[test]
-fn what_is_needed_behind_a_call_is_not_destroyed() {
+fn values_needed_after_a_call_are_not_destroyed() {
     // jc
     assert_eq!(kinds(&[SEND, SYSCALL, b"\x72\x06", CHECK, RET].concat()), [PatchKind::Left(Live)]);
     // mov rdx,rcx; ...
@@ -142,7 +142,7 @@ fn a_return_without_room() {
 }
 
 #[test]
-fn what_never_returns_needs_nothing_behind_it() {
+fn calls_that_never_return_need_no_window_after_them() {
     let site = only(&[b"\xb8\xe7\0\0\0", SYSCALL, b"\xf4"].concat());
     assert_eq!((site.kind, site.after), (PatchKind::Sandwich, None));
 }
@@ -165,7 +165,7 @@ fn neighbours_share_a_window() {
 }
 
 #[test]
-fn two_bytes_within_an_instruction_are_no_call() {
+fn two_bytes_inside_an_instruction_are_not_a_call() {
     // mov edx,0x050f
     assert_eq!(kinds(b"\xba\x0f\x05\0\0\xc3"), []);
 }

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_text_alone_says_nothing() {
+    fn one_text_alone_proves_nothing() {
         let boehm = Some(IncompatibleProgram::StopsThreads { collector: "Boehm's" });
         let texts = b"..GC_FREE_SPACE_DIVISOR\0..GC_INITIAL_HEAP_SIZE\0..";
         assert_eq!(incompatible_by_texts(texts), boehm);

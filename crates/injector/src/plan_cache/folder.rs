@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_read_by_its_key_alone() {
+    fn a_kept_plan_is_read_only_with_its_key() {
         let (place, survey) = (tempfile::tempdir().unwrap(), some());
         let path = place.path().join("a/b");
         let folder = PlanFolder::new(path.clone());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_have_written_is_not_read() {
+    fn files_that_others_could_have_written_are_not_read() {
         let (place, survey) = (tempfile::tempdir().unwrap(), some());
         let path = place.path().join("surveys");
         let folder = PlanFolder::new(path.clone());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn no_folder_is_no_error() {
+    fn a_missing_folder_is_not_an_error() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("file");
         fs::write(&file, "").unwrap();

@@ -102,7 +102,7 @@ fn execs_of_all_kinds_are_followed() {
 
 /// Programs that libc executes in a child of its own, which the announcing thread does not see.
 #[test]
-fn what_libc_executes_in_a_child_is_followed() {
+fn programs_that_libc_executes_in_a_child_are_followed() {
     let listening = Listening::begin(counting);
     for (build, way) in [(0, "spawn"), (1, "spawn-fails"), (2, "spawn")] {
         let program = counted(build).to_str().unwrap();
@@ -145,17 +145,17 @@ fn many_are_followed(way: &str) {
 }
 
 #[test]
-fn many_at_once_are_followed() {
+fn many_concurrent_execs_are_followed() {
     many_are_followed("thread");
 }
 
 #[test]
-fn many_children_of_libc_are_followed_at_once() {
+fn many_concurrent_children_of_libc_are_followed() {
     many_are_followed("spawn");
 }
 
 #[test]
-fn a_thread_that_ends_by_the_exec_of_another_is_let_go() {
+fn a_thread_ended_by_another_threads_exec_is_released() {
     static EXECUTED: AtomicBool = AtomicBool::new(false);
     let prepare = |target: &injector::InjectionTarget| {
         EXECUTED.store(true, SeqCst);
@@ -197,7 +197,7 @@ fn an_exec_that_fails_leaves_its_thread_untraced() {
 }
 
 #[test]
-fn a_child_of_ones_own_announces_a_second_exec() {
+fn an_own_child_announces_a_second_exec() {
     let listening = Listening::begin(counting);
     let path = listening.path();
     let program = announcing();
@@ -241,7 +241,7 @@ fn a_program_of_rust_announces_its_exec() {
 }
 
 #[test]
-fn who_says_nothing_sensible_is_answered_no() {
+fn invalid_announcements_are_answered_no() {
     let listening = Listening::begin(counting);
     for bytes in [&b"GET / HTTP/1.1\r\n"[..], b"SCX1\xff\xff\xff\x7f\x01\0a", b"SCX1"] {
         let mut connection = UnixStream::connect(listening.path()).unwrap();

@@ -108,7 +108,7 @@ fn a_program_that_is_still_loading_is_waited_for() {
 }
 
 #[test]
-fn a_library_whose_end_does_not_come_back_is_taken_out() {
+fn a_library_with_an_endless_end_is_removed() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();
@@ -157,7 +157,7 @@ fn in_ten_seconds(mut holds: impl FnMut() -> bool) -> bool {
 }
 
 #[test]
-fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later() {
+fn a_process_traced_at_the_end_is_switched_off_and_detached_later() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();
@@ -200,7 +200,7 @@ fn a_process_that_is_traced_at_the_end_does_nothing_more_and_can_be_left_later()
 }
 
 #[test]
-fn what_cannot_be_attached_to_is_left_with_its_reason() {
+fn unattachable_processes_are_skipped_with_a_reason() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();

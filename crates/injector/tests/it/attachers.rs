@@ -88,7 +88,7 @@ fn a_recorder_that_is_killed_at_any_moment_leaves_a_process_that_works() {
 }
 
 #[test]
-fn what_a_killed_recorder_has_left_is_taken_out_by_the_next_one() {
+fn a_killed_recorders_blob_is_removed_by_the_next_one() {
     for (kind, program) in echoes() {
         let mut program = Echoes::begin(program);
         let process = program.0.id();
@@ -119,7 +119,7 @@ fn what_a_killed_recorder_has_left_is_taken_out_by_the_next_one() {
 }
 
 #[test]
-fn what_a_recorder_has_left_that_was_killed_as_the_library_began_is_taken_out() {
+fn a_blob_of_a_recorder_killed_at_its_beginning_is_removed() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();
@@ -150,7 +150,7 @@ fn what_a_recorder_has_left_that_was_killed_as_the_library_began_is_taken_out() 
 }
 
 #[test]
-fn two_recorders_of_one_process_do_not_hurt_it() {
+fn two_recorders_do_not_harm_their_process() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();

@@ -71,7 +71,7 @@ fn assert_whole(output: &str) {
 }
 
 #[test]
-fn a_program_whose_recorder_dies_in_the_middle_runs_as_if_nothing_had_been() {
+fn a_program_runs_normally_if_its_recorder_dies_in_the_middle() {
     for what in ["dies at prepare", "dies at assemble"] {
         assert_whole(&output_of_killed(what, None));
     }

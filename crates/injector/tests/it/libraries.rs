@@ -80,7 +80,7 @@ fn a_library_begins_with_the_programs_stack() {
 }
 
 #[test]
-fn what_is_no_such_library_is_refused() {
+fn unsuitable_libraries_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let why = |result: Result<BlobLibrary, injector::Error>| result.unwrap_err().to_string();
     for (source, flags, expected) in [

@@ -87,7 +87,7 @@ fn a_program_sees_nothing_of_its_injection() {
 }
 
 #[test]
-fn what_fails_leaves_the_program_as_it_was() {
+fn a_failure_leaves_the_program_unchanged() {
     let program = counted(0);
     let says = |first| {
         let prepare =
@@ -106,7 +106,7 @@ fn what_fails_leaves_the_program_as_it_was() {
 
 #[test]
 #[ignore = "it waits for ten seconds"]
-fn a_first_function_that_hangs_is_given_up() {
+fn a_hanging_first_function_is_abandoned() {
     let program = counted(0);
     let prepare =
         |target: &injector::InjectionTarget| Ok(Some(made::injection(target, First::Hangs)));
@@ -148,7 +148,7 @@ fn other_bytes_than_expected_change_nothing() {
 }
 
 #[test]
-fn a_program_that_nothing_is_wanted_in_runs_as_it_is() {
+fn a_program_without_an_injection_runs_unchanged() {
     let (output, result) =
         run(piped(Path::new("/bin/echo"), &["a", "b"]), Path::new("/bin/echo"), {
             Arc::new(|target: &injector::InjectionTarget| {
@@ -195,7 +195,7 @@ fn a_program_with_rights_of_its_own_is_not_traced() {
 }
 
 #[test]
-fn a_program_without_room_behind_its_code_is_worked_in_from_the_kernels_library() {
+fn a_program_without_unused_code_is_injected_through_the_vdso() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");

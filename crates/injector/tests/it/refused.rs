@@ -121,7 +121,7 @@ fn forbid_ptrace() {
 }
 
 #[test]
-fn without_ptrace_a_program_runs_and_the_reason_is_told() {
+fn without_ptrace_a_program_runs_and_the_reason_is_reported() {
     let run = || {
         forbid_ptrace();
         let mut command = Command::new(counted(0));

@@ -121,7 +121,7 @@ fn broken_blocks_are_refused() {
 const PATH: &str = "4402 2f61";
 
 #[test]
-fn behind_a_gap_new_entries_are_known_and_old_ones_are_left_out() {
+fn after_a_gap_new_entries_are_known_and_old_ones_left_out() {
     let mut decoder = HpackDecoder::default();
     assert_eq!(decode_hex(&mut decoder, PATH).unwrap(), ["Path /a 2"]);
     assert_eq!(decode_hex(&mut decoder, "be").unwrap(), ["Path /a 2"]);

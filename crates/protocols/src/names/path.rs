@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_queries_are_gone() {
+    fn ids_and_queries_are_removed() {
         for (target, route) in [
             ("/user/1234/cart?x=y", "/user/{}/cart"),
             ("/", "/"),

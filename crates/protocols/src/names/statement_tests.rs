@@ -83,7 +83,7 @@ fn details_have_no_literals() {
 
 /// A truncated statement yields the certain beginning of its name.
 #[test]
-fn cut_anywhere_a_statement_has_the_beginning_of_its_name() {
+fn a_truncated_statement_has_the_beginning_of_its_name() {
     let text = "SELECT a FROM books JOIN authors ON x = 'it''s alice' WHERE n = 1 AND m = 'bob'";
     let whole = summary_name(text);
     assert_eq!(whole, "SELECT books authors");

@@ -31,7 +31,7 @@ fn contains_bytes(path: &Path, text: &[u8]) -> bool {
 }
 
 #[test]
-fn names_take_the_place_of_heads() {
+fn operations_replace_snippets() {
     let directory = TempDir::new().unwrap();
     let path = written_log(&directory);
     let before = SocketLog::open(&path).unwrap();
@@ -75,7 +75,7 @@ fn names_take_the_place_of_heads() {
 }
 
 #[test]
-fn what_was_interrupted_is_ended_without_a_loss() {
+fn an_interrupted_replacement_is_completed_without_loss() {
     let directory = TempDir::new().unwrap();
     let path = written_log(&directory);
     let expected = operations_of_log(&SocketLog::open(&path).unwrap()).entries;
@@ -94,7 +94,7 @@ fn what_was_interrupted_is_ended_without_a_loss() {
 }
 
 #[test]
-fn a_log_is_no_file_of_operations_and_the_other_way_round() {
+fn logs_and_operation_files_are_not_confused() {
     let directory = TempDir::new().unwrap();
     let path = written_log(&directory);
     assert!(OperationFile::open(&path).is_err());
@@ -105,7 +105,7 @@ fn a_log_is_no_file_of_operations_and_the_other_way_round() {
 }
 
 #[test]
-fn a_record_that_is_being_written_is_made_blank_too() {
+fn an_unfinished_record_is_blanked_too() {
     let mut bytes = server_log().to_bytes();
     let at = bytes.windows(7).position(|window| window == b"hunter2").unwrap();
     let chunk = at / 4096 * 4096;
@@ -117,7 +117,7 @@ fn a_record_that_is_being_written_is_made_blank_too() {
 }
 
 #[test]
-fn a_head_is_made_blank_wherever_a_damaged_log_has_it() {
+fn a_snippet_is_blanked_anywhere_in_a_damaged_log() {
     let whole = server_log().to_bytes();
     let put_in: [&[u8]; 3] = [b"xyz", b"GET /1234567", &[0; 8]];
     for (at, put_in) in
@@ -137,7 +137,7 @@ fn a_head_is_made_blank_wherever_a_damaged_log_has_it() {
 }
 
 #[test]
-fn a_chunk_that_is_being_cleared_is_made_blank() {
+fn a_chunk_that_is_being_cleared_is_blanked() {
     let mut bytes = server_log().to_bytes();
     bytes[4096..4100].copy_from_slice(b"FREE");
     assert_eq!(blank_snippets(&mut bytes[4096..8192]), 1);
@@ -149,7 +149,7 @@ fn a_chunk_that_is_being_cleared_is_made_blank() {
 proptest! {
     /// A truncated or damaged file yields the entries before the damage, and never fails.
     #[test]
-    fn any_damage_leaves_what_is_before_it(at in 4096_usize..4600, byte: u8, cut in 0_usize..600) {
+    fn entries_before_damage_are_read(at in 4096_usize..4600, byte: u8, cut in 0_usize..600) {
         let directory = TempDir::new().unwrap();
         let path = written_log(&directory);
         update_operations(&path).unwrap();
@@ -171,7 +171,7 @@ proptest! {
 
     /// Blanking the snippets of an arbitrary chunk keeps its length and can be repeated.
     #[test]
-    fn making_blank_is_done_once(words in prop::collection::vec(any::<u32>(), 0..1100)) {
+    fn blanking_can_be_repeated(words in prop::collection::vec(any::<u32>(), 0..1100)) {
         let magic = u32::from_le_bytes(*b"CHNK");
         let words = std::iter::once(magic).chain(words);
         let mut bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
@@ -185,7 +185,7 @@ proptest! {
 
 /// Recordings that end at the same time replace the snippets of the same logs.
 #[test]
-fn several_at_once_leave_all_operations() {
+fn concurrent_replacements_keep_all_operations() {
     for _ in 0..40 {
         let directory = TempDir::new().unwrap();
         let path = written_log(&directory);

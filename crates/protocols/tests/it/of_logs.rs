@@ -22,7 +22,7 @@ fn operation_tuples(
 }
 
 #[test]
-fn requests_and_answers_come_in_the_order_of_time() {
+fn requests_and_responses_come_in_the_order_of_time() {
     let log = SocketLog::from_bytes("made".as_ref(), server_log().to_bytes()).unwrap();
     let all = operations_of_log(&log);
     assert_eq!(
@@ -41,7 +41,7 @@ fn requests_and_answers_come_in_the_order_of_time() {
 }
 
 #[test]
-fn an_answer_that_comes_first_is_no_client_s() {
+fn a_response_that_comes_first_is_not_the_clients() {
     // A connection that was found in use has an unknown client.
     let mut log = socket_log::write::LogWriter::new("web", 7, "/bin/server");
     log.flow(100, 1, socket_log::write::TCP, socket_log::encode::FlowOrigin::Found, 11);
@@ -56,7 +56,7 @@ fn an_answer_that_comes_first_is_no_client_s() {
 /// An operation of one end may become known only when the other end sends more, or the flow ends;
 /// it still belongs to its sender.
 #[test]
-fn an_answer_without_an_end_is_the_servers() {
+fn a_response_without_an_end_is_the_servers() {
     let mut log = LogWriter::new("web", 7, "/bin/client");
     log.flow(100, 1, TCP, FlowOrigin::Socket, 11);
     log.endpoints(100, 1, FlowRole::Connect, &[], &inet_address(([127, 0, 0, 1], 5432).into()), 0);
@@ -86,7 +86,7 @@ fn an_answer_without_an_end_is_the_servers() {
 /// The bytes before a connection is encrypted are a separate conversation from the plaintext after
 /// it, and the plaintext of one call keeps its order.
 #[test]
-fn plain_text_begins_anew() {
+fn plaintext_is_a_new_conversation() {
     let mut log = LogWriter::new("web", 7, "/bin/client");
     log.flow(100, 1, TCP, FlowOrigin::Socket, 11);
     log.endpoints(100, 1, FlowRole::Connect, &[], &inet_address(([127, 0, 0, 1], 5432).into()), 0);
@@ -121,7 +121,7 @@ fn plain_text_begins_anew() {
 /// gRPC's library writes names and lengths of fields from separate buffers, and the last of its
 /// trailers is a zero length: a snippet of one zero byte.
 #[test]
-fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
+fn a_zero_that_continues_a_frame_is_not_blank() {
     let mut log = LogWriter::new("shop", 7, "/bin/server");
     log.flow(100, 1, TCP, FlowOrigin::Accept, 11);
     log.endpoints(100, 1, FlowRole::Accept, &inet_address(([127, 0, 0, 1], 80).into()), &[], 0);

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cause_nearest_to_the_file_is_told() {
+    fn the_cause_nearest_to_the_file_is_reported() {
         let said = "11-29 22:31:00.123  5 5 E PLUGIN/X something\n\
                     ERROR:    [Babeltrace CLI] (main.c:1)\n  Graph failed.\n\
                     CAUSED BY [x: 'source.ctf.fs'] (fs.c:2)\n  Cannot read the\n  packet: at=7\n";

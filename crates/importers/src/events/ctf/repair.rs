@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_packet_is_found_however_little_is_left_of_it() {
+    fn the_last_packet_is_found_however_short_it_is() {
         let whole = packets(&[300, 200]);
         let long = packets(&[100, 3 * READ_BUFFER_BYTES]);
         let last =
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_cut_once_more_and_then_left_out() {
+    fn a_stream_is_cut_repeatedly_and_then_left_out() {
         let trace = tempfile::tempdir().unwrap();
         let deep = trace.path().join("kernel");
         fs::create_dir(&deep).unwrap();

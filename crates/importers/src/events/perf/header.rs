@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_on_both_clocks_is_their_difference() {
+    fn a_moment_on_both_clocks_yields_their_difference() {
         let mut header = PerfHeader::default();
         header.read_line(b" captured on    : Wed Nov 25 18:47:57 2026");
         assert_eq!((header.host(), header.clock_offset()), (None, None));

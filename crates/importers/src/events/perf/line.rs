@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_fields_are_printed() {
+    fn any_choice_of_fields_is_parsed() {
         let event = "sched:sched_waking".to_owned();
         for (line, comm, ids, time) in [
             (
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_told_apart() {
+    fn other_lines_are_distinguished() {
         for (line, expected) in [
             ("", PerfLine::Empty),
             ("   ", PerfLine::Empty),

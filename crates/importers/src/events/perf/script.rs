@@ -138,7 +138,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_header_puts_times_on_the_wall_clock() {
+    fn a_header_converts_times_to_the_wall_clock() {
         let (sink, summary) = read_text(WITH_HEADER);
         assert_eq!(summary.notes, Vec::<String>::new());
         let event = sink.piece.event_at(0);
@@ -150,7 +150,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn stacks_and_what_is_no_event_are_counted() {
+    fn stacks_and_other_lines_are_counted() {
         let text = "a 1 [0] 1.5: x:y: a=1\n\tffff schedule+0x1 ([kernel])\n\nwhat is this\n\
                     a 1 [0] 1.6: PERF_RECORD_LOST lost 5\na 1 [0] 2.5: cpu-clock: \n";
         let (sink, summary) = read_text(text);

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_tells_what_it_is_before_it_ends() {
+    fn objects_are_recognised_before_their_end() {
         let shape =
             |text: &str| JaegerShape::from_text(text.as_bytes()).map_err(|error| error.is_eof());
         assert_eq!(shape(r#"{"total":0,"data":[{"#), Ok(JaegerShape::Answer));

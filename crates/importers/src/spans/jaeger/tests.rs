@@ -73,7 +73,7 @@ fn jaeger(text: &str) -> SpanCollector {
 }
 
 #[test]
-fn an_answer_of_the_api() {
+fn a_response_of_the_api() {
     let SpanCollector { spans, skipped, .. } = jaeger(ANSWER);
     assert_eq!(skipped, Vec::<String>::new());
     let [server, client] = &spans[..] else { panic!("{spans:?}") };
@@ -94,7 +94,7 @@ fn an_answer_of_the_api() {
 }
 
 #[test]
-fn what_is_missing_is_unknown() {
+fn missing_values_are_unknown() {
     let text = r#"{"spans":[{"spanID":"1","processID":"p9","tags":null,"references":null}],"traceID":"a"}
         {"traceID":"a","spanID":"2","parentSpanID":"1","startTime":5,"process":{"serviceName":"s"},
          "tags":[{"key":"otel.status_code","value":"ERROR"},{"key":"db.system","value":"redis"}]}
@@ -117,7 +117,7 @@ fn seen(spans: &[CollectedSpan]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn whole_spans_of_a_damaged_trace_find_their_processes() {
+fn intact_spans_of_a_damaged_trace_find_their_processes() {
     let span = |id: &str| format!(r#"{{"traceID":"a","spanID":"{id}","processID":"p1"}}"#);
     let trace = |spans: &str, service: &str| {
         format!(
@@ -149,7 +149,7 @@ fn whole_spans_of_a_damaged_trace_find_their_processes() {
 }
 
 #[test]
-fn what_is_no_trace_is_passed_over_with_its_line() {
+fn other_values_are_skipped_with_their_line() {
     let text = "{\"data\":null,\"errors\":[\n{\"code\":404,\"msg\":\"trace not found\"}]}\n\
                 {\"traceID\":\"a\",\"spans\":[{\"spanID\":\"\"}]}";
     let SpanCollector { spans, skipped, .. } = jaeger(text);
@@ -201,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back(mut spans in span_trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
+    fn trees_round_trip(mut spans in span_trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
         spans.sort_by_key(|span| span.trace.clone());
         for span in &mut spans {
             if span.host.len() % 2 == 0 {

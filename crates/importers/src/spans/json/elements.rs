@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_costs_what_is_damaged() {
+    fn damage_skips_only_the_damaged_part() {
         let next = "{\"spans\": [9]}";
         for (text, expected) in [
             // The file ends in an element, between elements, in a key.
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_given_to_who_wants_it() {
+    fn other_text_is_returned_on_request() {
         let text = "[1}, {\"a\": 2},\n {\"a\": 3}]\n{\"spans\": [9]}";
         for piece in [1, 3, usize::MAX] {
             let elements = JsonElements::new(Pieces(text.as_bytes(), piece), KEYS).with_damaged();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_never_ends_is_passed_over() {
+    fn an_endless_element_is_skipped() {
         let text = format!("[1, \"{}\", 3]", "x".repeat(3000));
         let read = |longest| {
             parts(JsonElements { longest, ..JsonElements::new(Pieces(text.as_bytes(), 777), KEYS) })
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_an_error_is_given_first() {
+    fn text_before_an_error_is_returned_first() {
         struct Torn<'a>(&'a [u8]);
         impl Read for Torn<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -432,7 +432,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn any_elements_come_back(
+        fn arbitrary_elements_round_trip(
             elements in proptest::collection::vec(json(), 0..5),
             other in json(),
             pretty in any::<bool>(),

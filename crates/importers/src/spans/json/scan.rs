@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_ends_with_its_last_bracket_in_whatever_pieces_it_comes() {
+    fn a_value_ends_with_its_last_bracket_however_it_is_divided() {
         for (value, rest) in [
             (r#"{"a": [1, {"b": "}]\"\\"}], "c": {}}"#, r#", {"#),
             (r#"[["\\", "\u005d"], []]"#, "]"),

@@ -108,7 +108,7 @@ fn executions() {
 }
 
 #[test]
-fn executions_of_2010_have_an_experiment_in_front() {
+fn executions_of_2010_begin_with_an_experiment() {
     let (SpanCollector { spans, skipped, .. }, _) =
         log("$1;90;3;shop.Cart.add(int);s1;8;20;60;web1;1;1\n", false);
     assert_eq!(skipped, Vec::<String>::new());
@@ -166,7 +166,7 @@ fn a_trace_names_its_parent_at_its_root() {
 }
 
 #[test]
-fn what_is_unfinished_or_broken_is_kept_as_far_as_it_goes() {
+fn unfinished_or_broken_traces_are_kept_as_far_as_they_go() {
     // Neither the failed operation nor the root ends.
     let lines: Vec<&str> = EVENTS.lines().collect();
     let (kept, notes) = log(&lines[..8].join("\n"), false);
@@ -213,7 +213,7 @@ fn what_is_unfinished_or_broken_is_kept_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_log_that_tells_all_twice_is_taken_once() {
+fn a_log_with_events_and_executions_counts_once() {
     let both = format!("{EXECUTIONS}{EVENTS}");
     let (kept, notes) = log(&both, false);
     assert_eq!(kept.spans.len(), 3);
@@ -226,7 +226,7 @@ fn a_log_that_tells_all_twice_is_taken_once() {
 }
 
 #[test]
-fn a_damaged_record_costs_itself() {
+fn only_the_damaged_record_is_skipped() {
     let records = EXECUTIONS.replace("-7;20;60", "-7;soon;60")
         + "$10;1;host;1;0.5\n$99;1;x\ncut\n$1;91;shop.Main.ma\n";
     let (kept, notes) = log(&records, false);
@@ -253,7 +253,7 @@ proptest! {
     /// In any walk, truncated anywhere, a finished operation has both times and an unfinished one
     /// has one, and each has its depth.
     #[test]
-    fn stacks_come_back(walk in walk(), cut in 0usize..60) {
+    fn stacks_round_trip(walk in walk(), cut in 0usize..60) {
         let (mut stack, mut expected, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         for (begins, operation) in walk {
             if begins || stack.is_empty() {

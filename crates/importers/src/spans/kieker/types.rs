@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_by_their_names_in_all_versions() {
+    fn types_are_recognised_by_their_names_in_all_versions() {
         for (name, tells) in [
             ("kieker.common.record.controlflow.OperationExecutionRecord", RecordMeaning::Execution),
             (
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_entry_costs_itself() {
+    fn only_the_damaged_entry_is_skipped() {
         let mut kept = SpanCollector::default();
         let text = b"$0=a.KiekerMetadataRecord\r\n\n$x=b\n$1=c.TraceMetadata";
         let types = RecordTypes::from_text(text, Path::new("kieker.map"), &mut kept);

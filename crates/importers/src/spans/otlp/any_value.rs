@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_text_and_within_others_json() {
+    fn nested_values_are_json_and_others_text() {
         let values = [
             (AnyValue::Empty, "", "null"),
             (AnyValue::Text("a \"b\"".into()), "a \"b\"", r#""a \"b\"""#),

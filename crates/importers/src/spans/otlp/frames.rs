@@ -219,7 +219,7 @@ mod tests {
         [OtlpLayout::Message, OtlpLayout::Framed, OtlpLayout::Delimited];
 
     #[test]
-    fn other_fields_of_the_one_message_are_passed_over() {
+    fn other_fields_of_a_single_message_are_skipped() {
         let other =
             [&[0x10, 0xff, 0x01, 0x1a, 2, 7, 7, 0x21][..], &[0; 8], &[0x2d], &[0; 4]].concat();
         let message = written(OtlpLayout::Message, b"x");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_ends_it_and_a_long_message_does_not() {
+    fn damage_ends_a_file_and_an_overlong_message_does_not() {
         let fault = "the rest is not protobuf; was the file cut off?";
         assert_eq!(parts(OtlpFrames::new(&[0x0b, 1, 2], OtlpLayout::Message)), [(0, Err(fault))]);
         assert_eq!(parts(OtlpFrames::new(&[0, 0, 0], OtlpLayout::Framed)), [(0, Err(fault))]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn some_messages_may_be_empty_and_a_file_of_them_is_none() {
+    fn a_file_of_empty_messages_is_an_error() {
         for layout in LAYOUTS {
             let (empty, short) = (written(layout, b""), written(layout, b"short"));
             let some = [&empty[..], &short, &empty, &empty, &short].concat();
@@ -260,7 +260,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn messages_come_back_and_of_a_file_that_is_cut_off_the_whole_ones(
+        fn complete_messages_round_trip_even_from_a_truncated_file(
             messages in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..300), 0..6),
             cut in 0.0..1.0f64,
         ) {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_text_and_zeros_are_none() {
+    fn other_ids_stay_text_and_zero_ids_are_none() {
         assert_eq!(id("00f067aa0ba902b7"), OtlpId::Number(0x00f0_67aa_0ba9_02b7));
         assert_eq!(id("APBnqgupArc="), OtlpId::Number(0x00f0_67aa_0ba9_02b7));
         assert_eq!(id("f067AA0ba902b7"), OtlpId::Number(0x00f0_67aa_0ba9_02b7));
@@ -117,7 +117,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn all_writings_of_an_id_are_one(trace in 1u128.., span in 1u64..) {
+        fn all_notations_of_an_id_are_equal(trace in 1u128.., span in 1u64..) {
             use base64::engine::general_purpose::{STANDARD, URL_SAFE};
             let (of_trace, of_span) = (trace.to_be_bytes(), span.to_be_bytes());
             for (bytes, number) in [(&of_trace[..], trace), (&of_span[..], span.into())] {

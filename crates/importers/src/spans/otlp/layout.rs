@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_layout_is_told_whatever_its_first_length() {
+    fn each_layout_is_recognised_with_any_first_length() {
         for length in 0..70_000 {
             if length > 700 && length % 97 > 0 {
                 continue;

@@ -63,7 +63,7 @@ fn of_protobuf(message: &[u8]) -> SpanCollector {
 }
 
 #[test]
-fn a_span_has_all_that_is_needed_of_it() {
+fn a_span_has_all_required_fields() {
     let SpanCollector { spans, skipped, .. } = of_json(REQUEST);
     assert_eq!(skipped, [""; 0]);
     let [server, client] = &spans[..] else { panic!("{spans:?}") };
@@ -180,7 +180,7 @@ fn names_and_values_may_be_written_in_other_ways() {
 }
 
 #[test]
-fn a_resource_may_come_behind_its_spans_and_may_be_missing() {
+fn a_resource_may_follow_its_spans_or_be_missing() {
     let mut value: serde_json::Value = serde_json::from_str(REQUEST).unwrap();
     let part = value["resourceSpans"][0].as_object_mut().unwrap();
     let (resource, scopes) = (part.remove("resource").unwrap(), part["scopeSpans"].to_string());
@@ -199,7 +199,7 @@ fn a_resource_may_come_behind_its_spans_and_may_be_missing() {
 }
 
 #[test]
-fn what_is_no_span_is_skipped_and_the_others_are_kept() {
+fn invalid_spans_are_skipped_and_the_others_kept() {
     for (from, to, why) in [
         (
             "\"spanId\":\"eee19b7ec3c1b174\",",
@@ -255,7 +255,7 @@ fn all_layouts_become_the_same_requests() {
 }
 
 #[test]
-fn a_file_without_spans_is_an_error_that_says_so() {
+fn a_file_without_spans_is_an_error() {
     let error = |bytes: &[u8]| import(&[bytes.to_vec()]).unwrap_err().to_string();
     assert!(error(b"").contains("it has no spans below 'resourceSpans'"));
     assert!(
@@ -279,7 +279,7 @@ fn ends(bytes: &[u8], write: impl Fn(&Span) -> Vec<u8>) -> Vec<usize> {
 }
 
 #[test]
-fn a_file_that_is_cut_off_anywhere_gives_what_is_whole() {
+fn a_truncated_file_yields_its_complete_spans() {
     let json = serde_json::to_vec(&request()).unwrap();
     let message = request().encode_to_vec();
     let of_json = ends(&json, |span| serde_json::to_vec(span).unwrap());
@@ -296,7 +296,7 @@ fn a_file_that_is_cut_off_anywhere_gives_what_is_whole() {
 }
 
 #[test]
-fn damage_costs_what_is_damaged() {
+fn damage_skips_only_the_damaged_part() {
     let whole = format!("{REQUEST}\n").repeat(3);
     let second = REQUEST.len() + 1;
     let of_second = |place: &str| second + REQUEST.find(place).unwrap();
@@ -383,7 +383,7 @@ fn requests(spans: &[CollectedSpan], at_once: usize) -> Vec<ExportTraceServiceRe
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_spans_come_back(spans in span_trees(), at_once in 1usize..5) {
+    fn arbitrary_spans_round_trip(spans in span_trees(), at_once in 1usize..5) {
         let (mut json, mut protobuf) = (Vec::new(), Vec::new());
         for request in requests(&spans, at_once) {
             json.extend(of_json(&serde_json::to_string(&request).unwrap()).spans);
@@ -398,7 +398,7 @@ proptest! {
     // Each case imports a file in two layouts, with all output.
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_trees_are_the_same_requests(spans in span_trees(), at_once in 1usize..5) {
+    fn arbitrary_trees_become_the_same_requests(spans in span_trees(), at_once in 1usize..5) {
         prop_assume!(!spans.is_empty());
         let requests = requests(&spans, at_once);
         let imported = |layout: usize| import(&[(LAYOUTS[layout].file)(&requests)]).unwrap().1;

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_so() {
+    fn invalid_messages_are_errors() {
         let fields = |bytes| WireFields::new(bytes).collect::<Vec<_>>();
         assert_eq!(fields(&[]), []);
         // Field number 0, a group, an unterminated number, a field without a value.
@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn what_another_writer_wrote_is_read(
+        fn messages_of_another_encoder_are_read(
             varint in 1u64.., fixed64 in 1u64.., fixed32 in 1u32..,
             bytes in proptest::collection::vec(any::<u8>(), 1..300),
         ) {

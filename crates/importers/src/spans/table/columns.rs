@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_names_are_those_of_columns() {
+    fn names_are_in_the_order_of_columns() {
         for (place, (column, names)) in NAMES.iter().enumerate() {
             assert_eq!(*column as usize, place, "{column:?}");
             assert!(names.iter().all(|name| column_of_name(name) == Some((*column, None))));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_does_not_do_says_why() {
+    fn an_unsuitable_header_is_explained() {
         assert_eq!(
             parse_columns("\u{feff}trace,id,name,end,x").unwrap().others,
             [(4, "x".to_owned())]

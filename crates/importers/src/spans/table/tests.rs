@@ -30,7 +30,7 @@ fn table(text: &str, unit: TimeUnit) -> Result<SpanCollector, String> {
 }
 
 #[test]
-fn rows_are_spans_and_what_their_callers_saw() {
+fn rows_are_spans_with_their_callers_view() {
     let SpanCollector { spans, skipped, .. } = table(TABLE, TimeUnit::Microseconds).unwrap();
     assert_eq!(skipped, Vec::<String>::new());
     let [root, client, server, inner] = &spans[..] else { panic!("{spans:?}") };
@@ -50,7 +50,7 @@ fn rows_are_spans_and_what_their_callers_saw() {
 }
 
 #[test]
-fn depth_and_order_stand_for_parents_where_there_are_none() {
+fn depth_and_order_replace_missing_parents() {
     let text = "trace_id,id,name,start_us,duration_us,depth,order\n7,1,a,1.5,2,0,0\n7,2,b,2,,1,1\n";
     let SpanCollector { spans, .. } = table(text, TimeUnit::Seconds).unwrap();
     assert_eq!((spans[0].depth, spans[0].order, spans[1].depth), (Some(0), Some(0), Some(1)));
@@ -68,7 +68,7 @@ fn a_call_of_an_unknown_caller_is_on_the_clock_of_its_span() {
 }
 
 #[test]
-fn a_wrong_row_costs_itself() {
+fn only_the_wrong_row_is_skipped() {
     let text = "trace,span,name,begin,probability,order\n1,1,a,soon,,\n1,2,a,1,,\n,3,a,1,,\n1,,a,1,,\n1,5,a,1,2,\n1,6,a,1,0.5,x\n1,7,a,1";
     let SpanCollector { spans, skipped, .. } = table(text, TimeUnit::Nanoseconds).unwrap();
     assert_eq!(spans.iter().map(|span| &*span.id).collect::<Vec<_>>(), ["2"]);
@@ -97,7 +97,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back(spans in span_trees(), cut in any::<prop::sample::Index>()) {
+    fn trees_round_trip(spans in span_trees(), cut in any::<prop::sample::Index>()) {
         let names: std::collections::BTreeSet<&str> =
             spans.iter().flat_map(|span| &span.parameters).map(|(name, _)| name.as_str()).collect();
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));

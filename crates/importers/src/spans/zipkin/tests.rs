@@ -63,7 +63,7 @@ fn both_halves_of_a_call() {
 }
 
 #[test]
-fn what_is_missing_is_unknown() {
+fn missing_values_are_unknown() {
     let text = r#"{"traceId":"a","id":"b"}
         {"traceId":"a","id":"c","parentId":null,"timestamp":0,"duration":5,"tags":null,"kind":null}
         {"traceId":"a","id":"d","timestamp":7,"tags":{"error":"false","otel.status_code":"OK"}}
@@ -94,7 +94,7 @@ fn a_server_knows_its_caller_by_name_only() {
 }
 
 #[test]
-fn what_is_no_span_is_passed_over_with_its_line() {
+fn other_values_are_skipped_with_their_line() {
     let text = r#"[{"traceId":"a","id":"1"},
 {"traceId":"a","id":"2","binaryAnnotations":[]},
 {"traceId":"","id":"3"},
@@ -140,7 +140,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_come_back(spans in span_trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
+    fn trees_round_trip(spans in span_trees(), packing in 0..4, cut in any::<prop::sample::Index>()) {
         let all: Vec<Value> = spans.iter().map(written).collect();
         let lines = |all: &[Value]| all.iter().map(|value| format!("{value}\n")).collect::<String>();
         let text = match packing {

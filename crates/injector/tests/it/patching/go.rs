@@ -41,7 +41,7 @@ fn build(version: &str, options: &[&str], cgo: bool, program: &Path) {
 
 #[test]
 #[ignore = "installs and runs three versions of Go, which takes minutes"]
-fn programs_of_go() {
+fn go_programs_are_observed() {
     let directory = tempfile::tempdir().unwrap();
     for version in VERSIONS {
         for options in [&[][..], &["-ldflags=-s -w"]] {
@@ -80,7 +80,7 @@ fn programs_of_go() {
 /// The same places, however a program is linked.
 #[test]
 #[ignore = "installs Go, and links with cgo"]
-fn programs_of_go_that_are_linked_in_other_ways() {
+fn go_programs_with_other_linking_are_observed() {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("program");
     let statically = "-ldflags=-linkmode external -extldflags -static";

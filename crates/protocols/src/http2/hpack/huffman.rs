@@ -51,7 +51,7 @@ mod tests {
 
     /// Codes of appendix B, of several lengths.
     #[test]
-    fn codes_are_those_of_the_rfc() {
+    fn codes_match_the_rfc() {
         for (byte, code, length) in [
             (b'0', 0x0, 5),
             (b't', 0x9, 5),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_comes_back() {
+    fn every_byte_round_trips() {
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(decode_huffman(&encode_huffman(&all), 256).unwrap().bytes, all);
         let some = decode_huffman(&encode_huffman(&all), 10).unwrap();

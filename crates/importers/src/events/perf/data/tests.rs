@@ -40,7 +40,7 @@ fn sorted(sink: &EventSink) -> Vec<(Event, String, Vec<String>)> {
 }
 
 #[test]
-fn data_has_what_its_text_has() {
+fn data_and_its_text_have_the_same_events() {
     for (data, text) in [(SMALL, SMALL_TEXT), (PACKED, PACKED_TEXT), (PIPE, PIPE_TEXT)] {
         let (own, summary) = read(data, Some(0));
         let (printed, of_text) = read(text, Some(0));
@@ -99,7 +99,7 @@ fn packed_pipe(kind: u32, length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_records_of_both_kinds_have_what_is_in_them() {
+fn both_kinds_of_compressed_records_are_unpacked() {
     let (plain, _) = read(PIPE, None);
     let mut padded = [false; 8];
     for length in [64, 100, 333, 1 << 20] {
@@ -131,7 +131,7 @@ fn a_file_knows_its_host_and_the_wall_clock() {
 }
 
 #[test]
-fn what_is_whole_of_a_pipe_that_was_cut_is_kept() {
+fn complete_records_of_a_truncated_pipe_are_kept() {
     let (whole, _) = read(PIPE, None);
     let (cut, summary) = read(&PIPE[..PIPE.len() - 10], None);
     assert!(cut.event_count() <= whole.event_count());
@@ -141,7 +141,7 @@ fn what_is_whole_of_a_pipe_that_was_cut_is_kept() {
 }
 
 #[test]
-fn a_file_whose_end_is_missing_says_what_was_there() {
+fn a_missing_end_of_a_file_is_reported() {
     let (sink, summary) = read(&SMALL[..SMALL.len() / 4], None);
     assert_eq!(sink.event_count(), 0);
     assert!(summary.notes.iter().any(|note| note.contains("the data after its records")));

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_read_with_what_it_prints() {
+    fn a_format_is_read_with_its_print_part() {
         let text = "name: inet_sock_set_state\nID: 2287\nformat:\n\
             \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
             \tfield:const void * skaddr;\toffset:8;\tsize:8;\tsigned:0;\n\

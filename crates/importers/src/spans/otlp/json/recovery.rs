@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_is_told_by_its_first_member() {
+    fn objects_are_recognised_by_their_first_member() {
         let text = r#"x {"key": {}} , { "traceId": "{", {"resource": 1"#;
         assert_eq!(next_object(text, 0), Some((16, RecoveredObject::Span)));
         assert_eq!(next_object(text, 17), Some((34, RecoveredObject::Request)));
