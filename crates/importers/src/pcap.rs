@@ -78,19 +78,19 @@ impl Importer for PacketImporter {
         let mut summary = sum_sizes(&sniffers)?;
         progress.begin_step("indexing packets", summary.bytes);
         let limit = MAX_SAMPLES / sniffers.len().max(1);
-        let surveys =
+        let indexes =
             for_each_sniffer(&sniffers, |_, sniffer| index_pass::index(sniffer, limit, progress))?;
-        summarize_first_pass(&surveys, &mut summary);
+        summarize_first_pass(&indexes, &mut summary);
         if summary.read == 0 {
             return Err(nothing_imported(&all_files(&sniffers), "there is no packet", &summary));
         }
         let plan = plan::plan_hosts(
             &sniffers,
-            &surveys,
-            translation::compare_samples(&surveys),
+            &indexes,
+            translation::compare_samples(&indexes),
             &self.addresses,
         );
-        let counts: Vec<SnifferCounts> = surveys.into_iter().map(|survey| survey.counts).collect();
+        let counts: Vec<SnifferCounts> = indexes.into_iter().map(|survey| survey.counts).collect();
 
         progress.begin_step("assembling packets", summary.bytes);
         let mut earlier = BTreeSet::new();
@@ -154,11 +154,11 @@ fn import_dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let file = PathBuf::from("input");
     let sniffers =
         [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];
-    let surveys =
+    let indexes =
         for_each_sniffer(&sniffers, |_, sniffer| index_pass::index(sniffer, MAX_SAMPLES, &()))?;
     let mut summary = ImportSummary::default();
-    summarize_first_pass(&surveys, &mut summary);
-    let plan = plan::plan_hosts(&sniffers, &surveys, translation::compare_samples(&surveys), &[]);
+    summarize_first_pass(&indexes, &mut summary);
+    let plan = plan::plan_hosts(&sniffers, &indexes, translation::compare_samples(&indexes), &[]);
     let replayed = replay::replay_sniffer(&sniffers[0], 0, &plan, None, &())?;
     Ok((summary.read, replayed.records))
 }
@@ -195,8 +195,8 @@ fn sum_sizes(sniffers: &[Sniffer]) -> Result<ImportSummary, Error> {
 }
 
 /// Adds the counts of the first pass to the summary.
-fn summarize_first_pass(surveys: &[SnifferIndex], summary: &mut ImportSummary) {
-    for survey in surveys {
+fn summarize_first_pass(indexes: &[SnifferIndex], summary: &mut ImportSummary) {
+    for survey in indexes {
         let counts = &survey.counts;
         summary.read += counts.frames;
         for (cause, count) in &counts.skipped.causes {

@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn places_are_numbered_as_in_other_tools() {
-        let told = |at| FilePlace::new(Path::new("x"), at).to_string();
-        assert_eq!(told(FilePosition::File), "x");
-        assert_eq!(told(FilePosition::Packet(7)), "x, packet 7");
-        assert_eq!(told(FilePosition::Offset(16)), "x, byte 16");
+        let show = |at| FilePlace::new(Path::new("x"), at).to_string();
+        assert_eq!(show(FilePosition::File), "x");
+        assert_eq!(show(FilePosition::Packet(7)), "x, packet 7");
+        assert_eq!(show(FilePosition::Offset(16)), "x, byte 16");
     }
 }

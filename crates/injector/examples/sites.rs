@@ -12,16 +12,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = std::time::Instant::now();
     let image = ElfImage::parse(&file)?;
     let parsed = begin.elapsed();
-    let survey = plan_patches(&image)?;
+    let plan = plan_patches(&image)?;
     let whole = begin.elapsed();
     let mut kinds = BTreeMap::new();
-    for site in &survey.sites {
+    for site in &plan.sites {
         *kinds.entry(format!("{:?}", site.kind)).or_insert(0) += 1;
         if is_wordy && site.kind != PatchKind::Left(UnpatchedReason::Unwanted) {
             println!("{:#x} {:?} {:?} {:?}", site.address, site.kind, site.runtime, site.numbers);
         }
     }
-    println!("{:?} {:?} {kinds:?}", survey.load, survey.go_version);
+    println!("{:?} {:?} {kinds:?}", plan.load, plan.go_version);
     println!("parsed in {parsed:?}, surveyed in {whole:?}");
     Ok(())
 }

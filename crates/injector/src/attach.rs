@@ -35,7 +35,7 @@ use installed_blob::InstalledBlob;
 /// Blob in a process that was running before.
 #[derive(Clone, Debug)]
 pub struct AttachedProcess {
-    held: InstalledBlob,
+    installed: InstalledBlob,
     origin: AttachOrigin,
     path: PathBuf,
     stopped: Duration,
@@ -62,7 +62,7 @@ impl AttachedProcess {
     /// Process id.
     #[must_use]
     pub fn process(&self) -> u32 {
-        self.held.process
+        self.installed.process
     }
 
     /// Path of the program.
@@ -74,7 +74,7 @@ impl AttachedProcess {
     /// Number of patches of its text.
     #[must_use]
     pub fn patches(&self) -> usize {
-        self.held.patches.len()
+        self.installed.patches.len()
     }
 
     /// Time for which the process stood still.
@@ -110,7 +110,7 @@ impl AttachedProcess {
 
     /// Does the same and returns the errors of all copies.
     pub fn detach_all(&self) -> (usize, Vec<Error>) {
-        detach::detach_copies(&self.held, &self.origin)
+        detach::detach_copies(&self.installed, &self.origin)
     }
 }
 
@@ -174,10 +174,10 @@ fn attach_now(
     let Some(first) = parts.first() else {
         return Err(Error::skipped(process, SkipReason::Unwanted));
     };
-    let told = initial_stack::InitialStack::for_process(&memory, variables)?;
+    let stack = initial_stack::InitialStack::for_process(&memory, variables)?;
     let path = parts.first().map(|part| part.file.target.path.clone()).unwrap_or_default();
     let blob = Arc::clone(&first.injection.blob);
-    let argument = maps::round_to_pages(told.byte_count() as u64).unwrap_or(u64::MAX);
+    let argument = maps::round_to_pages(stack.byte_count() as u64).unwrap_or(u64::MAX);
     let Some(argument_and_stack) = argument.checked_add(STACK) else {
         return Err(Error::Blob("its argument is too long"));
     };
@@ -191,15 +191,22 @@ fn attach_now(
         true => {
             let memory = &memory;
             let facts = &facts;
-            let work = InstallJob { process, memory, facts, blob, told, argument_and_stack };
+            let work = InstallJob {
+                process,
+                memory,
+                facts,
+                blob,
+                initial_stack: stack,
+                argument_and_stack,
+            };
             install::install_blob(work, parts, &mut threads, begin + STOPPED)
         }
         false => Err(Error::skipped(process, SkipReason::OtherProgram)),
     };
     threads.release_all();
-    let held = made?;
+    let installed = made?;
     let stopped = begin.elapsed();
-    Ok(AttachedProcess { held, origin, path, stopped, took_over: false, remains: Vec::new() })
+    Ok(AttachedProcess { installed, origin, path, stopped, took_over: false, remains: Vec::new() })
 }
 
 /// Whether a process has the note of a blob.

@@ -36,7 +36,7 @@ pub(crate) fn verify_patches(
         let (address, end) = (*address, address.checked_add(old.len() as u64));
         let inside = code
             .iter()
-            .any(|(start, behind)| *start <= address && end.is_some_and(|end| end <= *behind));
+            .any(|(start, limit)| *start <= address && end.is_some_and(|end| end <= *limit));
         if !inside || old.is_empty() || old.len() != new.len() {
             return Err(Error::BadPatch { process, address });
         }

@@ -84,13 +84,14 @@ pub(crate) fn unused_code(
 /// Addresses in the vDSO at which a code cave may be placed: its last bytes, if they are zero or
 /// the cave of a killed recorder.
 pub(crate) fn unused_vdso(
-    told: &AuxiliaryVector,
+    auxiliary: &AuxiliaryVector,
     regions: &[MemoryRegion],
     memory: &ProcessMemory,
     bytes: usize,
 ) -> Vec<u64> {
-    let is_it =
-        |region: &&MemoryRegion| region.start == told.vdso && region.executable && !region.shared;
+    let is_it = |region: &&MemoryRegion| {
+        region.start == auxiliary.vdso && region.executable && !region.shared
+    };
     let vdso = regions.iter().find(is_it);
     let place = vdso.and_then(|region| region.end.checked_sub(bytes as u64));
     let unused = |place: &u64| memory.read(*place, bytes).is_ok_and(|bytes| is_unused(&bytes));
@@ -172,10 +173,10 @@ mod tests {
         let bytes = assemble_cave(ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 });
         assert_eq!(bytes.len(), BYTES);
         // Offset after an instruction that ends in a distance, and the number that it must lead to.
-        for (behind, number) in [(31, 1), (48, 2), (55, 3), (61, 4)] {
-            let distance: [u8; 4] = bytes[behind - 4..behind].try_into().unwrap();
-            let at = behind + u32::from_le_bytes(distance) as usize;
-            assert_eq!(bytes[at..at + 8], u64::to_le_bytes(number), "behind {behind}");
+        for (after, number) in [(31, 1), (48, 2), (55, 3), (61, 4)] {
+            let distance: [u8; 4] = bytes[after - 4..after].try_into().unwrap();
+            let at = after + u32::from_le_bytes(distance) as usize;
+            assert_eq!(bytes[at..at + 8], u64::to_le_bytes(number), "after {after}");
         }
         // The jump over the code at the return address.
         assert_eq!(4 + u64::from(bytes[3]), RETURNED);

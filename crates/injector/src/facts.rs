@@ -40,22 +40,22 @@ pub(crate) struct AuxiliaryVector {
 /// Parses an auxiliary vector: pairs of a tag and a value. `None` without an entry point or program
 /// headers.
 pub(crate) fn parse_auxiliary_vector(vector: &[u8]) -> Option<AuxiliaryVector> {
-    let mut told = AuxiliaryVector::default();
+    let mut entries = AuxiliaryVector::default();
     for pair in vector.chunks_exact(16) {
         let (tag, value) = (read_word(pair, 0)?, read_word(pair, 8)?);
         match tag {
             0 => break,
-            tag::PHDR => told.headers = value,
-            tag::PHNUM => told.header_count = value,
-            tag::ENTRY => told.entry = value,
-            tag::SECURE => told.secure = value != 0,
-            tag::HWCAP2 => told.fsgsbase = value & FSGSBASE != 0,
-            tag::SYSINFO_EHDR => told.vdso = value,
+            tag::PHDR => entries.headers = value,
+            tag::PHNUM => entries.header_count = value,
+            tag::ENTRY => entries.entry = value,
+            tag::SECURE => entries.secure = value != 0,
+            tag::HWCAP2 => entries.fsgsbase = value & FSGSBASE != 0,
+            tag::SYSINFO_EHDR => entries.vdso = value,
             _ => {}
         }
     }
-    let whole = told.entry != 0 && told.headers != 0;
-    (whole && (1..=MAX_HEADERS).contains(&told.header_count)).then_some(told)
+    let whole = entries.entry != 0 && entries.headers != 0;
+    (whole && (1..=MAX_HEADERS).contains(&entries.header_count)).then_some(entries)
 }
 
 /// Mapped segment of the program's file.
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn the_vector_of_this_process_is_read() {
-        let told = parse_auxiliary_vector(&std::fs::read("/proc/self/auxv").unwrap()).unwrap();
-        assert!(told.entry != 0 && told.vdso != 0 && !told.secure);
+        let entries = parse_auxiliary_vector(&std::fs::read("/proc/self/auxv").unwrap()).unwrap();
+        assert!(entries.entry != 0 && entries.vdso != 0 && !entries.secure);
     }
 
     fn header(kind: u32, flags: u32, start: u64, file: u64, memory: u64) -> Vec<u8> {

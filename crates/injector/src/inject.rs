@@ -43,14 +43,10 @@ pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> I
         entry: beginning.registers.rip,
     };
     let process = seized.process_id();
-    let foothold = CodeCave::take_cave(
-        process,
-        &work.memory,
-        &work.footholds,
-        &code_cave::assemble_cave(back),
-    );
-    let remote = foothold
-        .and_then(|foothold| RemoteWorker::begin(seized, &beginning, foothold, begin + STOPPED));
+    let cave =
+        CodeCave::take_cave(process, &work.memory, &work.caves, &code_cave::assemble_cave(back));
+    let remote =
+        cave.and_then(|cave| RemoteWorker::begin(seized, &beginning, cave, begin + STOPPED));
     let mut remote = match remote {
         Ok(remote) => remote,
         Err(error) => return (Err(error), 0),
@@ -78,7 +74,7 @@ struct PreparedInjection {
     memory: ProcessMemory,
     target: InjectionTarget,
     code: Vec<(u64, u64)>,
-    footholds: Vec<u64>,
+    caves: Vec<u64>,
     region: u64,
     sizes: RegionSizes,
     injection: Injection,
@@ -121,16 +117,16 @@ fn prepare_injection(
         return Ok(Err(SkipReason::NotX86_64));
     }
     let memory = ProcessMemory::open(process)?;
-    let told = memory.auxiliary_vector()?;
-    if told.secure {
+    let auxiliary = memory.auxiliary_vector()?;
+    if auxiliary.secure {
         return Ok(Err(SkipReason::Secure));
     }
-    if !told.fsgsbase {
+    if !auxiliary.fsgsbase {
         return Ok(Err(SkipReason::NoFsgsbase));
     }
     let Some(linked) = memory.linked_entry()? else { return Ok(Err(SkipReason::NotX86_64)) };
-    let bias = told.entry.wrapping_sub(linked);
-    let bytes = memory.read(told.headers, told.header_count as usize * HEADER_BYTES)?;
+    let bias = auxiliary.entry.wrapping_sub(linked);
+    let bytes = memory.read(auxiliary.headers, auxiliary.header_count as usize * HEADER_BYTES)?;
     let unreadable = Error::Unreadable { process, file: "the program's headers" };
     let Some(headers) = facts::parse_program_headers(&bytes) else { return Err(unreadable) };
     let target = describe_target(process, bias, &headers);
@@ -145,10 +141,10 @@ fn prepare_injection(
         return Err(unreadable);
     };
     let (region, sizes) = find_region(process, &regions, image, &injection)?;
-    let mut footholds = code_cave::unused_code(&headers, bias, &regions, code_cave::BYTES);
-    footholds.extend(code_cave::unused_vdso(&told, &regions, &memory, code_cave::BYTES));
+    let mut caves = code_cave::unused_code(&headers, bias, &regions, code_cave::BYTES);
+    caves.extend(code_cave::unused_vdso(&auxiliary, &regions, &memory, code_cave::BYTES));
     let code = headers.code_ranges(bias).collect();
-    Ok(Ok(PreparedInjection { memory, target, code, footholds, region, sizes, injection }))
+    Ok(Ok(PreparedInjection { memory, target, code, caves, region, sizes, injection }))
 }
 
 /// Description of a process for `prepare`.

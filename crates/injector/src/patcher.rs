@@ -33,7 +33,7 @@ pub struct LibraryPatcher {
     after: u64,
     goroutines: Option<GoroutineSymbols>,
     handed: Option<Arc<Handed>>,
-    surveys: PlanCache,
+    plans: PlanCache,
 }
 
 impl LibraryPatcher {
@@ -48,8 +48,8 @@ impl LibraryPatcher {
         else {
             return Err(Error::Blob("it lacks the code for one side of a system call"));
         };
-        let (blob, surveys) = (Arc::new(library.blob), PlanCache::default());
-        Ok(LibraryPatcher { blob, before, after, goroutines: None, handed: None, surveys })
+        let (blob, plans) = (Arc::new(library.blob), PlanCache::default());
+        Ok(LibraryPatcher { blob, before, after, goroutines: None, handed: None, plans })
     }
 
     /// Adds support for goroutines. `before` is the symbol of the machine code before a system call
@@ -96,8 +96,8 @@ impl LibraryPatcher {
     }
 
     /// Library for a program, with the offsets of its goroutine fields.
-    fn blob_for(&self, survey: &PatchPlan) -> Result<Arc<Blob>, Error> {
-        let (Some(own), Some(of_program)) = (self.goroutines, survey.goroutine_fields) else {
+    fn blob_for(&self, plan: &PatchPlan) -> Result<Arc<Blob>, Error> {
+        let (Some(own), Some(of_program)) = (self.goroutines, plan.goroutine_fields) else {
             return Ok(Arc::clone(&self.blob));
         };
         let GoroutineFields { number, creator, thread, current } = of_program;
@@ -120,7 +120,7 @@ impl LibraryPatcher {
     /// belongs to this user alone. If that is impossible, nothing is kept.
     #[must_use]
     pub fn with_plan_folder(mut self, folder: PathBuf) -> LibraryPatcher {
-        self.surveys.keep_in_folder(folder);
+        self.plans.keep_in_folder(folder);
         self
     }
 }
@@ -129,15 +129,15 @@ impl Prepare for LibraryPatcher {
     /// Injection for a program that loads no library: a static one, or a Go program, which bypasses
     /// the libraries that it loads in its system calls.
     fn prepare(&self, target: &InjectionTarget) -> Result<Option<Injection>, PrepareError> {
-        let Some(mut survey) = self.surveys.plan_for(target)? else { return Ok(None) };
+        let Some(mut plan) = self.plans.plan_for(target)? else { return Ok(None) };
         if target.is_left_again {
-            Arc::make_mut(&mut survey).sites.retain(|site| site.kind != PatchKind::Return);
+            Arc::make_mut(&mut plan).sites.retain(|site| site.kind != PatchKind::Return);
         }
-        let stubs_room = survey.stub_bytes() as u64;
+        let stubs_room = plan.stub_bytes() as u64;
         let (before, after) = (self.before, self.after);
         let before_goroutine = self.goroutines.map_or(before, |own| own.before);
         let ready = self.goroutines.map(|own| own.ready);
-        let (blob, handed) = (self.blob_for(&survey)?, self.handed.clone());
+        let (blob, handed) = (self.blob_for(&plan)?, self.handed.clone());
         let patches = move |placed: &PlacedAddresses| {
             let (before, after) = (placed.blob + before, placed.blob + after);
             let entries = StubEntries {
@@ -148,7 +148,7 @@ impl Prepare for LibraryPatcher {
                 after_go: after,
                 ready: ready.map(|ready| placed.blob + ready),
             };
-            let made = assemble_patches(&survey, placed.bias, placed.stubs, &entries)?;
+            let made = assemble_patches(&plan, placed.bias, placed.stubs, &entries)?;
             let patches = made.patches.into_iter();
             let patches = patches.map(|crate::patching::ImagePatch { address, old, new, call }| {
                 TextPatch { address, old, new, call }

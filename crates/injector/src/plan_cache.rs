@@ -44,15 +44,15 @@ impl PlanCache {
         let known = file_version(&file)?;
         // A thread that panicked has left the map intact.
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(survey) = lock().get(&known) {
-            return Ok(survey.clone());
+        if let Some(plan) = lock().get(&known) {
+            return Ok(plan.clone());
         }
         let found = self.load_or_plan(&file, known, target.interpreted)?;
-        let mut surveys = lock();
-        if surveys.len() >= SURVEYS {
-            surveys.clear();
+        let mut plans = lock();
+        if plans.len() >= SURVEYS {
+            plans.clear();
         }
-        surveys.insert(known, found.clone());
+        plans.insert(known, found.clone());
         Ok(found)
     }
 
@@ -73,19 +73,19 @@ impl PlanCache {
             key = Some(key_of_content(bytes.insert(read_file(file)?)));
         }
         let kept = folder.zip(key.as_deref()).and_then(|(folder, key)| folder.read_plan(key));
-        if let Some(survey) = kept.filter(|survey| matches_file(survey, file, &head)) {
-            return Ok(is_wanted(survey.go_version.as_deref()).then(|| Arc::new(survey)));
+        if let Some(plan) = kept.filter(|plan| matches_file(plan, file, &head)) {
+            return Ok(is_wanted(plan.go_version.as_deref()).then(|| Arc::new(plan)));
         }
         let bytes = bytes.map_or_else(|| read_file(file), Ok)?;
         let image = ElfImage::parse(&bytes)?;
         if !is_wanted(image.go_version()) {
             return Ok(None);
         }
-        let survey = plan_patches(&image)?;
+        let plan = plan_patches(&image)?;
         if let Some((folder, key)) = folder.zip(key.as_deref()) {
-            folder.write_plan(key, &survey);
+            folder.write_plan(key, &plan);
         }
-        Ok(Some(Arc::new(survey)))
+        Ok(Some(Arc::new(plan)))
     }
 }
 
@@ -137,8 +137,8 @@ fn is_trusted(file: &File) -> bool {
 }
 
 /// Whether a file has the bytes from which a plan was made.
-fn matches_file(survey: &PatchPlan, file: &File, head: &ElfHeader) -> bool {
-    survey.evidence().all(|(address, expected)| {
+fn matches_file(plan: &PatchPlan, file: &File, head: &ElfHeader) -> bool {
+    plan.evidence().all(|(address, expected)| {
         let mut found = vec![0; expected.len()];
         let offset = head.file_offset(address);
         offset.is_some_and(|at| file.read_exact_at(&mut found, at).is_ok() && found == expected)
@@ -165,8 +165,8 @@ mod tests {
 
     /// Plan that a new recorder finds for a program.
     fn find(program: &Path, kept: &Path) -> PatchPlan {
-        let mut surveys = PlanCache::default();
-        surveys.keep_in_folder(kept.to_owned());
+        let mut plans = PlanCache::default();
+        plans.keep_in_folder(kept.to_owned());
         let target = InjectionTarget {
             process: 0,
             executable: program.to_owned(),
@@ -175,8 +175,8 @@ mod tests {
             interpreted: false,
             is_left_again: false,
         };
-        let found = surveys.plan_for(&target).unwrap().unwrap();
-        assert!(Arc::ptr_eq(&found, &surveys.plan_for(&target).unwrap().unwrap()));
+        let found = plans.plan_for(&target).unwrap().unwrap();
+        assert!(Arc::ptr_eq(&found, &plans.plan_for(&target).unwrap().unwrap()));
         PatchPlan::clone(&found)
     }
 

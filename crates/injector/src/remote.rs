@@ -23,7 +23,7 @@ pub(crate) struct RemoteWorker<'a> {
     registers: Registers,
     vectors: Vec<u8>,
     mask: u64,
-    foothold: CodeCave,
+    cave: CodeCave,
     until: Instant,
     /// Signal that stopped the process meanwhile (SIGSTOP cannot be blocked), or 0.
     stopped_by: i32,
@@ -73,14 +73,13 @@ impl<'a> RemoteWorker<'a> {
     pub(crate) fn begin(
         seized: &'a mut TracedThread,
         beginning: &SavedThreadState,
-        foothold: CodeCave,
+        cave: CodeCave,
         until: Instant,
     ) -> Result<RemoteWorker<'a>, Error> {
         const STEP: &str = "beginning to work in it";
         let vectors = ptrace::get_vectors(seized.thread_id()).map_err(seized.step_error(STEP))?;
         let (registers, mask) = (beginning.registers, beginning.mask);
-        let remote =
-            RemoteWorker { seized, registers, vectors, mask, foothold, until, stopped_by: 0 };
+        let remote = RemoteWorker { seized, registers, vectors, mask, cave, until, stopped_by: 0 };
         remote.prepare_to_resume(STEP)?;
         ptrace::set_blocked_signals(remote.seized.thread_id(), u64::MAX)
             .map_err(remote.seized.step_error(STEP))?;
@@ -105,7 +104,7 @@ impl<'a> RemoteWorker<'a> {
         step: &'static str,
     ) -> Result<u64, Error> {
         let [rdi, rsi, rdx, r10, r8, r9] = arguments;
-        let rip = self.foothold.call_address();
+        let rip = self.cave.call_address();
         let registers = Registers {
             rip,
             rax: number as u64,
@@ -145,7 +144,7 @@ impl<'a> RemoteWorker<'a> {
     ) -> Result<i32, Error> {
         // As after a call: 8 bytes below a multiple of 16.
         let stack = (stack & !15).saturating_sub(8);
-        memory.write(stack, &self.foothold.return_target().to_le_bytes())?;
+        memory.write(stack, &self.cave.return_target().to_le_bytes())?;
         let registers =
             Registers { rip: function, rdi: argument, rsp: stack, ..self.fresh_registers() };
         self.seized.set_registers(&registers, step)?;
@@ -154,7 +153,7 @@ impl<'a> RemoteWorker<'a> {
             self.wait_for_call(step)?;
             let place = ptrace::syscall_position(self.seized.thread_id())
                 .map_err(self.seized.step_error(step))?;
-            if place == SyscallPosition::Beginning(self.foothold.returned_address()) {
+            if place == SyscallPosition::Beginning(self.cave.returned_address()) {
                 break;
             }
         }
@@ -189,7 +188,7 @@ impl<'a> RemoteWorker<'a> {
 
     /// Moves the process to where it begins its program by itself.
     fn prepare_to_resume(&self, step: &'static str) -> Result<(), Error> {
-        let rip = self.foothold.finish_address();
+        let rip = self.cave.finish_address();
         self.seized.set_registers(&Registers { rip, ..self.fresh_registers() }, step)
     }
 
@@ -240,7 +239,7 @@ impl<'a> RemoteWorker<'a> {
         ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.step_error(STEP))?;
         ptrace::set_blocked_signals(tid, self.mask).map_err(self.seized.step_error(STEP))?;
         self.seized.set_registers(&self.fresh_registers(), STEP)?;
-        self.foothold.restore_bytes(memory)?;
+        self.cave.restore_bytes(memory)?;
         Ok(self.stopped_by)
     }
 
@@ -257,7 +256,7 @@ impl<'a> RemoteWorker<'a> {
         ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.step_error(STEP))?;
         ptrace::set_blocked_signals(tid, self.mask).map_err(self.seized.step_error(STEP))?;
         self.seized.set_registers(&self.registers, STEP)?;
-        self.foothold.restore_bytes(memory)?;
+        self.cave.restore_bytes(memory)?;
         Ok(self.stopped_by)
     }
 }

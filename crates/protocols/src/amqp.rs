@@ -80,43 +80,45 @@ impl MessageParser for Amqp {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        if heard.bytes.first() == Some(&b'A') {
-            let there = heard.bytes.len().min(HEADER.len());
-            return match heard.bytes.get(..there) == HEADER.get(..there) {
-                true if there < HEADER.len() => heard.wait_or_give_up(),
+        if unparsed.bytes.first() == Some(&b'A') {
+            let there = unparsed.bytes.len().min(HEADER.len());
+            return match unparsed.bytes.get(..there) == HEADER.get(..there) {
+                true if there < HEADER.len() => unparsed.wait_or_give_up(),
                 true => {
                     let begin =
-                        ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME);
+                        ProtocolOperation::new(unparsed.position_at(0), MessageRole::Request, NAME);
                     out.push(begin.with_name("protocol.header"));
                     ParseStep::Skip(HEADER.len() as u64)
                 }
                 false => ParseStep::Lost,
             };
         }
-        let mut cursor = ByteCursor(heard.bytes);
+        let mut cursor = ByteCursor(unparsed.bytes);
         let head = (cursor.u8(), cursor.be_u16(), cursor.be_u32());
-        let (Some(kind), Some(channel), Some(size)) = head else { return heard.wait_or_give_up() };
+        let (Some(kind), Some(channel), Some(size)) = head else {
+            return unparsed.wait_or_give_up();
+        };
         if !matches!(kind, METHOD | 2 | 3 | HEARTBEAT) || size >= GREATEST {
             return ParseStep::Lost;
         }
         let length = 8 + u64::from(size);
         // Content is not examined and may be missing.
         if kind != METHOD {
-            return if heard.after_gap { ParseStep::Lost } else { ParseStep::Skip(length) };
+            return if unparsed.after_gap { ParseStep::Lost } else { ParseStep::Skip(length) };
         }
         let there = cursor.0.len().min(size as usize);
         let whole = cursor.0.len() > size as usize;
-        if !whole && !heard.ended {
+        if !whole && !unparsed.ended {
             return ParseStep::More;
         }
         if whole && cursor.0.get(size as usize) != Some(&END) {
             return ParseStep::Lost;
         }
         let body = ByteCursor(cursor.0.get(..there).unwrap_or_default());
-        let Some(operation) = parse_operation(channel, body, heard.position_at(0)) else {
+        let Some(operation) = parse_operation(channel, body, unparsed.position_at(0)) else {
             return ParseStep::Lost;
         };
         match operation.name.as_str() {
@@ -134,8 +136,8 @@ impl MessageParser for Amqp {
         if speaker == FlowSpeaker::Server
             && let Some(place) = self.tuned.take()
         {
-            let told = ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name(TUNED);
-            out.for_speaker(FlowSpeaker::Client).push(told);
+            let tuned = ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name(TUNED);
+            out.for_speaker(FlowSpeaker::Client).push(tuned);
         }
     }
 }
@@ -148,7 +150,7 @@ fn parse_operation(
 ) -> Option<ProtocolOperation> {
     let (class, number) = (body.be_u16()?, body.be_u16()?);
     let AmqpMethod { name, role, asks, arguments, .. } = *methods::find_method(class, number)?;
-    let mut told = name.to_owned();
+    let mut label = name.to_owned();
     let mut operation = ProtocolOperation::new(place, role, NAME);
     match arguments {
         MethodArguments::None => {}
@@ -169,8 +171,8 @@ fn parse_operation(
                 for _ in 0..count {
                     let text = short_text(&mut body)?;
                     if !text.is_empty() {
-                        told.push(' ');
-                        told.push_str(&names::reduce_label(text));
+                        label.push(' ');
+                        label.push_str(&names::reduce_label(text));
                     }
                 }
                 Some(())
@@ -183,7 +185,7 @@ fn parse_operation(
         let call = u64::from(channel) << 32 | u64::from(class) << 16 | u64::from(asks);
         operation = operation.with_call(call);
     }
-    Some(operation.with_name(told))
+    Some(operation.with_name(label))
 }
 
 /// Reads a text of at most 255 bytes.

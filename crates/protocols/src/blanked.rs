@@ -129,8 +129,8 @@ fn a_statement_is_recognised_after_comments() {
             talk.client_says(packet(0, &[b"\x03", text.as_bytes()].concat())).server_says(&answer);
         let talk = talk.client_says(packet(0, b"\x03BEGIN")).server_says(&answer);
         // MySQL requires a space after the dashes; without it, the statement is an error.
-        let told = if text.starts_with("--alice") { "" } else { name };
-        let expected = ["> COMMIT", "<", &format!(">{told}"), "<", "> BEGIN", "<"];
+        let expected_name = if text.starts_with("--alice") { "" } else { name };
+        let expected = ["> COMMIT", "<", &format!(">{expected_name}"), "<", "> BEGIN", "<"];
         assert_eq!(
             crate::test_conversation::lines_of_snippets(&blank_snippets(&talk)),
             expected,

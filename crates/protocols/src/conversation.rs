@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn encrypted_and_unrecognised_flows_are_given_up() {
         let tls = TestConversation::other_protocol().client_says(b"\x16\x03\x01\x02\x00\x01\x00");
-        let told = tls.server_says("x").client_says("get a\r\n").operation_lines();
-        assert_eq!(told, [""; 0]);
+        let operations = tls.server_says("x").client_says("get a\r\n").operation_lines();
+        assert_eq!(operations, [""; 0]);
         let unknown = (0..8).fold(TestConversation::other_protocol(), |talk, _| {
             talk.client_says("?").server_says("!")
         });
@@ -172,8 +172,9 @@ mod tests {
             .server_says("END\r\n")
             .client_says("get a\r\n")
             .snippets();
-        let told = crate::test_conversation::operations_of_snippets(&pieces);
-        let told: Vec<_> = told.iter().map(|of| (of.name.as_str(), of.status.as_str())).collect();
-        assert_eq!(told, [("", ""), ("", "END"), ("get", "")]);
+        let operations = crate::test_conversation::operations_of_snippets(&pieces);
+        let operations: Vec<_> =
+            operations.iter().map(|of| (of.name.as_str(), of.status.as_str())).collect();
+        assert_eq!(operations, [("", ""), ("", "END"), ("get", "")]);
     }
 }

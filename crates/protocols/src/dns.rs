@@ -102,24 +102,24 @@ impl MessageParser for Dns {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let mut cursor = ByteCursor(heard.bytes);
-        let mut length = heard.bytes.len() as u64;
-        if !heard.datagram {
-            let Some(told) = cursor.be_u16() else { return heard.wait_or_give_up() };
-            length = 2 + u64::from(told);
-            if cursor.0.len() < usize::from(told) && !heard.ended {
+        let mut cursor = ByteCursor(unparsed.bytes);
+        let mut length = unparsed.bytes.len() as u64;
+        if !unparsed.datagram {
+            let Some(stated) = cursor.be_u16() else { return unparsed.wait_or_give_up() };
+            length = 2 + u64::from(stated);
+            if cursor.0.len() < usize::from(stated) && !unparsed.ended {
                 return ParseStep::More;
             }
-            let there = cursor.0.len().min(usize::from(told));
+            let there = cursor.0.len().min(usize::from(stated));
             cursor = ByteCursor(cursor.0.get(..there).unwrap_or_default());
         }
         let Some(message) = read_message(cursor.0) else { return ParseStep::Lost };
         let role = if message.is_response { MessageRole::Response } else { MessageRole::Request };
-        let operation =
-            ProtocolOperation::new(heard.position_at(0), role, "dns").with_call(message.id.into());
+        let operation = ProtocolOperation::new(unparsed.position_at(0), role, "dns")
+            .with_call(message.id.into());
         out.push(if message.is_response {
             let (status, is_error) = code_name(message.code);
             operation.with_status(status, is_error)
@@ -221,8 +221,8 @@ mod tests {
     fn other_datagrams_are_not_recognised() {
         let mut wrong = make_message(7, 0x100, 1, 0, b"");
         wrong[5] = 2;
-        let behind = make_message(7, 0x100, 1, 0, b"more");
-        for bytes in [wrong, behind, vec![0; 40], b"alice".to_vec()] {
+        let after = make_message(7, 0x100, 1, 0, b"more");
+        for bytes in [wrong, after, vec![0; 40], b"alice".to_vec()] {
             assert_eq!(
                 TestConversation::of_datagrams().client_says(bytes).operation_lines(),
                 [""; 0]

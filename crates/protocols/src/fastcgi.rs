@@ -74,29 +74,32 @@ impl MessageParser for FastCgi {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let mut cursor = ByteCursor(heard.bytes);
+        let mut cursor = ByteCursor(unparsed.bytes);
         let head = (cursor.u8(), cursor.u8(), cursor.be_u16(), cursor.be_u16());
         let (Some(version), Some(kind), Some(id), Some(length)) = head else {
-            return heard.wait_or_give_up();
+            return unparsed.wait_or_give_up();
         };
         let (Some(padding), Some(_)) = (cursor.u8(), cursor.u8()) else {
-            return heard.wait_or_give_up();
+            return unparsed.wait_or_give_up();
         };
         if version != 1 || !(1..=11).contains(&kind) {
             return ParseStep::Lost;
         }
         let there = cursor.0.len().min(usize::from(length));
         let whole = there == usize::from(length);
-        if matches!(kind, BEGIN_REQUEST | PARAMS | STDOUT | END_REQUEST) && !whole && !heard.ended {
+        if matches!(kind, BEGIN_REQUEST | PARAMS | STDOUT | END_REQUEST)
+            && !whole
+            && !unparsed.ended
+        {
             return ParseStep::More;
         }
         let body = cursor.0.get(..there).unwrap_or_default();
-        match heard.speaker {
-            FlowSpeaker::Client => self.parse_request(kind, id, body, whole, heard, out),
-            FlowSpeaker::Server => self.parse_response(kind, id, body, heard, out),
+        match unparsed.speaker {
+            FlowSpeaker::Client => self.parse_request(kind, id, body, whole, unparsed, out),
+            FlowSpeaker::Server => self.parse_response(kind, id, body, unparsed, out),
         }
         ParseStep::Skip(8 + u64::from(length) + u64::from(padding))
     }
@@ -132,14 +135,16 @@ impl FastCgi {
         id: u16,
         body: &[u8],
         whole: bool,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) {
         match kind {
             BEGIN_REQUEST => {
                 self.answered.remove(&id);
-                self.requests
-                    .insert(id, FastCgiRequest { place: heard.position_at(0), params: Vec::new() });
+                self.requests.insert(
+                    id,
+                    FastCgiRequest { place: unparsed.position_at(0), params: Vec::new() },
+                );
             }
             PARAMS if !body.is_empty() => {
                 if let Some(asked) = self.requests.get_mut(&id) {
@@ -152,8 +157,9 @@ impl FastCgi {
             }
             PARAMS | STDIN => self.emit_request(id, true, out),
             ABORT_REQUEST => {
-                let abort = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME)
-                    .with_name("ABORT");
+                let abort =
+                    ProtocolOperation::new(unparsed.position_at(0), MessageRole::OneWay, NAME)
+                        .with_name("ABORT");
                 out.push(abort.with_call(id.into()));
             }
             _ => {}
@@ -165,11 +171,11 @@ impl FastCgi {
         kind: u8,
         id: u16,
         body: &[u8],
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) {
         let is_answered = self.answered.get(&id).is_some();
-        let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME)
+        let response = ProtocolOperation::new(unparsed.position_at(0), MessageRole::Response, NAME)
             .with_call(id.into());
         match kind {
             STDOUT if !is_answered && !body.is_empty() => {
@@ -327,11 +333,11 @@ mod tests {
 
     #[test]
     fn incomplete_headers() {
-        let told = |begin: &str| cgi_status(format!("{begin}Link: </a").as_bytes());
-        assert_eq!(told("Content-Type: text/html\r\n").as_deref(), Some("200"));
-        assert_eq!(told("Status: 404 Not Found\r\n").as_deref(), Some("404"));
-        assert_eq!(told("Location: /\r\n").as_deref(), Some("302"));
-        assert_eq!(told(""), None);
+        let status_of = |begin: &str| cgi_status(format!("{begin}Link: </a").as_bytes());
+        assert_eq!(status_of("Content-Type: text/html\r\n").as_deref(), Some("200"));
+        assert_eq!(status_of("Status: 404 Not Found\r\n").as_deref(), Some("404"));
+        assert_eq!(status_of("Location: /\r\n").as_deref(), Some("302"));
+        assert_eq!(status_of(""), None);
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn decode_snippets(mut bytes: &[u8]) -> Vec<FlowSnippet<'_>> {
     let mut pieces = Vec::new();
     while let [flags, low, high, rest @ ..] = bytes {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
-        let (piece, behind) = rest.split_at(length);
+        let (piece, after) = rest.split_at(length);
         let is = |flag| flags & flag != 0;
         pieces.push(FlowSnippet {
             speaker: if is(SERVER) { FlowSpeaker::Server } else { FlowSpeaker::Client },
@@ -94,7 +94,7 @@ fn decode_snippets(mut bytes: &[u8]) -> Vec<FlowSnippet<'_>> {
             datagram: is(DATAGRAM),
             place: LogPosition { ticks: pieces.len() as u64, at: 0 },
         });
-        bytes = behind;
+        bytes = after;
     }
     pieces
 }

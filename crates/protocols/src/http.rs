@@ -93,23 +93,23 @@ impl MessageParser for Http {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let blank = heard.bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let blank = unparsed.bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         if blank > 0 {
             return ParseStep::Skip(blank as u64);
         }
-        let end = header_end(heard.bytes);
-        if end.is_none() && !heard.ended {
+        let end = header_end(unparsed.bytes);
+        if end.is_none() && !unparsed.ended {
             return ParseStep::More;
         }
-        let length = end.unwrap_or(heard.bytes.len());
-        let head = heard.bytes.get(..length).unwrap_or_default();
+        let length = end.unwrap_or(unparsed.bytes.len());
+        let head = unparsed.bytes.get(..length).unwrap_or_default();
         let next = if head.starts_with(b"HTTP/1.") {
-            self.parse_response(head, heard, out)
+            self.parse_response(head, unparsed, out)
         } else {
-            self.parse_request(head, end.is_some(), heard, out);
+            self.parse_request(head, end.is_some(), unparsed, out);
             Some(FlowContinuation::Same)
         };
         match next {
@@ -125,7 +125,7 @@ impl Http {
         &mut self,
         head: &[u8],
         whole: bool,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) {
         let mut headers = [httparse::EMPTY_HEADER; 32];
@@ -136,7 +136,11 @@ impl Http {
             // It is certainly a request, whatever it asks for.
             if whole && request.version.is_some() {
                 self.upgrade = UpgradeRequest::Plain;
-                out.push(ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME));
+                out.push(ProtocolOperation::new(
+                    unparsed.position_at(0),
+                    MessageRole::Request,
+                    NAME,
+                ));
             }
             return;
         };
@@ -158,7 +162,7 @@ impl Http {
             }
         }
         let mut operation = ProtocolOperation::new(
-            heard.position_at(0),
+            unparsed.position_at(0),
             MessageRole::Request,
             self.protocol_name(),
         );
@@ -173,7 +177,7 @@ impl Http {
     fn parse_response(
         &mut self,
         head: &[u8],
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> Option<FlowContinuation> {
         let mut headers = [httparse::EMPTY_HEADER; 32];
@@ -194,7 +198,7 @@ impl Http {
             _ => FlowContinuation::Same,
         };
         let mut operation = ProtocolOperation::new(
-            heard.position_at(0),
+            unparsed.position_at(0),
             MessageRole::Response,
             self.protocol_name(),
         );

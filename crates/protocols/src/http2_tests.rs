@@ -125,10 +125,10 @@ fn only_certain_fields_are_known_after_a_gap() {
         .server_says([settings_frame(), headers_frame(3, OK, true)].concat());
     let mut pieces = talk.snippets();
     pieces[0].of.cut = true;
-    let mut told: Vec<_> = operations_of_snippets(&pieces);
-    told.sort_by_key(|of| of.place);
-    let told: Vec<_> = told.iter().map(|of| (of.call.unwrap(), of.name.as_str())).collect();
-    assert_eq!(told, [(1, "PUT /a"), (3, ""), (5, "GET /user/{}/cart"), (7, "GET"), (3, "")]);
+    let mut named: Vec<_> = operations_of_snippets(&pieces);
+    named.sort_by_key(|of| of.place);
+    let named: Vec<_> = named.iter().map(|of| (of.call.unwrap(), of.name.as_str())).collect();
+    assert_eq!(named, [(1, "PUT /a"), (3, ""), (5, "GET /user/{}/cart"), (7, "GET"), (3, "")]);
 }
 
 #[test]

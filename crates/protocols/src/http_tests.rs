@@ -129,7 +129,7 @@ fn a_divided_head_waits_until_it_is_complete() {
         http_conversation().client_says(&whole[..7]).client_says(&whole[7..]).snippets();
     pieces[1].of.continues = true;
     assert!(run_conversation(&pieces[..1]).0.is_empty());
-    let told = operations_of_snippets(&pieces);
-    assert_eq!((told.len(), told[0].name.as_str()), (1, "GET /cart"));
-    assert_eq!(told[0].place, pieces[0].of.place);
+    let operations = operations_of_snippets(&pieces);
+    assert_eq!((operations.len(), operations[0].name.as_str()), (1, "GET /cart"));
+    assert_eq!(operations[0].place, pieces[0].of.place);
 }

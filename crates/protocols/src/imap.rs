@@ -181,14 +181,14 @@ impl MessageParser for Imap {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let is_client = heard.speaker == FlowSpeaker::Client;
+        let is_client = unparsed.speaker == FlowSpeaker::Client;
         if is_client {
             if self.may_be_asked_for.is_some() {
-                let Some((line, _)) = first_line(heard.bytes) else {
-                    return heard.wait_or_give_up();
+                let Some((line, _)) = first_line(unparsed.bytes) else {
+                    return unparsed.wait_or_give_up();
                 };
                 let asked_for = self.may_be_asked_for.take();
                 if parse_command(line).is_some()
@@ -201,33 +201,33 @@ impl MessageParser for Imap {
                     asked_for.into_iter().for_each(|call| self.unanswered.insert(call, ""));
                 }
             }
-            self.continue_command(heard.position_at(0), out);
+            self.continue_command(unparsed.position_at(0), out);
             let literal = std::mem::take(&mut self.literal);
             if literal > 0 {
                 return ParseStep::Skip(literal);
             }
         }
-        let Some((line, length)) = first_line(heard.bytes) else {
-            return self.begin_partial_line(heard, out);
+        let Some((line, length)) = first_line(unparsed.bytes) else {
+            return self.begin_partial_line(unparsed, out);
         };
-        let behind = literal_length(line);
+        let after = literal_length(line);
         let length = length as u64;
         if is_client {
-            if !self.process_client_line(line, heard.position_at(0), out) {
+            if !self.process_client_line(line, unparsed.position_at(0), out) {
                 return ParseStep::Lost;
             }
-            self.continues = behind.is_some();
+            self.continues = after.is_some();
             // The client waits for the server's consent before a literal, unless it is marked as
             // non-synchronising.
             let is_at_once = line.ends_with(b"+}");
-            self.literal = behind.filter(|_| !is_at_once).unwrap_or(0);
+            self.literal = after.filter(|_| !is_at_once).unwrap_or(0);
             return ParseStep::Skip(
-                length.saturating_add(behind.filter(|_| is_at_once).unwrap_or(0)),
+                length.saturating_add(after.filter(|_| is_at_once).unwrap_or(0)),
             );
         }
-        match self.process_server_line(line, heard.position_at(0), out) {
+        match self.process_server_line(line, unparsed.position_at(0), out) {
             Some(FlowContinuation::Same) => {
-                ParseStep::Skip(length.saturating_add(behind.unwrap_or(0)))
+                ParseStep::Skip(length.saturating_add(after.unwrap_or(0)))
             }
             Some(next) => ParseStep::Leave(next),
             None => ParseStep::Lost,
@@ -291,20 +291,20 @@ impl Imap {
     /// Parses an incomplete line: its first two words identify it if they are complete.
     fn begin_partial_line(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        if heard.ended && heard.bytes.iter().filter(|byte| **byte == b' ').count() >= 2 {
-            match heard.speaker {
+        if unparsed.ended && unparsed.bytes.iter().filter(|byte| **byte == b' ').count() >= 2 {
+            match unparsed.speaker {
                 FlowSpeaker::Client => {
-                    _ = self.process_client_line(heard.bytes, heard.position_at(0), out)
+                    _ = self.process_client_line(unparsed.bytes, unparsed.position_at(0), out)
                 }
                 FlowSpeaker::Server => {
-                    _ = self.process_server_line(heard.bytes, heard.position_at(0), out)
+                    _ = self.process_server_line(unparsed.bytes, unparsed.position_at(0), out)
                 }
             }
         }
-        heard.wait_or_give_up()
+        unparsed.wait_or_give_up()
     }
 
     /// Emits the continuation of a command as a request of its own, since the server asked for it.
@@ -538,9 +538,9 @@ mod tests {
             .server_says("* OK ready\r\n")
             .client_says("a1 NOOP\r\n")
             .server_says("a1 OK\r\n");
-        let told =
+        let lines =
             talk.server_says("* 5 EXISTS\r\n").server_says("* 6 EXISTS\r\n").operation_lines();
-        assert_eq!(told[3..], ["< = untagged", "< = untagged"]);
+        assert_eq!(lines[3..], ["< = untagged", "< = untagged"]);
     }
 
     #[test]

@@ -181,43 +181,45 @@ impl MessageParser for Kafka {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let mut cursor = ByteCursor(heard.bytes);
-        let Some(size) = cursor.be_u32() else { return heard.wait_or_give_up() };
+        let mut cursor = ByteCursor(unparsed.bytes);
+        let Some(size) = cursor.be_u32() else { return unparsed.wait_or_give_up() };
         if !(4..GREATEST).contains(&size) {
             return ParseStep::Lost;
         }
         let whole = cursor.0.len() as u64 >= u64::from(size);
-        if heard.speaker == FlowSpeaker::Server {
-            let Some(correlation) = cursor.be_u32() else { return heard.wait_or_give_up() };
+        if unparsed.speaker == FlowSpeaker::Server {
+            let Some(correlation) = cursor.be_u32() else { return unparsed.wait_or_give_up() };
             match self.unanswered.remove(&correlation) {
                 Some(request) => out.for_speaker(FlowSpeaker::Client).extend(request),
-                None if heard.after_gap => return ParseStep::Lost,
+                None if unparsed.after_gap => return ParseStep::Lost,
                 None if self.is_lost => self.is_lost = false,
                 None => return ParseStep::Skip(4 + u64::from(size)),
             }
             let response =
-                ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
+                ProtocolOperation::new(unparsed.position_at(0), MessageRole::Response, NAME);
             out.push(response.with_call(correlation.into()));
             return ParseStep::Skip(4 + u64::from(size));
         }
-        if !whole && !heard.ended {
+        if !whole && !unparsed.ended {
             return ParseStep::More;
         }
-        let Some(request) = KafkaRequest::read_header(heard.bytes) else { return ParseStep::Lost };
+        let Some(request) = KafkaRequest::read_header(unparsed.bytes) else {
+            return ParseStep::Lost;
+        };
         let api = APIS.get(usize::from(request.key)).copied().unwrap_or_default();
-        let told = topic::parse_body(request.key, request.version, request.body);
-        let name = match told.topic {
+        let facts = topic::parse_body(request.key, request.version, request.body);
+        let name = match facts.topic {
             Some(topic) => format!("{api} {topic}"),
             None => api.to_owned(),
         };
-        let is_answered = told.acks != Some(0);
+        let is_answered = facts.acks != Some(0);
         let role = if is_answered { MessageRole::Request } else { MessageRole::OneWay };
-        let operation = ProtocolOperation::new(heard.position_at(0), role, NAME);
+        let operation = ProtocolOperation::new(unparsed.position_at(0), role, NAME);
         let operation = operation.with_call(request.correlation.into()).with_name(name);
-        if request.key == PRODUCE && told.acks.is_none() {
+        if request.key == PRODUCE && facts.acks.is_none() {
             // Whether it is answered cannot be read.
             self.unanswered.insert(request.correlation, Some(operation));
             return ParseStep::Skip(4 + u64::from(size));

@@ -28,11 +28,14 @@ fn registry_entries_are_complete() {
     assert_eq!(registry::registry_faults(PROTOCOLS), Vec::<String>::new());
     for protocol in PROTOCOLS {
         assert!(protocol.recognised.ends_with('.'), "{protocol:?}");
-        let told: Vec<_> =
+        let operations: Vec<_> =
             (protocol.samples)().iter().map(TestConversation::parse_operations).collect();
-        assert!(told.iter().all(|told| !told.is_empty()), "{protocol:?} tells nothing of a sample");
+        assert!(
+            operations.iter().all(|operations| !operations.is_empty()),
+            "{protocol:?} tells nothing of a sample"
+        );
         let is_own = |of: &ProtocolOperation| of.protocol == protocol.about.name;
-        assert!(told.iter().flatten().any(is_own), "{protocol:?} is in none of its samples");
+        assert!(operations.iter().flatten().any(is_own), "{protocol:?} is in none of its samples");
         assert_eq!(protocol_name(protocol.about.name), Some(protocol.about.name));
     }
     assert_eq!(protocol_name("gopher"), None);

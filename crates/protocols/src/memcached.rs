@@ -48,13 +48,13 @@ impl MessageParser for Memcached {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        match (heard.bytes.first(), heard.speaker) {
-            (Some(&(binary::REQUEST | binary::RESPONSE)), _) => binary::parse_binary(heard, out),
-            (_, FlowSpeaker::Client) => text::parse_request(heard, out),
-            (_, FlowSpeaker::Server) => self.text.parse_response_line(heard, out),
+        match (unparsed.bytes.first(), unparsed.speaker) {
+            (Some(&(binary::REQUEST | binary::RESPONSE)), _) => binary::parse_binary(unparsed, out),
+            (_, FlowSpeaker::Client) => text::parse_request(unparsed, out),
+            (_, FlowSpeaker::Server) => self.text.parse_response_line(unparsed, out),
         }
     }
 

@@ -92,20 +92,20 @@ fn parse_command(bytes: &[u8]) -> Option<String> {
     if !plain {
         return None;
     }
-    let mut told = name.to_owned();
+    let mut text = name.to_owned();
     match kind {
         // A text: the collection.
         2 => {
             let length = cursor.le_u32()? as usize;
             let collection = cursor.take_bytes(length.checked_sub(1)?)?;
             let collection = std::str::from_utf8(collection).unwrap_or("?");
-            told = format!("{name} {}", names::reduce_label(collection));
+            text = format!("{name} {}", names::reduce_label(collection));
         }
         // A cursor id has its collection in another field, which may be missing.
         1 | 8 | 16 | 18 | 3 => {}
         _ => return None,
     }
-    Some(told)
+    Some(text)
 }
 
 /// Document of a message's body, after any document sequences.
@@ -132,20 +132,20 @@ impl MessageParser for MongoDb {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        if heard.bytes.len() < HEAD {
-            return heard.wait_or_give_up();
+        if unparsed.bytes.len() < HEAD {
+            return unparsed.wait_or_give_up();
         }
-        let Some(head) = read_header(heard.bytes) else { return ParseStep::Lost };
-        let there = heard.bytes.len().min(head.length as usize);
+        let Some(head) = read_header(unparsed.bytes) else { return ParseStep::Lost };
+        let there = unparsed.bytes.len().min(head.length as usize);
         let whole = there == head.length as usize;
-        if !whole && !heard.ended {
+        if !whole && !unparsed.ended {
             return ParseStep::More;
         }
-        let bytes = heard.bytes.get(..there).unwrap_or_default();
-        let place = heard.position_at(0);
+        let bytes = unparsed.bytes.get(..there).unwrap_or_default();
+        let place = unparsed.position_at(0);
         if head.response_to != 0 || head.opcode == OP_REPLY {
             let (status, is_error) = command_status(bytes, head.opcode);
             let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
@@ -171,12 +171,12 @@ impl MessageParser for MongoDb {
 
 /// Outcome of a command: the code of its error. Missing fields mean nothing.
 fn command_status(bytes: &[u8], opcode: u32) -> (String, bool) {
-    let behind = match opcode {
+    let after = match opcode {
         OP_MSG => ByteCursor(bytes.get(HEAD + 4..).unwrap_or_default()),
         OP_REPLY => ByteCursor(bytes.get(HEAD + 20..).unwrap_or_default()),
         _ => return (String::new(), false),
     };
-    let document = if opcode == OP_MSG { body_document(behind) } else { Some(behind) };
+    let document = if opcode == OP_MSG { body_document(after) } else { Some(after) };
     let (mut failed, mut code, mut partly) = (false, None, false);
     if let Some(mut cursor) = document {
         let _ = cursor.le_u32();

@@ -142,19 +142,19 @@ impl MessageParser for MySql {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let mut cursor = ByteCursor(heard.bytes);
+        let mut cursor = ByteCursor(unparsed.bytes);
         let Some((length, number)) = read_header(&mut cursor) else {
-            return heard.wait_or_give_up();
+            return unparsed.wait_or_give_up();
         };
         let there = cursor.0.len().min(length as usize);
         let whole = there == length as usize;
         let body = cursor.0.get(..there).unwrap_or_default();
-        let step = match heard.speaker {
-            FlowSpeaker::Client => self.parse_request(number, body, whole, heard, out),
-            FlowSpeaker::Server => self.parse_response(number, body, heard, out),
+        let step = match unparsed.speaker {
+            FlowSpeaker::Client => self.parse_request(number, body, whole, unparsed, out),
+            FlowSpeaker::Server => self.parse_response(number, body, unparsed, out),
         };
         step.unwrap_or_else(|| {
             self.latest = Some(number);
@@ -170,15 +170,18 @@ impl MySql {
         number: u8,
         body: &[u8],
         whole: bool,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> Option<ParseStep> {
         let mut cursor = ByteCursor(body);
         let request = |name: &str| {
-            ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME).with_name(name)
+            ProtocolOperation::new(unparsed.position_at(0), MessageRole::Request, NAME)
+                .with_name(name)
         };
-        if number == 1 && self.unanswered.is_none() && !heard.after_gap {
-            let Some(capabilities) = cursor.le_u32() else { return Some(heard.wait_or_give_up()) };
+        if number == 1 && self.unanswered.is_none() && !unparsed.after_gap {
+            let Some(capabilities) = cursor.le_u32() else {
+                return Some(unparsed.wait_or_give_up());
+            };
             if capabilities & TLS != 0 && body.len() == 32 && whole {
                 out.push(ProtocolOperation { role: MessageRole::OneWay, ..request("TLS") });
                 return Some(ParseStep::Leave(FlowContinuation::Silent));
@@ -194,14 +197,14 @@ impl MySql {
             let follows = self.latest.is_some_and(|latest| number == latest.wrapping_add(1));
             return if follows { None } else { Some(ParseStep::Lost) };
         }
-        let Some(command) = cursor.u8() else { return Some(heard.wait_or_give_up()) };
+        let Some(command) = cursor.u8() else { return Some(unparsed.wait_or_give_up()) };
         match command {
             QUERY | PREPARE => {
-                if !whole && !heard.ended {
+                if !whole && !unparsed.ended {
                     return Some(ParseStep::More);
                 }
                 let text = statement_text(cursor.0);
-                if heard.after_gap && !begins_statement(text, whole) {
+                if unparsed.after_gap && !begins_statement(text, whole) {
                     return Some(ParseStep::Lost);
                 }
                 let summary = summarise_statement(text, whole, StatementDialect::MySql);
@@ -216,7 +219,7 @@ impl MySql {
                 }
             }
             EXECUTE => {
-                let Some(id) = cursor.le_u32() else { return Some(heard.wait_or_give_up()) };
+                let Some(id) = cursor.le_u32() else { return Some(unparsed.wait_or_give_up()) };
                 let StatementSummary { name, detail } =
                     self.statements.get(&id).cloned().unwrap_or_default();
                 self.unanswered = Some(UnansweredCommand::Command);
@@ -241,19 +244,20 @@ impl MySql {
         &mut self,
         number: u8,
         body: &[u8],
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> Option<ParseStep> {
         let mut cursor = ByteCursor(body);
-        let Some(kind) = cursor.u8() else { return Some(heard.wait_or_give_up()) };
+        let Some(kind) = cursor.u8() else { return Some(unparsed.wait_or_give_up()) };
         if number == 0 {
             let is_first = kind == 10 && self.unanswered.is_none();
-            let greeting = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME)
-                .with_name("GREETING");
+            let greeting =
+                ProtocolOperation::new(unparsed.position_at(0), MessageRole::OneWay, NAME)
+                    .with_name("GREETING");
             out.extend(is_first.then_some(greeting));
             return if is_first { None } else { Some(ParseStep::Lost) };
         }
-        let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
+        let response = ProtocolOperation::new(unparsed.position_at(0), MessageRole::Response, NAME);
         match self.unanswered.take() {
             // The response continues.
             None => return None,
@@ -263,7 +267,7 @@ impl MySql {
             }
             Some(waiting) if kind == ERROR => {
                 let Some(code) = cursor.le_u16() else {
-                    if heard.ended {
+                    if unparsed.ended {
                         out.push(response.with_status("", true));
                         return None;
                     }
@@ -275,7 +279,7 @@ impl MySql {
             }
             Some(UnansweredCommand::Prepare(summary)) if kind == OK => match cursor.le_u32() {
                 Some(id) => self.statements.insert(id, summary),
-                None if heard.ended => {}
+                None if unparsed.ended => {}
                 None => {
                     self.unanswered = Some(UnansweredCommand::Prepare(summary));
                     return Some(ParseStep::More);
@@ -378,8 +382,8 @@ mod tests {
             .server_says(make_greeting())
             .client_says(make_login(0x20))
             .server_says(make_packet(2, OK));
-        let told = talk.client_says(make_command(3, "SELECT 1")).operation_lines();
-        assert_eq!(told, ["< = GREETING", "> LOGIN", "<"]);
+        let lines = talk.client_says(make_command(3, "SELECT 1")).operation_lines();
+        assert_eq!(lines, ["< = GREETING", "> LOGIN", "<"]);
     }
 
     #[test]

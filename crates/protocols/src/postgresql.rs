@@ -121,25 +121,25 @@ impl MessageParser for PostgreSql {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        if heard.bytes.first() == Some(&0) && heard.speaker == FlowSpeaker::Client {
-            return self.parse_startup(heard, out);
+        if unparsed.bytes.first() == Some(&0) && unparsed.speaker == FlowSpeaker::Client {
+            return self.parse_startup(unparsed, out);
         }
-        if self.asked_for_tls && heard.speaker == FlowSpeaker::Server {
+        if self.asked_for_tls && unparsed.speaker == FlowSpeaker::Server {
             self.asked_for_tls = false;
-            let step = match heard.bytes.first() {
+            let step = match unparsed.bytes.first() {
                 Some(b'N') => ParseStep::Skip(1),
                 Some(b'S' | b'G') => ParseStep::Leave(FlowContinuation::Silent),
                 _ => return ParseStep::Lost,
             };
-            out.push(ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME));
+            out.push(ProtocolOperation::new(unparsed.position_at(0), MessageRole::Response, NAME));
             return step;
         }
-        let mut cursor = ByteCursor(heard.bytes);
+        let mut cursor = ByteCursor(unparsed.bytes);
         let (Some(kind), Some(length)) = (cursor.u8(), cursor.be_u32()) else {
-            return heard.wait_or_give_up();
+            return unparsed.wait_or_give_up();
         };
         let length = length as usize;
         if !(4..GREATEST).contains(&length) {
@@ -148,9 +148,9 @@ impl MessageParser for PostgreSql {
         let there = (length - 4).min(cursor.0.len());
         let whole = there == length - 4;
         let body = ByteCursor(cursor.0.get(..there).unwrap_or_default());
-        let step = match heard.speaker {
-            FlowSpeaker::Client => self.parse_request(kind, body, whole, heard, out),
-            FlowSpeaker::Server => self.parse_response(kind, body, whole, heard, out),
+        let step = match unparsed.speaker {
+            FlowSpeaker::Client => self.parse_request(kind, body, whole, unparsed, out),
+            FlowSpeaker::Server => self.parse_response(kind, body, whole, unparsed, out),
         };
         step.unwrap_or(ParseStep::Skip(1 + length as u64))
     }
@@ -205,12 +205,12 @@ impl PostgreSql {
 
     fn parse_startup(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let mut cursor = ByteCursor(heard.bytes);
+        let mut cursor = ByteCursor(unparsed.bytes);
         let (Some(length), Some(code)) = (cursor.be_u32(), cursor.be_u32()) else {
-            return heard.wait_or_give_up();
+            return unparsed.wait_or_give_up();
         };
         let (name, role) = match code {
             TLS | GSSAPI => ("TLS", MessageRole::Request),
@@ -219,7 +219,7 @@ impl PostgreSql {
             _ => return ParseStep::Lost,
         };
         self.asked_for_tls = matches!(code, TLS | GSSAPI);
-        out.push(ProtocolOperation::new(heard.position_at(0), role, NAME).with_name(name));
+        out.push(ProtocolOperation::new(unparsed.position_at(0), role, NAME).with_name(name));
         if (8..=10_000).contains(&length) {
             ParseStep::Skip(length.into())
         } else {
@@ -233,15 +233,15 @@ impl PostgreSql {
         kind: u8,
         mut body: ByteCursor<'_>,
         whole: bool,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> Option<ParseStep> {
-        let here = heard.position_at(0);
-        let unfinished = !whole && !heard.ended;
+        let here = unparsed.position_at(0);
+        let unfinished = !whole && !unparsed.ended;
         match kind {
             b'Q' | b'P' if unfinished => return Some(ParseStep::More),
             b'Q' => {
-                if heard.after_gap && !begins_statement(body.0, whole) {
+                if unparsed.after_gap && !begins_statement(body.0, whole) {
                     return Some(ParseStep::Lost);
                 }
                 self.emit_prepared(out);
@@ -278,7 +278,7 @@ impl PostgreSql {
             }
             b'E' => {
                 let Some(portal) = body.zero_ended_text() else {
-                    return Some(heard.wait_or_give_up());
+                    return Some(unparsed.wait_or_give_up());
                 };
                 let summary = self.portals.get(&portal.to_vec()).cloned().unwrap_or_default();
                 let place = self.pending.take().map_or(here, |pending| pending.place);
@@ -323,27 +323,29 @@ impl PostgreSql {
         kind: u8,
         body: ByteCursor<'_>,
         whole: bool,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> Option<ParseStep> {
         match kind {
-            b'E' if !whole && !heard.ended => return Some(ParseStep::More),
+            b'E' if !whole && !unparsed.ended => return Some(ParseStep::More),
             b'E' if self.is_idle && find_sqlstate(body).is_some_and(ends_the_connection) => {
-                let told = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME)
-                    .with_name("ERROR");
-                out.push(told.with_status(find_sqlstate(body).unwrap_or_default(), true));
+                let notice =
+                    ProtocolOperation::new(unparsed.position_at(0), MessageRole::OneWay, NAME)
+                        .with_name("ERROR");
+                out.push(notice.with_status(find_sqlstate(body).unwrap_or_default(), true));
                 return None;
             }
             // Parameters, notices, and messages of a login or a copy.
             b'S' | b'N' | b'K' | b'v' | b'c' => return None,
             b'A' => {
-                let told = ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, NAME);
-                out.push(told.with_name("NOTIFICATION"));
+                let notice =
+                    ProtocolOperation::new(unparsed.position_at(0), MessageRole::OneWay, NAME);
+                out.push(notice.with_name("NOTIFICATION"));
                 return None;
             }
             b'R' | b'1' | b'2' | b'3' | b't' | b'n' | b'T' | b'D' | b'd' | b'G' | b'H' | b'W'
             | b'C' | b'I' | b'E' | b's' | b'V' => {
-                self.answer.get_or_insert((heard.position_at(0), kind)).1 = kind;
+                self.answer.get_or_insert((unparsed.position_at(0), kind)).1 = kind;
             }
             b'Z' => self.is_idle = true,
             _ => return Some(ParseStep::Lost),

@@ -119,12 +119,12 @@ impl MessageParser for Redis {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        match heard.speaker {
-            FlowSpeaker::Client => self.parse_request(heard, out),
-            FlowSpeaker::Server => self.parse_responses(heard, out),
+        match unparsed.speaker {
+            FlowSpeaker::Client => self.parse_request(unparsed, out),
+            FlowSpeaker::Server => self.parse_responses(unparsed, out),
         }
     }
 
@@ -150,30 +150,30 @@ impl MessageParser for Redis {
 impl Redis {
     fn parse_request(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
         let mut ask = |name: &str| {
             out.push(
-                ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME)
+                ProtocolOperation::new(unparsed.position_at(0), MessageRole::Request, NAME)
                     .with_name(name),
             );
         };
         if self.arguments > 0 {
-            let Some((length, head)) = parse_number(heard.bytes, b'$') else {
-                return if first_line(heard.bytes).is_some() {
+            let Some((length, head)) = parse_number(unparsed.bytes, b'$') else {
+                return if first_line(unparsed.bytes).is_some() {
                     ParseStep::Lost
                 } else {
-                    heard.wait_or_give_up()
+                    unparsed.wait_or_give_up()
                 };
             };
             self.arguments -= 1;
             return ParseStep::Skip(head as u64 + length + 2);
         }
-        if heard.bytes.first() != Some(&b'*') {
+        if unparsed.bytes.first() != Some(&b'*') {
             // A command in the inline format, as people type it.
-            let Some((line, length)) = first_line(heard.bytes) else {
-                return heard.wait_or_give_up();
+            let Some((line, length)) = first_line(unparsed.bytes) else {
+                return unparsed.wait_or_give_up();
             };
             let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
             return match known_command(word, COMMANDS) {
@@ -185,7 +185,7 @@ impl Redis {
                 None => ParseStep::Lost,
             };
         }
-        match parse_command(heard.bytes) {
+        match parse_command(unparsed.bytes) {
             Some((name, arguments, length)) => {
                 let subscribes = name.is_some_and(|name| name.ends_with("SUBSCRIBE"));
                 self.is_subscribed |= subscribes;
@@ -194,32 +194,33 @@ impl Redis {
                 ParseStep::Skip(length as u64)
             }
             // A complete line that does not begin an array, or a longer one than commands have.
-            None if heard.bytes.len() >= 128 => ParseStep::Lost,
-            None => heard.wait_or_give_up(),
+            None if unparsed.bytes.len() >= 128 => ParseStep::Lost,
+            None => unparsed.wait_or_give_up(),
         }
     }
 
     fn parse_responses(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let Some(kind) = heard.bytes.first() else { return heard.wait_or_give_up() };
+        let Some(kind) = unparsed.bytes.first() else { return unparsed.wait_or_give_up() };
         if !b"+-:$*_#,(!=%~>|".contains(kind) {
             return ParseStep::Lost;
         }
-        let Some((head, length)) = first_line(heard.bytes) else {
+        let Some((head, length)) = first_line(unparsed.bytes) else {
             // A value certainly begins here, and the first word of an error is its code.
-            if heard.ended && self.elements == 0 && !b">|".contains(kind) && !self.is_subscribed {
+            if unparsed.ended && self.elements == 0 && !b">|".contains(kind) && !self.is_subscribed
+            {
                 let response =
-                    ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
-                let end = heard.bytes.iter().position(|byte| *byte == b' ');
-                out.push(match end.and_then(|end| heard.bytes.get(1..end)) {
+                    ProtocolOperation::new(unparsed.position_at(0), MessageRole::Response, NAME);
+                let end = unparsed.bytes.iter().position(|byte| *byte == b' ');
+                out.push(match end.and_then(|end| unparsed.bytes.get(1..end)) {
                     Some(code) if *kind == b'-' => with_error(response, code),
                     _ => ProtocolOperation { is_error: *kind == b'-', ..response },
                 });
             }
-            return heard.wait_or_give_up();
+            return unparsed.wait_or_give_up();
         };
         let content = head.get(1..).unwrap_or_default();
         let is_null = content == b"-1";
@@ -230,10 +231,10 @@ impl Redis {
         }
         let count = if is_sized { count.unwrap_or(0) } else { 0 };
         let is_first = self.elements == 0;
-        let rest = heard.bytes.get(length..).unwrap_or_default();
+        let rest = unparsed.bytes.get(length..).unwrap_or_default();
         if is_first && *kind != b'|' {
-            let Some(operation) = self.parse_value(*kind, content, count, rest, heard) else {
-                return heard.wait_or_give_up();
+            let Some(operation) = self.parse_value(*kind, content, count, rest, unparsed) else {
+                return unparsed.wait_or_give_up();
             };
             out.push(operation);
         }
@@ -257,9 +258,9 @@ impl Redis {
         content: &[u8],
         count: u64,
         rest: &[u8],
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
     ) -> Option<ProtocolOperation> {
-        let place = heard.position_at(0);
+        let place = unparsed.position_at(0);
         let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
         let one_way =
             |name: &str| ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name(name);
@@ -277,7 +278,7 @@ impl Redis {
             _ if !may_be_told => response,
             _ => match first {
                 // A truncated value may be the response to a subscription, if there is one.
-                None if rest.len() < 64 && (!heard.ended || self.is_subscribed) => return None,
+                None if rest.len() < 64 && (!unparsed.ended || self.is_subscribed) => return None,
                 Some(b"message" | b"pmessage" | b"smessage") => one_way("message"),
                 Some(b"invalidate") => one_way("invalidate"),
                 Some(b"subscribe" | b"psubscribe" | b"ssubscribe") => response,
@@ -361,11 +362,11 @@ mod tests {
     fn a_truncated_value_is_a_response() {
         let pings =
             || TestConversation::other_protocol().client_says(make_array(&["PING"]).repeat(2));
-        for (value, told) in [("-ERR unknown", "< ERR!"), ("-E", "<!"), ("+x", "<")] {
+        for (value, lines) in [("-ERR unknown", "< ERR!"), ("-E", "<!"), ("+x", "<")] {
             let long = format!("{}{}", "+PONG\r\n", value.to_owned() + &"x".repeat(300));
             assert_eq!(
                 pings().server_says(long).operation_lines(),
-                ["> PING", "> PING", "<", told],
+                ["> PING", "> PING", "<", lines],
                 "{value}"
             );
         }
@@ -376,13 +377,13 @@ mod tests {
     fn a_truncated_push_is_one_way() {
         let before = format!("+{}\r\n", "x".repeat(240));
         let pushed = format!("{before}>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n");
-        let told = |kept: &str| {
+        let lines = |kept: &str| {
             TestConversation::other_protocol()
                 .client_says(make_array(&["PING"]))
                 .server_says(kept)
                 .operation_lines()
         };
-        assert_eq!(told(&pushed), ["> PING", "<", "< ="]);
+        assert_eq!(lines(&pushed), ["> PING", "<", "< ="]);
         // From a subscriber's server it may be the response to the subscription.
         let subscribed =
             TestConversation::other_protocol().client_says(make_array(&["SUBSCRIBE", "a"]));

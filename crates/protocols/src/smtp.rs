@@ -79,12 +79,12 @@ impl MessageParser for Smtp {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        match heard.speaker {
-            FlowSpeaker::Client => self.parse_command(heard, out),
-            FlowSpeaker::Server => self.parse_reply(heard, out),
+        match unparsed.speaker {
+            FlowSpeaker::Client => self.parse_command(unparsed, out),
+            FlowSpeaker::Server => self.parse_reply(unparsed, out),
         }
     }
 
@@ -125,11 +125,12 @@ impl MessageParser for Smtp {
 impl Smtp {
     fn parse_command(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
         let ask = |name: &str| {
-            ProtocolOperation::new(heard.position_at(0), MessageRole::Request, NAME).with_name(name)
+            ProtocolOperation::new(unparsed.position_at(0), MessageRole::Request, NAME)
+                .with_name(name)
         };
         if matches!(self.next, ClientExpectation::Mail | ClientExpectation::MoreMail) {
             if std::mem::replace(&mut self.next, ClientExpectation::MoreMail)
@@ -137,9 +138,11 @@ impl Smtp {
             {
                 out.push(ask("message"));
             }
-            return self.skip_mail(heard);
+            return self.skip_mail(unparsed);
         }
-        let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
+        let Some((line, length)) = first_line(unparsed.bytes) else {
+            return unparsed.wait_or_give_up();
+        };
         if self.next == ClientExpectation::Login {
             self.next = ClientExpectation::Command;
             out.push(ask("AUTH"));
@@ -156,22 +159,28 @@ impl Smtp {
     }
 
     /// Skips a mail until its end.
-    fn skip_mail(&mut self, heard: &UnparsedBytes<'_>) -> ParseStep {
+    fn skip_mail(&mut self, unparsed: &UnparsedBytes<'_>) -> ParseStep {
         const END: &[u8] = b"\r\n.\r\n";
-        let bytes = heard.bytes;
+        let bytes = unparsed.bytes;
         if let Some(at) = bytes.windows(END.len()).position(|window| window == END) {
             self.next = ClientExpectation::Command;
             return ParseStep::Skip((at + END.len()) as u64);
         }
         // The end may have begun.
         match bytes.len().saturating_sub(END.len() - 1) {
-            0 => heard.wait_or_give_up(),
+            0 => unparsed.wait_or_give_up(),
             count => ParseStep::Skip(count as u64),
         }
     }
 
-    fn parse_reply(&mut self, heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
-        let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
+    fn parse_reply(
+        &mut self,
+        unparsed: &UnparsedBytes<'_>,
+        out: &mut OperationSink<'_>,
+    ) -> ParseStep {
+        let Some((line, length)) = first_line(unparsed.bytes) else {
+            return unparsed.wait_or_give_up();
+        };
         let code = line.get(..3).and_then(parse_decimal).filter(|code| (200..600).contains(code));
         let Some(code) = code else { return ParseStep::Lost };
         let goes_on = line.get(3) == Some(&b'-');
@@ -179,7 +188,7 @@ impl Smtp {
         if is_first {
             let role = if self.has_begun { MessageRole::Response } else { MessageRole::OneWay };
             let name = if self.has_begun { "" } else { "greeting" };
-            let reply = ProtocolOperation::new(heard.position_at(0), role, NAME).with_name(name);
+            let reply = ProtocolOperation::new(unparsed.position_at(0), role, NAME).with_name(name);
             out.push(reply.with_status(code.to_string(), code >= 400));
         }
         match code {

@@ -26,7 +26,7 @@ pub(crate) trait MessageParser: Send {
     /// Parses the message at the front of the unparsed bytes.
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep;
 
@@ -215,7 +215,7 @@ impl<M: MessageParser> MessageStreams<M> {
         let (messages, stream) = self.parser_and_stream(speaker);
         let mut full = false;
         while !stream.bytes.is_empty() && !stream.lost {
-            let heard = UnparsedBytes {
+            let unparsed = UnparsedBytes {
                 speaker,
                 bytes: &stream.bytes,
                 ended: ended || full,
@@ -223,12 +223,12 @@ impl<M: MessageParser> MessageStreams<M> {
                 datagram: stream.datagram,
                 marks: &stream.marks,
             };
-            let step = match are_blank(heard.bytes) && !messages.may_be_blank(speaker) {
+            let step = match are_blank(unparsed.bytes) && !messages.may_be_blank(speaker) {
                 true => ParseStep::Lost,
-                false => messages.parse_message(&heard, out),
+                false => messages.parse_message(&unparsed, out),
             };
             match step {
-                ParseStep::More if heard.ended => stream.lost = true,
+                ParseStep::More if unparsed.ended => stream.lost = true,
                 ParseStep::More if stream.bytes.len() >= M::BOUND => full = true,
                 ParseStep::More => break,
                 ParseStep::Skip(0) | ParseStep::Lost => stream.lost = true,
@@ -243,8 +243,8 @@ impl<M: MessageParser> MessageStreams<M> {
                 && let Some((count, place, role)) = stream.after_begun.take()
             {
                 stream.silent.lose_track();
-                let told = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
-                out.for_speaker(speaker).extend(told);
+                let silent_operation = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
+                out.for_speaker(speaker).extend(silent_operation);
                 stream.skip_bytes(count as u64);
                 stream.silent.begin_turn(place, role);
                 messages.lose_track(speaker, out);
@@ -272,8 +272,8 @@ impl<M: MessageParser> MessageStreams<M> {
         let (messages, stream) = self.parser_and_stream(speaker);
         let is_begun = !stream.bytes.is_empty() && !all_blank(&stream.bytes);
         if !is_begun && !messages.is_within(speaker) {
-            let told = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
-            out.for_speaker(speaker).extend(told);
+            let silent_operation = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
+            out.for_speaker(speaker).extend(silent_operation);
         }
     }
 
@@ -364,8 +364,9 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
         self.messages.finish_messages(out);
         self.note_operations(before, out);
         for (speaker, _) in sides.into_iter().zip(are_lost).filter(|(_, is_lost)| *is_lost) {
-            let told = self.parser_and_stream(speaker).1.silent.take_operation(M::NAME, false);
-            out.for_speaker(speaker).extend(told);
+            let silent_operation =
+                self.parser_and_stream(speaker).1.silent.take_operation(M::NAME, false);
+            out.for_speaker(speaker).extend(silent_operation);
         }
     }
 }

@@ -13,22 +13,25 @@ impl MessageParser for ToyMessages {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let length = usize::from(heard.bytes[0]);
-        if heard.bytes[0] == b'?' {
+        let length = usize::from(unparsed.bytes[0]);
+        if unparsed.bytes[0] == b'?' {
             return ParseStep::Lost;
         }
-        let text = heard.bytes.get(1..).unwrap_or_default();
-        if text.len() < length && !heard.ended {
+        let text = unparsed.bytes.get(1..).unwrap_or_default();
+        if text.len() < length && !unparsed.ended {
             return ParseStep::More;
         }
         let text = &text[..text.len().min(length)];
-        let name =
-            format!("{}{}", String::from_utf8_lossy(text), if heard.after_gap { "~" } else { "" });
+        let name = format!(
+            "{}{}",
+            String::from_utf8_lossy(text),
+            if unparsed.after_gap { "~" } else { "" }
+        );
         out.push(
-            ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, "toy")
+            ProtocolOperation::new(unparsed.position_at(0), MessageRole::OneWay, "toy")
                 .with_name(name),
         );
         ParseStep::Skip(1 + length as u64)
@@ -61,10 +64,10 @@ fn operation_lines(pieces: &[FlowSnippet<'_>]) -> Vec<String> {
         toys.parse_snippet(piece, &mut OperationSink::new(&mut out, piece.speaker));
     }
     toys.finish_parsing(&mut OperationSink::new(&mut out, FlowSpeaker::Client));
-    let told = |SpokenOperation { operation: of, .. }: &SpokenOperation| {
+    let lines = |SpokenOperation { operation: of, .. }: &SpokenOperation| {
         format!("{} {}+{}", of.name, of.place.ticks, of.place.at)
     };
-    out.iter().map(told).collect()
+    out.iter().map(lines).collect()
 }
 
 #[test]
@@ -78,8 +81,8 @@ fn messages_have_the_places_of_their_first_bytes() {
 fn a_message_that_is_skipped_may_be_still_to_come() {
     let long = [b"\x64".as_slice(), &[b'a'; 70]].concat();
     let rest = [[b'a'; 30].as_slice(), b"\x01b"].concat();
-    let told = operation_lines(&[make_snippet(&long, 1), make_snippet(&rest, 2)]);
-    assert_eq!(told[1], "b 2+30");
+    let lines = operation_lines(&[make_snippet(&long, 1), make_snippet(&rest, 2)]);
+    assert_eq!(lines[1], "b 2+30");
 }
 
 #[test]
@@ -94,8 +97,8 @@ fn a_turn_that_was_kept_as_a_whole_is_followed_by_the_next() {
     let cut = FlowSnippet { cut: true, ..make_snippet(b"\x02a", 1) };
     assert_eq!(operation_lines(&[cut, server, next]), ["a 1+0", "x 1+0", "gap 0+0", "c~ 2+0"]);
     let full = [b"\x7f".as_slice(), &[b'a'; 127], b"\x7f", &[b'b'; 127]].concat();
-    let told = operation_lines(&[make_snippet(&full, 1), server, next]);
-    assert_eq!(told[2..], ["x 1+0", "gap 0+0", "c~ 2+0"]);
+    let lines = operation_lines(&[make_snippet(&full, 1), server, next]);
+    assert_eq!(lines[2..], ["x 1+0", "gap 0+0", "c~ 2+0"]);
 }
 
 #[test]

@@ -80,8 +80,8 @@ fn an_unreadable_turn_hides_no_other() {
     }
 }
 
-fn expected_line(told: &[&str]) -> Vec<String> {
-    told.iter().map(|of| (*of).to_owned()).collect()
+fn expected_line(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|of| (*of).to_owned()).collect()
 }
 
 #[test]

@@ -39,15 +39,15 @@ impl MessageParser for WebSocket {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let Some(frame) = WebSocketFrame::read_frame(heard.bytes) else {
-            return heard.wait_or_give_up();
+        let Some(frame) = WebSocketFrame::read_frame(unparsed.bytes) else {
+            return unparsed.wait_or_give_up();
         };
         // After a gap, a frame begins only where the reserved bits are 0 and exactly the client's
         // frames are masked.
-        let is_client = heard.speaker == crate::flow_snippet::FlowSpeaker::Client;
+        let is_client = unparsed.speaker == crate::flow_snippet::FlowSpeaker::Client;
         let valid = frame.reserved == 0 && frame.mask.is_some() == is_client;
         let name = match frame.opcode {
             0 => "",
@@ -62,16 +62,16 @@ impl MessageParser for WebSocket {
             return ParseStep::Lost;
         }
         let mut operation =
-            ProtocolOperation::new(heard.position_at(0), MessageRole::OneWay, "websocket")
+            ProtocolOperation::new(unparsed.position_at(0), MessageRole::OneWay, "websocket")
                 .with_name(name);
         if frame.opcode == 8 && frame.payload >= 2 {
-            match heard.bytes.get(frame.header_bytes..frame.header_bytes + 2) {
+            match unparsed.bytes.get(frame.header_bytes..frame.header_bytes + 2) {
                 Some(&[high, low]) => {
                     let mask = frame.mask.unwrap_or_default();
                     let code = u16::from_be_bytes([high ^ mask[0], low ^ mask[1]]);
                     operation = operation.with_status(code.to_string(), code == 1011);
                 }
-                _ if !heard.ended => return ParseStep::More,
+                _ if !unparsed.ended => return ParseStep::More,
                 _ => {}
             }
         }

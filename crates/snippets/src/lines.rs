@@ -210,11 +210,11 @@ fn blank_line(
         return 0;
     }
     if is_in(SMTP, one) {
-        let behind = turn.range(first, to);
+        let after = turn.range(first, to);
         let kept = match () {
-            () if behind.get(..7).is_some_and(|of| of.eq_ignore_ascii_case(b" FROM:<")) => 7,
+            () if after.get(..7).is_some_and(|of| of.eq_ignore_ascii_case(b" FROM:<")) => 7,
             () if one.eq_ignore_ascii_case(b"BDAT") => {
-                1 + behind.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count()
+                1 + after.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count()
             }
             () => 1,
         };
@@ -352,7 +352,7 @@ fn blank_numbers(
     let (mut index, mut value) = (0, 0);
     for_each_word(turn, from, to, |word| {
         match parse_number(word).filter(|_| index >= keys) {
-            Some(told) if index == length => value = told + 2,
+            Some(parsed) if index == length => value = parsed + 2,
             Some(_) => {}
             None if word == b"noreply" && index > keys => {}
             None => word.fill(BLANK),

@@ -22,13 +22,13 @@ pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
     };
     let end = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let behind = match text.get(end..).unwrap_or(&[]) {
+    let after = match text.get(end..).unwrap_or(&[]) {
         [b'/', b'*', ..] => true,
         [byte, ..] => is_separator(*byte),
         [] => whole,
     };
     let word = text.get(..end).unwrap_or(&[]);
-    behind && [OF_ROWS, OF_OBJECTS, OTHERS].into_iter().any(|list| is_in(list, word))
+    after && [OF_ROWS, OF_OBJECTS, OTHERS].into_iter().any(|list| is_in(list, word))
 }
 
 /// Whether a byte may follow the first word of a statement.
@@ -66,12 +66,12 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
     // Number of words examined in a statement about an object; 0 for other statements.
     let mut of_object = 0;
     while let Some(&byte) = text.get(at) {
-        let behind = text.get(at + 1).copied();
+        let after = text.get(at + 1).copied();
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
             b'\\' | 0 => return fill_range(text, at + 1, usize::MAX, BLANK),
             // MySQL recognises a comment by the space after its dashes.
-            b'-' if behind == Some(b'-') => match (dialect, text.get(at + 2)) {
+            b'-' if after == Some(b'-') => match (dialect, text.get(at + 2)) {
                 (SqlDialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
                     at = line_comment(text, at + 2 + usize::from(*next != b'\n'));
                 }
@@ -81,7 +81,7 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                 _ => at = line_comment(text, at + 2),
             },
             b'#' => at = line_comment(text, at + 1),
-            b'/' if behind == Some(b'*') => {
+            b'/' if after == Some(b'*') => {
                 let executed = executable_comment_mark(text.get(at + 2..).unwrap_or(&[]));
                 at = match dialect {
                     SqlDialect::MySql if executed > 0 => at + 2 + executed,
@@ -113,7 +113,7 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                 let tag = text.get(at + 1..).unwrap_or(&[]);
                 let tag = tag.iter().take_while(|of| of.is_ascii_alphanumeric() || **of == b'_');
                 let end = at + 1 + tag.count();
-                if text.get(end) == Some(&b'$') && !behind.is_some_and(|of| of.is_ascii_digit()) {
+                if text.get(end) == Some(&b'$') && !after.is_some_and(|of| of.is_ascii_digit()) {
                     // The tag determines where the text ends, so everything after it is blanked.
                     return fill_range(text, end + 1, usize::MAX, BLANK);
                 }

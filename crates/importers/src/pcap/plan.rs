@@ -72,11 +72,11 @@ impl CapturePlan {
 /// Makes the plan. `named` are the user's names for addresses.
 pub(crate) fn plan_hosts(
     sniffers: &[Sniffer],
-    surveys: &[SnifferIndex],
+    indexes: &[SnifferIndex],
     found: CopyEvidence,
     named: &[(String, IpAddr)],
 ) -> CapturePlan {
-    let chooser = SnifferChooser::new(surveys, &found.delays);
+    let chooser = SnifferChooser::new(indexes, &found.delays);
     let mut plan = CapturePlan { translations: found.translations, ..CapturePlan::default() };
     let host = |name: &str, sniffer, near| PlannedHost {
         name: name.to_owned(),
@@ -124,8 +124,8 @@ pub(crate) fn plan_hosts(
         };
         plan.addresses.insert(*address, number);
     }
-    find_services(&mut plan, surveys);
-    find_starts(&mut plan, surveys);
+    find_services(&mut plan, indexes);
+    find_starts(&mut plan, indexes);
     plan
 }
 
@@ -178,15 +178,15 @@ struct SnifferChooser<'a> {
 }
 
 impl SnifferChooser<'_> {
-    fn new<'a>(surveys: &'a [SnifferIndex], delays: &[SnifferDelay]) -> SnifferChooser<'a> {
-        SnifferChooser { indexes: surveys, nearer: vote_for_nearer(delays) }
+    fn new<'a>(indexes: &'a [SnifferIndex], delays: &[SnifferDelay]) -> SnifferChooser<'a> {
+        SnifferChooser { indexes, nearer: vote_for_nearer(delays) }
     }
 
     /// All addresses, with their bytes.
     fn packets_by_address(&self) -> Vec<(u64, IpAddr)> {
         let mut all: FxHashMap<IpAddr, u64> = FxHashMap::default();
-        for survey in self.indexes {
-            for (address, seen) in &survey.addresses {
+        for index in self.indexes {
+            for (address, seen) in &index.addresses {
                 if !address.is_loopback()
                     && !address.is_unspecified()
                     && !is_group_address(*address)
@@ -199,20 +199,20 @@ impl SnifferChooser<'_> {
     }
 
     fn packets_at(&self, address: IpAddr, sniffer: u32) -> AddressPackets {
-        let survey = self.indexes.get(sniffer as usize);
-        survey.and_then(|survey| survey.addresses.get(&address).copied()).unwrap_or_default()
+        let index = self.indexes.get(sniffer as usize);
+        index.and_then(|index| index.addresses.get(&address).copied()).unwrap_or_default()
     }
 
     /// Whether the sniffer's frames record their direction.
     fn knows_directions(&self, sniffer: u32) -> bool {
-        let survey = self.indexes.get(sniffer as usize);
-        survey.is_some_and(|survey| survey.addresses.values().any(|seen| seen.own + seen.other > 0))
+        let index = self.indexes.get(sniffer as usize);
+        index.is_some_and(|index| index.addresses.values().any(|seen| seen.own + seen.other > 0))
     }
 
     /// Share of the sniffer's bytes, in the address's family, that belong to the address.
     fn packet_share(&self, address: IpAddr, sniffer: u32) -> f64 {
-        let survey = self.indexes.get(sniffer as usize);
-        let all = survey.map_or(0, |survey| survey.bytes[usize::from(address.is_ipv6())]);
+        let index = self.indexes.get(sniffer as usize);
+        let all = index.map_or(0, |index| index.bytes[usize::from(address.is_ipv6())]);
         self.packets_at(address, sniffer).bytes as f64 / all.max(1) as f64
     }
 
@@ -283,7 +283,7 @@ fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64
 /// Finds the services of the hosts. If a host also connects to others, packets do not show which of
 /// its services did, so they are one node: separating them would cut every path through it. But a
 /// service to which the host itself connects is a different program than the connecting one.
-fn find_services(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
+fn find_services(plan: &mut CapturePlan, indexes: &[SnifferIndex]) {
     let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
     let mut connects = vec![false; plan.hosts.len()];
     let mut call = |client: IpAddr, (address, port): PacketEnd, sniffer: u32| {
@@ -298,11 +298,11 @@ fn find_services(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
             connects[from as usize] = true;
         }
     };
-    for (sniffer, survey) in (0..).zip(surveys) {
-        survey.calls.iter().for_each(|of| call(of.client, of.server, sniffer));
+    for (sniffer, index) in (0..).zip(indexes) {
+        index.calls.iter().for_each(|of| call(of.client, of.server, sniffer));
     }
     let mut listening: Vec<(u32, u16)> = Vec::new();
-    for decided in roles::infer_services(surveys, |address, sniffer| plan.host_of(address, sniffer))
+    for decided in roles::infer_services(indexes, |address, sniffer| plan.host_of(address, sniffer))
     {
         let InferredService { sniffer, service, client, both_fixed } = decided;
         call(client.0, service, sniffer);
@@ -329,10 +329,10 @@ fn find_services(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
 
 /// Finds where midstream connections begin: at the first byte that both ends' sniffers have, so
 /// that the bytes of both ends can be counted together.
-fn find_starts(plan: &mut CapturePlan, surveys: &[SnifferIndex]) {
+fn find_starts(plan: &mut CapturePlan, indexes: &[SnifferIndex]) {
     let mut starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]> = FxHashMap::default();
-    for (sniffer, survey) in (0..).zip(surveys) {
-        for (key, MidstreamConnection { first, .. }) in &survey.joined {
+    for (sniffer, index) in (0..).zip(indexes) {
+        for (key, MidstreamConnection { first, .. }) in &index.joined {
             let [one, other] = key.ends;
             let names = plan.translations.own_ends(&(one, other, key.udp)).unwrap_or((one, other));
             let swapped = names.0 > names.1;

@@ -49,7 +49,7 @@ struct PortEvidence {
 /// Decides for all midstream connections with data. `host_of` returns the host of an address as a
 /// sniffer sees it.
 pub(crate) fn infer_services(
-    surveys: &[SnifferIndex],
+    indexes: &[SnifferIndex],
     host_of: impl Fn(IpAddr, u32) -> Option<u32>,
 ) -> Vec<InferredService> {
     let place = |(address, port): PacketEnd, sniffer| match host_of(address, sniffer) {
@@ -60,7 +60,7 @@ pub(crate) fn infer_services(
     let mut standings: FxHashMap<PortPlace, PortEvidence> = FxHashMap::default();
     let mut pairs: FxHashSet<[PortPlace; 2]> = FxHashSet::default();
     let mut joined = Vec::new();
-    for (sniffer, survey) in (0..).zip(surveys) {
+    for (sniffer, survey) in (0..).zip(indexes) {
         let tcp = survey.calls.iter().filter(|call| !call.udp);
         known.extend(tcp.map(|call| place(call.server, sniffer)));
         for (key, of) in &survey.joined {

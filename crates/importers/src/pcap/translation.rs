@@ -86,9 +86,9 @@ impl AddressTranslations {
 }
 
 /// Compares the samples of all sniffers.
-pub(crate) fn compare_samples(surveys: &[SnifferIndex]) -> CopyEvidence {
+pub(crate) fn compare_samples(indexes: &[SnifferIndex]) -> CopyEvidence {
     let mut samples: Vec<(u32, PacketSample)> = Vec::new();
-    for (sniffer, survey) in (0..).zip(surveys) {
+    for (sniffer, survey) in (0..).zip(indexes) {
         samples.extend(survey.samples.all.iter().map(|sample| (sniffer, *sample)));
     }
     samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
@@ -152,8 +152,8 @@ impl DatagramPassages {
         let goes_between = |sample: &PacketSample| {
             let times =
                 self.0.get(&(*sniffer, names_of_packet(sample))).map_or(&[][..], Vec::as_slice);
-            let behind = times.partition_point(|time| *time <= from);
-            times.get(behind).is_some_and(|time| *time < to)
+            let after = times.partition_point(|time| *time <= from);
+            times.get(after).is_some_and(|time| *time < to)
         };
         sniffer != of || !one.udp || !(goes_between(one) || goes_between(other))
     }
@@ -182,7 +182,7 @@ fn add_translations(
     else {
         return;
     };
-    let (before, behind) = if most > least {
+    let (before, after) = if most > least {
         let with = |wanted| {
             alike.iter().find(|(_, sample)| sample.ttl == wanted).map(|(_, sample)| sample)
         };
@@ -198,8 +198,8 @@ fn add_translations(
     } else {
         return;
     };
-    let (Some(before), Some(behind)) = (before, behind) else { return };
-    let (canonical, hops) = ((before.source, behind.destination), most - least);
+    let (Some(before), Some(after)) = (before, after) else { return };
+    let (canonical, hops) = ((before.source, after.destination), most - least);
     for (_, sample) in alike {
         let none = TranslationEvidence { canonical, hops, packets: 0, latest: !sample.signature };
         let known = evidence.entry(names_of_packet(sample)).or_insert(none);

@@ -123,15 +123,16 @@ mod tests {
     fn facts_and_parameters<'t>(
         attributes: &[(&str, &'t str)],
     ) -> (AttributeFacts<'t>, Vec<&'t str>) {
-        let mut told = AttributeFacts::default();
-        let parameters = attributes.iter().filter(|(name, value)| told.take_attribute(name, value));
+        let mut facts = AttributeFacts::default();
+        let parameters =
+            attributes.iter().filter(|(name, value)| facts.take_attribute(name, value));
         let parameters = parameters.map(|(_, value)| *value).collect();
-        (told, parameters)
+        (facts, parameters)
     }
 
     #[test]
     fn sizes_and_probability_are_not_parameters() {
-        let (told, parameters) = facts_and_parameters(&[
+        let (facts, parameters) = facts_and_parameters(&[
             ("http.request_content_length", "12"),
             ("http.request.body.size", "13"),
             ("http.response.body.size", "many"),
@@ -140,7 +141,7 @@ mod tests {
             ("http.route", "/x"),
         ]);
         assert_eq!(
-            (told.bytes_in, told.bytes_out, told.probability),
+            (facts.bytes_in, facts.bytes_out, facts.probability),
             (Some(12), Some(5), Some(0.25))
         );
         assert_eq!(parameters, ["13", "many", "/x"]);

@@ -204,15 +204,15 @@ impl JaegerSpan<'_> {
         let is_called = !matches!(kind, SpanKind::Server | SpanKind::Consumer);
         let ParentSpan { id: parent, follows, others } = parent_of_span(self, trace);
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
-        let mut told = AttributeFacts::default();
+        let mut facts = AttributeFacts::default();
         let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len());
         for tag in tags {
-            if told.take_attribute(&tag.key.0, text_or_empty(&tag.value)) {
+            if facts.take_attribute(&tag.key.0, text_or_empty(&tag.value)) {
                 parameters.push((&tag.key.0, Cow::Borrowed(text_or_empty(&tag.value))));
             }
         }
         parameters.extend(others.into_iter().map(|other| ("references", Cow::Owned(other))));
-        let peer = told.called_node().filter(|_| is_called);
+        let peer = facts.called_node().filter(|_| is_called);
         let begin = self.begin.map(|time| time.0);
         let duration = self.duration.map(|time| time.0);
         let end = begin.zip(duration).map(|(begin, time)| begin.saturating_add(time));
@@ -225,9 +225,9 @@ impl JaegerSpan<'_> {
             end,
             duration: duration.filter(|_| begin.is_none()),
             failed: self.has_failed(),
-            probability: told.probability,
-            bytes_in: told.bytes_in,
-            bytes_out: told.bytes_out,
+            probability: facts.probability,
+            bytes_in: facts.bytes_in,
+            bytes_out: facts.bytes_out,
             parameters: &parameters,
             ..Span::new(trace, id, resource, text_or_empty(&self.operation))
         })

@@ -208,8 +208,8 @@ fn damage_in_one_line_skips_only_that_part() {
             let summary = import_file(kind, &file, &data);
             assert!(summary.made >= left - 1, "{}: {summary:?}\n{damaged}", kind.about.name);
             assert!(summary.skipped.total() >= 1, "{summary:?}");
-            let told = summary.skipped.first[0].to_string();
-            assert!(told.contains("x.json:1: "), "{told}");
+            let skip = summary.skipped.first[0].to_string();
+            assert!(skip.contains("x.json:1: "), "{skip}");
         }
     }
 }

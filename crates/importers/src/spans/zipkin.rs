@@ -175,7 +175,7 @@ impl ZipkinSpan<'_> {
         let nobody = ZipkinEndpoint::default();
         let [local, remote] = [&self.local, &self.remote].map(|it| it.as_ref().unwrap_or(&nobody));
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
-        let mut told = AttributeFacts::default();
+        let mut facts = AttributeFacts::default();
         let mut host = "";
         let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len() + 4);
         for (name, AnyText(value)) in tags {
@@ -183,13 +183,13 @@ impl ZipkinSpan<'_> {
                 // A resource's attributes are tags of all its spans.
                 "host.name" if !value.is_empty() => host = value,
                 "service.name" if *value == local.service_name() => {}
-                name if told.take_attribute(name, value) => {
+                name if facts.take_attribute(name, value) => {
                     parameters.push((name, Cow::Borrowed(value)))
                 }
                 _ => {}
             }
         }
-        let beside = [
+        let extra = [
             ("localEndpoint.address", local.ip_address()),
             ("localEndpoint.port", text_or_empty(&local.port)),
             ("remoteEndpoint.serviceName", remote.service_name()),
@@ -197,9 +197,8 @@ impl ZipkinSpan<'_> {
             ("remoteEndpoint.port", text_or_empty(&remote.port)),
         ];
         let is_used = |name| name == "localEndpoint.address" && host.is_empty();
-        let beside =
-            beside.into_iter().filter(|(name, value)| !value.is_empty() && !is_used(*name));
-        parameters.extend(beside.map(|(name, value)| (name, Cow::Borrowed(value))));
+        let extra = extra.into_iter().filter(|(name, value)| !value.is_empty() && !is_used(*name));
+        parameters.extend(extra.map(|(name, value)| (name, Cow::Borrowed(value))));
         let host = if host.is_empty() { local.ip_address() } else { host };
         let resource = SpanResource { node: local.service_name(), host, parameters: Vec::new() };
         let resource = spans.resource_id(&resource);
@@ -210,7 +209,7 @@ impl ZipkinSpan<'_> {
             // The other end of a server's span is the caller, which has an arbitrary port.
             SpanKind::Server | SpanKind::Consumer => named(remote.service_name()),
             _ => named(remote.service_name())
-                .or_else(|| told.called_node())
+                .or_else(|| facts.called_node())
                 .or_else(|| named(remote.ip_address())),
         };
         let begin = self.timestamp.filter(|time| time.0 != 0).map(|time| time.0);
@@ -225,9 +224,9 @@ impl ZipkinSpan<'_> {
             // Another report of the span may contain its begin.
             duration: duration.filter(|_| begin.is_none()),
             failed: tags.iter().any(|(name, value)| is_failure_tag(name, &value.0)),
-            probability: told.probability,
-            bytes_in: told.bytes_in,
-            bytes_out: told.bytes_out,
+            probability: facts.probability,
+            bytes_in: facts.bytes_in,
+            bytes_out: facts.bytes_out,
             parameters: &parameters,
             ..Span::new(trace, id, resource, text_or_empty(&self.name))
         })?;

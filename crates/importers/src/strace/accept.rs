@@ -45,12 +45,12 @@ pub(super) fn handle_accept(world: &mut TracedSystem, call: StraceCall) -> Optio
         }
         return Some(());
     };
-    let who = call.caller_at_return();
+    let caller = call.caller_at_return();
     let flags = call.arguments().nth_argument(3).map(ArgumentCursor::read_flags);
     let has = |name: &str| flags.is_some_and(|flags: FlagWords| flags.has_flag(name));
     let by = world.sockets.get(listener)?;
     let (domain, kind, protocol, local) = (by.domain, by.kind, by.protocol, by.local.clone());
-    let pid = world.pid_of_process(who.process);
+    let pid = world.pid_of_process(caller.process);
     let made = SocketSpec {
         domain,
         kind,
@@ -59,8 +59,8 @@ pub(super) fn handle_accept(world: &mut TracedSystem, call: StraceCall) -> Optio
         pid,
         is_nonblocking: has("SOCK_NONBLOCK"),
     };
-    world.flow_of_socket(who, listener, listening);
-    let id = add_socket(world, who, made, fd, has("SOCK_CLOEXEC"));
+    world.flow_of_socket(caller, listener, listening);
+    let id = add_socket(world, caller, made, fd, has("SOCK_CLOEXEC"));
     let client = descriptor::parse_socket(fd.decoration)
         .and_then(|seen| world.sockets.socket_of_inode(seen.peer_inode?));
     let client = client.and_then(|client| world.sockets.get(client)).map_or(0, |client| client.pid);
@@ -75,7 +75,7 @@ pub(super) fn handle_accept(world: &mut TracedSystem, call: StraceCall) -> Optio
     }
     (socket.role, socket.listener, socket.peer_pid) = (FlowRole::Accept, Some(listener), client);
     socket.version += 1;
-    world.add_named(call.caller, who.time, id, fd.number, true);
-    world.flow_of_socket(who, id, fd.number);
+    world.add_named(call.caller, caller.time, id, fd.number, true);
+    world.flow_of_socket(caller, id, fd.number);
     Some(())
 }

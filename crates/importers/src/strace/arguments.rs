@@ -216,13 +216,13 @@ impl<'a> ArgumentCursor<'a> {
             let mut name = self.read_word();
             // Old versions print a length after the name: msg_name(16)={...}.
             if self.peek() == Some(b'(') {
-                let mut behind = *self;
-                behind.at += 1;
-                if behind.skip_value().is_some()
-                    && behind.eat_token(b")")
-                    && behind.peek() == Some(b'=')
+                let mut after = *self;
+                after.at += 1;
+                if after.skip_value().is_some()
+                    && after.eat_token(b")")
+                    && after.peek() == Some(b'=')
                 {
-                    *self = behind;
+                    *self = after;
                 }
             }
             if name.is_empty() || !self.eat_token(b"=") || self.peek() == Some(b'>') {

@@ -20,11 +20,16 @@ pub(super) fn log_failed_call(
         EBADF | ENOTSOCK => world.forget_descriptor(call.caller, fd),
         errno if AGAIN.contains(&errno) => {}
         errno => {
-            let who = call.caller_at_return();
-            let flow = world.flow_of_socket(who, socket, fd);
+            let caller = call.caller_at_return();
+            let flow = world.flow_of_socket(caller, socket, fd);
             world.write_record(
-                who,
-                &encode::failure_record(who.to_stamp().time.max(0) as u64, flow, direction, errno),
+                caller,
+                &encode::failure_record(
+                    caller.to_stamp().time.max(0) as u64,
+                    flow,
+                    direction,
+                    errno,
+                ),
             );
         }
     }

@@ -82,31 +82,31 @@ fn parse_socket_spec(call: StraceCall, origin: FlowOrigin, pid: u32) -> Option<O
 /// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_IP) = 3<TCP:[77]>`.
 pub(super) fn handle_socket(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let Some(fd) = returned_descriptor(call)? else { return Some(()) };
-    let who = call.caller_at_return();
+    let caller = call.caller_at_return();
     let Some(made) =
-        parse_socket_spec(call, FlowOrigin::Socket, world.pid_of_process(who.process))?
+        parse_socket_spec(call, FlowOrigin::Socket, world.pid_of_process(caller.process))?
     else {
-        world.forget_descriptor(who, fd.number);
+        world.forget_descriptor(caller, fd.number);
         return Some(());
     };
     let closes = call.arguments().nth_argument(1)?.read_flags().has_flag("SOCK_CLOEXEC");
-    add_socket(world, who, made, fd, closes);
+    add_socket(world, caller, made, fd, closes);
     Some(())
 }
 
 /// Adds a new socket to which `fd` refers.
 pub(super) fn add_socket(
     world: &mut TracedSystem,
-    who: StraceCaller,
+    caller: StraceCaller,
     made: SocketSpec,
     fd: descriptor::DecoratedDescriptor,
     closes_on_exec: bool,
 ) -> SocketId {
     let socket = world.sockets.add_socket(made);
-    world.set_descriptor(who, fd.number, socket, closes_on_exec);
+    world.set_descriptor(caller, fd.number, socket, closes_on_exec);
     apply_decoration(world, socket, fd.decoration);
     if made.origin != FlowOrigin::Accept {
-        world.flow_of_socket(who, socket, fd.number);
+        world.flow_of_socket(caller, socket, fd.number);
     }
     socket
 }
@@ -123,27 +123,28 @@ pub(super) fn handle_socketpair(world: &mut TracedSystem, call: StraceCall) -> O
     if call_result(call)?.0 != CallResult::Returned(0) {
         return Some(());
     }
-    let who = call.caller_at_return();
+    let caller = call.caller_at_return();
     let mut fds = Vec::new();
     call.arguments()
         .nth_argument(3)?
         .for_each_field(|_, mut fd| fds.extend(fd.read_descriptor()))?;
     let &[first, second] = fds.as_slice() else { return None };
-    let Some(made) = parse_socket_spec(call, FlowOrigin::Pair, world.pid_of_process(who.process))?
+    let Some(made) =
+        parse_socket_spec(call, FlowOrigin::Pair, world.pid_of_process(caller.process))?
     else {
-        [first, second].into_iter().for_each(|fd| world.forget_descriptor(who, fd.number));
+        [first, second].into_iter().for_each(|fd| world.forget_descriptor(caller, fd.number));
         return Some(());
     };
     let closes = call.arguments().nth_argument(1)?.read_flags().has_flag("SOCK_CLOEXEC");
-    let [one, other] = [first, second].map(|fd| add_socket(world, who, made, fd, closes));
+    let [one, other] = [first, second].map(|fd| add_socket(world, caller, made, fd, closes));
     world.sockets.pair_sockets(one, other);
     let flows = (
-        world.flow_of_socket(who, one, first.number),
-        world.flow_of_socket(who, other, second.number),
+        world.flow_of_socket(caller, one, first.number),
+        world.flow_of_socket(caller, other, second.number),
     );
     world.write_record(
-        who,
-        &encode::socket_pair_record(who.to_stamp().time.max(0) as u64, flows.0, flows.1),
+        caller,
+        &encode::socket_pair_record(caller.to_stamp().time.max(0) as u64, flows.0, flows.1),
     );
     Some(())
 }
@@ -232,12 +233,12 @@ fn ends_connection(world: &mut TracedSystem, id: SocketId, name: &[u8]) {
 /// Marks a socket as connected to `name`, or about to be.
 pub(super) fn mark_connected(
     world: &mut TracedSystem,
-    who: StraceCaller,
+    caller: StraceCaller,
     id: SocketId,
     fd: i32,
     name: Vec<u8>,
 ) {
-    let pid = world.pid_of_process(who.process);
+    let pid = world.pid_of_process(caller.process);
     let Some(socket) = world.sockets.get_mut(id) else { return };
     // A stream without a peer may be connected anew, or not.
     let says_nothing = name.is_empty() || (address::is_unspecified(&name) && socket.kind == STREAM);
@@ -249,9 +250,9 @@ pub(super) fn mark_connected(
             socket.local = vec![address::UNIX, 0];
         }
         socket.version += 1;
-        world.add_named(who, who.time, id, fd, false);
+        world.add_named(caller, caller.time, id, fd, false);
     }
-    world.flow_of_socket(who, id, fd);
+    world.flow_of_socket(caller, id, fd);
 }
 
 /// `shutdown(4<...>, SHUT_WR) = 0`.
@@ -343,16 +344,16 @@ pub(super) fn handle_duplicate(
 ) -> Option<()> {
     let former = first_socket(world, call)?;
     let Some(fd) = returned_descriptor(call)? else { return Some(()) };
-    let who = call.caller_at_return();
+    let caller = call.caller_at_return();
     match former {
         // A descriptor may be duplicated to itself.
         Some((_, old)) if old == fd.number => {}
         Some((id, old)) => {
-            world.flow_of_socket(who, id, old);
-            world.set_descriptor(who, fd.number, id, closes_on_exec);
-            world.flow_of_socket(who, id, fd.number);
+            world.flow_of_socket(caller, id, old);
+            world.set_descriptor(caller, fd.number, id, closes_on_exec);
+            world.flow_of_socket(caller, id, fd.number);
         }
-        None => world.forget_descriptor(who, fd.number),
+        None => world.forget_descriptor(caller, fd.number),
     }
     Some(())
 }
@@ -415,8 +416,8 @@ fn set_nonblocking(world: &mut TracedSystem, call: StraceCall, is_nonblocking: b
 
 impl TracedSystem {
     /// Whether the process's log has the socket, or would first mention it as it is closed.
-    fn is_known(&self, who: StraceCaller, socket: SocketId) -> bool {
-        let log = self.processes.get(&who.process).and_then(|process| process.log.as_ref());
+    fn is_known(&self, caller: StraceCaller, socket: SocketId) -> bool {
+        let log = self.processes.get(&caller.process).and_then(|process| process.log.as_ref());
         log.is_some_and(|log| log.known_flow_or_zero(socket) != 0)
     }
 

@@ -177,8 +177,8 @@ fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
         return Ok(LineContent::Remark);
     }
     if let Some(resumed) = text.strip_prefix(b"<... ") {
-        let behind = resumed.windows(8).take(64).position(|word| word == b"resumed>");
-        let rest = behind.and_then(|at| resumed.get(at + 8..)).ok_or(LineProblem::NotUnderstood)?;
+        let after = resumed.windows(8).take(64).position(|word| word == b"resumed>");
+        let rest = after.and_then(|at| resumed.get(at + 8..)).ok_or(LineProblem::NotUnderstood)?;
         return match strip_end(rest, b"<unfinished ...>") {
             // It was interrupted again by the thread's end.
             Some(_) => Ok(LineContent::Remark),

@@ -169,9 +169,9 @@ impl StraceFile {
         }
         // The buffer is compacted before more is read, once most of it has been consumed.
         if self.line.start > self.buffer.len() / 2 && self.line.start > 0 {
-            let behind = self.line.start;
-            self.buffer.drain(..behind);
-            self.line = 0..self.line.end - behind;
+            let after = self.line.start;
+            self.buffer.drain(..after);
+            self.line = 0..self.line.end - after;
         }
         self.next = self.find_line(self.line.end)?;
         Ok(true)

@@ -76,9 +76,9 @@ pub(super) fn parse_result(cursor: &mut ArgumentCursor) -> Option<CallResult> {
         return Some(CallResult::Unknown);
     }
     let number = cursor.read_number()?;
-    let behind = cursor.rest();
+    let after = cursor.rest();
     // "-1 EAGAIN (Resource temporarily unavailable)"
-    if number == -1 && behind.starts_with(b" E") {
+    if number == -1 && after.starts_with(b" E") {
         cursor.skip_spaces();
         return Some(CallResult::Failed(errno_of_name(cursor.read_word())));
     }

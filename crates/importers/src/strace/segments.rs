@@ -23,8 +23,8 @@ const GRO: Known = ("UDP_GRO", 104);
 /// Datagram size of a call that sent or received on `socket`, with this control data.
 pub(super) fn size(socket: &TracedSocket, control: Option<ArgumentCursor>, is_send: bool) -> Size {
     let kind = if is_send { SEGMENT } else { GRO };
-    let told = control.and_then(|control| in_control(control, kind));
-    match told {
+    let stated = control.and_then(|control| in_control(control, kind));
+    match stated {
         Some(size) => size,
         None if is_send => socket.segment,
         // The kernel passes it to programs that ask for it, which is optional.

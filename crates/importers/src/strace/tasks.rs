@@ -127,7 +127,7 @@ impl TaskTable {
         }
         self.add_unknown_thread(world, thread, line);
         let process = self.all.get(&thread)?.process;
-        let who = StraceCaller { thread, process, time: line.time };
+        let caller = StraceCaller { thread, process, time: line.time };
         match line.what {
             LineContent::Call { name, rest } => {
                 let (rest, duration) = result::split_duration(rest);
@@ -136,18 +136,18 @@ impl TaskTable {
                     true => line.time,
                     false => line.time.saturating_add(duration),
                 });
-                self.finish_call(world, StraceCall { name, rest, caller: who, end, next })
+                self.finish_call(world, StraceCall { name, rest, caller, end, next })
             }
             LineContent::Unfinished { name: b"close", rest } => {
                 // At its call: the number may be reused before it returns.
                 calls::handle_call(
                     world,
                     &mut self.payload,
-                    StraceCall { name: b"close", rest, caller: who, end: None, next },
+                    StraceCall { name: b"close", rest, caller, end: None, next },
                 )
             }
             LineContent::Unfinished { name, rest } => {
-                self.begin_call(world, who, name, rest);
+                self.begin_call(world, caller, name, rest);
                 Some(())
             }
             LineContent::Resumed { rest } => {
@@ -167,18 +167,15 @@ impl TaskTable {
                     .map_or(0, |duration| begun.time.saturating_add(duration))
                     .max(line.time);
                 let (name, rest) = begun.text.split_at_checked(begun.name)?;
-                let who = StraceCaller { time: begun.time, ..who };
-                self.finish_call(
-                    world,
-                    StraceCall { name, rest, caller: who, end: Some(end), next },
-                )
+                let caller = StraceCaller { time: begun.time, ..caller };
+                self.finish_call(world, StraceCall { name, rest, caller, end: Some(end), next })
             }
             LineContent::Exited(status) => {
-                self.end_thread(world, who, ProcessLogEnd::Exited(status));
+                self.end_thread(world, caller, ProcessLogEnd::Exited(status));
                 Some(())
             }
             LineContent::Killed(status) => {
-                self.end_thread(world, who, ProcessLogEnd::Killed(status));
+                self.end_thread(world, caller, ProcessLogEnd::Killed(status));
                 Some(())
             }
             LineContent::Superseded(by) => {
@@ -218,21 +215,21 @@ impl TaskTable {
     fn begin_call(
         &mut self,
         world: &mut TracedSystem,
-        who: StraceCaller,
+        caller: StraceCaller,
         name: &[u8],
         rest: &[u8],
     ) {
         if matches!(name, b"exit_group" | b"exit") {
-            handle_exit(world, who, name);
+            handle_exit(world, caller, name);
             return;
         }
         let begun =
-            UnfinishedCall { text: [name, rest].concat(), name: name.len(), time: who.time };
-        if let Some(task) = self.all.get_mut(&who.thread) {
+            UnfinishedCall { text: [name, rest].concat(), name: name.len(), time: caller.time };
+        if let Some(task) = self.all.get_mut(&caller.thread) {
             task.unfinished = Some(begun);
         }
-        if makes_a_thread(name) && !self.making.contains(&who.thread) {
-            self.making.push(who.thread);
+        if makes_a_thread(name) && !self.making.contains(&caller.thread) {
+            self.making.push(caller.thread);
         }
     }
 
@@ -278,11 +275,15 @@ impl TaskTable {
         let is_vfork = call.name == b"vfork" || made.has_flag("CLONE_VFORK");
         if !made.has_flag("CLONE_THREAD") {
             let event = if is_vfork { ProcessEvent::Spawn } else { ProcessEvent::Fork };
-            let who = call.caller_at_return();
-            if world.processes.get(&who.process).is_some_and(|process| process.counts) {
+            let caller = call.caller_at_return();
+            if world.processes.get(&caller.process).is_some_and(|process| process.counts) {
                 world.write_record(
-                    who,
-                    &encode::process_record(who.to_stamp().time.max(0) as u64, event, child as i32),
+                    caller,
+                    &encode::process_record(
+                        caller.to_stamp().time.max(0) as u64,
+                        event,
+                        child as i32,
+                    ),
                 );
             }
         }
@@ -321,28 +322,28 @@ impl TaskTable {
     }
 
     /// Handles the end of a thread.
-    fn end_thread(&mut self, world: &mut TracedSystem, who: StraceCaller, end: ProcessLogEnd) {
-        self.all.remove(&who.thread);
-        self.making.retain(|maker| *maker != who.thread);
-        let Some(process) = world.processes.get_mut(&who.process) else { return };
+    fn end_thread(&mut self, world: &mut TracedSystem, caller: StraceCaller, end: ProcessLogEnd) {
+        self.all.remove(&caller.thread);
+        self.making.retain(|maker| *maker != caller.thread);
+        let Some(process) = world.processes.get_mut(&caller.process) else { return };
         process.threads = process.threads.saturating_sub(1);
         if process.threads > 0 {
             if let Some(log) = &mut process.log {
-                log.end_thread(who.thread);
+                log.end_thread(caller.thread);
             }
             return;
         }
-        let time = process.exits.unwrap_or(who.time);
-        world.end_process(who.at_time(time), end);
+        let time = process.exits.unwrap_or(caller.time);
+        world.end_process(caller.at_time(time), end);
     }
 }
 
 /// Handles a call that is about to end a process or a thread.
-fn handle_exit(world: &mut TracedSystem, who: StraceCaller, name: &[u8]) {
-    if let Some(process) = world.processes.get_mut(&who.process)
+fn handle_exit(world: &mut TracedSystem, caller: StraceCaller, name: &[u8]) {
+    if let Some(process) = world.processes.get_mut(&caller.process)
         && (name == b"exit_group" || process.threads == 1)
     {
-        process.exits = Some(who.time);
+        process.exits = Some(caller.time);
     }
 }
 

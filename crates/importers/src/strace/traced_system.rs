@@ -163,14 +163,19 @@ impl TracedSystem {
 
     /// Flow of the socket in the process's log, which is described there if necessary. 0 for a
     /// socket that is gone.
-    pub(super) fn flow_of_socket(&mut self, who: StraceCaller, socket: SocketId, fd: i32) -> u32 {
-        if self.log_of_process(who.process).is_none() {
+    pub(super) fn flow_of_socket(
+        &mut self,
+        caller: StraceCaller,
+        socket: SocketId,
+        fd: i32,
+    ) -> u32 {
+        if self.log_of_process(caller.process).is_none() {
             return 0;
         }
-        let log = self.processes.get_mut(&who.process).and_then(|process| process.log.as_mut());
+        let log = self.processes.get_mut(&caller.process).and_then(|process| process.log.as_mut());
         let (Some(log), Some(what)) = (log, self.sockets.get(socket)) else { return 0 };
         let listener = what.listener.map_or(0, |listener| log.known_flow_or_zero(listener));
-        let flow = log.flow_of_socket(who.to_stamp(), socket, what, fd, listener);
+        let flow = log.flow_of_socket(caller.to_stamp(), socket, what, fd, listener);
         if let Some(what) = self.sockets.get_mut(socket) {
             // Other processes and programs obtain it differently.
             what.origin = FlowOrigin::Found;
@@ -182,15 +187,15 @@ impl TracedSystem {
     /// that was made or returned at `time`.
     pub(super) fn add_named(
         &mut self,
-        who: StraceCaller,
+        caller: StraceCaller,
         time: i64,
         id: SocketId,
         fd: i32,
         accepts: bool,
     ) {
         let Some(socket) = self.sockets.get_mut(id) else { return };
-        let before = self.namings.entry((who.thread, who.time, fd)).or_default();
-        let by = (who.thread, who.time, fd, *before);
+        let before = self.namings.entry((caller.thread, caller.time, fd)).or_default();
+        let by = (caller.thread, caller.time, fd, *before);
         *before += 1;
         if let Some(name) = self.own_names.get(&by)
             && address::names_agree(&socket.local, name)
@@ -204,11 +209,11 @@ impl TracedSystem {
     /// Writes a record to the process's log.
     pub(super) fn write_record<const CAPACITY: usize>(
         &mut self,
-        who: StraceCaller,
+        caller: StraceCaller,
         words: &encode::RecordWords<CAPACITY>,
     ) {
-        if let Some(log) = self.log_of_process(who.process) {
-            log.write_record(who.to_stamp(), words);
+        if let Some(log) = self.log_of_process(caller.process) {
+            log.write_record(caller.to_stamp(), words);
         }
     }
 
@@ -216,11 +221,11 @@ impl TracedSystem {
     /// contradicts, or otherwise from the decoration.
     pub(super) fn socket_of_descriptor(
         &mut self,
-        who: StraceCaller,
+        caller: StraceCaller,
         descriptor: DecoratedDescriptor,
     ) -> Option<SocketId> {
         let DecoratedDescriptor { number, decoration } = descriptor;
-        let table = self.table_of_process(who.process);
+        let table = self.table_of_process(caller.process);
         let entry = self.tables.get(table, number);
         if let Some(DescriptorEntry { socket, .. }) = entry {
             let known = self.sockets.get(socket);
@@ -230,11 +235,11 @@ impl TracedSystem {
             if let Some(seen) = descriptor::parse_socket(decoration)
                 && self.sockets.apply_decoration(socket, decoration, &seen)
             {
-                self.pair_socket(who, socket, number, &seen);
+                self.pair_socket(caller, socket, number, &seen);
                 return Some(socket);
             }
             // It was closed unseen, and its number was reused.
-            self.forget_descriptor(who, number);
+            self.forget_descriptor(caller, number);
         }
         // Paths begin with a slash; most descriptors are files.
         if decoration.is_empty() || decoration.starts_with(b"/") {
@@ -245,7 +250,7 @@ impl TracedSystem {
             Some(socket) if self.sockets.apply_decoration(socket, decoration, &seen) => socket,
             _ => {
                 let found =
-                    self.sockets.add_shown(&seen, decoration, self.pid_of_process(who.process));
+                    self.sockets.add_shown(&seen, decoration, self.pid_of_process(caller.process));
                 self.imported.unknown_sockets += u64::from(found.is_none());
                 found?
             }
@@ -256,7 +261,7 @@ impl TracedSystem {
             DescriptorEntry { socket, closes_on_exec: false },
             &mut self.sockets,
         );
-        self.pair_socket(who, socket, number, &seen);
+        self.pair_socket(caller, socket, number, &seen);
         Some(socket)
     }
 
@@ -265,7 +270,7 @@ impl TracedSystem {
     /// pair. The first end is described there for that only.
     fn pair_socket(
         &mut self,
-        who: StraceCaller,
+        caller: StraceCaller,
         socket: SocketId,
         fd: i32,
         seen: &DecoratedSocket,
@@ -274,28 +279,29 @@ impl TracedSystem {
         let Some(other) = other.filter(|other| self.sockets.pair_sockets(socket, *other)) else {
             return;
         };
-        let flow = self.flow_of_socket(who, socket, fd);
-        let known = self.log_of_process(who.process).map_or(0, |log| log.known_flow_or_zero(other));
+        let flow = self.flow_of_socket(caller, socket, fd);
+        let known =
+            self.log_of_process(caller.process).map_or(0, |log| log.known_flow_or_zero(other));
         let of_other =
-            if known == 0 { self.flow_of_socket(who, other, NO_DESCRIPTOR) } else { known };
+            if known == 0 { self.flow_of_socket(caller, other, NO_DESCRIPTOR) } else { known };
         self.write_record(
-            who,
-            &encode::socket_pair_record(who.to_stamp().time.max(0) as u64, flow, of_other),
+            caller,
+            &encode::socket_pair_record(caller.to_stamp().time.max(0) as u64, flow, of_other),
         );
-        if let Some(log) = self.log_of_process(who.process).filter(|_| known == 0) {
-            log.close_descriptor(who.to_stamp(), other, NO_DESCRIPTOR);
+        if let Some(log) = self.log_of_process(caller.process).filter(|_| known == 0) {
+            log.close_descriptor(caller.to_stamp(), other, NO_DESCRIPTOR);
         }
     }
 
     /// Removes a descriptor of the process that is closed, or was closed unseen.
-    pub(super) fn forget_descriptor(&mut self, who: StraceCaller, fd: i32) {
-        let Some(entry) = self.tables.remove(self.table_of_process(who.process), fd) else {
+    pub(super) fn forget_descriptor(&mut self, caller: StraceCaller, fd: i32) {
+        let Some(entry) = self.tables.remove(self.table_of_process(caller.process), fd) else {
             return;
         };
         if let Some(log) =
-            self.processes.get_mut(&who.process).and_then(|process| process.log.as_mut())
+            self.processes.get_mut(&caller.process).and_then(|process| process.log.as_mut())
         {
-            log.close_descriptor(who.to_stamp(), entry.socket, fd);
+            log.close_descriptor(caller.to_stamp(), entry.socket, fd);
         }
         self.sockets.drop_reference(entry.socket);
     }
@@ -303,14 +309,14 @@ impl TracedSystem {
     /// Makes `fd` of the process refer to `socket` from now on.
     pub(super) fn set_descriptor(
         &mut self,
-        who: StraceCaller,
+        caller: StraceCaller,
         fd: i32,
         socket: SocketId,
         closes_on_exec: bool,
     ) {
         self.sockets.add_reference(socket);
-        self.forget_descriptor(who, fd);
-        let table = self.table_of_process(who.process);
+        self.forget_descriptor(caller, fd);
+        let table = self.table_of_process(caller.process);
         self.tables.set(table, fd, DescriptorEntry { socket, closes_on_exec }, &mut self.sockets);
         self.sockets.drop_reference(socket);
     }
@@ -326,26 +332,27 @@ impl TracedSystem {
     }
 
     /// Finishes the process's log.
-    pub(super) fn finish_log(&mut self, who: StraceCaller, end: ProcessLogEnd) {
-        let counts = self.processes.get(&who.process).is_some_and(|process| process.counts);
+    pub(super) fn finish_log(&mut self, caller: StraceCaller, end: ProcessLogEnd) {
+        let counts = self.processes.get(&caller.process).is_some_and(|process| process.counts);
         if counts {
             // A process that used no sockets is in the trace all the same.
-            self.log_of_process(who.process);
+            self.log_of_process(caller.process);
         }
-        let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.take())
+        let Some(log) =
+            self.processes.get_mut(&caller.process).and_then(|process| process.log.take())
         else {
             return;
         };
         self.imported.sockets += u64::from(log.socket_count());
-        if let Err(error) = log.finish(who.to_stamp(), end) {
+        if let Err(error) = log.finish(caller.to_stamp(), end) {
             self.failed.get_or_insert(error);
         }
     }
 
     /// Ends the process, or its part of the trace.
-    pub(super) fn end_process(&mut self, who: StraceCaller, end: ProcessLogEnd) {
-        self.finish_log(who, end);
-        if let Some(process) = self.processes.remove(&who.process) {
+    pub(super) fn end_process(&mut self, caller: StraceCaller, end: ProcessLogEnd) {
+        self.finish_log(caller, end);
+        if let Some(process) = self.processes.remove(&caller.process) {
             self.tables.leave_table(process.table, &mut self.sockets);
         }
     }

@@ -217,13 +217,13 @@ fn log_transfer(
     if moved.shape == PayloadShape::Message && moved.direction == Direction::Receive {
         receive_rights(world, moved);
     }
-    let (who, duration) = effective_time(world, moved);
+    let (caller, duration) = effective_time(world, moved);
     if bytes > 0 {
-        add_transfer(world, who, moved, bytes, duration);
+        add_transfer(world, caller, moved, bytes, duration);
     } else if moved.direction == Direction::Receive && receive_capacity(payload, moved) > 0 {
         world.write_record(
-            who,
-            &encode::end_of_file_record(who.to_stamp().time.max(0) as u64, moved.flow),
+            caller,
+            &encode::end_of_file_record(caller.to_stamp().time.max(0) as u64, moved.flow),
         );
     }
     Some(())
@@ -231,17 +231,17 @@ fn log_transfer(
 
 fn add_transfer(
     world: &mut TracedSystem,
-    who: super::traced_system::StraceCaller,
+    caller: super::traced_system::StraceCaller,
     moved: &TransferCall,
     bytes: u64,
     duration: u64,
 ) {
     world.imported.transfers += 1;
     if let Some(socket) = world.sockets.get(moved.socket) {
-        world.unnamed.add_bytes(moved.socket, socket, moved.direction, who.time, bytes);
+        world.unnamed.add_bytes(moved.socket, socket, moved.direction, caller.time, bytes);
     }
-    if let Some(log) = world.log_of_process(who.process) {
-        log.write_transfer(who.to_stamp(), moved.direction, moved.flow, bytes, duration);
+    if let Some(log) = world.log_of_process(caller.process) {
+        log.write_transfer(caller.to_stamp(), moved.direction, moved.flow, bytes, duration);
     }
 }
 
@@ -251,10 +251,10 @@ fn batch_of_transfers(world: &mut TracedSystem, moved: &TransferCall, count: u64
     messages::for_each_header(moved.arguments.nth_argument(1)?, |_, length| lengths.push(length))?;
     lengths.truncate(usize::try_from(count).ok()?);
     world.imported.cut_off += count - lengths.len() as u64;
-    let (who, duration) = effective_time(world, moved);
+    let (caller, duration) = effective_time(world, moved);
     let is_peek = moved.flags.is_some_and(|flags| flags.has_flag("MSG_PEEK"));
     for length in lengths.into_iter().filter(|length| *length > 0 && !is_peek) {
-        add_transfer(world, who, moved, length, duration);
+        add_transfer(world, caller, moved, length, duration);
     }
     Some(())
 }
@@ -324,7 +324,7 @@ fn one_datagram(
             moved.arguments.nth_argument(4).and_then(address::parse_sockaddr).unwrap_or_default();
     }
     facts.size = size(world, moved, control);
-    let (who, duration) = effective_time(world, moved);
+    let (caller, duration) = effective_time(world, moved);
     // A read of nothing into an empty buffer means nothing.
     if bytes == 0
         && payload.capacity == 0
@@ -333,7 +333,7 @@ fn one_datagram(
     {
         return Some(());
     }
-    log_datagram(world, who, duration, payload, moved, &facts);
+    log_datagram(world, caller, duration, payload, moved, &facts);
     Some(())
 }
 
@@ -343,7 +343,7 @@ fn batch_of_datagrams(
     moved: &TransferCall,
     count: u64,
 ) -> Option<()> {
-    let (who, duration) = effective_time(world, moved);
+    let (caller, duration) = effective_time(world, moved);
     let mut done = 0;
     messages::for_each_header(moved.arguments.nth_argument(1)?, |header, bytes| {
         if done == count {
@@ -353,11 +353,11 @@ fn batch_of_datagrams(
         payload.clear();
         let message = messages::parse_header(header, payload).unwrap_or_default();
         if let Some(control) = message.control {
-            messages::for_each_right(control, |fd| world.forget_descriptor(who, fd));
+            messages::for_each_right(control, |fd| world.forget_descriptor(caller, fd));
         }
         let MessageHeader { name: peer, is_truncated, control } = message;
         let facts = DatagramFacts { bytes, peer, is_truncated, size: size(world, moved, control) };
-        log_datagram(world, who, duration, payload, moved, &facts);
+        log_datagram(world, caller, duration, payload, moved, &facts);
     })?;
     world.imported.cut_off += count - done;
     Some(())
@@ -372,7 +372,7 @@ fn size(world: &TracedSystem, moved: &TransferCall, control: Option<ArgumentCurs
 
 fn log_datagram(
     world: &mut TracedSystem,
-    who: super::traced_system::StraceCaller,
+    caller: super::traced_system::StraceCaller,
     duration: u64,
     payload: &CallPayload,
     moved: &TransferCall,
@@ -381,10 +381,10 @@ fn log_datagram(
     let is_receive = moved.direction == Direction::Receive;
     let is_peek = is_receive && moved.flags.is_some_and(|flags| flags.has_flag("MSG_PEEK"));
     let is_sequence = world.sockets.get(moved.socket).is_some_and(|socket| socket.kind == SEQUENCE);
-    let ticks = who.to_stamp().time.max(0) as u64;
+    let ticks = caller.to_stamp().time.max(0) as u64;
     if is_receive && is_sequence && facts.bytes == 0 {
         if !is_peek {
-            world.write_record(who, &encode::end_of_file_record(ticks, moved.flow));
+            world.write_record(caller, &encode::end_of_file_record(ticks, moved.flow));
         }
         return;
     }
@@ -415,8 +415,8 @@ fn log_datagram(
             flags: flags.fold(0, |flags, (_, flag)| flags | flag),
             peer: &facts.peer,
         };
-        if let Some(log) = world.log_of_process(who.process) {
-            log.write_datagram(who.to_stamp(), &datagram);
+        if let Some(log) = world.log_of_process(caller.process) {
+            log.write_datagram(caller.to_stamp(), &datagram);
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::tuning::MAPPED;
 
 /// Ranges that the blob of a process lists as mapped by itself, as addresses and lengths. Empty if
 /// its list cannot be read: memory that stays mapped does no harm.
-pub(super) fn mapped_ranges(held: &InstalledBlob, memory: &ProcessMemory) -> Vec<(u64, u64)> {
-    let Some(at) = held.ending.and_then(|ending| ending.mapped) else { return Vec::new() };
+pub(super) fn mapped_ranges(installed: &InstalledBlob, memory: &ProcessMemory) -> Vec<(u64, u64)> {
+    let Some(at) = installed.ending.and_then(|ending| ending.mapped) else { return Vec::new() };
     let read = || {
         let (list, count) = (
-            memory.word(held.blob_address() + at).ok()?,
-            memory.word(held.blob_address() + at + 8).ok()?,
+            memory.word(installed.blob_address() + at).ok()?,
+            memory.word(installed.blob_address() + at + 8).ok()?,
         );
         if list == 0 {
             return None;

@@ -74,20 +74,23 @@ fn user_of(process: u32) -> Option<u32> {
 
 /// Takes the blob out of a process and all of its copies. Returns the number of processes that are
 /// rid of it, and the errors of the others.
-pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usize, Vec<Error>) {
+pub(super) fn detach_copies(
+    installed: &InstalledBlob,
+    origin: &AttachOrigin,
+) -> (usize, Vec<Error>) {
     let (mut done, mut errors, mut tried) = (0, Vec::new(), BTreeSet::new());
-    if held.ending.is_none() {
+    if installed.ending.is_none() {
         return (done, vec![Error::Blob("it has no last function")]);
     }
-    if let Err(source) = ProcessMemory::open(held.process)
+    if let Err(source) = ProcessMemory::open(installed.process)
         && origin.is_there()
     {
-        match explain_refusal(held.process, source) {
+        match explain_refusal(installed.process, source) {
             // The process has ended and was not waited for yet.
             Error::NoProcess { .. } => {}
             // The process now belongs to another user, or hides its memory.
             source => {
-                let (process, source) = (held.process, Box::new(source));
+                let (process, source) = (installed.process, Box::new(source));
                 errors.push(Error::Stays { process, is_off: false, source });
                 tried.insert(process);
             }
@@ -95,7 +98,7 @@ pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usi
     }
     // A copy may fork again in the meantime.
     for round in 0..=COPIES {
-        let with_it: Vec<InstalledBlob> = find_copies(held, origin)
+        let with_it: Vec<InstalledBlob> = find_copies(installed, origin)
             .into_iter()
             .filter(|copy| tried.insert(copy.process))
             .collect();
@@ -123,10 +126,10 @@ pub(super) fn detach_copies(held: &InstalledBlob, origin: &AttachOrigin) -> (usi
 }
 
 /// Processes that have the blob: the original one, and its children with a copy of its memory.
-fn find_copies(held: &InstalledBlob, origin: &AttachOrigin) -> Vec<InstalledBlob> {
+fn find_copies(installed: &InstalledBlob, origin: &AttachOrigin) -> Vec<InstalledBlob> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| {
         let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let copy = InstalledBlob { process, ..held.clone() };
+        let copy = InstalledBlob { process, ..installed.clone() };
         // A child that shares its parent's memory is freed together with the parent.
         let is_one = origin.may_have(process)
             && ProcessMemory::open(process).is_ok_and(|memory| is_in(&copy, &memory))
@@ -138,8 +141,8 @@ fn find_copies(held: &InstalledBlob, origin: &AttachOrigin) -> Vec<InstalledBlob
 
 /// Whether a memory contains this very blob. A blob of another recorder in another process of the
 /// same program may have the same address and the same jumps.
-fn is_in(held: &InstalledBlob, memory: &ProcessMemory) -> bool {
-    let (at, mark) = &held.mark;
+fn is_in(installed: &InstalledBlob, memory: &ProcessMemory) -> bool {
+    let (at, mark) = &installed.mark;
     memory.has_bytes(*at, mark)
 }
 
@@ -160,16 +163,16 @@ pub(super) struct TakenOver {
 pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOver, Error> {
     let mut taken = TakenOver::default();
     let origin = AttachOrigin::of_process(process);
-    for (recorder, held) in note::find_notes(process, memory)? {
-        if !is_in(&held, memory) {
+    for (recorder, installed) in note::find_notes(process, memory)? {
+        if !is_in(&installed, memory) {
             continue;
         }
         if let Some(by) = recorder.living_id() {
             return Err(Error::skipped(process, SkipReason::Recorded { by }));
         }
-        detach_blob(&held)?;
+        detach_blob(&installed)?;
         taken.is_one = true;
-        for copy in find_copies(&held, &origin) {
+        for copy in find_copies(&installed, &origin) {
             // The note of one process leads to no work in another one: each has its own note, and
             // no other is believed.
             let noted = ProcessMemory::open(copy.process)
@@ -189,12 +192,12 @@ pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOve
 
 /// Takes the blob out of one process, with retries: its threads may have been waiting, or another
 /// tracer had it. If it has to stay, it is switched off.
-fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
-    let process = held.process;
+fn detach_blob(installed: &InstalledBlob) -> Result<(), Error> {
+    let process = installed.process;
     let (mut failed, mut traced_since) = (0, None);
     for left in (0..TRIES).rev() {
         // Its threads continue in any case.
-        match run_in_thread(|| try_detach(held, left == 0)) {
+        match run_in_thread(|| try_detach(installed, left == 0)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(gone @ (Error::Gone { .. } | Error::NoProcess { .. })) => return Err(gone),
@@ -205,13 +208,13 @@ fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
             // quite ended, is waited for by the clock.
             Err(source @ Error::Seize { .. }) => {
                 if left == 0 || traced_since.get_or_insert_with(Instant::now).elapsed() > TRACED {
-                    return Err(leave_switched_off(held, source));
+                    return Err(leave_switched_off(installed, source));
                 }
             }
             Err(source) => {
                 (failed, traced_since) = (failed + 1, None);
                 if failed == FAILURES || left == 0 {
-                    return Err(leave_switched_off(held, source));
+                    return Err(leave_switched_off(installed, source));
                 }
             }
         }
@@ -221,8 +224,12 @@ fn detach_blob(held: &InstalledBlob) -> Result<(), Error> {
 }
 
 /// Switches off a blob that cannot be taken out.
-fn leave_switched_off(held: &InstalledBlob, source: Error) -> Error {
-    Error::Stays { process: held.process, is_off: switch_off(held), source: Box::new(source) }
+fn leave_switched_off(installed: &InstalledBlob, source: Error) -> Error {
+    Error::Stays {
+        process: installed.process,
+        is_off: switch_off(installed),
+        source: Box::new(source),
+    }
 }
 
 /// Adds the reason to a refusal of the kernel; other errors stay unchanged.
@@ -235,29 +242,31 @@ fn explain_refusal(process: u32, error: Error) -> Error {
 
 /// Takes the blob out of one process if no thread is inside; returns `false` if one is. The `last`
 /// time, the blob is ended in any case.
-fn try_detach(held: &InstalledBlob, last: bool) -> Result<bool, Error> {
-    let process = held.process;
+fn try_detach(installed: &InstalledBlob, last: bool) -> Result<bool, Error> {
+    let process = installed.process;
     let mut threads = StoppedThreads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;
     // A program that it has executed meanwhile has other memory.
     let memory = ProcessMemory::open(process)?;
-    if !is_in(held, &memory) {
+    if !is_in(installed, &memory) {
         threads.release_all();
         return Ok(true);
     }
     // From now on no hook begins, so threads leave the blob however busy they are. Hooks that wait
     // continue after their calls.
-    for patch in held.patches.iter().filter(|patch| !patch.is_after_call()) {
+    for patch in installed.patches.iter().filter(|patch| !patch.is_after_call()) {
         changes::undo_patch(process, &memory, patch)?;
     }
-    let waiting = held.ending.map(|ending| ending.waiting).unwrap_or_default();
-    let place = StoppedBlob { held, memory: &memory, waiting };
+    let waiting = installed.ending.map(|ending| ending.waiting).unwrap_or_default();
+    let place = StoppedBlob { installed, memory: &memory, waiting };
     let is_out = place.evacuate_threads(&mut threads, Instant::now() + ALL_STOPPED)?;
     let done = match is_out || last {
-        true => take_out(held, &memory, &mut threads, is_out),
+        true => take_out(installed, &memory, &mut threads, is_out),
         false => Ok(()),
     };
     let seen = match (is_out, &done) {
-        (true, Ok(()) | Err(Error::NotEnded { .. })) => verify_removed(held, &memory, &threads),
+        (true, Ok(()) | Err(Error::NotEnded { .. })) => {
+            verify_removed(installed, &memory, &threads)
+        }
         _ => Ok(()),
     };
     threads.release_all();
@@ -266,27 +275,27 @@ fn try_detach(held: &InstalledBlob, last: bool) -> Result<bool, Error> {
 
 /// Ends the blob and removes it if no thread is inside.
 fn take_out(
-    held: &InstalledBlob,
+    installed: &InstalledBlob,
     memory: &ProcessMemory,
     threads: &mut StoppedThreads,
     is_out: bool,
 ) -> Result<(), Error> {
-    let process = held.process;
+    let process = installed.process;
     let until = Instant::now() + STOPPED;
     let (facts, regions) = (memory.auxiliary_vector()?, memory.regions()?);
     // A file that was replaced on the disk meanwhile is no obstacle.
     let code = files::find_code_files(process, memory, &facts).unwrap_or_default();
-    let footholds = install::find_code_caves(memory, &facts, &code, &regions, threads);
-    let (blob, length) = held.mapped.first().copied().unwrap_or_default();
+    let caves = install::find_code_caves(memory, &facts, &code, &regions, threads);
+    let (blob, length) = installed.mapped.first().copied().unwrap_or_default();
     let mut worker = threads.all.swap_remove(0);
-    let done = install::with_worker(&mut worker, memory, &footholds, until, |remote| {
+    let done = install::with_worker(&mut worker, memory, &caves, until, |remote| {
         let stack = blob.wrapping_add(length);
         if remote.gs_base() == 0 {
             // Its recorder was killed before all threads had it.
-            remote.set_gs_base(held.slot)?;
+            remote.set_gs_base(installed.slot)?;
         }
         // If the recorder was killed before the blob had begun, there is nothing to end.
-        let end = held.ending.map(|ending| blob.wrapping_add(ending.function));
+        let end = installed.ending.map(|ending| blob.wrapping_add(ending.function));
         remote.set_deadline(Instant::now() + ENDING);
         let ended = end.map_or(Ok(0), |function| {
             remote.call_function(memory, function, 0, stack, "ending the injected code")
@@ -298,13 +307,16 @@ fn take_out(
         if !is_out {
             return Err(ended.err().unwrap_or(Error::StaysWithin { process }));
         }
-        held.patches.iter().try_for_each(|patch| changes::undo_patch(process, memory, patch))?;
+        installed
+            .patches
+            .iter()
+            .try_for_each(|patch| changes::undo_patch(process, memory, patch))?;
         remote.set_gs_base(0)?;
         threads.all.iter_mut().try_for_each(|thread| thread.set_gs_base(0))?;
-        let own = blob_mappings::mapped_ranges(held, memory);
+        let own = blob_mappings::mapped_ranges(installed, memory);
         // Clears the mark, so that the blob is not found and ended again if unmapping fails below.
-        memory.write(held.mark.0, &[0; MARK])?;
-        unmap_all(process, remote, held.mapped.iter().chain(&own))?;
+        memory.write(installed.mark.0, &[0; MARK])?;
+        unmap_all(process, remote, installed.mapped.iter().chain(&own))?;
         match ended {
             Ok(0) => Ok(()),
             Ok(_) => Err(Error::NotEnded { process }),
@@ -338,24 +350,25 @@ fn unmap_all<'a>(
 
 /// Verifies that nothing of a blob is left in a process, while its threads stand still.
 fn verify_removed(
-    held: &InstalledBlob,
+    installed: &InstalledBlob,
     memory: &ProcessMemory,
     threads: &StoppedThreads,
 ) -> Result<(), Error> {
-    let process = held.process;
+    let process = installed.process;
     let remains = |what| Err(Error::Remains { process, what });
-    for patch in &held.patches {
+    for patch in &installed.patches {
         if matches!(changes::patch_state(memory, patch), PatchState::New | PatchState::Breakpoint) {
             return remains(format!("its patch at {:#x}", patch.address));
         }
     }
     let regions = memory.regions()?;
-    if let Some((address, _)) = held.mapped.iter().find(|range| maps::is_mapped(&regions, **range))
+    if let Some((address, _)) =
+        installed.mapped.iter().find(|range| maps::is_mapped(&regions, **range))
     {
         return remains(format!("its memory at {address:#x}"));
     }
     let in_place = |gs_base: u64| {
-        held.mapped.iter().any(|(start, bytes)| (*start..start + bytes).contains(&gs_base))
+        installed.mapped.iter().any(|(start, bytes)| (*start..start + bytes).contains(&gs_base))
     };
     for thread in &threads.all {
         let registers = thread.seized.registers("verifying its removal")?;

@@ -25,7 +25,7 @@ const KEPT_BELOW: u64 = 120;
 
 /// A blob in a process that stands still.
 pub(super) struct StoppedBlob<'a> {
-    pub held: &'a InstalledBlob,
+    pub installed: &'a InstalledBlob,
     pub memory: &'a ProcessMemory,
     pub waiting: HookOffsets,
 }
@@ -83,7 +83,7 @@ impl StoppedBlob<'_> {
                 }
                 if self.is_stub(at) {
                     // A call that was moved, and that no hook observes.
-                    let back = self.held.original_address(at, is_interrupted);
+                    let back = self.installed.original_address(at, is_interrupted);
                     let rip = back.ok_or_else(|| self.inconsistent_state())?;
                     thread.set_registers(Registers { rip, ..thread.registers })?;
                     continue;
@@ -105,11 +105,11 @@ impl StoppedBlob<'_> {
 
     /// Whether an address is in the blob's code or in a stub.
     fn is_within(&self, at: u64) -> bool {
-        range_contains(self.held.code, at) || self.is_stub(at)
+        range_contains(self.installed.code, at) || self.is_stub(at)
     }
 
     fn is_stub(&self, at: u64) -> bool {
-        self.held.stubs.iter().any(|range| range_contains(*range, at))
+        self.installed.stubs.iter().any(|range| range_contains(*range, at))
     }
 
     /// Slot of a thread, if it has its own.
@@ -189,7 +189,7 @@ impl StoppedBlob<'_> {
             false => Registers { rax: number, ..registers },
         };
         if self.is_stub(registers.rip) {
-            let back = self.held.original_address(registers.rip, is_interrupted);
+            let back = self.installed.original_address(registers.rip, is_interrupted);
             registers.rip = back.ok_or_else(|| self.inconsistent_state())?;
         } else if self.is_stub(self.memory.word(registers.rsp).unwrap_or(0)) {
             // The return address had been replaced.
@@ -223,7 +223,7 @@ impl StoppedBlob<'_> {
 
     /// Error for a process in an unexpected state.
     fn inconsistent_state(&self) -> Error {
-        Error::StaysWithin { process: self.held.process }
+        Error::StaysWithin { process: self.installed.process }
     }
 }
 

@@ -28,14 +28,14 @@ pub(crate) struct CodeFile {
 pub(crate) fn find_code_files(
     process: u32,
     memory: &ProcessMemory,
-    told: &AuxiliaryVector,
+    auxiliary: &AuxiliaryVector,
 ) -> Result<Vec<CodeFile>, Error> {
     let regions = memory.regions()?;
     let heap = memory.heap_start()?;
     // The heap has grown already.
     let grown = regions.iter().find(|region| (region.start..region.end).contains(&heap));
     let heap = grown.map_or(heap, |region| region.end);
-    let mut files = vec![program_file(process, memory, told, heap)?];
+    let mut files = vec![program_file(process, memory, auxiliary, heap)?];
     let maps = memory.maps_text()?;
     for (base, path) in find_libcs(&maps) {
         // A file that is mapped for reading, as by a profiler, is not executed.
@@ -98,14 +98,14 @@ fn covering_regions(
 fn program_file(
     process: u32,
     memory: &ProcessMemory,
-    told: &AuxiliaryVector,
+    auxiliary: &AuxiliaryVector,
     heap: u64,
 ) -> Result<CodeFile, Error> {
     let Some(linked) = memory.linked_entry()? else {
         return Err(Error::skipped(process, SkipReason::NotX86_64));
     };
-    let bias = told.entry.wrapping_sub(linked);
-    let bytes = memory.read(told.headers, told.header_count as usize * HEADER_BYTES)?;
+    let bias = auxiliary.entry.wrapping_sub(linked);
+    let bytes = memory.read(auxiliary.headers, auxiliary.header_count as usize * HEADER_BYTES)?;
     let executable = PathBuf::from(format!("/proc/{process}/exe"));
     let path = std::fs::read_link(&executable).unwrap_or_default();
     let unreadable = Error::Unreadable { process, file: "the program's headers" };

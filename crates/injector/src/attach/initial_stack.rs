@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn the_initial_stack_is_laid_out_like_the_kernels() {
-        let told = InitialStack {
+        let stack = InitialStack {
             arguments: vec![b"a".to_vec(), b"bc".to_vec()],
             variables: vec![b"X=1".to_vec()],
             vector: [7u64, 8].iter().flat_map(|word| word.to_le_bytes()).collect(),
             mark: *b"the recorder, it",
         };
-        let bytes = told.to_bytes_at(1000);
-        assert_eq!(bytes.len(), told.byte_count());
+        let bytes = stack.to_bytes_at(1000);
+        assert_eq!(bytes.len(), stack.byte_count());
         let word =
             |place: usize| u64::from_le_bytes(bytes[place * 8..place * 8 + 8].try_into().unwrap());
         let words: Vec<u64> = (0..10).map(word).collect();

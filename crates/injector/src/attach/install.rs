@@ -33,7 +33,7 @@ pub(super) struct InstallJob<'a> {
     pub memory: &'a ProcessMemory,
     pub facts: &'a facts::AuxiliaryVector,
     pub blob: Arc<Blob>,
-    pub told: InitialStack,
+    pub initial_stack: InitialStack,
     /// Bytes for the argument of the blob's first function, and for its stack.
     pub argument_and_stack: u64,
 }
@@ -80,38 +80,38 @@ pub(super) fn install_blob(
     }
     let mut laid = place_code(&work, parts, regions.clone())?;
     patch_clearance::clear_patches(threads, &mut laid.patches, until)?;
-    let footholds = find_code_caves(memory, work.facts, &code, &regions, threads);
-    let mut held = describe_blob(&work, &laid);
+    let caves = find_code_caves(memory, work.facts, &code, &regions, threads);
+    let mut installed = describe_blob(&work, &laid);
     let mut worker = threads.all.swap_remove(0);
-    let made = with_worker(&mut worker, memory, &footholds, until, |remote| {
-        let made = fill_memory(&work, &laid, &mut held, remote, threads);
+    let made = with_worker(&mut worker, memory, &caves, until, |remote| {
+        let made = fill_memory(&work, &laid, &mut installed, remote, threads);
         if made.is_err() {
             // The base is not in use yet, and each thread stands as before. The first error is the
             // more helpful one.
             let _ = remote.set_gs_base(0);
             let others = threads.all.iter_mut();
             others.for_each(|thread| drop(thread.set_gs_base(0)));
-            let own = blob_mappings::mapped_ranges(&held, memory);
-            for (address, bytes) in held.mapped.iter().chain(&own) {
+            let own = blob_mappings::mapped_ranges(&installed, memory);
+            for (address, bytes) in installed.mapped.iter().chain(&own) {
                 let _ = unmap_range(remote, *address, *bytes);
             }
         }
         made
     });
     threads.all.push(worker);
-    made.map(|()| held)
+    made.map(|()| installed)
 }
 
 /// Describes a blob that is to be placed.
 fn describe_blob(work: &InstallJob<'_>, laid: &PlacedCode) -> InstalledBlob {
     let (blob, bytes) = laid.mapped.first().copied().unwrap_or_default();
-    let told_end = blob + bytes - work.argument_and_stack + work.told.byte_count() as u64;
+    let told_end = blob + bytes - work.argument_and_stack + work.initial_stack.byte_count() as u64;
     InstalledBlob {
         process: work.process,
         mapped: laid.mapped.clone(),
         stubs: laid.stubs.iter().map(|(_, range)| *range).collect(),
         code: (blob + work.blob.code.start, blob + work.blob.code.end),
-        mark: (told_end - MARK as u64, work.told.digest()),
+        mark: (told_end - MARK as u64, work.initial_stack.digest()),
         slot: blob + work.blob.null_slot,
         patches: laid.patches.clone(),
         ending: work.blob.ending,
@@ -166,8 +166,8 @@ fn place_code(
         // The blob, its stack and its argument share the region of the first file's stubs.
         let with_blob = if laid.mapped.is_empty() { work.blob.memory } else { 0 };
         let with_blob = maps::round_to_pages(with_blob).ok_or_else(too_large)?;
-        let behind = if laid.mapped.is_empty() { work.argument_and_stack } else { 0 };
-        let bytes = with_blob.checked_add(stubs_room).and_then(|sum| sum.checked_add(behind));
+        let after = if laid.mapped.is_empty() { work.argument_and_stack } else { 0 };
+        let bytes = with_blob.checked_add(stubs_room).and_then(|sum| sum.checked_add(after));
         let bytes = bytes.ok_or_else(too_large)?;
         let address = maps::find_free_below(&regions, file.extent, bytes);
         let address = address.ok_or(Error::NoRoom { process, bytes })?;
@@ -201,7 +201,7 @@ fn place_code(
 pub(super) fn with_worker<T>(
     worker: &mut StoppedThread,
     memory: &ProcessMemory,
-    footholds: &[u64],
+    caves: &[u64],
     until: Instant,
     work: impl FnOnce(&mut RemoteWorker<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
@@ -210,8 +210,8 @@ pub(super) fn with_worker<T>(
     let vectors =
         ptrace::get_vectors(tid).map_err(worker.seized.step_error("reading a thread's state"))?;
     let code = interrupted::assemble_cave(&beginning.registers, &vectors, beginning.mask);
-    let foothold = CodeCave::take_cave(process, memory, footholds, &code)?;
-    let mut remote = RemoteWorker::begin(&mut worker.seized, &beginning, foothold, until)?;
+    let cave = CodeCave::take_cave(process, memory, caves, &code)?;
+    let mut remote = RemoteWorker::begin(&mut worker.seized, &beginning, cave, until)?;
     let done = work(&mut remote);
     let signal = or_resumed(&done, remote.finish_interrupted(memory))?;
     if signal != 0 {
@@ -233,7 +233,7 @@ fn or_resumed<T>(done: &Result<T, Error>, ended: Result<i32, Error>) -> Result<i
 fn fill_memory(
     work: &InstallJob<'_>,
     laid: &PlacedCode,
-    held: &mut InstalledBlob,
+    installed: &mut InstalledBlob,
     remote: &mut RemoteWorker<'_>,
     others: &mut StoppedThreads,
 ) -> Result<(), Error> {
@@ -263,8 +263,8 @@ fn fill_memory(
     }
     let stack = blob + bytes;
     let argument = stack - work.argument_and_stack;
-    memory.write(argument, &work.told.to_bytes_at(argument))?;
-    let note = write_note(memory, held, remote)?;
+    memory.write(argument, &work.initial_stack.to_bytes_at(argument))?;
+    let note = write_note(memory, installed, remote)?;
     if let Some(function) = work.blob.initialise {
         let function = blob + function;
         match remote.call_function(
@@ -278,11 +278,11 @@ fn fill_memory(
             status => return Err(Error::Initialise { process, status }),
         }
     }
-    if held.ending.is_some() {
+    if installed.ending.is_some() {
         note::mark_begun(memory, note)?;
     }
-    remote.set_gs_base(held.slot)?;
-    others.all.iter_mut().try_for_each(|thread| thread.set_gs_base(held.slot))?;
+    remote.set_gs_base(installed.slot)?;
+    others.all.iter_mut().try_for_each(|thread| thread.set_gs_base(installed.slot))?;
     apply_patches(memory, &laid.patches)
 }
 
@@ -290,20 +290,20 @@ fn fill_memory(
 /// note are written last, as it does not count without them.
 fn write_note(
     memory: &ProcessMemory,
-    held: &mut InstalledBlob,
+    installed: &mut InstalledBlob,
     remote: &mut RemoteWorker<'_>,
 ) -> Result<u64, Error> {
     const STEP: &str = "mapping memory for a note in it";
     const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    held.mapped.push((0, 0));
-    let length = note::encode_note(RecorderProcess::current(), held).len() as u64;
+    installed.mapped.push((0, 0));
+    let length = note::encode_note(RecorderProcess::current(), installed).len() as u64;
     let bytes = maps::round_to_pages(length).filter(|bytes| *bytes <= NOTE_BYTES as u64);
-    held.mapped.pop();
+    installed.mapped.pop();
     let bytes = bytes.ok_or(Error::Blob("its note is too long"))?;
     let arguments = [0, bytes, libc::PROT_READ as u64, FLAGS as u64, u64::MAX, 0];
     let address = remote.system_call(libc::SYS_mmap, arguments, STEP)?;
-    held.mapped.push((address, bytes));
-    let note = note::encode_note(RecorderProcess::current(), held);
+    installed.mapped.push((address, bytes));
+    let note = note::encode_note(RecorderProcess::current(), installed);
     let (begin, rest) = note.split_at_checked(8).unwrap_or_default();
     memory.write(address + 8, rest)?;
     memory.write(address, begin)?;

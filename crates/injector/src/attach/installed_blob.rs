@@ -31,8 +31,8 @@ impl InstalledBlob {
     }
 
     /// Address in the program of a call that a stub makes in its place, or the address after the
-    /// call (`behind`).
-    pub(crate) fn original_address(&self, at: u64, behind: bool) -> Option<u64> {
+    /// call (`after`).
+    pub(crate) fn original_address(&self, at: u64, after: bool) -> Option<u64> {
         let stub = |patch: &TextPatch| {
             let distance = i32::from_le_bytes(*patch.new.get(1..)?.first_chunk()?);
             Some(patch.address.wrapping_add(5).wrapping_add_signed(distance.into()))
@@ -40,7 +40,7 @@ impl InstalledBlob {
         let stubs = self.patches.iter().filter_map(|patch| Some((stub(patch)?, patch)));
         let before = stubs.filter(|(stub, _)| *stub <= at);
         let (_, patch) = before.max_by_key(|(stub, _)| *stub)?;
-        Some(patch.call + if behind { 2 } else { 0 })
+        Some(patch.call + if after { 2 } else { 0 })
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
             patch(100, b"\xb8\x2c\0\0\0", 105, 1000),
             patch(200, b"\xb0\x02\x0f\x05\x48", 202, 1016),
         ];
-        let held = InstalledBlob {
+        let installed = InstalledBlob {
             process: 1,
             mapped: Vec::new(),
             stubs: vec![(900, 2000)],
@@ -70,9 +70,9 @@ mod tests {
             patches,
             ending: None,
         };
-        assert_eq!(held.original_address(1009, true), Some(107));
-        assert_eq!(held.original_address(1009, false), Some(105));
-        assert_eq!(held.original_address(1020, true), Some(204));
-        assert_eq!(held.original_address(999, true), None);
+        assert_eq!(installed.original_address(1009, true), Some(107));
+        assert_eq!(installed.original_address(1009, false), Some(105));
+        assert_eq!(installed.original_address(1020, true), Some(204));
+        assert_eq!(installed.original_address(999, true), None);
     }
 }

@@ -6,13 +6,13 @@ use crate::blob::KillSwitch;
 use crate::memory::ProcessMemory;
 
 /// Makes the hooks of a blob do nothing from now on. Returns `false` if that is impossible.
-pub(super) fn switch_off(held: &InstalledBlob) -> bool {
-    ProcessMemory::open(held.process)
-        .is_ok_and(|memory| is_switched_off(held, &memory).unwrap_or(false))
+pub(super) fn switch_off(installed: &InstalledBlob) -> bool {
+    ProcessMemory::open(installed.process)
+        .is_ok_and(|memory| is_switched_off(installed, &memory).unwrap_or(false))
 }
 
-fn is_switched_off(held: &InstalledBlob, memory: &ProcessMemory) -> Option<bool> {
-    let at = held.blob_address().wrapping_add(held.ending?.switch?);
+fn is_switched_off(installed: &InstalledBlob, memory: &ProcessMemory) -> Option<bool> {
+    let at = installed.blob_address().wrapping_add(installed.ending?.switch?);
     let word = |at: u64| memory.word(at).ok();
     let mut words = [0; KillSwitch::WORDS];
     for (place, to) in (0..).zip(&mut words) {

@@ -30,22 +30,22 @@ const MAPPED_WORDS: u64 = 2;
 const END: u64 = 1 << 56;
 
 /// Encodes the note of a blob.
-pub(super) fn encode_note(recorder: RecorderProcess, held: &InstalledBlob) -> Vec<u8> {
-    let (mark_at, mark) = held.mark;
+pub(super) fn encode_note(recorder: RecorderProcess, installed: &InstalledBlob) -> Vec<u8> {
+    let (mark_at, mark) = installed.mark;
     let (low, high) = digest_to_words(mark);
     let mut words = vec![recorder.process.into(), recorder.since, mark_at, low, high];
-    words.extend([held.slot, held.code.0, held.code.1]);
+    words.extend([installed.slot, installed.code.0, installed.code.1]);
     let none =
         DetachInfo { function: 0, waiting: HookOffsets::default(), mapped: None, switch: None };
-    let DetachInfo { function, waiting, mapped, switch } = held.ending.unwrap_or(none);
+    let DetachInfo { function, waiting, mapped, switch } = installed.ending.unwrap_or(none);
     words.extend([0, function]);
     words.extend(waiting.words());
-    for ranges in [&held.mapped, &held.stubs] {
+    for ranges in [&installed.mapped, &installed.stubs] {
         words.push(ranges.len() as u64);
         words.extend(ranges.iter().flat_map(|(start, other)| [*start, *other]));
     }
-    words.push(held.patches.len() as u64);
-    for TextPatch { address, old, new, call } in &held.patches {
+    words.push(installed.patches.len() as u64);
+    for TextPatch { address, old, new, call } in &installed.patches {
         words.extend([*address, *call, old.len() as u64]);
         for bytes in [old, new] {
             words.extend(bytes.chunks(8).map(|bytes| {
@@ -95,43 +95,44 @@ pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess
     let ending = (begun != 0).then_some(DetachInfo { function, waiting, mapped: own, switch });
     let mark = (mark_at, digest_from_words(low, high));
     let code = (start, end);
-    let held = InstalledBlob { process, mapped, stubs, code, mark, slot, patches, ending };
-    makes_sense(&held).then_some((recorder, held))
+    let installed = InstalledBlob { process, mapped, stubs, code, mark, slot, patches, ending };
+    makes_sense(&installed).then_some((recorder, installed))
 }
 
 /// Whether the description in a note can be true: everything lies in the blob's mapped memory,
 /// except the patches of the text.
-fn makes_sense(held: &InstalledBlob) -> bool {
-    let Some((blob, bytes)) = held.mapped.first().copied() else { return false };
-    let behind = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= END);
+fn makes_sense(installed: &InstalledBlob) -> bool {
+    let Some((blob, bytes)) = installed.mapped.first().copied() else { return false };
+    let after = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= END);
     let is_range = |(start, bytes): &(u64, u64)| {
         let is_whole = start.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE);
-        is_whole && *start != 0 && *bytes != 0 && behind(*start, *bytes).is_some()
+        is_whole && *start != 0 && *bytes != 0 && after(*start, *bytes).is_some()
     };
     let is_inside = |(start, end): (u64, u64)| {
         let holds = |(from, bytes): &(u64, u64)| *from <= start && end <= from + bytes;
-        start <= end && held.mapped.iter().any(holds)
+        start <= end && installed.mapped.iter().any(holds)
     };
     let is_in_blob =
         |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes);
     let is_change = |patch: &TextPatch| {
-        let end = behind(patch.address, patch.old.len() as u64);
+        let end = after(patch.address, patch.old.len() as u64);
         !patch.old.is_empty() && end.is_some_and(|end| !is_inside((patch.address, end)))
     };
     let ends = |ending: &DetachInfo| {
         let is_code = blob
             .checked_add(ending.function)
-            .is_some_and(|at| (held.code.0..held.code.1).contains(&at));
+            .is_some_and(|at| (installed.code.0..installed.code.1).contains(&at));
         let words = [(ending.mapped, MAPPED_WORDS), (ending.switch, KillSwitch::WORDS as u64)];
         is_code && words.iter().all(|(at, words)| at.is_none_or(|at| is_in_blob(at, words * 8)))
     };
-    held.mapped.iter().all(is_range)
-        && is_inside(held.code)
-        && held.stubs.iter().all(|range| is_inside(*range))
-        && behind(held.mark.0, MARK as u64).is_some_and(|end| is_inside((held.mark.0, end)))
-        && behind(held.slot, 8).is_some_and(|end| is_inside((held.slot, end)))
-        && held.patches.iter().all(is_change)
-        && held.ending.as_ref().is_none_or(ends)
+    installed.mapped.iter().all(is_range)
+        && is_inside(installed.code)
+        && installed.stubs.iter().all(|range| is_inside(*range))
+        && after(installed.mark.0, MARK as u64)
+            .is_some_and(|end| is_inside((installed.mark.0, end)))
+        && after(installed.slot, 8).is_some_and(|end| is_inside((installed.slot, end)))
+        && installed.patches.iter().all(is_change)
+        && installed.ending.as_ref().is_none_or(ends)
 }
 
 /// Finds the notes in a process. Some may belong to blobs that are gone.
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn held() -> InstalledBlob {
+    fn installed() -> InstalledBlob {
         InstalledBlob {
             process: 7,
             mapped: vec![(0x1000, 0x5000), (0x9000, 0x1000)],
@@ -229,54 +230,54 @@ mod tests {
 
     #[test]
     fn notes_round_trip() {
-        let (recorder, held) = (RecorderProcess::current(), held());
-        let mut bytes = encode_note(recorder, &held);
-        let before = InstalledBlob { ending: None, ..held.clone() };
+        let (recorder, installed) = (RecorderProcess::current(), installed());
+        let mut bytes = encode_note(recorder, &installed);
+        let before = InstalledBlob { ending: None, ..installed.clone() };
         assert_eq!(decode_note(7, &bytes).unwrap().1, before);
         bytes[BEGUN * 8] = 1;
         let read = decode_note(7, &[&bytes[..], &[1; 20]].concat()).unwrap();
-        assert_eq!(read, (recorder, held));
+        assert_eq!(read, (recorder, installed));
         assert_eq!(decode_note(7, &bytes[..bytes.len() - 8]), None);
     }
 
     /// An older version of this program had no switch, and did not record the recorder's namespace.
     #[test]
     fn an_older_note_is_read() {
-        let held = held();
-        let mut bytes = encode_note(RecorderProcess::current(), &held);
+        let installed = installed();
+        let mut bytes = encode_note(RecorderProcess::current(), &installed);
         bytes[BEGUN * 8] = 1;
         bytes.truncate(bytes.len() - 16);
         let count = (bytes.len() as u64 - 24) / 8;
         bytes[16..24].copy_from_slice(&count.to_le_bytes());
         let (recorder, read) = decode_note(7, &bytes).unwrap();
         assert_eq!(recorder.namespace, 0);
-        let ending = held.ending.map(|ending| DetachInfo { switch: None, ..ending });
-        assert_eq!(read, InstalledBlob { ending, ..held });
+        let ending = installed.ending.map(|ending| DetachInfo { switch: None, ..ending });
+        assert_eq!(read, InstalledBlob { ending, ..installed });
     }
 
     /// A process can write anything into its own memory.
     #[test]
     fn inconsistent_notes_are_rejected() {
         let changes: [fn(&mut InstalledBlob); 14] = [
-            |held| held.mapped.clear(),
-            |held| held.mapped[0].0 = 0,
-            |held| held.mapped[0].0 += 1,
-            |held| held.mapped[1].1 = 0,
-            |held| held.mapped[1] = (u64::MAX - 0xfff, 0x1000),
-            |held| held.code = (0x7000, 0x8000),
-            |held| held.code = (0x2000, 0x1000),
-            |held| held.stubs[0].1 = 0x7000,
-            |held| held.mark.0 = u64::MAX - 3,
-            |held| held.slot = u64::MAX,
-            |held| held.patches[0].address = u64::MAX,
-            |held| held.patches[0].address = 0x2000,
-            |held| held.ending.as_mut().unwrap().function = u64::MAX,
-            |held| held.ending.as_mut().unwrap().switch = Some(0x4ff0),
+            |installed| installed.mapped.clear(),
+            |installed| installed.mapped[0].0 = 0,
+            |installed| installed.mapped[0].0 += 1,
+            |installed| installed.mapped[1].1 = 0,
+            |installed| installed.mapped[1] = (u64::MAX - 0xfff, 0x1000),
+            |installed| installed.code = (0x7000, 0x8000),
+            |installed| installed.code = (0x2000, 0x1000),
+            |installed| installed.stubs[0].1 = 0x7000,
+            |installed| installed.mark.0 = u64::MAX - 3,
+            |installed| installed.slot = u64::MAX,
+            |installed| installed.patches[0].address = u64::MAX,
+            |installed| installed.patches[0].address = 0x2000,
+            |installed| installed.ending.as_mut().unwrap().function = u64::MAX,
+            |installed| installed.ending.as_mut().unwrap().switch = Some(0x4ff0),
         ];
         for (number, change) in changes.into_iter().enumerate() {
-            let mut held = held();
-            change(&mut held);
-            let mut bytes = encode_note(RecorderProcess::current(), &held);
+            let mut installed = installed();
+            change(&mut installed);
+            let mut bytes = encode_note(RecorderProcess::current(), &installed);
             bytes[BEGUN * 8] = 1;
             assert_eq!(decode_note(7, &bytes), None, "change {number}");
         }
@@ -285,15 +286,15 @@ mod tests {
     proptest! {
         #[test]
         fn damaged_notes_are_read_or_refused(places in prop::collection::vec(any::<(u16, u8)>(), 1..9)) {
-            let mut bytes = encode_note(RecorderProcess::current(), &held());
+            let mut bytes = encode_note(RecorderProcess::current(), &installed());
             let length = bytes.len();
             for (place, byte) in places {
                 bytes[usize::from(place) % length] = byte;
             }
-            if let Some((recorder, held)) = decode_note(7, &bytes) {
-                let mut again = encode_note(recorder, &held);
-                again[BEGUN * 8] = held.ending.is_some().into();
-                assert_eq!(decode_note(7, &again), Some((recorder, held)));
+            if let Some((recorder, installed)) = decode_note(7, &bytes) {
+                let mut again = encode_note(recorder, &installed);
+                again[BEGUN * 8] = installed.ending.is_some().into();
+                assert_eq!(decode_note(7, &again), Some((recorder, installed)));
             }
         }
     }

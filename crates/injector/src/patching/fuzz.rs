@@ -27,14 +27,14 @@ const FILTER_BYTES: u64 = 27;
 /// Patches `file` if it is a program.
 pub fn fuzz(file: &[u8]) {
     let Ok(image) = ElfImage::parse(file) else { return };
-    let Ok(survey) = plan_patches(&image) else { return };
-    assert!(survey.sites.is_sorted_by_key(|site| site.address), "sites are in order");
-    let at = survey.span.end.saturating_add(1 << 20) & !0xfff;
+    let Ok(plan) = plan_patches(&image) else { return };
+    assert!(plan.sites.is_sorted_by_key(|site| site.address), "sites are in order");
+    let at = plan.span.end.saturating_add(1 << 20) & !0xfff;
     for bias in [0, 0x5555_0000_0000] {
         let stubs_at = at.wrapping_add(bias);
-        let Ok(patches) = assemble_patches(&survey, bias, stubs_at, &ENTRIES) else { continue };
-        assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than announced");
-        check_patches(&image, &survey.sites, &patches, bias, stubs_at);
+        let Ok(patches) = assemble_patches(&plan, bias, stubs_at, &ENTRIES) else { continue };
+        assert!(patches.stubs.len() <= plan.stub_bytes(), "stubs are larger than announced");
+        check_patches(&image, &plan.sites, &patches, bias, stubs_at);
     }
 }
 
@@ -47,13 +47,12 @@ pub fn fuzz_kept(bytes: &[u8]) {
 
 fn check_plan_bytes(bytes: &[u8]) {
     let key = b"a key";
-    let Some(survey) = PatchPlan::from_bytes(bytes, key) else { return };
-    let again = survey.to_bytes(key).ok().and_then(|bytes| PatchPlan::from_bytes(&bytes, key));
-    assert_eq!(again.as_ref(), Some(&survey));
+    let Some(plan) = PatchPlan::from_bytes(bytes, key) else { return };
+    let again = plan.to_bytes(key).ok().and_then(|bytes| PatchPlan::from_bytes(&bytes, key));
+    assert_eq!(again.as_ref(), Some(&plan));
     for bias in [0, 0x5555_0000_0000] {
         // An instruction that cannot be moved is an error.
-        let _ =
-            assemble_patches(&survey, bias, survey.span.end.wrapping_add(bias) & !0xfff, &ENTRIES);
+        let _ = assemble_patches(&plan, bias, plan.span.end.wrapping_add(bias) & !0xfff, &ENTRIES);
     }
 }
 

@@ -45,8 +45,8 @@ fn seeds_for_fuzzing() {
         let directory = std::path::Path::new(&corpus).join("image");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("seed"), &seed).unwrap();
-        let survey = plan_patches(&ElfImage::parse(&seed).unwrap()).unwrap();
-        let content = survey.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
+        let plan = plan_patches(&ElfImage::parse(&seed).unwrap()).unwrap();
+        let content = plan.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
         let directory = std::path::Path::new(&corpus).join("survey");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("seed"), content).unwrap();
@@ -83,8 +83,8 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
         let image = program(&padded(&PIECES.concat()));
-        let survey = plan_patches(&ElfImage::parse(&image).unwrap()).unwrap();
-        let mut content = survey.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
+        let plan = plan_patches(&ElfImage::parse(&image).unwrap()).unwrap();
+        let mut content = plan.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
         for (at, byte) in changes {
             let at = at.index(content.len());
             content[at] = byte;

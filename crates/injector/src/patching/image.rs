@@ -168,8 +168,8 @@ impl<'a> ElfImage<'a> {
 
     /// Whether unwind records describe the function at an address.
     pub(crate) fn has_unwind_record(&self, address: u64) -> bool {
-        let behind = self.unwound.partition_point(|function| function.start <= address);
-        behind
+        let after = self.unwound.partition_point(|function| function.start <= address);
+        after
             .checked_sub(1)
             .and_then(|last| self.unwound.get(last))
             .is_some_and(|of| of.contains(&address))

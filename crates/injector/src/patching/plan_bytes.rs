@@ -44,8 +44,8 @@ impl PatchPlan {
         if XxHash3_128::oneshot(content).to_le_bytes() != *checksum {
             return None;
         }
-        let (of, survey): (Vec<u8>, PatchPlan) = postcard::from_bytes(content).ok()?;
-        (of == key && survey.is_possible()).then_some(survey)
+        let (of, plan): (Vec<u8>, PatchPlan) = postcard::from_bytes(content).ok()?;
+        (of == key && plan.is_possible()).then_some(plan)
     }
 
     /// Bytes that a file must have at linked addresses for this to be its plan: each patched system
@@ -102,24 +102,24 @@ mod tests {
     use crate::patching::cases::look;
     use crate::patching::fuzz::fuzz_kept;
 
-    fn survey() -> PatchPlan {
-        let survey = look(b"\xb8\x2c\0\0\0\x0f\x05\x48\x3d\0\xf0\xff\xff\xc3");
-        assert_eq!(survey.evidence().count(), 5);
-        survey
+    fn plan() -> PatchPlan {
+        let plan = look(b"\xb8\x2c\0\0\0\x0f\x05\x48\x3d\0\xf0\xff\xff\xc3");
+        assert_eq!(plan.evidence().count(), 5);
+        plan
     }
 
     #[test]
     fn encoded_values_round_trip() {
-        let (survey, key) = (survey(), b"a key");
-        let bytes = survey.to_bytes(key).unwrap();
-        assert_eq!(PatchPlan::from_bytes(&bytes, key).as_ref(), Some(&survey));
+        let (plan, key) = (plan(), b"a key");
+        let bytes = plan.to_bytes(key).unwrap();
+        assert_eq!(PatchPlan::from_bytes(&bytes, key).as_ref(), Some(&plan));
         assert_eq!(PatchPlan::from_bytes(&bytes, b"another key"), None);
         fuzz_kept(&bytes);
     }
 
     #[test]
     fn each_damaged_byte_is_noticed() {
-        let bytes = survey().to_bytes(b"a key").unwrap();
+        let bytes = plan().to_bytes(b"a key").unwrap();
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
@@ -134,23 +134,23 @@ mod tests {
         const FAR: GoroutineFields =
             GoroutineFields { number: 1 << 20, creator: 8, thread: 8, current: 8 };
         let changes: [Change; 9] = [
-            |survey| survey.sites[0].address = u64::MAX,
-            |survey| survey.sites[0].before = None,
-            |survey| survey.sites[0].before.as_mut().unwrap().address = u64::MAX - 2,
-            |survey| survey.sites[0].after.as_mut().unwrap().address += 1,
-            |survey| survey.sites[0].before.as_mut().unwrap().displaced = vec![0x90; 1 << 20],
-            |survey| survey.sites.push(survey.sites[0].clone()),
-            |survey| survey.span = 7..u64::MAX,
-            |survey| {
-                let before = survey.sites[0].before.clone().unwrap();
-                survey.ready = Some(PatchWindow { address: END, ..before });
+            |plan| plan.sites[0].address = u64::MAX,
+            |plan| plan.sites[0].before = None,
+            |plan| plan.sites[0].before.as_mut().unwrap().address = u64::MAX - 2,
+            |plan| plan.sites[0].after.as_mut().unwrap().address += 1,
+            |plan| plan.sites[0].before.as_mut().unwrap().displaced = vec![0x90; 1 << 20],
+            |plan| plan.sites.push(plan.sites[0].clone()),
+            |plan| plan.span = 7..u64::MAX,
+            |plan| {
+                let before = plan.sites[0].before.clone().unwrap();
+                plan.ready = Some(PatchWindow { address: END, ..before });
             },
-            |survey| survey.goroutine_fields = Some(FAR),
+            |plan| plan.goroutine_fields = Some(FAR),
         ];
         for (place, change) in changes.iter().enumerate() {
-            let mut survey = survey();
-            change(&mut survey);
-            let bytes = survey.to_bytes(b"a key").unwrap();
+            let mut plan = plan();
+            change(&mut plan);
+            let bytes = plan.to_bytes(b"a key").unwrap();
             assert_eq!(PatchPlan::from_bytes(&bytes, b"a key"), None, "{place}");
         }
     }

@@ -104,10 +104,10 @@ fn a_jump_into_an_instruction_keeps_it_in_place() {
     assert_eq!(kinds(&code(b"\x90\x90")), [PatchKind::Sandwich]);
     assert_eq!(kinds(&code(b"\x75\x0a")), [PatchKind::Over]);
     // The bytes that the jump overwrites contain no part of the call.
-    let survey = look(&code(b"\x75\x0a"));
-    let made = assemble_patches(&survey, 0x1000, 0x50_0000, &ENTRIES).unwrap();
+    let plan = look(&code(b"\x75\x0a"));
+    let made = assemble_patches(&plan, 0x1000, 0x50_0000, &ENTRIES).unwrap();
     let [patch] = &made.patches[..] else { panic!("{made:?}") };
-    assert_eq!((&*patch.old, patch.call), (SEND, survey.sites[0].address + 0x1000));
+    assert_eq!((&*patch.old, patch.call), (SEND, plan.sites[0].address + 0x1000));
 }
 
 #[test]

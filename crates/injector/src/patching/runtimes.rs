@@ -123,16 +123,16 @@ const ASKING: [GsBaseRequest; 3] = [
 impl GsBaseRequest {
     fn is_in(&self, code: &[u8]) -> bool {
         memmem::find_iter(code, &self.what).any(|at| {
-            let behind = code.get(at + self.what.len()..).unwrap_or_default();
-            let behind = behind.get(..NEAR).unwrap_or(behind);
+            let after = code.get(at + self.what.len()..).unwrap_or_default();
+            let after = after.get(..NEAR).unwrap_or(after);
             let before = code.get(at.saturating_sub(NEAR)..at).unwrap_or_default();
             match self.number {
                 Some(number) => {
-                    [before, behind].iter().any(|part| memmem::find(part, &number).is_some())
+                    [before, after].iter().any(|part| memmem::find(part, &number).is_some())
                 }
                 None => {
                     let first = at + self.what.len();
-                    (first..first + behind.len()).any(|call| calls_arch_prctl(code, call))
+                    (first..first + after.len()).any(|call| calls_arch_prctl(code, call))
                 }
             }
         })

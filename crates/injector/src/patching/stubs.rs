@@ -123,15 +123,15 @@ impl PatchPlan {
 /// The stubs are more than 2 GB from the text, or from addresses to which its displaced
 /// instructions refer.
 pub fn assemble_patches(
-    survey: &PatchPlan,
+    plan: &PatchPlan,
     bias: u64,
     stubs_at: u64,
     entries: &StubEntries,
 ) -> Result<ImagePatches, PatchError> {
     let mut area = StubAssembler::new(stubs_at, bias, entries);
     let mut before = None;
-    for (place, site) in survey.sites.iter().enumerate() {
-        let next = survey.sites.get(place + 1);
+    for (place, site) in plan.sites.iter().enumerate() {
+        let next = plan.sites.get(place + 1);
         // A shared window was assembled with the first of the two sites.
         let is_made = site.before.is_some() && shares_window(before, Some(site));
         match site.kind {
@@ -168,7 +168,7 @@ pub fn assemble_patches(
         }
         before = Some(site);
     }
-    if let Some(window) = survey.ready.as_ref().filter(|_| entries.ready.is_some()) {
+    if let Some(window) = plan.ready.as_ref().filter(|_| entries.ready.is_some()) {
         area.begin_stub(window.address, window, window)?;
         area.push_entry_jump(window.address, &[0x4c, 0x8d, 0x1d], 104)?;
         area.push_displaced(window.address, window)?;
@@ -329,10 +329,10 @@ impl StubAssembler {
     /// Directs the filter's jumps to this index.
     fn land_skips(&mut self, skips: Option<[usize; 2]>) {
         let here = self.bytes.len();
-        for behind in skips.into_iter().flatten() {
+        for jump_end in skips.into_iter().flatten() {
             // The hook in between has less than 50 bytes.
-            if let Some(distance) = self.bytes.get_mut(behind.saturating_sub(1)) {
-                *distance = (here - behind) as u8;
+            if let Some(distance) = self.bytes.get_mut(jump_end.saturating_sub(1)) {
+                *distance = (here - jump_end) as u8;
             }
         }
     }

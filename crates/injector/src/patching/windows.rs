@@ -59,11 +59,11 @@ impl WindowSearch<'_> {
 
     /// Instructions before the system call, the last one first, as long as they are contiguous.
     fn before_site(&self) -> impl Iterator<Item = &Instruction> {
-        let mut behind = self.site.address;
+        let mut next_start = self.site.address;
         let before = self.site.code.get(..self.site.place).unwrap_or_default();
         before.iter().rev().take_while(move |instruction| {
-            let follows = instruction.next_ip() == behind;
-            behind = instruction.ip();
+            let follows = instruction.next_ip() == next_start;
+            next_start = instruction.ip();
             follows
         })
     }

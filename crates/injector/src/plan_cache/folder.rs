@@ -46,8 +46,8 @@ impl PlanFolder {
     }
 
     /// Keeps a plan under a key, if possible.
-    pub(crate) fn write_plan(&self, key: &[u8], survey: &PatchPlan) {
-        let bytes = survey.to_bytes(key).ok();
+    pub(crate) fn write_plan(&self, key: &[u8], plan: &PatchPlan) {
+        let bytes = plan.to_bytes(key).ok();
         let bytes = bytes.filter(|bytes| (bytes.len() as u64) < KEPT_BYTES);
         if let Some((bytes, folder)) =
             bytes.zip(self.open_folder().or_else(|| self.create_folder()))
@@ -144,12 +144,12 @@ mod tests {
 
     #[test]
     fn a_kept_plan_is_read_only_with_its_key() {
-        let (place, survey) = (tempfile::tempdir().unwrap(), some());
+        let (place, plan) = (tempfile::tempdir().unwrap(), some());
         let path = place.path().join("a/b");
         let folder = PlanFolder::new(path.clone());
         assert_eq!(folder.read_plan(b"one"), None);
-        folder.write_plan(b"one", &survey);
-        assert_eq!(folder.read_plan(b"one").as_ref(), Some(&survey));
+        folder.write_plan(b"one", &plan);
+        assert_eq!(folder.read_plan(b"one").as_ref(), Some(&plan));
         assert_eq!(folder.read_plan(b"other"), None);
         assert_eq!(names(&path), [file_name(b"one")]);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
@@ -160,10 +160,10 @@ mod tests {
 
     #[test]
     fn files_that_others_could_have_written_are_not_read() {
-        let (place, survey) = (tempfile::tempdir().unwrap(), some());
+        let (place, plan) = (tempfile::tempdir().unwrap(), some());
         let path = place.path().join("surveys");
         let folder = PlanFolder::new(path.clone());
-        folder.write_plan(b"one", &survey);
+        folder.write_plan(b"one", &plan);
         let file = path.join(file_name(b"one"));
         let rights = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -178,7 +178,7 @@ mod tests {
         let link = place.path().join("link");
         symlink(&path, &link).unwrap();
         let linked = PlanFolder::new(link);
-        linked.write_plan(b"two", &survey);
+        linked.write_plan(b"two", &plan);
         assert_eq!((linked.read_plan(b"one"), folder.read_plan(b"two")), (None, None));
         symlink(&file, path.join(file_name(b"three"))).unwrap();
         assert_eq!(folder.read_plan(b"three"), None);
@@ -200,17 +200,17 @@ mod tests {
 
     #[test]
     fn the_oldest_are_removed() {
-        let (place, survey) = (tempfile::tempdir().unwrap(), some());
+        let (place, plan) = (tempfile::tempdir().unwrap(), some());
         let folder = PlanFolder::new(place.path().join("surveys"));
         let key = |count: usize| format!("key {count}").into_bytes();
         for count in 0..KEPT_FILES {
-            folder.write_plan(&key(count), &survey);
+            folder.write_plan(&key(count), &plan);
             let file = File::open(folder.path.join(file_name(&key(count)))).unwrap();
             let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1 + count as u64);
             file.set_modified(then).unwrap();
         }
-        folder.write_plan(b"one", &survey);
-        folder.write_plan(b"two", &survey);
+        folder.write_plan(b"one", &plan);
+        folder.write_plan(b"two", &plan);
         assert_eq!(names(&folder.path).len(), KEPT_FILES);
         let there = |key: &[u8]| folder.read_plan(key).is_some();
         assert!(!there(&key(0)) && !there(&key(1)) && there(&key(2)));

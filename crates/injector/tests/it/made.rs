@@ -199,14 +199,14 @@ fn assemble(sites: &[(u64, Vec<u8>)], placed: &PlacedAddresses) -> InjectionPatc
             made.stubs.extend(displaced_first);
             // lea rcx, [rip + 6]; jmp [rip + entry]
             made.stubs.extend(b"\x48\x8d\x0d\x06\x00\x00\x00\xff\x25");
-            let behind = placed.stubs + made.stubs.len() as u64 + 4;
-            made.stubs.extend(distance(behind, placed.stubs + entry).to_le_bytes());
+            let after = placed.stubs + made.stubs.len() as u64 + 4;
+            made.stubs.extend(distance(after, placed.stubs + entry).to_le_bytes());
             if !first {
                 made.stubs.extend(displaced);
             }
-            let behind = placed.stubs + made.stubs.len() as u64 + 5;
+            let after = placed.stubs + made.stubs.len() as u64 + 5;
             made.stubs.push(0xe9);
-            made.stubs.extend(distance(behind, site + displaced.len() as u64).to_le_bytes());
+            made.stubs.extend(distance(after, site + displaced.len() as u64).to_le_bytes());
             let mut new = vec![0xe9];
             new.extend(distance(site + 5, stub).to_le_bytes());
             new.resize(displaced.len(), 0x90);

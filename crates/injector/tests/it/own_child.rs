@@ -47,9 +47,9 @@ fn calls_of_static_programs_are_counted() {
         // It waits for input, or is about to; it is not traced, and has made all its calls except
         // the one that fails.
         assert_eq!(status(child.id(), "TracerPid"), "0");
-        let [before, after, told] = made::counts(child.id(), &injected.placed);
+        let [before, after, argument] = made::counts(child.id(), &injected.placed);
         assert!(before >= 100 && after + 1 >= before, "{kind:?}: {before}, {after}");
-        assert_eq!(told, ARGUMENT);
+        assert_eq!(argument, ARGUMENT);
         child.stdin.take().unwrap().write_all(b"x").unwrap();
         let mut rest = String::new();
         output.read_to_string(&mut rest).unwrap();

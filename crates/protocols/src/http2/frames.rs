@@ -114,7 +114,7 @@ impl Http2 {
     fn begin_block(
         &mut self,
         frame: &Http2Frame<'_>,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> Option<()> {
         let mut fragment = frame.payload;
@@ -134,16 +134,16 @@ impl Http2 {
         let missing = frame.length - frame.payload.len();
         let padded = padding.saturating_sub(missing);
         fragment = fragment.get(..fragment.len().checked_sub(padded)?)?;
-        self.direction_of(heard.speaker).block = Some(HeaderBlock {
+        self.direction_of(unparsed.speaker).block = Some(HeaderBlock {
             stream: frame.stream,
-            place: heard.position_at(0),
+            place: unparsed.position_at(0),
             promised,
             end_stream: frame.kind == HEADERS && frame.flags & END_STREAM != 0,
             bytes: Vec::new(),
             is_partial: missing > padding,
         });
         let ends = frame.flags & END_HEADERS != 0 || missing > 0;
-        self.add_to_block(heard.speaker, fragment, ends, out);
+        self.add_to_block(unparsed.speaker, fragment, ends, out);
         Some(())
     }
 }
@@ -162,8 +162,8 @@ impl Http2Frame<'_> {
         let [high, middle, low, kind, flags, rest @ ..] = bytes else { return None };
         let stream = stream_number(rest)? & 0x7fff_ffff;
         let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
-        let behind = rest.get(4..).unwrap_or_default();
-        let payload = behind.get(..length.min(behind.len())).unwrap_or_default();
+        let after = rest.get(4..).unwrap_or_default();
+        let payload = after.get(..length.min(after.len())).unwrap_or_default();
         Some(Http2Frame { length, kind: *kind, flags: *flags, stream, payload })
     }
 
@@ -193,20 +193,20 @@ impl MessageParser for Http2 {
 
     fn parse_message(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let speaker = heard.speaker;
-        if !self.direction_of(speaker).has_begun && heard.bytes.starts_with(b"PRI") {
-            let there = heard.bytes.len().min(PREFACE.len());
-            return match heard.bytes.get(..there) == PREFACE.get(..there) {
+        let speaker = unparsed.speaker;
+        if !self.direction_of(speaker).has_begun && unparsed.bytes.starts_with(b"PRI") {
+            let there = unparsed.bytes.len().min(PREFACE.len());
+            return match unparsed.bytes.get(..there) == PREFACE.get(..there) {
                 false => ParseStep::Lost,
-                true if there < PREFACE.len() => heard.wait_or_give_up(),
+                true if there < PREFACE.len() => unparsed.wait_or_give_up(),
                 true => ParseStep::Skip(PREFACE.len() as u64),
             };
         }
-        let Some(frame) = Http2Frame::read_frame(heard.bytes) else {
-            return heard.wait_or_give_up();
+        let Some(frame) = Http2Frame::read_frame(unparsed.bytes) else {
+            return unparsed.wait_or_give_up();
         };
         if !frame.is_valid() {
             self.on_gap(speaker, out);
@@ -214,7 +214,7 @@ impl MessageParser for Http2 {
         }
         // Bodies are not captured, whatever their length.
         let length = if frame.kind == DATA { HEAD } else { HEAD + frame.length };
-        if heard.bytes.len() < length && !heard.ended {
+        if unparsed.bytes.len() < length && !unparsed.ended {
             return ParseStep::More;
         }
         let direction = self.direction_of(speaker);
@@ -232,7 +232,7 @@ impl MessageParser for Http2 {
                 self.streams.end_stream(speaker, frame.stream, out)
             }
             HEADERS | PUSH_PROMISE => {
-                let begun = self.begin_block(&frame, heard, out);
+                let begun = self.begin_block(&frame, unparsed, out);
                 begun.unwrap_or_else(|| self.on_gap(speaker, out));
             }
             CONTINUATION => {
@@ -252,7 +252,7 @@ impl MessageParser for Http2 {
                     self.streams.reset_stream(
                         speaker,
                         frame.stream,
-                        heard.position_at(0),
+                        unparsed.position_at(0),
                         code,
                         out,
                     );
@@ -260,7 +260,7 @@ impl MessageParser for Http2 {
             }
             GOAWAY => {
                 if let Some(code) = frame.payload.get(4..).and_then(stream_number) {
-                    self.streams.go_away(heard.position_at(0), code, out);
+                    self.streams.go_away(unparsed.position_at(0), code, out);
                 }
             }
             _ => {}

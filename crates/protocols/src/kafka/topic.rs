@@ -15,22 +15,22 @@ pub(super) struct KafkaBody {
 
 /// Parses the body of a request, as far as it is present.
 pub(super) fn parse_body(key: u16, version: u16, mut body: ByteCursor<'_>) -> KafkaBody {
-    let mut told = KafkaBody::default();
+    let mut facts = KafkaBody::default();
     let topic = match key {
-        0 => produce_topic(version, &mut body, &mut told),
+        0 => produce_topic(version, &mut body, &mut facts),
         1 => fetch_topic(version, &mut body),
         _ => None,
     };
     let text = topic.and_then(|topic| std::str::from_utf8(topic).ok());
-    told.topic = text.filter(|topic| !topic.is_empty()).map(names::reduce_label);
-    told
+    facts.topic = text.filter(|topic| !topic.is_empty()).map(names::reduce_label);
+    facts
 }
 
 /// Topic of a Produce request. Versions up to 12 name topics; later ones have ids.
 fn produce_topic<'a>(
     version: u16,
     body: &mut ByteCursor<'a>,
-    told: &mut KafkaBody,
+    facts: &mut KafkaBody,
 ) -> Option<&'a [u8]> {
     let is_flexible = version >= 9;
     if is_flexible {
@@ -40,7 +40,7 @@ fn produce_topic<'a>(
         // The transactional id.
         nullable_text(body, is_flexible)?;
     }
-    told.acks = Some(body.be_u16()?);
+    facts.acks = Some(body.be_u16()?);
     body.be_u32()?;
     if version > 12 { None } else { first_topic(body, is_flexible) }
 }

@@ -79,17 +79,17 @@ pub(super) fn is_request(client: &[u8]) -> bool {
 }
 
 /// Parses a request or response.
-pub(super) fn parse_binary(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
-    if (heard.bytes.len() as u64) < HEAD {
-        return heard.wait_or_give_up();
+pub(super) fn parse_binary(unparsed: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
+    if (unparsed.bytes.len() as u64) < HEAD {
+        return unparsed.wait_or_give_up();
     }
-    let Some(head) = read_header(heard.bytes) else { return ParseStep::Lost };
-    let role = match heard.bytes.first() {
+    let Some(head) = read_header(unparsed.bytes) else { return ParseStep::Lost };
+    let role = match unparsed.bytes.first() {
         Some(&RESPONSE) => MessageRole::Response,
         _ if head.name.starts_with("quit") => MessageRole::OneWay,
         _ => MessageRole::Request,
     };
-    let mut operation = ProtocolOperation::new(heard.position_at(0), role, "memcached");
+    let mut operation = ProtocolOperation::new(unparsed.position_at(0), role, "memcached");
     // Libraries that do not use the opaque value set it to 0.
     operation.call = (head.opaque != 0).then_some(head.opaque.into());
     out.push(if role == MessageRole::Response {

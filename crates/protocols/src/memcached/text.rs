@@ -120,11 +120,16 @@ fn is_flag(word: &&[u8]) -> bool {
 }
 
 /// Parses a command of the client.
-pub(super) fn parse_request(heard: &UnparsedBytes<'_>, out: &mut OperationSink<'_>) -> ParseStep {
-    let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
+pub(super) fn parse_request(
+    unparsed: &UnparsedBytes<'_>,
+    out: &mut OperationSink<'_>,
+) -> ParseStep {
+    let Some((line, length)) = first_line(unparsed.bytes) else {
+        return unparsed.wait_or_give_up();
+    };
     let Some(command) = parse_command(line) else { return ParseStep::Lost };
     let role = if command.is_answered { MessageRole::Request } else { MessageRole::OneWay };
-    out.push(ProtocolOperation::new(heard.position_at(0), role, NAME).with_name(command.name));
+    out.push(ProtocolOperation::new(unparsed.position_at(0), role, NAME).with_name(command.name));
     ParseStep::Skip(command.value.saturating_add(length as u64))
 }
 
@@ -168,13 +173,15 @@ impl TextResponse {
     /// Parses a line of the server.
     pub(super) fn parse_response_line(
         &mut self,
-        heard: &UnparsedBytes<'_>,
+        unparsed: &UnparsedBytes<'_>,
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
-        let Some((line, length)) = first_line(heard.bytes) else { return heard.wait_or_give_up() };
+        let Some((line, length)) = first_line(unparsed.bytes) else {
+            return unparsed.wait_or_give_up();
+        };
         let mut words = line.split(|byte| *byte == b' ');
         let word = words.next().unwrap_or_default();
-        let response = ProtocolOperation::new(heard.position_at(0), MessageRole::Response, NAME);
+        let response = ProtocolOperation::new(unparsed.position_at(0), MessageRole::Response, NAME);
         let mut value = 0;
         match word {
             b"VALUE" => {

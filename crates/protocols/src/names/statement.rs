@@ -61,12 +61,12 @@ pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
     let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (word, rest) = text.split_at(word);
     let word = std::str::from_utf8(word).unwrap_or_default().to_ascii_uppercase();
-    let behind = match rest {
+    let after = match rest {
         [b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0, ..] | [b'/', b'*', ..] => true,
         [_, ..] => false,
         [] => whole,
     };
-    behind && kind::is_first_word(&word)
+    after && kind::is_first_word(&word)
 }
 
 #[cfg(test)]

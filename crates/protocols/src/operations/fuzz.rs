@@ -18,7 +18,7 @@ pub fn log(bytes: &[u8], directory: &Path) {
     let is_written = std::fs::write(&path, bytes).is_ok();
     assert!(is_written, "the directory is there");
     let Ok(whole) = SocketLog::open(&path) else { return };
-    let told = operations_of_log(&whole);
+    let recognised = operations_of_log(&whole);
     make_blank(&whole, bytes);
 
     let replaced = replace_snippets(&path, |_| false);
@@ -30,7 +30,7 @@ pub fn log(bytes: &[u8], directory: &Path) {
             .flatten()
             .map(|file| file.for_each(|entry| read.push(entry)).unwrap_or(u64::MAX));
         assert_eq!((read.len(), unread.unwrap_or(0)), (count, 0));
-        assert_eq!(read, told.entries);
+        assert_eq!(read, recognised.entries);
     }
 }
 

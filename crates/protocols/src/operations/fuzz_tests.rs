@@ -74,15 +74,15 @@ fn seeds_for_fuzzing() {
     let path = directory.path().join("7-2.sclog");
     std::fs::write(&path, seed_log()).unwrap();
     update_operations(&path).unwrap();
-    let told = std::fs::read(operations_path(&path)).unwrap().split_off(HEADER_BYTES);
+    let stored = std::fs::read(operations_path(&path)).unwrap().split_off(HEADER_BYTES);
     log(&seed_log(), directory.path());
-    file(&told);
-    assert!(told.len() > 200, "all of it is told");
+    file(&stored);
+    assert!(stored.len() > 200, "all of it is told");
     if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
         let corpus = std::path::Path::new(&corpus).join("operations");
         std::fs::create_dir_all(&corpus).unwrap();
         std::fs::write(corpus.join("seed-log"), seed_log()).unwrap();
-        std::fs::write(corpus.join("seed-file"), told).unwrap();
+        std::fs::write(corpus.join("seed-file"), stored).unwrap();
     }
 }
 

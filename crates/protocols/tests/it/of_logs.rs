@@ -109,13 +109,13 @@ fn plaintext_is_a_new_conversation() {
         log.raw_record(late, &words);
     }
     let log = SocketLog::from_bytes("made".as_ref(), log.to_bytes()).unwrap();
-    let told: Vec<_> = operations_of_log(&log)
+    let found: Vec<_> = operations_of_log(&log)
         .entries
         .into_iter()
         .map(|of| (of.operation.place.ticks, of.operation.place.at, of.operation.name))
         .collect();
     let expected = [(early, 0, "get"), (early, 40, "get")];
-    assert_eq!(told, expected.map(|(ticks, at, name)| (ticks, at, name.to_owned())));
+    assert_eq!(found, expected.map(|(ticks, at, name)| (ticks, at, name.to_owned())));
 }
 
 /// gRPC's library writes names and lengths of fields from separate buffers, and the last of its

@@ -38,24 +38,24 @@ pub(crate) fn blank_amqp(turn: &mut TurnBytes<'_>) -> bool {
 /// Index after the kept arguments of a method: names of exchanges, queues and routing keys, or a
 /// code.
 fn kept_arguments_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize {
-    let behind = from + 4;
+    let after = from + 4;
     let (class, method) = (turn.big_endian(from, 2), turn.big_endian(from + 2, 2));
     let (class, method) = (class.unwrap_or(0), method.unwrap_or(0));
     let short = |turn: &TurnBytes<'_>, at: usize| {
         turn.byte_at(at).map(|length| at + 1 + usize::from(length))
     };
     let (skipped, count) = match (class, method) {
-        (10, 50) | (20, 40) | (60, 50) => return behind + 2,
-        (40, 10 | 20) | (50, 10 | 30 | 40) | (60, 20 | 70) => (behind + 2, 1),
-        (40, 30 | 40) | (50, 20 | 50) | (60, 40) => (behind + 2, 2),
-        (60, 60) => match short(turn, behind) {
+        (10, 50) | (20, 40) | (60, 50) => return after + 2,
+        (40, 10 | 20) | (50, 10 | 30 | 40) | (60, 20 | 70) => (after + 2, 1),
+        (40, 30 | 40) | (50, 20 | 50) | (60, 40) => (after + 2, 2),
+        (60, 60) => match short(turn, after) {
             Some(end) => {
-                turn.blank_range(behind + 1, end);
+                turn.blank_range(after + 1, end);
                 (end + 9, 2)
             }
-            None => return behind,
+            None => return after,
         },
-        _ => return behind,
+        _ => return after,
     };
     let mut at = skipped;
     for _ in 0..count {

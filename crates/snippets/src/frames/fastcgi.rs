@@ -48,8 +48,8 @@ fn blank_parameters(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
     };
     let mut at = from;
     while at < to {
-        let Some((name, behind)) = length(turn, at) else { break };
-        let Some((value, begin)) = length(turn, behind) else { break };
+        let Some((name, after)) = length(turn, at) else { break };
+        let Some((value, begin)) = length(turn, after) else { break };
         let (value_from, value_to) = (begin + name, begin + name + value);
         let of = turn.range(begin, value_from);
         if of == b"REQUEST_URI" {

@@ -64,9 +64,9 @@ fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
         if key == 0 {
             if version >= 3 {
                 // The transactional id, which is blanked.
-                let (length, behind) = read_text(turn, here, flexible)?;
-                turn.blank_range(behind, behind + length);
-                here = behind + length;
+                let (length, after) = read_text(turn, here, flexible)?;
+                turn.blank_range(after, after + length);
+                here = after + length;
             }
             here += 6;
         } else {
@@ -76,8 +76,8 @@ fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
             here += 12 + most + isolation + session;
         }
         let behind_count = if flexible { read_varint(turn, here)?.1 } else { here + 4 };
-        let (length, behind) = read_text(turn, behind_count, flexible)?;
-        (length <= 249 && behind + length <= turn.len()).then_some(behind + length)
+        let (length, after) = read_text(turn, behind_count, flexible)?;
+        (length <= 249 && after + length <= turn.len()).then_some(after + length)
     })();
     found.unwrap_or_else(|| match turn.big_endian(at + 4, 2) {
         // Produce: how many servers are to acknowledge.
@@ -89,8 +89,8 @@ fn first_topic_end(turn: &mut TurnBytes<'_>, at: usize, from: usize) -> usize {
 /// Length of a text, and the index of its bytes.
 fn read_text(turn: &TurnBytes<'_>, at: usize, flexible: bool) -> Option<(usize, usize)> {
     if flexible {
-        let (length, behind) = read_varint(turn, at)?;
-        return Some((length.saturating_sub(1), behind));
+        let (length, after) = read_varint(turn, at)?;
+        return Some((length.saturating_sub(1), after));
     }
     match turn.big_endian(at, 2)? {
         0xffff => Some((0, at + 2)),

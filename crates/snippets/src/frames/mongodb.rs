@@ -77,7 +77,7 @@ fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) 
             6 | 10 | 127 | 255 => Some(0),
             _ => break,
         };
-        let Some(behind) = length.and_then(|length| value.checked_add(length)) else {
+        let Some(after) = length.and_then(|length| value.checked_add(length)) else {
             turn.blank_range(value, to);
             return;
         };
@@ -87,14 +87,14 @@ fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) 
             2 if is_first && !names_someone => {}
             1 | 16 if tells_end => {}
             // The zero byte that ends a text stays.
-            2 => turn.blank_range(inner, behind - 1),
-            _ => turn.blank_range(inner, behind),
+            2 => turn.blank_range(inner, after - 1),
+            _ => turn.blank_range(inner, after),
         }
         if !is_plain {
             turn.blank_range(at + 1, end);
         }
         is_first = false;
-        at = behind;
+        at = after;
     }
     turn.blank_range(at, to);
 }

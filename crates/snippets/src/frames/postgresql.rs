@@ -32,17 +32,17 @@ pub(crate) fn blank_postgresql(turn: &mut TurnBytes<'_>) -> bool {
                 blank_statement(turn, text, to);
             }
             Some(b'B') => {
-                let behind = statement_name_end(turn, from, to);
-                let behind = statement_name_end(turn, behind, to);
-                turn.blank_range(behind, to);
+                let after = statement_name_end(turn, from, to);
+                let after = statement_name_end(turn, after, to);
+                turn.blank_range(after, to);
             }
             // The execution of a portal, or an error.
             Some(b'E') if turn.byte_at(from) == Some(b'S') && length > 12 => {
                 blank_error_fields(turn, from, to)
             }
             Some(b'E') => {
-                let behind = statement_name_end(turn, from, to);
-                turn.blank_range(behind, to);
+                let after = statement_name_end(turn, from, to);
+                turn.blank_range(after, to);
             }
             _ => turn.blank_range(from, to),
         }

@@ -16,7 +16,7 @@ pub(crate) fn blank_websocket(turn: &mut TurnBytes<'_>) -> bool {
         if !is_frame || at == 0 && first < 0x80 {
             return turn.blank_rest(at);
         }
-        let (length, behind) = match second & 0x7f {
+        let (length, after) = match second & 0x7f {
             126 => (turn.big_endian(at + 2, 2), at + 4),
             127 => (turn.big_endian(at + 2, 8), at + 10),
             short => (Some(usize::from(short)), at + 2),
@@ -24,7 +24,7 @@ pub(crate) fn blank_websocket(turn: &mut TurnBytes<'_>) -> bool {
         let Some(length) = length.filter(|length| *length < 1 << 40) else {
             return turn.blank_rest(at);
         };
-        let from = behind + if second & 0x80 != 0 { 4 } else { 0 };
+        let from = after + if second & 0x80 != 0 { 4 } else { 0 };
         let to = from + length;
         turn.blank_range(from + if opcode == 8 { 2.min(length) } else { 0 }, to);
         at = to;

@@ -13,12 +13,12 @@ pub fn skip_leading_comments(text: &[u8]) -> Option<&[u8]> {
                 let end = rest.iter().position(|byte| *byte == b'\n')?;
                 rest.get(end..)?
             }
-            [b'/', b'*', behind @ ..] => match executable_comment_mark(behind) {
+            [b'/', b'*', after @ ..] => match executable_comment_mark(after) {
                 0 => {
-                    let end = behind.windows(2).position(|pair| pair == b"*/")?;
-                    behind.get(end + 2..)?
+                    let end = after.windows(2).position(|pair| pair == b"*/")?;
+                    after.get(end + 2..)?
                 }
-                mark => behind.get(mark..)?,
+                mark => after.get(mark..)?,
             },
             // The end of an executed comment.
             [b'*', b'/', rest @ ..] => rest,
@@ -29,12 +29,12 @@ pub fn skip_leading_comments(text: &[u8]) -> Option<&[u8]> {
 
 /// Length of the mark after `/*` with which MySQL or MariaDB executes the comment: `!` or `M!` with
 /// a minimum version; 0 without a mark.
-pub fn executable_comment_mark(behind: &[u8]) -> usize {
-    let mark = match behind {
+pub fn executable_comment_mark(after: &[u8]) -> usize {
+    let mark = match after {
         [b'!', ..] => 1,
         [b'M', b'!', ..] => 2,
         _ => return 0,
     };
-    let version = behind.get(mark..).unwrap_or(&[]);
+    let version = after.get(mark..).unwrap_or(&[]);
     mark + version.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }

@@ -51,7 +51,7 @@ impl CtfText {
         let name = String::from_utf8_lossy(rest.get(..end)?).into_owned();
         event.kind = sink.names.intern(&event_kind(&name));
         let (mut rest, mut next) = (rest.get(end..)?, None);
-        while let Some((name, inner, behind)) = next_structure(rest) {
+        while let Some((name, inner, after)) = next_structure(rest) {
             let is_fields = name == b"event.fields";
             let mut fields = CtfFields(inner);
             while let Some((name, value)) = fields.next_field() {
@@ -73,7 +73,7 @@ impl CtfText {
                     sink.piece.push_attribute(name, value.as_value());
                 }
             }
-            rest = behind;
+            rest = after;
         }
         let processor = (event.host, event.processor);
         if event.thread == 0 && event.process == 0 && next.is_none() {
@@ -105,8 +105,8 @@ fn next_structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
         }
         depth == 0
     });
-    let (inner, behind) = rest.split_at(close.unwrap_or(rest.len()));
-    Some((name, inner, behind))
+    let (inner, after) = rest.split_at(close.unwrap_or(rest.len()));
+    Some((name, inner, after))
 }
 
 fn find_structure<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {

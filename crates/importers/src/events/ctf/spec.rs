@@ -273,14 +273,14 @@ nothing
         let ctf = CtfFormat::default();
         ctf.read_source(&EventSource::Bytes(TEXT.as_bytes()), &mut sink, &mut summary).unwrap();
         assert_eq!((summary.read, sink.event_count(), summary.skipped.total()), (4, 3, 1));
-        let told = |place| {
+        let describe = |place| {
             let event = sink.piece.event_at(place);
             let text = |number| sink.names.name_of(number);
             (text(event.host), text(event.kind), [event.processor, event.process, event.thread])
         };
-        assert_eq!(told(0), ("w", "lttng/sched_switch", [5, 0, 0]));
-        assert_eq!(told(1), ("w", "lttng/syscall_exit_read", [5, 0, 4297]));
-        assert_eq!(told(2), ("w", "app/begin", [1, 7, 8]));
+        assert_eq!(describe(0), ("w", "lttng/sched_switch", [5, 0, 0]));
+        assert_eq!(describe(1), ("w", "lttng/syscall_exit_read", [5, 0, 4297]));
+        assert_eq!(describe(2), ("w", "app/begin", [1, 7, 8]));
         assert_eq!(sink.piece.event_at(0).time, 1_457_113_582_794_569_892);
         assert_eq!(find_attribute(&sink, 0, "next_comm"), Some(AttributeValue::Text("a, b = {")));
         assert_eq!(find_attribute(&sink, 1, "ret"), Some(AttributeValue::Int(-11)));

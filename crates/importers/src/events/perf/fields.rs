@@ -156,12 +156,12 @@ fn add_block_fields(trace: &[u8], names: &mut NameInterner, piece: &mut EventBat
         let device = major.parse::<i64>().ok()? << 20 | minor.parse::<i64>().ok()?;
         let (rwbs, rest) = rest.trim_start().split_once(' ')?;
         let plus = rest.find(" + ")?;
-        let (before, behind) = (rest.get(..plus)?, rest.get(plus + 3..)?);
+        let (before, after) = (rest.get(..plus)?, rest.get(plus + 3..)?);
         let (before, sector) = before.rsplit_once(' ').unwrap_or(("", before));
         let sector = sector.parse::<u64>().ok()? as i64;
-        let count = behind.split(' ').next()?.parse::<i64>().ok()?;
+        let count = after.split(' ').next()?.parse::<i64>().ok()?;
         let bytes = before.split(' ').next().and_then(|bytes| bytes.parse::<i64>().ok());
-        let last = behind.rsplit_once('[').and_then(|(_, last)| last.strip_suffix(']'));
+        let last = after.rsplit_once('[').and_then(|(_, last)| last.strip_suffix(']'));
         Some((device, rwbs, sector, count, bytes, last))
     };
     let Some((device, rwbs, sector, count, bytes, last)) = read() else { return false };

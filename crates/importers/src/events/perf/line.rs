@@ -50,13 +50,13 @@ pub(super) fn parse_line(line: &[u8]) -> PerfLine<'_> {
     }
     for colon in memchr::memchr_iter(b':', line) {
         let Some((begin, time)) = time_before(line, colon) else { continue };
-        let (before, behind) = (line.get(..begin), line.get(colon + 1..));
-        let (Some(before), Some(behind)) = (before, behind) else { continue };
-        let behind = behind.trim_ascii_start();
-        if behind.starts_with(b"PERF_RECORD_") {
+        let (before, after) = (line.get(..begin), line.get(colon + 1..));
+        let (Some(before), Some(after)) = (before, after) else { continue };
+        let after = after.trim_ascii_start();
+        if after.starts_with(b"PERF_RECORD_") {
             return PerfLine::Record;
         }
-        let Some((event, trace)) = event_of(behind) else { continue };
+        let Some((event, trace)) = event_of(after) else { continue };
         let (comm, process, thread, processor) = parse_task(before.trim_ascii());
         return PerfLine::Event(PerfLineHead {
             comm,

@@ -107,11 +107,11 @@ impl JaegerShape {
     /// # Errors
     /// When the text ends or is damaged before a distinctive key.
     pub(super) fn from_text(text: &[u8]) -> serde_json::Result<JaegerShape> {
-        let mut told = None;
+        let mut found = None;
         let mut deserializer = serde_json::Deserializer::from_slice(text);
-        let read = deserializer.deserialize_map(ShapeKeys(&mut told));
+        let read = deserializer.deserialize_map(ShapeKeys(&mut found));
         // Parsing stops at a distinctive key, which looks like damage.
-        told.map_or_else(|| read.map(|()| JaegerShape::Other), Ok)
+        found.map_or_else(|| read.map(|()| JaegerShape::Other), Ok)
     }
 }
 
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for ShapeKeys<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut has_id = false;
         while let Some(AnyText(key)) = map.next_key()? {
-            let told = match &*key {
+            let found = match &*key {
                 "data" => JaegerShape::Answer,
                 "spans" | "processes" => JaegerShape::Trace,
                 "operationName" | "startTime" | "references" | "processID" | "processId" => {
@@ -141,7 +141,7 @@ impl<'de> Visitor<'de> for ShapeKeys<'_> {
                     continue;
                 }
             };
-            *self.0 = Some(told);
+            *self.0 = Some(found);
             return Ok(());
         }
         *self.0 = Some(if has_id { JaegerShape::Span } else { JaegerShape::Other });

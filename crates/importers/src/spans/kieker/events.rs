@@ -262,8 +262,8 @@ impl OperationStack {
         let mut parameters: Vec<(&str, Cow<'_, str>)> =
             of_trace.map(|(name, value)| (*name, Cow::Borrowed(value.as_str()))).collect();
         let class = Some(class).filter(|class| *class != node);
-        let beside = [("class", class), ("cause", cause.filter(|cause| !cause.is_empty()))];
-        parameters.extend(beside.into_iter().filter_map(|(name, text)| Some((name, text?.into()))));
+        let extra = [("class", class), ("cause", cause.filter(|cause| !cause.is_empty()))];
+        parameters.extend(extra.into_iter().filter_map(|(name, text)| Some((name, text?.into()))));
         let trace = self.number.to_string();
         let id = TracingId::Number(u128::from(order as u64));
         spans.add_span(&Span {

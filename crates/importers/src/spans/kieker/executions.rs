@@ -39,8 +39,8 @@ pub(super) fn emit_execution(
         parameters: Vec::new(),
     };
     let resource = spans.resource_id(&resource);
-    let beside = [("experiment", experiment), ("session", session)];
-    let parameters: Vec<(&str, Cow<'_, str>)> = beside
+    let extra = [("experiment", experiment), ("session", session)];
+    let parameters: Vec<(&str, Cow<'_, str>)> = extra
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| (name, Cow::Borrowed(value)))

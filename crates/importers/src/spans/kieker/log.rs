@@ -146,13 +146,13 @@ impl KiekerLogReader {
         let mut notes: Vec<String> =
             counted.map(|(what, count)| format!("{what}: {count}")).collect();
         if self.told_twice > 0 {
-            let told = match self.takes_events {
+            let choice = match self.takes_events {
                 true => "the events are used (without --events, the executions)",
                 false => "the executions are used (with --events, the events)",
             };
             let count = self.told_twice;
             notes.push(format!(
-                "the log has its operations twice; {told}; skipped records: \
+                "the log has its operations twice; {choice}; skipped records: \
                                 {count}"
             ));
         }

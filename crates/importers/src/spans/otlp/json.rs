@@ -68,9 +68,9 @@ pub(super) fn read_json(
             }
         };
         let Some((further, next)) = recovery::next_object(rest, passed) else { return Ok(()) };
-        let (before, behind) = rest.split_at_checked(further).unwrap_or_default();
+        let (before, after) = rest.split_at_checked(further).unwrap_or_default();
         line += memchr::memchr_iter(b'\n', before.as_bytes()).count();
-        (rest, begun) = (behind, Some(next));
+        (rest, begun) = (after, Some(next));
     }
 }
 

@@ -104,16 +104,16 @@ impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
             self.skip_span("span with an invalid time", why, span);
             return Ok(());
         }
-        let mut told = AttributeFacts::default();
+        let mut facts = AttributeFacts::default();
         let mut parameters = Vec::with_capacity(span.attributes.len());
         for (name, value) in &span.attributes {
-            if told.take_attribute(name, value) {
+            if facts.take_attribute(name, value) {
                 parameters.push((name.as_ref(), Cow::Borrowed(value.as_ref())));
             }
         }
         let peer = match span.kind {
-            SpanKind::Client | SpanKind::Producer => told.called_node(),
-            SpanKind::Server | SpanKind::Consumer => told.calling_node(),
+            SpanKind::Client | SpanKind::Producer => facts.called_node(),
+            SpanKind::Server | SpanKind::Consumer => facts.calling_node(),
             SpanKind::Internal | SpanKind::Unknown => None,
         };
         self.receiver.add_span(&Span {
@@ -123,9 +123,9 @@ impl<R: SpanReceiver> OtlpSpanReader<'_, R> {
             begin: span.begin.get(),
             end: span.end.get(),
             failed: span.failed,
-            probability: told.probability,
-            bytes_in: told.bytes_in,
-            bytes_out: told.bytes_out,
+            probability: facts.probability,
+            bytes_in: facts.bytes_in,
+            bytes_out: facts.bytes_out,
             parameters: &parameters,
             ..Span::new(trace, id, resource, &span.name)
         })

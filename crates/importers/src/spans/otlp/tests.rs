@@ -184,9 +184,8 @@ fn a_resource_may_follow_its_spans_or_be_missing() {
     let mut value: serde_json::Value = serde_json::from_str(REQUEST).unwrap();
     let part = value["resourceSpans"][0].as_object_mut().unwrap();
     let (resource, scopes) = (part.remove("resource").unwrap(), part["scopeSpans"].to_string());
-    let behind =
-        format!(r#"{{"resourceSpans":[{{"scopeSpans":{scopes},"resource":{resource}}}]}}"#);
-    assert_eq!(of_json(&behind).spans, of_json(REQUEST).spans);
+    let after = format!(r#"{{"resourceSpans":[{{"scopeSpans":{scopes},"resource":{resource}}}]}}"#);
+    assert_eq!(of_json(&after).spans, of_json(REQUEST).spans);
     let without = of_json(&value.to_string());
     assert!(
         without.spans.iter().all(|span| span.node == "unknown_service" && span.host.is_empty())

@@ -172,12 +172,12 @@ fn branch_target(instruction: &Instruction) -> Option<u64> {
 /// Finds `call`, `jmp` and `jcc` with 32-bit distances, at any place that has their bytes.
 fn for_each_distance(code: &[u8], address: u64, mut found: impl FnMut(u64, u64)) {
     for at in memchr::memchr3_iter(0xe8, 0xe9, 0x0f, code) {
-        let behind = match code.get(at..at + 2) {
+        let after = match code.get(at..at + 2) {
             Some([0x0f, second]) if second & 0xf0 == 0x80 => at + 2,
             Some([0xe8 | 0xe9, _]) => at + 1,
             _ => continue,
         };
-        if let Some(target) = relative_target(code, address, behind) {
+        if let Some(target) = relative_target(code, address, after) {
             found(address.wrapping_add(at as u64), target);
         }
     }

@@ -17,11 +17,11 @@ const PRESERVED: [Register; 6] =
 /// or if the value is computed otherwise.
 pub(crate) fn number_at_site(site: &SyscallSite<'_>, reached: &JumpTargets<'_>) -> SyscallNumber {
     let mut register = Register::RAX;
-    let (mut factory, mut behind) = (InstructionInfoFactory::new(), site.address);
+    let (mut factory, mut after) = (InstructionInfoFactory::new(), site.address);
     for instruction in site.code.get(..site.place).unwrap_or_default().iter().rev() {
-        let is_next = instruction.next_ip() == behind && !reached.contains(behind);
-        behind = instruction.ip();
-        if !is_next || site.address - behind > NEAR_BYTES {
+        let is_next = instruction.next_ip() == after && !reached.contains(after);
+        after = instruction.ip();
+        if !is_next || site.address - after > NEAR_BYTES {
             return SyscallNumber::Variable;
         }
         match instruction.flow_control() {

@@ -77,9 +77,9 @@ pub(crate) fn may_begin(
 
 /// Beginning of the function that contains an address.
 fn enclosing_function(functions: &[Range<u64>], address: u64) -> Option<u64> {
-    let behind = functions.partition_point(|function| function.start <= address);
+    let after = functions.partition_point(|function| function.start <= address);
     // Functions with several names, and parts of one within another, follow each other.
-    let own = functions.get(..behind)?.iter().rev().take(4).find(|own| own.contains(&address))?;
+    let own = functions.get(..after)?.iter().rev().take(4).find(|own| own.contains(&address))?;
     (address - own.start <= FUNCTION_BYTES).then_some(own.start)
 }
 

@@ -66,9 +66,9 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, PatchPlan) {
         after_go: symbol("after_go"),
     };
     injector::patching::fuzz(&file);
-    let survey = plan_patches(&image).unwrap();
-    let patches = assemble_patches(&survey, 0, symbol("stubs"), &entries).unwrap();
-    assert!(patches.stubs.len() <= survey.stub_bytes());
+    let plan = plan_patches(&image).unwrap();
+    let patches = assemble_patches(&plan, 0, symbol("stubs"), &entries).unwrap();
+    assert!(patches.stubs.len() <= plan.stub_bytes());
 
     use object::ObjectSection;
     let section = hooks.section_by_name(".text").unwrap();
@@ -104,7 +104,7 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, PatchPlan) {
     let patched = patched.join(program.file_name().unwrap());
     fs::write(&patched, file).unwrap();
     fs::set_permissions(&patched, Permissions::from_mode(0o755)).unwrap();
-    (patched, survey)
+    (patched, plan)
 }
 
 /// Offset in the file of an address.

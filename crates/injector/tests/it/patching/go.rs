@@ -47,18 +47,18 @@ fn go_programs_are_observed() {
         for options in [&[][..], &["-ldflags=-s -w"]] {
             let program = directory.path().join("program");
             build(version, options, false, &program);
-            let (patched, survey) = embed(&program, directory.path());
-            assert_eq!(survey.go_version.as_deref(), Some(&*format!("go{version}")));
-            assert_eq!(survey.load, LoadMethod::Alone);
-            let patched_sites = survey.sites.iter().filter(|site| site.kind == PatchKind::Sandwich);
+            let (patched, plan) = embed(&program, directory.path());
+            assert_eq!(plan.go_version.as_deref(), Some(&*format!("go{version}")));
+            assert_eq!(plan.load, LoadMethod::Alone);
+            let patched_sites = plan.sites.iter().filter(|site| site.kind == PatchKind::Sandwich);
             let runtimes: Vec<_> = patched_sites.map(|site| site.runtime).collect();
             let has = |has_goroutine| SiteRuntime::Go { has_goroutine };
             assert_eq!(runtimes, [has(true), has(false), has(false)], "{version}");
             assert_eq!(
-                survey.count_unpatched().into_keys().collect::<Vec<_>>(),
+                plan.count_unpatched().into_keys().collect::<Vec<_>>(),
                 [UnpatchedReason::GoRuntime]
             );
-            assert!(survey.goroutine_fields.is_some() && survey.ready.is_some(), "{version}");
+            assert!(plan.goroutine_fields.is_some() && plan.ready.is_some(), "{version}");
 
             let run = observe(&patched, &[], directory.path());
             // Locks, channels and the garbage collector unblock goroutines.
@@ -91,13 +91,13 @@ fn go_programs_with_other_linking_are_observed() {
     ] {
         build("1.27.3", options, cgo, &program);
         let file = std::fs::read(&program).unwrap();
-        let survey = plan_patches(&ElfImage::parse(&file).unwrap()).unwrap();
-        assert_eq!((survey.load, survey.go_version.as_deref()), (load, Some("go1.27.3")));
-        let sandwiches = survey.sites.iter().filter(|site| site.kind == PatchKind::Sandwich);
+        let plan = plan_patches(&ElfImage::parse(&file).unwrap()).unwrap();
+        assert_eq!((plan.load, plan.go_version.as_deref()), (load, Some("go1.27.3")));
+        let sandwiches = plan.sites.iter().filter(|site| site.kind == PatchKind::Sandwich);
         let (of_c, of_go): (Vec<_>, Vec<_>) =
             sandwiches.partition(|site| site.runtime == SiteRuntime::C);
         assert_eq!(of_go.len(), 3, "{options:?}");
-        assert!(survey.ready.is_some(), "{options:?}");
+        assert!(plan.ready.is_some(), "{options:?}");
         assert_eq!(of_c.is_empty(), load == LoadMethod::Interpreted, "{options:?}");
         injector::patching::fuzz(&file);
     }

@@ -20,8 +20,8 @@ fn compile(compiler: &str, options: &[&str], directory: &Path) -> PathBuf {
 /// Runs a program unchanged and patched. The number of calls equals strace's, and all calls that
 /// could return did return, if the program has one thread.
 fn compare(program: &Path, arguments: &[&str], directory: &Path) -> Run {
-    let (patched, survey) = embed(program, directory);
-    println!("{:?}, left: {:?}", kinds(&survey.sites), survey.count_unpatched());
+    let (patched, plan) = embed(program, directory);
+    println!("{:?}, left: {:?}", kinds(&plan.sites), plan.count_unpatched());
     let plain = observe(program, arguments, directory);
     let run = observe(&patched, arguments, directory);
     assert_eq!((&run.output, run.code), (&plain.output, plain.code), "{run:?}");
@@ -93,8 +93,8 @@ fn busybox() {
     let text = program.to_str().unwrap();
     compare(&program, &["sha256sum", text], directory.path());
     compare(&program, &["wc", text], directory.path());
-    let (patched, survey) = embed(&program, directory.path());
-    assert!(survey.count_unpatched().is_empty(), "{:?}", survey.count_unpatched());
+    let (patched, plan) = embed(&program, directory.path());
+    assert!(plan.count_unpatched().is_empty(), "{:?}", plan.count_unpatched());
     let script = "for i in 1 2 3; do echo $i | sed s/1/one/ | cat; done; (exit 3); echo $?";
     let plain = observe(&program, &["sh", "-c", script], directory.path());
     let run = observe(&patched, &["sh", "-c", script], directory.path());

@@ -9,16 +9,16 @@ const MORE: usize = 4;
 
 /// Reads an integer that begins in the last `prefix` bits of its first byte (5.1).
 pub(super) fn read_integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BrokenBlock> {
-    let (first, behind) = rest.split_first().ok_or(BrokenBlock)?;
-    *rest = behind;
+    let (first, after) = rest.split_first().ok_or(BrokenBlock)?;
+    *rest = after;
     let most = (1 << prefix) - 1;
     let mut number = usize::from(*first) & most;
     if number < most {
         return Ok(number);
     }
     for shift in 0..MORE {
-        let (byte, behind) = rest.split_first().ok_or(BrokenBlock)?;
-        *rest = behind;
+        let (byte, after) = rest.split_first().ok_or(BrokenBlock)?;
+        *rest = after;
         number += usize::from(byte & 0x7f) << (7 * shift);
         if byte & 0x80 == 0 {
             return Ok(number);

@@ -11,9 +11,9 @@ pub(super) fn open_comments(text: &str) -> Cow<'_, str> {
     let mut opened = text.as_bytes().to_vec();
     let mut next = Some(first);
     while let Some((begin, mark)) = next {
-        let behind = begin + 2 + mark;
-        opened.get_mut(begin..behind).unwrap_or_default().fill(b' ');
-        let end = text.get(behind..).and_then(|rest| rest.find("*/")).map(|end| behind + end);
+        let after = begin + 2 + mark;
+        opened.get_mut(begin..after).unwrap_or_default().fill(b' ');
+        let end = text.get(after..).and_then(|rest| rest.find("*/")).map(|end| after + end);
         next = end.and_then(|end| {
             opened.get_mut(end..end + 2).unwrap_or_default().fill(b' ');
             find_executed(text, end + 2)

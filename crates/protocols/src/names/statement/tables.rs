@@ -80,11 +80,11 @@ pub(super) fn tables_of_statement(parts: &[StatementToken]) -> Vec<String> {
         while parts.get(at).is_some_and(|part| BETWEEN.iter().any(|word| part.has_keyword(word))) {
             at += 1;
         }
-        let (table, behind) = table_name_at(parts, at);
+        let (table, after) = table_name_at(parts, at);
         if part.has_keyword("FROM") || part.has_keyword("UPDATE") || part.has_keyword("USING") {
             lists.push(depth);
         }
-        let is_function = parts.get(behind).is_some_and(|part| part.is_sign("("))
+        let is_function = parts.get(after).is_some_and(|part| part.is_sign("("))
             && !part.has_keyword("INTO")
             && !is(KINDS)
             && !part.has_keyword("TABLE");
@@ -92,7 +92,7 @@ pub(super) fn tables_of_statement(parts: &[StatementToken]) -> Vec<String> {
             if !named.contains(&table.to_ascii_lowercase()) && !tables.contains(&table) {
                 tables.push(table);
             }
-            at = behind;
+            at = after;
         }
         if tables.len() == STATEMENT_TABLES {
             break;
@@ -144,11 +144,11 @@ fn named_queries(parts: &[StatementToken]) -> Vec<String> {
     let is_with = parts.iter().any(|part| part.has_keyword("WITH"));
     let windows = parts.windows(3).filter(|_| is_with);
     let name = |window: &[StatementToken]| match window {
-        [StatementToken::Word(name, _), as_word, behind]
+        [StatementToken::Word(name, _), as_word, after]
             if as_word.has_keyword("AS")
-                && (behind.is_sign("(")
-                    || behind.has_keyword("MATERIALIZED")
-                    || behind.has_keyword("NOT")) =>
+                && (after.is_sign("(")
+                    || after.has_keyword("MATERIALIZED")
+                    || after.has_keyword("NOT")) =>
         {
             Some(name.to_ascii_lowercase())
         }

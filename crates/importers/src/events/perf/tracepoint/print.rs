@@ -71,8 +71,8 @@ fn parse_conversions(format: &str) -> Vec<(Option<String>, bool)> {
     while let Some(sign) = rest.find('%') {
         before.push_str(rest.get(..sign).unwrap_or_default());
         rest = rest.get(sign + 1..).unwrap_or_default();
-        if let Some(behind) = rest.strip_prefix('%') {
-            rest = behind;
+        if let Some(after) = rest.strip_prefix('%') {
+            rest = after;
             continue;
         }
         let flags =
@@ -141,13 +141,13 @@ fn strip_casts(text: &str) -> &str {
             depth == 0
         });
         let Some((close, _)) = close else { break };
-        let (within, behind) =
+        let (within, after) =
             (inner.get(..close).unwrap_or_default(), inner.get(close + 1..).unwrap_or_default());
         // A cast consists of words only; anything else in brackets is the operand.
         let is_cast = |letter: char| letter.is_ascii_alphanumeric() || "_ *".contains(letter);
-        text = match behind.trim() {
+        text = match after.trim() {
             "" => within.trim(),
-            behind if within.chars().all(is_cast) => behind,
+            after if within.chars().all(is_cast) => after,
             _ => break,
         };
     }
