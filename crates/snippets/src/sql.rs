@@ -1,5 +1,5 @@
 //! SQL statements: literals, comments and qualifiers before a dot are blanked, and so is everything
-//! in a statement that contains other words than tables.
+//! after the first word of a statement that names no tables.
 //!
 //! Blanked text keeps its length and its form, so that a reader finds the same tables: a quoted
 //! text stays quoted, and a number stays a number.
