@@ -166,7 +166,8 @@ mod tests {
         static AGAIN: ToyEntry = ToyEntry(help_of("one"), &[&C, &D, &D]);
         assert_eq!(registry_faults(&[&ONE]), Vec::<String>::new());
         let faults = registry_faults(&[&ONE, &AGAIN]);
-        let expected = ["there twice", "a flag is", "--c requires --a", "default of --d", "of --d"];
+        let expected =
+            ["not unique", "a flag is", "requires the missing --a", "default of --d", "of --d"];
         assert_eq!(faults.len(), expected.len(), "{faults:?}");
         assert!(faults.iter().zip(expected).all(|(fault, part)| fault.contains(part)));
     }
