@@ -315,7 +315,7 @@ proptest! {
         clients_start_paths in any::<bool>(),
         entry in prop::sample::select(ALGORITHMS.to_vec()),
     ) {
-        let algorithm = entry.algorithm();
+        let algorithm = Algorithm::from(entry);
         let options = Options { algorithm, window, clients_start_paths, ..Options::default() };
         let AnalysisOutput { links, instances, patterns, .. } = analyzed(&trace, &options);
         for child in 0..trace.len() {

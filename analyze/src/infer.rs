@@ -18,7 +18,7 @@ mod traced_links;
 
 pub use algorithms::ALGORITHMS;
 pub use convolution::ConvolutionAlgorithm;
-pub use inference::{AlgorithmEntry, Inference};
+pub use inference::{AlgorithmEntry, AlgorithmSpec, Inference};
 pub use input::InferenceInput;
 pub use known_causes::{CauseWriter, KnownCauses};
 

@@ -1,7 +1,7 @@
 //! The registries that the command line is made from. Each is a slice in the crate of its kind;
 //! tests add a toy.
 
-use analyze::infer::AlgorithmEntry;
+use analyze::infer::AlgorithmSpec;
 
 /// The importers, in the order of help.
 pub(crate) fn importers() -> Vec<&'static importers::ImporterSpec> {
@@ -24,7 +24,7 @@ pub(crate) fn exporters() -> Vec<&'static exporters::ExporterSpec> {
 }
 
 /// The algorithms, in the order of help; the first is the default.
-pub(crate) fn algorithms() -> Vec<&'static AlgorithmEntry> {
+pub(crate) fn algorithms() -> Vec<&'static AlgorithmSpec> {
     [
         analyze::ALGORITHMS,
         #[cfg(test)]

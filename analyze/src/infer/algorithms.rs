@@ -6,19 +6,19 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 
-use super::inference::{AlgorithmEntry, Inference};
+use super::inference::{AlgorithmSpec, Inference};
 use super::{auto, convolution, linking, nesting};
 use crate::options::Algorithm;
 
 /// All algorithms, in the order in which they are offered; the first one is the default.
-pub static ALGORITHMS: &[&AlgorithmEntry] =
+pub static ALGORITHMS: &[&AlgorithmSpec] =
     &[&auto::ALGORITHM, &linking::ALGORITHM, &nesting::ALGORITHM, &convolution::ALGORITHM];
 
 /// Finds the entry with this name in `all`.
 fn find_algorithm(
-    all: &[&'static AlgorithmEntry],
+    all: &[&'static AlgorithmSpec],
     name: &str,
-) -> Result<&'static AlgorithmEntry, String> {
+) -> Result<&'static AlgorithmSpec, String> {
     registry::find_entry(all, name).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|entry| entry.about.name).collect();
         format!("'{name}' is not an algorithm; choose one of {}", names.join(", "))
@@ -35,7 +35,7 @@ impl Algorithm {
 
 impl Default for Algorithm {
     fn default() -> Algorithm {
-        ALGORITHMS[0].algorithm()
+        ALGORITHMS[0].into()
     }
 }
 
@@ -43,7 +43,7 @@ impl FromStr for Algorithm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Algorithm, String> {
-        find_algorithm(ALGORITHMS, text).map(AlgorithmEntry::algorithm)
+        find_algorithm(ALGORITHMS, text).map(Algorithm::from)
     }
 }
 
@@ -60,16 +60,16 @@ impl<'de> Deserialize<'de> for Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::InferenceInput;
+    use crate::infer::{AlgorithmEntry, InferenceInput};
     use crate::links::Links;
     use crate::options::Options;
-    use registry::{EntryHelp, FlagValues};
+    use registry::{EntryHelp, FlagValues, Spec};
 
     #[test]
     fn the_error_for_an_unknown_algorithm_lists_the_known_ones() {
         for entry in ALGORITHMS {
             let algorithm: Algorithm = entry.about.name.parse().unwrap();
-            assert_eq!(algorithm, entry.algorithm());
+            assert_eq!(algorithm, Algorithm::from(*entry));
         }
         assert_eq!(Algorithm::default().to_string(), "auto");
         assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
@@ -105,19 +105,18 @@ mod tests {
                 Links::spontaneous_only(input.trace.len())
             }
         }
-        static TOY: AlgorithmEntry = AlgorithmEntry {
+        static TOY: AlgorithmSpec = Spec {
             about: EntryHelp {
                 name: "toy",
                 summary: "takes all as spontaneous",
                 ..EntryHelp::NOTHING
             },
             flags: &[],
-            apply: |_, _| {},
-            begin: || Box::new(Toy),
+            entry: AlgorithmEntry { apply: |_, _| {}, begin: || Box::new(Toy) },
         };
         let mut all = ALGORITHMS.to_vec();
         all.push(&TOY);
-        assert_eq!(find_algorithm(&all, "toy").unwrap().algorithm().name(), "toy");
+        assert_eq!(Algorithm::from(find_algorithm(&all, "toy").unwrap()).name(), "toy");
         assert!(find_algorithm(&all, "luck").unwrap_err().ends_with("convolution, toy"));
     }
 }

@@ -128,10 +128,10 @@ mod trigger;
 mod waits;
 mod workers;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::flags::WINDOW;
-use super::inference::{AlgorithmEntry, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
 use super::input::InferenceInput;
 use crate::links::Links;
 use crate::warnings::{PathWarning, WarningCounts};
@@ -145,11 +145,13 @@ use super::call_links::NONE;
 use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
 
 /// The registry entry of `auto`.
-pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp { name: "auto", summary: "learns each service", ..EntryHelp::NOTHING },
     flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],
-    apply: flags::apply_flags,
-    begin: || Box::new(AutoAlgorithm::default()),
+    entry: AlgorithmEntry {
+        apply: flags::apply_flags,
+        begin: || Box::new(AutoAlgorithm::default()),
+    },
 };
 
 /// The algorithm `auto`, with the models that it learned of each node in the batches of the trace

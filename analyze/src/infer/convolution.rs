@@ -29,10 +29,10 @@ mod tests;
 mod time_step;
 mod undesirable;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::flags::WINDOW;
-use super::inference::{AlgorithmEntry, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
 use super::input::InferenceInput;
 use crate::links::Links;
 pub use delays::{DelayEdge, DelayGraph};
@@ -41,7 +41,7 @@ use search::PathSearch;
 use sites::SiteMessages;
 
 /// The registry entry of the convolution algorithm.
-pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp { name: "convolution", summary: "Project 5", ..EntryHelp::NOTHING },
     flags: &[
         &WINDOW,
@@ -52,8 +52,7 @@ pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
         &flags::LEAST_MESSAGES,
         &flags::LEAST_SHARE,
     ],
-    apply: flags::apply_flags,
-    begin: || Box::new(ConvolutionAlgorithm),
+    entry: AlgorithmEntry { apply: flags::apply_flags, begin: || Box::new(ConvolutionAlgorithm) },
 };
 
 /// The convolution algorithm.

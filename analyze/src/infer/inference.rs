@@ -1,9 +1,7 @@
-//! The interface of an algorithm: its description ([`AlgorithmEntry`]) and its code
+//! The interface of an algorithm: its description ([`AlgorithmSpec`]) and its code
 //! ([`Inference`]).
 
-use std::fmt;
-
-use registry::{AnyFlag, EntryHelp, FlagValues, RegistryEntry};
+use registry::{FlagValues, Spec};
 
 use super::input::InferenceInput;
 use crate::links::Links;
@@ -11,38 +9,21 @@ use crate::options::{Algorithm, Options};
 use crate::warnings::PathWarning;
 
 /// The registry entry of an algorithm.
+pub type AlgorithmSpec = Spec<AlgorithmEntry>;
+
+/// The part of a registry entry that only algorithms have.
 #[derive(Clone, Copy)]
 pub struct AlgorithmEntry {
-    /// The name, which is also used in `analysis.json`, and the help.
-    pub about: EntryHelp,
-    /// The flags. Several algorithms may share some.
-    pub flags: &'static [&'static dyn AnyFlag],
     /// Sets the options of the flags that were given; the others are unchanged.
     pub apply: fn(&FlagValues, &mut Options),
     /// Begins an inference without prior knowledge.
     pub begin: fn() -> Box<dyn Inference>,
 }
 
-impl AlgorithmEntry {
-    /// The algorithm by which options refer to it.
-    pub fn algorithm(&self) -> Algorithm {
-        Algorithm::from_name(self.about.name)
-    }
-}
-
-impl RegistryEntry for AlgorithmEntry {
-    fn about(&self) -> &EntryHelp {
-        &self.about
-    }
-
-    fn flags(&self) -> &'static [&'static dyn AnyFlag] {
-        self.flags
-    }
-}
-
-impl fmt::Debug for AlgorithmEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.about.name)
+/// The algorithm by which options refer to the entry.
+impl From<&AlgorithmSpec> for Algorithm {
+    fn from(spec: &AlgorithmSpec) -> Algorithm {
+        Algorithm::from_name(spec.about.name)
     }
 }
 

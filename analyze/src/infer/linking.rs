@@ -19,10 +19,10 @@ use std::convert::Infallible;
 
 use message_trace::Progress;
 use out_of_core::workers::run_in_order;
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::flags::WINDOW;
-use super::inference::{AlgorithmEntry, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
 use super::input::InferenceInput;
 use super::traced_links;
 use crate::links::Links;
@@ -36,11 +36,10 @@ use places::PlaceEvents;
 pub(super) use untraced::RoundTrips;
 
 /// The registry entry of message linking.
-pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp { name: "linking", summary: "WAP5", ..EntryHelp::NOTHING },
     flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
-    apply: apply_flags,
-    begin: || Box::new(LinkingAlgorithm),
+    entry: AlgorithmEntry { apply: apply_flags, begin: || Box::new(LinkingAlgorithm) },
 };
 
 /// The message linking algorithm.

@@ -22,25 +22,24 @@ mod windows;
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::call_links::{self, NONE};
-use super::inference::{AlgorithmEntry, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
 use super::input::InferenceInput;
 use crate::calls::Calls;
 use crate::links::Links;
 use out_of_core::workers;
 
 /// The registry entry of the nesting algorithm.
-pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp {
         name: "nesting",
         summary: "Project 5, for calls and their returns",
         ..EntryHelp::NOTHING
     },
     flags: &[&flags::SKEW_WINDOW, &flags::SMOOTHING, &flags::PENALTIES, &flags::SCOREBOARD_WINDOW],
-    apply: flags::apply_flags,
-    begin: || Box::new(NestingAlgorithm),
+    entry: AlgorithmEntry { apply: flags::apply_flags, begin: || Box::new(NestingAlgorithm) },
 };
 
 /// The nesting algorithm.

@@ -9,13 +9,13 @@
 use std::io::Write;
 
 use analyze::calls::windows::Party;
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{LIMIT, PATTERN};
 use crate::traces::names::{call_name, node_description};
 use crate::traces::{
@@ -24,15 +24,17 @@ use crate::traces::{
 };
 
 /// The entry in the registry.
-pub(crate) static CHROME: ExporterSpec = ExporterSpec {
+pub(crate) static CHROME: ExporterSpec = Spec {
     about: EntryHelp {
         name: "chrome",
         summary: "Traces as Chrome's trace events",
         ..EntryHelp::NOTHING
     },
-    opened_by: "chrome://tracing, Perfetto, Speedscope",
     flags: &[&PATTERN, &LIMIT],
-    make: |given| Ok(Box::new(ChromeExporter { traces: TraceChoice::from_flags(given) })),
+    entry: ExporterEntry {
+        opened_by: "chrome://tracing, Perfetto, Speedscope",
+        make: |given| Ok(Box::new(ChromeExporter { traces: TraceChoice::from_flags(given) })),
+    },
 };
 
 /// An exporter of traces as trace events of Chrome, with its options.

@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use analyze::calls::windows::for_each_window;
 use analyze::infer::convolution::DelayGraph;
 use analyze::system_map::CallMapBuilder;
-use registry::{EntryHelp, Flag, FlagChoice, FlagValues};
+use registry::{EntryHelp, Flag, FlagChoice, FlagValues, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{LIMIT, PATTERN};
 use crate::patterns::one_pattern;
 use crate::tuning::MAX_EDGES;
@@ -51,16 +51,15 @@ fn parse_graph(name: &str) -> Result<GraphKind, String> {
 }
 
 /// The entry in the registry.
-pub(crate) static DOT: ExporterSpec = ExporterSpec {
+pub(crate) static DOT: ExporterSpec = Spec {
     about: EntryHelp {
         name: "dot",
         summary: "A pattern, the map of the system or the paper's figures as a graph of Graphviz",
         examples: &["sockcap export dot --what map | dot -Tsvg > map.svg"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "Graphviz",
     flags: &[&WHAT, &PATTERN, &LIMIT],
-    make: build_exporter,
+    entry: ExporterEntry { opened_by: "Graphviz", make: build_exporter },
 };
 
 /// An exporter of graphs, with its options.

@@ -12,26 +12,28 @@ use std::io;
 
 use analyze::paths::timing::{PatternTiming, mean_connect_time};
 use analyze::paths::{CallTree, Hop, PathPattern};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{LIMIT, PATTERN};
 use crate::patterns::read_patterns;
 use crate::tuning::MAX_PATTERNS;
 /// The entry in the registry.
-pub(crate) static FOLDED: ExporterSpec = ExporterSpec {
+pub(crate) static FOLDED: ExporterSpec = Spec {
     about: EntryHelp {
         name: "folded",
         summary: "Patterns as folded stacks, for flame graphs",
         examples: &["sockcap export folded | flamegraph.pl --countname ns > flames.svg"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "flamegraph.pl, inferno, Speedscope",
     flags: &[&PATTERN, &LIMIT],
-    make: |given| {
-        Ok(Box::new(FoldedExporter { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }))
+    entry: ExporterEntry {
+        opened_by: "flamegraph.pl, inferno, Speedscope",
+        make: |given| {
+            Ok(Box::new(FoldedExporter { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }))
+        },
     },
 };
 

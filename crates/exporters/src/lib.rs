@@ -19,4 +19,4 @@ mod tuning;
 pub use error::{Error, SendError};
 pub use exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 pub use exporter_registry::EXPORTERS;
-pub use exporter_spec::ExporterSpec;
+pub use exporter_spec::{ExporterEntry, ExporterSpec};

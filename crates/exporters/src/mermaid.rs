@@ -8,24 +8,26 @@ use analyze::paths::timing::{PatternTiming, is_noticeable};
 use analyze::paths::{CallTree, Hop, PathPattern};
 use message_trace::TransportProtocol;
 use message_trace::units::{count_noun, format_duration, format_expected, format_whole_percent};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::PATTERN;
 use crate::patterns::one_pattern;
 /// The entry in the registry.
-pub(crate) static MERMAID: ExporterSpec = ExporterSpec {
+pub(crate) static MERMAID: ExporterSpec = Spec {
     about: EntryHelp {
         name: "mermaid",
         summary: "A pattern as a sequence diagram",
         examples: &["sockcap export mermaid --pattern 0"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "GitHub, GitLab, wikis",
     flags: &[&PATTERN],
-    make: |given| Ok(Box::new(MermaidExporter { pattern: given.get(&PATTERN) })),
+    entry: ExporterEntry {
+        opened_by: "GitHub, GitLab, wikis",
+        make: |given| Ok(Box::new(MermaidExporter { pattern: given.get(&PATTERN) })),
+    },
 };
 
 /// An exporter of a pattern as a sequence diagram, with its options.

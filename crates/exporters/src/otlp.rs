@@ -14,11 +14,11 @@ mod send;
 mod spent;
 mod writer;
 
-use registry::{EntryHelp, Flag, FlagValues, values};
+use registry::{EntryHelp, Flag, FlagValues, Spec, values};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{ExportFormat, FORMAT, LIMIT, PATTERN};
 use crate::traces::{OperationLookup, TraceChoice, write_traces};
 use request_sink::{JsonLines, ProtobufFile};
@@ -47,7 +47,7 @@ static HEADER: Flag<String> = Flag::text(
 .requires(&["to"]);
 
 /// The entry in the registry.
-pub(crate) static OTLP: ExporterSpec = ExporterSpec {
+pub(crate) static OTLP: ExporterSpec = Spec {
     about: EntryHelp {
         name: "otlp",
         summary: "Traces as spans of OpenTelemetry",
@@ -57,9 +57,11 @@ pub(crate) static OTLP: ExporterSpec = ExporterSpec {
         ],
         ..EntryHelp::NOTHING
     },
-    opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
     flags: &[&FORMAT, &PATTERN, &LIMIT, &TO, &HEADER],
-    make: build_exporter,
+    entry: ExporterEntry {
+        opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
+        make: build_exporter,
+    },
 };
 
 /// An exporter of traces as OTLP, with its options.

@@ -10,12 +10,12 @@ use std::io::Write;
 
 use analyze::calls::windows::Party;
 use prost::Message;
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{LIMIT, PATTERN};
 use crate::traces::names::{call_name, node_description};
 use crate::traces::{
@@ -28,16 +28,18 @@ use messages::{
 };
 
 /// The entry in the registry.
-pub(crate) static PERFETTO: ExporterSpec = ExporterSpec {
+pub(crate) static PERFETTO: ExporterSpec = Spec {
     about: EntryHelp {
         name: "perfetto",
         summary: "Traces as Perfetto's track events",
         examples: &["sockcap export perfetto -o trace.perfetto --pattern 2 --limit 100"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "https://ui.perfetto.dev",
     flags: &[&PATTERN, &LIMIT],
-    make: |given| Ok(Box::new(PerfettoExporter { traces: TraceChoice::from_flags(given) })),
+    entry: ExporterEntry {
+        opened_by: "https://ui.perfetto.dev",
+        make: |given| Ok(Box::new(PerfettoExporter { traces: TraceChoice::from_flags(given) })),
+    },
 };
 
 /// An exporter of traces as track events of Perfetto, with its options.

@@ -25,7 +25,7 @@ pub use error::Error;
 pub use events::{PerfLineOutcome, PerfText, PerfTextReader};
 pub use importer::Importer;
 pub use importer_registry::IMPORTERS;
-pub use importer_spec::ImporterSpec;
+pub use importer_spec::{ImporterEntry, ImporterSpec};
 pub use pcap::{PacketImporter, Sniffer, SnifferReport};
 pub use strace::{StraceImporter, how_to_run as how_to_run_strace, strace_options};
 pub use summary::{FilePlace, FilePosition, ImportSummary, SkipCounts, SkippedItem};

@@ -7,7 +7,7 @@
 
 mod methods;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::cursor::ByteCursor;
 use crate::flow_snippet::{FlowSpeaker, LogPosition, SnippetRule};
@@ -15,27 +15,34 @@ use crate::names;
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 use methods::{AmqpMethod, MethodArguments};
 
 /// Registry entry of AMQP.
-pub(crate) static AMQP: ProtocolSpec = ProtocolSpec {
+pub(crate) static AMQP: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "amqp",
         summary: "AMQP 0-9-1: methods, exchanges, routing keys and queues, by channels",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "The header of the protocol, or a whole frame with a known method.",
-    recognise: |opening: &FlowOpening| {
-        let client = opening.client_bytes();
-        yes_if(client.starts_with(HEADER) || is_method(client) || is_method(opening.server_bytes()))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "The header of the protocol, or a whole frame with a known method.",
+        recognise: |opening: &FlowOpening| {
+            let client = opening.client_bytes();
+            yes_if(
+                client.starts_with(HEADER)
+                    || is_method(client)
+                    || is_method(opening.server_bytes()),
+            )
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

@@ -3,40 +3,43 @@
 //! The requested name is left out, since it shows what a user does. Only the type of a question is
 //! kept.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::cursor::ByteCursor;
 use crate::flow_snippet::SnippetRule;
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of DNS.
-pub(crate) static DNS: ProtocolSpec = ProtocolSpec {
+pub(crate) static DNS: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "dns",
         summary: "DNS: types of questions without names, codes of responses, by message ids",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A valid message with one question, as a datagram or after its length.",
-    recognise: |opening: &FlowOpening| {
-        let question = |bytes: &[u8]| read_message(bytes).is_some_and(|of| !of.is_response);
-        match opening.latest_datagram() {
-            Some(datagram) => yes_if(read_message(datagram).is_some()),
-            None => {
-                let mut cursor = ByteCursor(opening.client_bytes());
-                let length = cursor.be_u16().map(usize::from);
-                yes_if(length == Some(cursor.0.len()) && question(cursor.0))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A valid message with one question, as a datagram or after its length.",
+        recognise: |opening: &FlowOpening| {
+            let question = |bytes: &[u8]| read_message(bytes).is_some_and(|of| !of.is_response);
+            match opening.latest_datagram() {
+                Some(datagram) => yes_if(read_message(datagram).is_some()),
+                None => {
+                    let mut cursor = ByteCursor(opening.client_bytes());
+                    let length = cursor.be_u16().map(usize::from);
+                    yes_if(length == Some(cursor.0.len()) && question(cursor.0))
+                }
             }
-        }
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

@@ -1,7 +1,7 @@
 //! FastCGI: requests by method and route from their parameters, responses by CGI status, paired by
 //! the request's id.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::bounded_map::BoundedMap;
 use crate::cursor::ByteCursor;
@@ -11,24 +11,27 @@ use crate::names;
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::trace_context;
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of FastCGI.
-pub(crate) static FASTCGI: ProtocolSpec = ProtocolSpec {
+pub(crate) static FASTCGI: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "fastcgi",
         summary: "FastCGI: method and route, CGI status, by request ids",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A record that begins a request, with a known role.",
-    recognise: |opening: &FlowOpening| yes_if(is_begin(opening.client_bytes())),
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A record that begins a request, with a known role.",
+        recognise: |opening: &FlowOpening| yes_if(is_begin(opening.client_bytes())),
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
+    },
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

@@ -1,47 +1,29 @@
 //! gRPC over HTTP/2: requests by service and method, responses by the status in their trailers.
 //! `http2/streams.rs` derives it from HTTP/2.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::flow_snippet::SnippetRule;
 use crate::http2;
 use crate::opening::OpeningVerdict;
-use crate::protocol::ProtocolSpec;
-
-/// Names of gRPC's status codes, by their numbers.
-pub const GRPC_STATUSES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 
 /// Registry entry of gRPC.
-pub(crate) static GRPC: ProtocolSpec = ProtocolSpec {
+pub(crate) static GRPC: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "grpc",
         summary: "gRPC over HTTP/2: service and method, status of the trailers, by streams",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Http2,
-    recognised: "The content type application/grpc of a request of HTTP/2.",
-    recognise: |_| OpeningVerdict::No,
-    open: http2::open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Http2,
+        recognised: "The content type application/grpc of a request of HTTP/2.",
+        recognise: |_| OpeningVerdict::No,
+        open: http2::open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
+    },
 };
 
 #[cfg(test)]

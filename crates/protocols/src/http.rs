@@ -1,6 +1,6 @@
 //! HTTP/1 (RFC 9112): requests by method and route, responses by status code.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::flow_snippet::SnippetRule;
 use crate::http2;
@@ -8,25 +8,28 @@ use crate::names;
 use crate::opening::OpeningVerdict;
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::{FlowContinuation, ProtocolParser};
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::trace_context;
 use crate::tuning::HTTP1_HEAD_BYTES;
 use crate::websocket;
 
 /// Registry entry of HTTP/1.
-pub(crate) static HTTP: ProtocolSpec = ProtocolSpec {
+pub(crate) static HTTP: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "http",
         summary: "HTTP/1.0 and 1.1: method and route, status code",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Http1,
-    recognised: "A first line with a known method and HTTP/1, or with HTTP/1 and a status code.",
-    recognise: |_| OpeningVerdict::No,
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Http1,
+        recognised: "A first line with a known method and HTTP/1, or with HTTP/1 and a status code.",
+        recognise: |_| OpeningVerdict::No,
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
+    },
 };
 
 const NAME: &str = "http";

@@ -5,27 +5,32 @@ mod grpc_words;
 mod hpack;
 mod streams;
 
-use registry::EntryHelp;
+pub use grpc_words::GRPC_STATUSES;
+
+use registry::{EntryHelp, Spec};
 
 use crate::flow_snippet::SnippetRule;
 use crate::opening::OpeningVerdict;
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::MessageStreams;
 
 /// Registry entry of HTTP/2.
-pub(crate) static HTTP2: ProtocolSpec = ProtocolSpec {
+pub(crate) static HTTP2: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "http2",
         summary: "HTTP/2: method and route, status code, by streams",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Http2,
-    recognised: "The client's preface, or an upgrade of HTTP/1 that the server agrees to.",
-    recognise: |_| OpeningVerdict::No,
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Http2,
+        recognised: "The client's preface, or an upgrade of HTTP/1 that the server agrees to.",
+        recognise: |_| OpeningVerdict::No,
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
+    },
 };
 
 /// Creates an HTTP/2 parser, which also covers gRPC.

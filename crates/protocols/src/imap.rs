@@ -1,6 +1,6 @@
 //! IMAP (RFC 9051): verbs without their arguments and statuses, paired by tags.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::bounded_map::BoundedMap;
 use crate::cursor::{first_line, parse_decimal};
@@ -8,29 +8,35 @@ use crate::flow_snippet::{FlowSpeaker, LogPosition, SnippetRule};
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::{FlowContinuation, ProtocolParser};
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
 
 /// Registry entry of IMAP.
-pub(crate) static IMAP: ProtocolSpec = ProtocolSpec {
+pub(crate) static IMAP: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "imap",
         summary: "IMAP: verbs without mailboxes and searches, statuses, by tags",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A greeting with `* OK` or `* PREAUTH`, or a tag with a digit and a known verb.",
-    recognise: |opening: &FlowOpening| {
-        let command = first_line(opening.client_bytes()).and_then(|(line, _)| parse_command(line));
-        let greets = is_greeting(opening.server_bytes());
-        let has_digit = |tag: &[u8]| tag.iter().any(u8::is_ascii_digit);
-        yes_if(command.is_some_and(|(tag, _)| opening.server_leads() && greets || has_digit(tag)))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A greeting with `* OK` or `* PREAUTH`, or a tag with a digit and a known verb.",
+        recognise: |opening: &FlowOpening| {
+            let command =
+                first_line(opening.client_bytes()).and_then(|(line, _)| parse_command(line));
+            let greets = is_greeting(opening.server_bytes());
+            let has_digit = |tag: &[u8]| tag.iter().any(u8::is_ascii_digit);
+            yes_if(
+                command.is_some_and(|(tag, _)| opening.server_leads() && greets || has_digit(tag)),
+            )
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

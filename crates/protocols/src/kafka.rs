@@ -5,7 +5,7 @@
 
 mod topic;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::bounded_map::BoundedMap;
 use crate::cursor::ByteCursor;
@@ -13,33 +13,36 @@ use crate::flow_snippet::{FlowSpeaker, SnippetRule};
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
 
 /// Registry entry of Kafka.
-pub(crate) static KAFKA: ProtocolSpec = ProtocolSpec {
+pub(crate) static KAFKA: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "kafka",
         summary: "Kafka: names of requests and topics, by correlation ids",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A request for the server's versions, or one with a response of the same \
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A request for the server's versions, or one with a response of the same \
         correlation id.",
-    recognise: |opening: &FlowOpening| {
-        let Some(request) = KafkaRequest::read_header(opening.client_bytes()) else {
-            return yes_if(false);
-        };
-        let mut answer = ByteCursor(opening.server_bytes());
-        let size = answer.be_u32().is_some_and(|size| (4..GREATEST).contains(&size));
-        let is_answered = size && answer.be_u32() == Some(request.correlation);
-        let asks_versions = request.key == VERSIONS && request.client.is_some();
-        yes_if(!opening.server_leads() && (asks_versions || is_answered))
+        recognise: |opening: &FlowOpening| {
+            let Some(request) = KafkaRequest::read_header(opening.client_bytes()) else {
+                return yes_if(false);
+            };
+            let mut answer = ByteCursor(opening.server_bytes());
+            let size = answer.be_u32().is_some_and(|size| (4..GREATEST).contains(&size));
+            let is_answered = size && answer.be_u32() == Some(request.correlation);
+            let asks_versions = request.key == VERSIONS && request.client.is_some();
+            yes_if(!opening.server_leads() && (asks_versions || is_answered))
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

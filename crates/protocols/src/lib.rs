@@ -43,11 +43,11 @@ mod websocket;
 pub use conversation::Conversation;
 pub use flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition, SnippetRule};
 pub use fuzz::{fuzz, fuzz_names};
-pub use grpc::GRPC_STATUSES;
+pub use http2::GRPC_STATUSES;
 pub use kinds::{PROTOCOLS, protocol_name};
 pub use names::{
     StatementDialect, StatementSummary, reduce_label, summarise_statement, target_route,
 };
 pub use operation::{MessageRole, ProtocolOperation, SpokenOperation};
-pub use protocol::ProtocolSpec;
+pub use protocol::{ProtocolEntry, ProtocolSpec};
 pub use trace_context::TraceContext;

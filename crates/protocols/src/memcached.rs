@@ -4,32 +4,35 @@
 mod binary;
 mod text;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::flow_snippet::{FlowSpeaker, SnippetRule};
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::OperationSink;
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of memcached.
-pub(crate) static MEMCACHED: ProtocolSpec = ProtocolSpec {
+pub(crate) static MEMCACHED: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "memcached",
         summary: "Memcached: commands without keys and values, in text and in binary",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A line that is a complete command, or the header of a binary request.",
-    recognise: |opening: &FlowOpening| {
-        let client = opening.client_bytes();
-        yes_if(text::is_command(client) || binary::is_request(client))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A line that is a complete command, or the header of a binary request.",
+        recognise: |opening: &FlowOpening| {
+            let client = opening.client_bytes();
+            yes_if(text::is_command(client) || binary::is_request(client))
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

@@ -1,6 +1,6 @@
 //! MongoDB: commands with their collection and error codes, paired by request id.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::cursor::ByteCursor;
 use crate::flow_snippet::SnippetRule;
@@ -8,29 +8,32 @@ use crate::names;
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of MongoDB.
-pub(crate) static MONGODB: ProtocolSpec = ProtocolSpec {
+pub(crate) static MONGODB: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "mongodb",
         summary: "MongoDB: commands and collections, codes of errors, by request ids",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A message with a command, or the old query that clients begin with.",
-    recognise: |opening: &FlowOpening| {
-        let client = opening.client_bytes();
-        yes_if(
-            read_header(client)
-                .is_some_and(|head| head.response_to == 0 && parse_command(client).is_some()),
-        )
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A message with a command, or the old query that clients begin with.",
+        recognise: |opening: &FlowOpening| {
+            let client = opening.client_bytes();
+            yes_if(
+                read_header(client)
+                    .is_some_and(|head| head.response_to == 0 && parse_command(client).is_some()),
+            )
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

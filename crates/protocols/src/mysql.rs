@@ -3,7 +3,7 @@
 //! A command is answered before the next one is sent. Prepared statements are remembered by the id
 //! that the server assigns.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::bounded_map::BoundedMap;
 use crate::cursor::ByteCursor;
@@ -12,26 +12,29 @@ use crate::names::{StatementDialect, StatementSummary, begins_statement, summari
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::{FlowContinuation, ProtocolParser};
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
 
 /// Registry entry of MySQL.
-pub(crate) static MYSQL: ProtocolSpec = ProtocolSpec {
+pub(crate) static MYSQL: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "mysql",
         summary: "MySQL and MariaDB: kind and tables of statements, numbers of errors",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "The server's greeting, or a query or prepared statement that begins as SQL does.",
-    recognise: |opening: &FlowOpening| {
-        let greets = opening.server_leads() && is_greeting(opening.server_bytes());
-        yes_if(greets || is_query(opening.client_bytes()))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "The server's greeting, or a query or prepared statement that begins as SQL does.",
+        recognise: |opening: &FlowOpening| {
+            let greets = opening.server_leads() && is_greeting(opening.server_bytes());
+            yes_if(greets || is_query(opening.client_bytes()))
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

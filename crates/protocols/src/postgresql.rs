@@ -4,7 +4,7 @@
 //! server's messages about it are one response, at the place of the first of them. Prepared
 //! statements and portals are remembered by their names.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::bounded_map::BoundedMap;
 use crate::cursor::ByteCursor;
@@ -13,26 +13,29 @@ use crate::names::{StatementDialect, StatementSummary, begins_statement, summari
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::{FlowContinuation, ProtocolParser};
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::{OTHER_MESSAGE_BYTES, PREPARED_STATEMENTS};
 
 /// Registry entry of PostgreSQL.
-pub(crate) static POSTGRESQL: ProtocolSpec = ProtocolSpec {
+pub(crate) static POSTGRESQL: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "postgresql",
         summary: "PostgreSQL: kind and tables of statements, SQLSTATE of errors",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A startup message, or a query or prepared statement that begins as SQL does.",
-    recognise: |opening: &FlowOpening| {
-        yes_if(is_startup(opening.client_bytes()) || is_query(opening.client_bytes()))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A startup message, or a query or prepared statement that begins as SQL does.",
+        recognise: |opening: &FlowOpening| {
+            yes_if(is_startup(opening.client_bytes()) || is_query(opening.client_bytes()))
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

@@ -1,17 +1,16 @@
 //! Protocol spec: the registry entry of a protocol.
 
-use std::fmt;
-
-use registry::{AnyFlag, EntryHelp, RegistryEntry};
+use registry::Spec;
 
 use crate::flow_snippet::SnippetRule;
 use crate::opening::{FlowOpening, OpeningVerdict};
 use crate::parser::ProtocolParser;
 
-/// One protocol.
-pub struct ProtocolSpec {
-    /// Name and help.
-    pub about: EntryHelp,
+/// The registry entry of a protocol.
+pub type ProtocolSpec = Spec<ProtocolEntry>;
+
+/// The part of a registry entry that only protocols have.
+pub struct ProtocolEntry {
     /// Rule by which its bytes are kept.
     pub class: SnippetRule,
     /// How it is recognised, as a sentence.
@@ -24,20 +23,4 @@ pub struct ProtocolSpec {
     /// Whole conversations: tests truncate and damage them, and fuzzing begins with them.
     #[cfg(test)]
     pub(crate) samples: fn() -> Vec<crate::test_conversation::TestConversation>,
-}
-
-impl RegistryEntry for ProtocolSpec {
-    fn about(&self) -> &EntryHelp {
-        &self.about
-    }
-
-    fn flags(&self) -> &'static [&'static dyn AnyFlag] {
-        &[]
-    }
-}
-
-impl fmt::Debug for ProtocolSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.about.name)
-    }
 }

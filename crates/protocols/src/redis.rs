@@ -1,31 +1,34 @@
 //! Redis (RESP2 and RESP3): commands without their arguments, errors by their code.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::cursor::{first_line, parse_decimal};
 use crate::flow_snippet::{FlowSpeaker, SnippetRule};
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of Redis.
-pub(crate) static REDIS: ProtocolSpec = ProtocolSpec {
+pub(crate) static REDIS: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "redis",
         summary: "Redis: commands without keys and values, codes of errors",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "An array of texts that begins with a known command.",
-    recognise: |opening: &FlowOpening| {
-        yes_if(matches!(parse_command(opening.client_bytes()), Some((Some(_), ..))))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "An array of texts that begins with a known command.",
+        recognise: |opening: &FlowOpening| {
+            yes_if(matches!(parse_command(opening.client_bytes()), Some((Some(_), ..))))
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

@@ -1,39 +1,42 @@
 //! SMTP (RFC 5321): verbs without their arguments, and reply codes. Mails are not examined.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::cursor::{first_line, parse_decimal};
 use crate::flow_snippet::{FlowSpeaker, SnippetRule};
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::{FlowContinuation, ProtocolParser};
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of SMTP.
-pub(crate) static SMTP: ProtocolSpec = ProtocolSpec {
+pub(crate) static SMTP: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "smtp",
         summary: "SMTP and LMTP: verbs without addresses, codes of replies",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "A greeting with 220 and a client that sends EHLO, HELO or LHLO, or MAIL FROM:<.",
-    recognise: |opening: &FlowOpening| {
-        let client = opening.client_bytes();
-        let says = |words: &str| {
-            let begin = client.get(..words.len());
-            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(words.as_bytes()))
-        };
-        let greeted = opening.server_leads() && opening.server_bytes().starts_with(b"220");
-        let hello = says("EHLO ") || says("HELO ") || says("LHLO ");
-        yes_if(greeted && hello || says("MAIL FROM:<"))
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "A greeting with 220 and a client that sends EHLO, HELO or LHLO, or MAIL FROM:<.",
+        recognise: |opening: &FlowOpening| {
+            let client = opening.client_bytes();
+            let says = |words: &str| {
+                let begin = client.get(..words.len());
+                begin.is_some_and(|begin| begin.eq_ignore_ascii_case(words.as_bytes()))
+            };
+            let greeted = opening.server_leads() && opening.server_bytes().starts_with(b"220");
+            let hello = says("EHLO ") || says("HELO ") || says("LHLO ");
+            yes_if(greeted && hello || says("MAIL FROM:<"))
+        },
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
     },
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {

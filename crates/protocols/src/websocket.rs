@@ -1,28 +1,31 @@
 //! WebSocket (RFC 6455): frames by their opcodes, after an HTTP upgrade.
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::flow_snippet::SnippetRule;
 use crate::opening::OpeningVerdict;
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
-use crate::protocol::ProtocolSpec;
+use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
 use crate::tuning::OTHER_MESSAGE_BYTES;
 
 /// Registry entry of WebSocket.
-pub(crate) static WEBSOCKET: ProtocolSpec = ProtocolSpec {
+pub(crate) static WEBSOCKET: ProtocolSpec = Spec {
     about: EntryHelp {
         name: "websocket",
         summary: "WebSocket: the route of the upgrade, kinds of frames, codes of closing",
         ..EntryHelp::NOTHING
     },
-    class: SnippetRule::Other,
-    recognised: "An upgrade of HTTP/1 that the server agrees to.",
-    recognise: |_| OpeningVerdict::No,
-    open: open_parser,
-    #[cfg(test)]
-    samples: tests::sample_conversations,
+    flags: &[],
+    entry: ProtocolEntry {
+        class: SnippetRule::Other,
+        recognised: "An upgrade of HTTP/1 that the server agrees to.",
+        recognise: |_| OpeningVerdict::No,
+        open: open_parser,
+        #[cfg(test)]
+        samples: tests::sample_conversations,
+    },
 };
 
 /// Creates a frame parser.

@@ -6,29 +6,21 @@ use std::collections::BTreeSet;
 use crate::about::EntryHelp;
 use crate::flag::AnyFlag;
 use crate::flag_values::FlagValues;
-
-/// An entry: an importer, an algorithm, an exporter. What else it does depends on its kind.
-pub trait RegistryEntry {
-    /// Its name and help.
-    fn about(&self) -> &EntryHelp;
-
-    /// The flags that it takes, in the order of help.
-    fn flags(&self) -> &'static [&'static dyn AnyFlag];
-}
+use crate::spec::Spec;
 
 /// The entry with this name.
-pub fn find_entry<E: RegistryEntry>(entries: &[&'static E], name: &str) -> Option<&'static E> {
-    entries.iter().copied().find(|entry| entry.about().name == name)
+pub fn find_entry<E>(entries: &[&'static Spec<E>], name: &str) -> Option<&'static Spec<E>> {
+    entries.iter().copied().find(|entry| entry.about.name == name)
 }
 
 /// The flags that any of the entries takes, each one only once, for a command that takes all of
 /// them. A flag that several entries take is the same `static`. It is placed before the next flag
 /// of its entry that is already listed, so that each entry's own order is kept.
-pub fn union_of_flags<E: RegistryEntry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
+pub fn union_of_flags<E>(entries: &[&'static Spec<E>]) -> Vec<&'static dyn AnyFlag> {
     let mut all: Vec<&'static dyn AnyFlag> = Vec::new();
     for entry in entries {
         let mut at = all.len();
-        for flag in entry.flags().iter().rev() {
+        for flag in entry.flags.iter().rev() {
             match flag_index(&all, *flag) {
                 Some(there) => at = there,
                 None => all.insert(at, *flag),
@@ -40,13 +32,13 @@ pub fn union_of_flags<E: RegistryEntry>(entries: &[&'static E]) -> Vec<&'static 
 
 /// Why the given flags cannot be used with `entry`, for a command that takes the flags of all
 /// `entries`: the refusal of the first flag that is not the entry's own.
-pub fn refusal_of_flags<E: RegistryEntry>(
-    entries: &[&'static E],
-    entry: &E,
+pub fn refusal_of_flags<E>(
+    entries: &[&'static Spec<E>],
+    entry: &Spec<E>,
     given: &FlagValues,
 ) -> Option<String> {
     let all = union_of_flags(entries);
-    let mut foreign = all.iter().filter(|flag| flag_index(entry.flags(), **flag).is_none());
+    let mut foreign = all.iter().filter(|flag| flag_index(entry.flags, **flag).is_none());
     foreign.find(|flag| given.is_given(**flag)).map(|flag| flag.spec().refusal())
 }
 
@@ -56,11 +48,11 @@ fn flag_index(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usiz
 
 /// Faults of a registry, for its test: duplicate names, required flags that do not exist, defaults
 /// that cannot be read, and missing texts.
-pub fn registry_faults<E: RegistryEntry>(entries: &[&'static E]) -> Vec<String> {
+pub fn registry_faults<E>(entries: &[&'static Spec<E>]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut names = BTreeSet::new();
     for entry in entries {
-        let EntryHelp { name, summary, examples, .. } = *entry.about();
+        let EntryHelp { name, summary, examples, .. } = entry.about;
         if !is_name(name) || !names.insert(name) {
             faults.push(format!("'{name}' is not a valid name, or is not unique"));
         }
@@ -70,7 +62,7 @@ pub fn registry_faults<E: RegistryEntry>(entries: &[&'static E]) -> Vec<String> 
         if examples.iter().any(|line| line.trim().is_empty()) {
             faults.push(format!("{name}: an example is empty"));
         }
-        flag_faults(name, entry.flags(), &mut faults);
+        flag_faults(name, entry.flags, &mut faults);
     }
     faults
 }
@@ -107,16 +99,8 @@ mod tests {
     use crate::flag::Flag;
     use crate::values;
 
-    struct ToyEntry(EntryHelp, &'static [&'static dyn AnyFlag]);
-
-    impl RegistryEntry for ToyEntry {
-        fn about(&self) -> &EntryHelp {
-            &self.0
-        }
-
-        fn flags(&self) -> &'static [&'static dyn AnyFlag] {
-            self.1
-        }
+    const fn toy(name: &'static str, flags: &'static [&'static dyn AnyFlag]) -> Spec<()> {
+        Spec { about: help_of(name), flags, entry: () }
     }
 
     const fn help_of(name: &'static str) -> EntryHelp {
@@ -131,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_union_keeps_the_order_of_each_entry() {
-        static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A, &C]);
-        static TWO: ToyEntry = ToyEntry(help_of("two"), &[&B, &C, &D]);
+        static ONE: Spec<()> = toy("one", &[&A, &C]);
+        static TWO: Spec<()> = toy("two", &[&B, &C, &D]);
         let all = union_of_flags(&[&ONE, &TWO]);
         let longs: Vec<&str> = all.iter().map(|flag| flag.spec().long).collect();
         assert_eq!(longs, ["a", "b", "c", "d"]);
@@ -140,8 +124,8 @@ mod tests {
 
     #[test]
     fn a_flag_of_another_entry_is_refused() {
-        static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A]);
-        static TWO: ToyEntry = ToyEntry(help_of("two"), &[&A, &E]);
+        static ONE: Spec<()> = toy("one", &[&A]);
+        static TWO: Spec<()> = toy("two", &[&A, &E]);
         let mut given = FlagValues::default();
         given.add(&A, "true".as_ref()).unwrap();
         assert_eq!(refusal_of_flags(&[&ONE, &TWO], &ONE, &given), None);
@@ -155,15 +139,15 @@ mod tests {
 
     #[test]
     fn an_entry_is_found_by_its_name() {
-        static ONE: ToyEntry = ToyEntry(help_of("one"), &[]);
+        static ONE: Spec<()> = toy("one", &[]);
         assert!(find_entry(&[&ONE], "one").is_some_and(|entry| std::ptr::eq(entry, &ONE)));
         assert!(find_entry(&[&ONE], "two").is_none());
     }
 
     #[test]
     fn faults_are_reported() {
-        static ONE: ToyEntry = ToyEntry(help_of("one"), &[&A, &C]);
-        static AGAIN: ToyEntry = ToyEntry(help_of("one"), &[&C, &D, &D]);
+        static ONE: Spec<()> = toy("one", &[&A, &C]);
+        static AGAIN: Spec<()> = toy("one", &[&C, &D, &D]);
         assert_eq!(registry_faults(&[&ONE]), Vec::<String>::new());
         let faults = registry_faults(&[&ONE, &AGAIN]);
         let expected =

@@ -1,5 +1,5 @@
-//! Huffman code of HPACK (RFC 7541, 5.2 and appendix B), for the library, which blanks coded values,
-//! and for the parser, which decodes them.
+//! Huffman code of HPACK (RFC 7541, 5.2 and appendix B), for the library, which blanks coded
+//! values, and for the parser, which decodes them.
 //!
 //! The code is canonical: codes of one length are consecutive numbers, in the order of their
 //! symbols, so the lengths define the whole code.

@@ -118,9 +118,7 @@ impl FromArgMatches for InferenceArguments {
         let named = matches.get_one::<String>(ALGORITHM);
         Ok(InferenceArguments {
             nodes: NodeArguments::from_arg_matches(matches)?,
-            algorithm: named
-                .and_then(|name| registry::find_entry(&all, name))
-                .map(|entry| entry.algorithm()),
+            algorithm: named.and_then(|name| registry::find_entry(&all, name)).map(Algorithm::from),
             flag_values: flags::given_values(matches, &registry::union_of_flags(&all))?,
             paths: PathArguments::from_arg_matches(matches)?,
         })

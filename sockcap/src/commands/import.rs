@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use importers::{ImportSummary, Importer, ImporterSpec};
 use message_trace::DataDir;
-use registry::{FlagValues, RegistryEntry};
+use registry::FlagValues;
 
 use crate::arguments::{DataArguments, flags};
 use crate::command::{RunnableCommand, Subcommand, define_subcommand};
@@ -65,8 +65,8 @@ fn define_importer(kind: &'static ImporterSpec) -> Command {
         None => files.required(true),
         Some(flag) => files.required_unless_present(flag),
     };
-    DataArguments::augment_args(define_subcommand(kind.about()).arg(files))
-        .args(kind.flags().iter().copied().map(flags::clap_argument))
+    DataArguments::augment_args(define_subcommand(&kind.about).arg(files))
+        .args(kind.flags.iter().copied().map(flags::clap_argument))
 }
 
 fn read_import(
@@ -77,7 +77,7 @@ fn read_import(
     let (name, below) = given.subcommand().ok_or_else(missing)?;
     let kind = registry::find_entry(&kinds::importers(), name).ok_or_else(missing)?;
     let files = below.get_many::<PathBuf>(FILES).into_iter().flatten().cloned().collect();
-    let given = flags::given_values(below, kind.flags())?;
+    let given = flags::given_values(below, kind.flags)?;
     Ok(Box::new(ImportCommand {
         kind,
         files,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use analyze::infer::{AlgorithmEntry, Inference, InferenceInput, Links};
-use registry::{EntryHelp, Flag, values};
+use analyze::infer::{AlgorithmEntry, AlgorithmSpec, Inference, InferenceInput, Links};
+use registry::{EntryHelp, Flag, Spec, values};
 
 static GROWN_UP: Flag<Duration> = Flag::text(
     "grown-up",
@@ -12,14 +12,16 @@ static GROWN_UP: Flag<Duration> = Flag::text(
     "How long a window is for those who use it",
 );
 
-pub(crate) static ENTRY: AlgorithmEntry = AlgorithmEntry {
+pub(crate) static ENTRY: AlgorithmSpec = Spec {
     about: EntryHelp { name: "toy", summary: "nothing causes anything", ..EntryHelp::NOTHING },
     flags: &[&GROWN_UP],
-    apply: |given, options| {
-        let chosen = given.get(&GROWN_UP).map(|span| span.as_nanos() as i64);
-        options.window = chosen.unwrap_or(options.window);
+    entry: AlgorithmEntry {
+        apply: |given, options| {
+            let chosen = given.get(&GROWN_UP).map(|span| span.as_nanos() as i64);
+            options.window = chosen.unwrap_or(options.window);
+        },
+        begin: || Box::new(ToyAlgorithm),
     },
-    begin: || Box::new(ToyAlgorithm),
 };
 
 struct ToyAlgorithm;

@@ -1,10 +1,11 @@
 //! An exporter that draws the number of messages.
 
 use exporters::{
-    Error, ExportOutput, ExportSource, Exporter, ExporterSpec, RequiredStage, TraceCount,
+    Error, ExportOutput, ExportSource, Exporter, ExporterEntry, ExporterSpec, RequiredStage,
+    TraceCount,
 };
 use message_trace::MessageTrace;
-use registry::{EntryHelp, Flag, FlagChoice, values};
+use registry::{EntryHelp, Flag, FlagChoice, Spec, values};
 
 static COLOUR: Flag<String> = Flag::one_of(
     "colour",
@@ -15,18 +16,20 @@ static COLOUR: Flag<String> = Flag::one_of(
 )
 .refused("--colour is for toys only");
 
-pub(crate) static KIND: ExporterSpec = ExporterSpec {
+pub(crate) static KIND: ExporterSpec = Spec {
     about: EntryHelp {
         name: "toy",
         summary: "The number of messages, drawn",
         examples: &["sockcap export toy --colour green"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "Crayons",
     flags: &[&COLOUR],
-    make: |given| {
-        let colour = given.get(&COLOUR).unwrap_or_else(|| "red".to_owned());
-        Ok(Box::new(ToyExporter { colour }))
+    entry: ExporterEntry {
+        opened_by: "Crayons",
+        make: |given| {
+            let colour = given.get(&COLOUR).unwrap_or_else(|| "red".to_owned());
+            Ok(Box::new(ToyExporter { colour }))
+        },
     },
 };
 

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use importers::{Error, ImportSummary, Importer, ImporterSpec, MessageImporter, TimeUnit};
+use importers::{
+    Error, ImportSummary, Importer, ImporterEntry, ImporterSpec, MessageImporter, TimeUnit,
+};
 use message_trace::{DataDir, Progress};
-use registry::{EntryHelp, Flag, values};
+use registry::{EntryHelp, Flag, Spec, values};
 
 static LATE_BY: Flag<Duration> =
     Flag::text("late-by", "TIME", values::parse_duration, "How long a message takes")
         .default("1ms");
 
-pub(crate) static KIND: ImporterSpec = ImporterSpec {
+pub(crate) static KIND: ImporterSpec = Spec {
     about: EntryHelp {
         name: "toy",
         summary: "Pairs of names",
@@ -19,11 +21,13 @@ pub(crate) static KIND: ImporterSpec = ImporterSpec {
         examples: &["sockcap import toy pairs.txt"],
         ..EntryHelp::NOTHING
     },
-    files: "The file",
-    files_by: None,
     flags: &[&LATE_BY],
-    make: |given| Box::new(ToyImporter { late_by: given.get(&LATE_BY).unwrap_or_default() }),
-    fuzz: |bytes| drop(pairs_table(&String::from_utf8_lossy(bytes), Duration::ZERO)),
+    entry: ImporterEntry {
+        files: "The file",
+        files_by: None,
+        make: |given| Box::new(ToyImporter { late_by: given.get(&LATE_BY).unwrap_or_default() }),
+        fuzz: |bytes| drop(pairs_table(&String::from_utf8_lossy(bytes), Duration::ZERO)),
+    },
 };
 
 struct ToyImporter {

@@ -4,15 +4,15 @@ use analyze::calls::CallTable;
 use analyze::infer::Links;
 use message_trace::MessageTrace;
 use message_trace::table::export::{TableFormat, export_batches};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static CALLS: ExporterSpec = ExporterSpec {
+pub(crate) static CALLS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "calls",
         summary: "Table: who called whom, with the times at both ends, the call it was made for, and the \
@@ -20,9 +20,11 @@ pub(crate) static CALLS: ExporterSpec = ExporterSpec {
         examples: &["sockcap export calls --format parquet -o calls.parquet"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(CallsExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(CallsExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of calls, with its options.

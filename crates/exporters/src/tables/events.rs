@@ -1,23 +1,25 @@
 //! The tables of events, combined.
 
 use message_trace::table::export::TableFormat;
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static EVENTS: ExporterSpec = ExporterSpec {
+pub(crate) static EVENTS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "events",
         summary: "Table: the events of all imports and recordings, in the order of time",
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(EventsExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(EventsExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the tables of events, with its options.

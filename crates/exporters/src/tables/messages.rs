@@ -1,24 +1,26 @@
 //! The table of messages, with the names that the user gives to endpoints.
 
 use message_trace::table::export::{TableFormat, export_renamed, export_table};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static MESSAGES: ExporterSpec = ExporterSpec {
+pub(crate) static MESSAGES: ExporterSpec = Spec {
     about: EntryHelp {
         name: "messages",
         summary: "Table: who sent what to whom, with the time at both ends",
         examples: &["sockcap export messages > messages.csv"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(MessagesExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(MessagesExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of messages, with its options.

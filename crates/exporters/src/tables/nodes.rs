@@ -3,23 +3,25 @@
 use analyze::naming::apply_aliases;
 use message_trace::MessageTrace;
 use message_trace::table::export::{TableFormat, export_nodes, export_table};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static NODES: ExporterSpec = ExporterSpec {
+pub(crate) static NODES: ExporterSpec = Spec {
     about: EntryHelp {
         name: "nodes",
         summary: "Table: who the messages went between",
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(NodesExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(NodesExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of nodes, with its options.

@@ -1,23 +1,25 @@
 //! The table of operations: what each message does.
 
 use message_trace::table::export::{TableFormat, export_table};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static OPERATIONS: ExporterSpec = ExporterSpec {
+pub(crate) static OPERATIONS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "operations",
         summary: "Table: what messages say they do, where that was recorded",
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(OperationsExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(OperationsExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of operations, with its options.

@@ -1,24 +1,26 @@
 //! The table of path patterns.
 
 use message_trace::table::export::{TableFormat, export_table};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static PATTERNS: ExporterSpec = ExporterSpec {
+pub(crate) static PATTERNS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "patterns",
         summary: "Table: the path patterns, a row a hop",
         examples: &["sockcap export patterns --format json -o patterns.jsonl"],
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(PatternsExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(PatternsExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of patterns, with its options.

@@ -1,23 +1,25 @@
 //! The table of requests.
 
 use message_trace::table::export::{TableFormat, export_table};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static REQUESTS: ExporterSpec = ExporterSpec {
+pub(crate) static REQUESTS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "requests",
         summary: "Table: the requests, a row each",
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(RequestsExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(RequestsExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of requests, with its options.

@@ -1,23 +1,25 @@
 //! The table of steps.
 
 use message_trace::table::export::{TableFormat, export_table};
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
-use crate::exporter_spec::ExporterSpec;
+use crate::exporter_spec::{ExporterEntry, ExporterSpec};
 use crate::flags::{FORMAT, table_format};
 
 /// The entry in the registry.
-pub(crate) static STEPS: ExporterSpec = ExporterSpec {
+pub(crate) static STEPS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "steps",
         summary: "Table: the steps of the requests, what was called where, with its times",
         ..EntryHelp::NOTHING
     },
-    opened_by: "",
     flags: &[&FORMAT],
-    make: |given| Ok(Box::new(StepsExporter { format: table_format(given)? })),
+    entry: ExporterEntry {
+        opened_by: "",
+        make: |given| Ok(Box::new(StepsExporter { format: table_format(given)? })),
+    },
 };
 
 /// An exporter of the table of steps, with its options.

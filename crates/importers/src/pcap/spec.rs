@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use registry::{EntryHelp, Flag};
+use registry::{EntryHelp, Flag, Spec};
 use socket_log::names;
 
 use super::{PacketImporter, import_dry};
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 
 static HOSTS: Flag<(String, PathBuf)> = Flag::text(
     "host",
@@ -21,7 +21,7 @@ static ADDRESSES: Flag<(String, IpAddr)> =
     Flag::text("address", "NAME=ADDRESS", parse_host_address, "The host of an address").repeated();
 
 /// Registry entry.
-pub(crate) static PCAP: ImporterSpec = ImporterSpec {
+pub(crate) static PCAP: ImporterSpec = Spec {
     about: EntryHelp {
         name: "pcap",
         summary: "Captured packets: pcap or pcapng, plain or compressed (gzip, zstd, xz)",
@@ -42,18 +42,20 @@ node; of one that only answers each port is a node.",
             "sockcap import pcap switch.pcapng.zst --address web=10.0.0.1",
         ],
     },
-    files: "The files, each of another sniffer",
-    files_by: Some("host"),
     flags: &[&HOSTS, &ADDRESSES],
-    make: |given| {
-        Box::new(PacketImporter {
-            hosts: given.all_values(&HOSTS),
-            addresses: given.all_values(&ADDRESSES),
-        })
+    entry: ImporterEntry {
+        files: "The files, each of another sniffer",
+        files_by: Some("host"),
+        make: |given| {
+            Box::new(PacketImporter {
+                hosts: given.all_values(&HOSTS),
+                addresses: given.all_values(&ADDRESSES),
+            })
+        },
+        fuzz: fuzz_capture,
+        #[cfg(test)]
+        samples,
     },
-    fuzz: fuzz_capture,
-    #[cfg(test)]
-    samples,
 };
 
 fn parse_host_file(text: &str) -> Result<(String, PathBuf), String> {

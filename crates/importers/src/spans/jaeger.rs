@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 use request_flow::spans::{ResourceId, Span, SpanKind, SpanResource, TracingId};
 use serde::de::Error as _;
 
@@ -30,7 +30,7 @@ use super::{ids, json};
 use crate::error::Error;
 use crate::flags::NAME;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 
 mod model;
@@ -38,7 +38,7 @@ mod model;
 mod tests;
 
 /// Registry entry.
-pub(crate) static JAEGER: ImporterSpec = ImporterSpec {
+pub(crate) static JAEGER: ImporterSpec = Spec {
     about: EntryHelp {
         name: "jaeger",
         summary: "Traces of Jaeger: the JSON of its API and its UI",
@@ -55,13 +55,15 @@ Ask Jaeger for traces so:
             "sockcap import jaeger --name monday traces-*.json.gz",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME],
-    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: JaegerFormat }),
-    fuzz: |bytes| fuzz_format(&JaegerFormat, bytes),
-    #[cfg(test)]
-    samples: || vec![tests::ANSWER.into(), tests::ANSWER.replace('\n', "").into()],
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: JaegerFormat }),
+        fuzz: |bytes| fuzz_format(&JaegerFormat, bytes),
+        #[cfg(test)]
+        samples: || vec![tests::ANSWER.into(), tests::ANSWER.replace('\n', "").into()],
+    },
 };
 
 /// The format.

@@ -15,7 +15,7 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use registry::{EntryHelp, Flag};
+use registry::{EntryHelp, Flag, Spec};
 
 use super::driver::SpanImporter;
 use super::format::SpanFormat;
@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::flags::NAME;
 use crate::fuzz::input_of;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use folders::{KiekerLogFiles, find_named_logs};
 use log::KiekerLogReader;
@@ -39,7 +39,7 @@ static EVENTS: Flag<bool> = Flag::switch(
 );
 
 /// Registry entry.
-pub(crate) static KIEKER: ImporterSpec = ImporterSpec {
+pub(crate) static KIEKER: ImporterSpec = Spec {
     about: EntryHelp {
         name: "kieker",
         summary: "Logs of Kieker: folders with a .map and .dat files",
@@ -54,16 +54,18 @@ Operations that did not end are steps without an end.",
             "sockcap import kieker --name bookstore logs/",
         ],
     },
-    files: "The folders, which become one import, or .dat files next to their .map",
-    files_by: None,
     flags: &[&NAME, &EVENTS],
-    make: |given| {
-        let format = KiekerFormat { events: given.is_on(&EVENTS) };
-        Box::new(SpanImporter { name: given.get(&NAME), format })
+    entry: ImporterEntry {
+        files: "The folders, which become one import, or .dat files next to their .map",
+        files_by: None,
+        make: |given| {
+            let format = KiekerFormat { events: given.is_on(&EVENTS) };
+            Box::new(SpanImporter { name: given.get(&NAME), format })
+        },
+        fuzz: fuzz_log,
+        #[cfg(test)]
+        samples: tests::samples,
     },
-    fuzz: fuzz_log,
-    #[cfg(test)]
-    samples: tests::samples,
 };
 
 /// The format.

@@ -16,7 +16,7 @@ mod wire;
 use std::io::Read;
 use std::path::Path;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::driver::SpanImporter;
 use super::format::SpanFormat;
@@ -28,7 +28,7 @@ use super::texts::{self, FileText};
 use crate::error::Error;
 use crate::flags::NAME;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::FilePosition;
 use crate::tuning::{MAX_TEXT_BYTES, MAX_UNPACKED_MESSAGE_BYTES, MAX_UNPACKED_TIMES};
 use frames::OtlpFrames;
@@ -36,7 +36,7 @@ use layout::{OtlpLayout, ZSTD};
 use span::OtlpSpanReader;
 
 /// Registry entry.
-pub(crate) static OTLP: ImporterSpec = ImporterSpec {
+pub(crate) static OTLP: ImporterSpec = Spec {
     about: EntryHelp {
         name: "otlp",
         summary: "Spans of OpenTelemetry: OTLP as JSON or protobuf",
@@ -55,13 +55,15 @@ Have the collector write its spans so:
             "sockcap import otlp --name monday spans-*.jsonl.gz",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME],
-    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: OtlpFormat }),
-    fuzz: |bytes| fuzz_format(&OtlpFormat, bytes),
-    #[cfg(test)]
-    samples: samples::samples,
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: OtlpFormat }),
+        fuzz: |bytes| fuzz_format(&OtlpFormat, bytes),
+        #[cfg(test)]
+        samples: samples::samples,
+    },
 };
 
 /// The format.

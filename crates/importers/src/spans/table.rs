@@ -9,7 +9,7 @@ mod columns;
 use std::borrow::Cow;
 use std::io::Read;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 use request_flow::spans::{Span, SpanKind, SpanResource};
 
 use super::driver::SpanImporter;
@@ -22,13 +22,13 @@ use super::unused_record::UnusedRecord;
 use crate::error::Error;
 use crate::flags::NAME;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tabular::{CsvRows, NextRow, TimeUnit, UNIT, WrongValue, chosen_unit};
 use columns::{SpanColumn, SpanColumns, SpanRow};
 
 /// Registry entry.
-pub(crate) static SPANS: ImporterSpec = ImporterSpec {
+pub(crate) static SPANS: ImporterSpec = Spec {
     about: EntryHelp {
         name: "spans",
         summary: "A table of spans: CSV, plain or compressed (gzip, zstd, xz)",
@@ -44,16 +44,18 @@ Any other column is a parameter. Each time is on the clock of its host. Empty me
             "sockcap import spans spans.csv.gz --unit us --name friday",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME, &UNIT],
-    make: |given| {
-        let format = SpanTableFormat { unit: chosen_unit(given, TimeUnit::Nanoseconds) };
-        Box::new(SpanImporter { name: given.get(&NAME), format })
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| {
+            let format = SpanTableFormat { unit: chosen_unit(given, TimeUnit::Nanoseconds) };
+            Box::new(SpanImporter { name: given.get(&NAME), format })
+        },
+        fuzz: |bytes| fuzz_format(&SpanTableFormat { unit: TimeUnit::Nanoseconds }, bytes),
+        #[cfg(test)]
+        samples: tests::samples,
     },
-    fuzz: |bytes| fuzz_format(&SpanTableFormat { unit: TimeUnit::Nanoseconds }, bytes),
-    #[cfg(test)]
-    samples: tests::samples,
 };
 
 /// The format.

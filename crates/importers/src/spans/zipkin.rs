@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 use request_flow::spans::{Span, SpanKind, SpanResource};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -26,11 +26,11 @@ use super::{ids, json};
 use crate::error::Error;
 use crate::flags::NAME;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePosition, SkippedItem};
 
 /// Registry entry.
-pub(crate) static ZIPKIN: ImporterSpec = ImporterSpec {
+pub(crate) static ZIPKIN: ImporterSpec = Spec {
     about: EntryHelp {
         name: "zipkin",
         summary: "Spans of Zipkin: version 2 of its JSON",
@@ -47,13 +47,15 @@ Ask Zipkin for traces so:
             "sockcap import zipkin --name monday spans-*.json.gz",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME],
-    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: ZipkinFormat }),
-    fuzz: |bytes| fuzz_format(&ZipkinFormat, bytes),
-    #[cfg(test)]
-    samples: || vec![tests::CALL.into(), tests::CALL.replace('\n', "").into()],
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: ZipkinFormat }),
+        fuzz: |bytes| fuzz_format(&ZipkinFormat, bytes),
+        #[cfg(test)]
+        samples: || vec![tests::CALL.into(), tests::CALL.replace('\n', "").into()],
+    },
 };
 
 /// The format.

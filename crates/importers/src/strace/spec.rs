@@ -1,10 +1,10 @@
 //! `import strace`: its registry entry.
 
-use registry::{EntryHelp, Flag};
+use registry::{EntryHelp, Flag, Spec};
 use socket_log::names;
 
 use super::{StraceImporter, import_bytes};
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 
 static HOST: Flag<String> = Flag::text(
     "host",
@@ -15,7 +15,7 @@ static HOST: Flag<String> = Flag::text(
 );
 
 /// Registry entry.
-pub(crate) static STRACE: ImporterSpec = ImporterSpec {
+pub(crate) static STRACE: ImporterSpec = Spec {
     about: EntryHelp {
         name: "strace",
         summary: "The output of strace, for programs that the library cannot be loaded into",
@@ -35,15 +35,17 @@ Run strace like this:
             "sockcap import strace --host web1 /tmp/trace.*",
         ],
     },
-    files: "The files",
-    files_by: None,
     flags: &[&HOST],
-    make: |given| {
-        Box::new(StraceImporter { host: given.get(&HOST).unwrap_or_else(names::own_host_name) })
+    entry: ImporterEntry {
+        files: "The files",
+        files_by: None,
+        make: |given| {
+            Box::new(StraceImporter { host: given.get(&HOST).unwrap_or_else(names::own_host_name) })
+        },
+        fuzz,
+        #[cfg(test)]
+        samples,
     },
-    fuzz,
-    #[cfg(test)]
-    samples,
 };
 
 /// Runs `import strace` on one file, whatever it begins with.

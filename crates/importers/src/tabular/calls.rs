@@ -12,7 +12,7 @@ use message_trace::{
     DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
     TransportProtocol,
 };
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::columns::{self, TableColumns, TableRow, UnusedRow};
 use super::flags;
@@ -23,12 +23,12 @@ use crate::flags::NAME;
 use crate::fuzz::run_import;
 use crate::import_input::ImportInput;
 use crate::importer::Importer;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{ImportSummary, SkippedItem};
 use crate::target::{ConnectionHint, MessageTarget};
 
 /// Registry entry.
-pub(crate) static CALLS: ImporterSpec = ImporterSpec {
+pub(crate) static CALLS: ImporterSpec = Spec {
     about: EntryHelp {
         name: "calls",
         summary: "A table of calls: CSV, plain or compressed (gzip, zstd, xz)",
@@ -42,18 +42,20 @@ callee_thread, req_bytes, resp_bytes, caller_host and callee_host if they are kn
             "sockcap import calls calls.csv.gz --unit us --name friday",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME, &flags::UNIT],
-    make: |given| {
-        Box::new(CallImporter {
-            name: given.get(&NAME),
-            unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
-        })
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| {
+            Box::new(CallImporter {
+                name: given.get(&NAME),
+                unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
+            })
+        },
+        fuzz: fuzz_table,
+        #[cfg(test)]
+        samples,
     },
-    fuzz: fuzz_table,
-    #[cfg(test)]
-    samples,
 };
 
 /// The importer of calls.

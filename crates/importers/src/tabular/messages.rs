@@ -17,7 +17,7 @@ use message_trace::{
     DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
     TransportProtocol,
 };
-use registry::{EntryHelp, Flag};
+use registry::{EntryHelp, Flag, Spec};
 
 use super::columns::{self, TableColumns, TableRow, UnusedRow};
 use super::flags;
@@ -29,7 +29,7 @@ use crate::flags::NAME;
 use crate::fuzz::{input_of, run_import};
 use crate::import_input::ImportInput;
 use crate::importer::Importer;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::ImportSummary;
 use crate::target::{ConnectionHint, MessageTarget};
 
@@ -40,7 +40,7 @@ static NODES: Flag<PathBuf> = Flag::path(
 );
 
 /// Registry entry.
-pub(crate) static MESSAGES: ImporterSpec = ImporterSpec {
+pub(crate) static MESSAGES: ImporterSpec = Spec {
     about: EntryHelp {
         name: "messages",
         summary: "A table of messages: CSV, plain or compressed (gzip, zstd, xz)",
@@ -55,19 +55,21 @@ host of a node if its name does not.",
             "sockcap import messages messages.csv --nodes nodes.csv -d copy",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME, &flags::UNIT, &NODES],
-    make: |given| {
-        Box::new(MessageImporter {
-            name: given.get(&NAME),
-            unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
-            nodes: given.get(&NODES),
-        })
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| {
+            Box::new(MessageImporter {
+                name: given.get(&NAME),
+                unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
+                nodes: given.get(&NODES),
+            })
+        },
+        fuzz: fuzz_table,
+        #[cfg(test)]
+        samples,
     },
-    fuzz: fuzz_table,
-    #[cfg(test)]
-    samples,
 };
 
 /// The importer of messages.

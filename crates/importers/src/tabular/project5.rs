@@ -16,7 +16,7 @@ use message_trace::{
     DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
     TransportProtocol,
 };
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::columns::UnusedRow;
 use super::flags;
@@ -27,13 +27,13 @@ use crate::flags::NAME;
 use crate::fuzz::run_import;
 use crate::import_input::ImportInput;
 use crate::importer::Importer;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::target::{ConnectionHint, MessageTarget};
 use crate::text_lines::{NextLine, TextLines};
 
 /// Registry entry.
-pub(crate) static PROJECT5: ImporterSpec = ImporterSpec {
+pub(crate) static PROJECT5: ImporterSpec = Spec {
     about: EntryHelp {
         name: "project5",
         summary: "A trace as in the Project 5 paper: timestamp operation sender rcvr ID",
@@ -46,18 +46,20 @@ the time (in seconds, or in --unit) applies to both ends, and ID pairs a call wi
             "sockcap import project5 --unit ms trace.txt",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME, &flags::UNIT],
-    make: |given| {
-        Box::new(Project5Importer {
-            name: given.get(&NAME),
-            unit: flags::chosen_unit(given, TimeUnit::Seconds),
-        })
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| {
+            Box::new(Project5Importer {
+                name: given.get(&NAME),
+                unit: flags::chosen_unit(given, TimeUnit::Seconds),
+            })
+        },
+        fuzz: fuzz_trace,
+        #[cfg(test)]
+        samples,
     },
-    fuzz: fuzz_trace,
-    #[cfg(test)]
-    samples,
 };
 
 /// The importer of Project 5's traces.

@@ -1,7 +1,27 @@
 //! gRPC vocabulary: names of methods and statuses.
 
-use crate::grpc::GRPC_STATUSES;
 use crate::names;
+
+/// Names of gRPC's status codes, by their numbers.
+pub const GRPC_STATUSES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
 
 /// Whether a content type is that of gRPC: `application/grpc`, `application/grpc+proto`.
 pub(super) fn is_grpc(content_type: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use out_of_core::NameInterner;
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::child::{Babeltrace, BabeltraceFailure};
 use super::line::CtfText;
@@ -19,13 +19,13 @@ use crate::events::format::EventFormat;
 use crate::events::sink::EventSink;
 use crate::events::source::EventSource;
 use crate::flags::NAME;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::text_lines::{NextLine, TextLines};
 use crate::tuning::STREAMS_AT_ONCE;
 
 /// Registry entry.
-pub(crate) static CTF: ImporterSpec = ImporterSpec {
+pub(crate) static CTF: ImporterSpec = Spec {
     about: EntryHelp {
         name: "ctf",
         summary: "Traces of LTTng and others in the Common Trace Format, through babeltrace2",
@@ -37,16 +37,18 @@ thread gets the thread that its processor last switched to.",
         notes: "",
         examples: &["sockcap import ctf ~/lttng-traces/auto-20261125 && sockcap requests"],
     },
-    files: "The directories, which become one import",
-    files_by: None,
     flags: &[&NAME, &HOST],
-    make: |given| {
-        let format = CtfFormat { host: given.get(&HOST), ..CtfFormat::default() };
-        Box::new(EventImporter { name: given.get(&NAME), format })
+    entry: ImporterEntry {
+        files: "The directories, which become one import",
+        files_by: None,
+        make: |given| {
+            let format = CtfFormat { host: given.get(&HOST), ..CtfFormat::default() };
+            Box::new(EventImporter { name: given.get(&NAME), format })
+        },
+        fuzz: |bytes| fuzz_format(&CtfFormat::default(), bytes),
+        #[cfg(test)]
+        samples: tests::samples,
     },
-    fuzz: |bytes| fuzz_format(&CtfFormat::default(), bytes),
-    #[cfg(test)]
-    samples: tests::samples,
 };
 
 /// Advice for a trace of format version 2 if babeltrace2 cannot read it.

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use registry::{EntryHelp, Flag, FlagChoice};
+use registry::{EntryHelp, Flag, FlagChoice, Spec};
 
 use super::log::ServerLog;
 use super::row::EventRowReader;
@@ -15,7 +15,7 @@ use crate::events::sink::EventSink;
 use crate::events::source::EventSource;
 use crate::flags::NAME;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::tabular::{UNIT, WrongValue};
 use crate::text_lines::{NextLine, TextLines};
@@ -35,7 +35,7 @@ static LOG: Flag<ServerLog> = Flag::one_of(
 .unlisted();
 
 /// Registry entry.
-pub(crate) static EVENTS: ImporterSpec = ImporterSpec {
+pub(crate) static EVENTS: ImporterSpec = Spec {
     about: EntryHelp {
         name: "events",
         summary: "Events as JSON, one object per line, or as CSV; logs of PostgreSQL and nginx",
@@ -51,24 +51,29 @@ the settings of PostgreSQL and nginx.",
             "sockcap import events --log postgres --host db1 postgresql.json",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME, &HOST, &UNIT, &LOG],
-    make: |given| {
-        let rows =
-            EventRowReader { unit: given.get(&UNIT), host: given.get(&HOST), log: given.get(&LOG) };
-        Box::new(EventImporter { name: given.get(&NAME), format: EventLinesFormat(rows) })
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| {
+            let rows = EventRowReader {
+                unit: given.get(&UNIT),
+                host: given.get(&HOST),
+                log: given.get(&LOG),
+            };
+            Box::new(EventImporter { name: given.get(&NAME), format: EventLinesFormat(rows) })
+        },
+        fuzz: |bytes| {
+            for log in [None, Some(ServerLog::Postgres), Some(ServerLog::Nginx)] {
+                fuzz_format(
+                    &EventLinesFormat(EventRowReader { log, ..EventRowReader::default() }),
+                    bytes,
+                );
+            }
+        },
+        #[cfg(test)]
+        samples: tests::samples,
     },
-    fuzz: |bytes| {
-        for log in [None, Some(ServerLog::Postgres), Some(ServerLog::Nginx)] {
-            fuzz_format(
-                &EventLinesFormat(EventRowReader { log, ..EventRowReader::default() }),
-                bytes,
-            );
-        }
-    },
-    #[cfg(test)]
-    samples: tests::samples,
 };
 
 /// Format for both forms.

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use registry::EntryHelp;
+use registry::{EntryHelp, Spec};
 
 use super::perf_import::PerfImport;
 use super::{data, script};
@@ -14,11 +14,11 @@ use crate::events::sink::EventSink;
 use crate::events::source::EventSource;
 use crate::flags::NAME;
 use crate::import_input::ImportInput;
-use crate::importer_spec::ImporterSpec;
+use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary};
 
 /// Registry entry.
-pub(crate) static PERF: ImporterSpec = ImporterSpec {
+pub(crate) static PERF: ImporterSpec = Spec {
     about: EntryHelp {
         name: "perf",
         summary: "Tracepoints by Linux perf: perf.data, or the text of perf script",
@@ -37,16 +37,18 @@ Record and import like this:
             "perf script -F +pid --header --ns >night.txt && sockcap import perf night.txt",
         ],
     },
-    files: "The files, which become one import",
-    files_by: None,
     flags: &[&NAME, &HOST, &CLOCK_OFFSET],
-    make: |given| {
-        let format = PerfImport { host: given.get(&HOST), offset: given.get(&CLOCK_OFFSET) };
-        Box::new(EventImporter { name: given.get(&NAME), format })
+    entry: ImporterEntry {
+        files: "The files, which become one import",
+        files_by: None,
+        make: |given| {
+            let format = PerfImport { host: given.get(&HOST), offset: given.get(&CLOCK_OFFSET) };
+            Box::new(EventImporter { name: given.get(&NAME), format })
+        },
+        fuzz: |bytes| fuzz_format(&PerfImport { host: None, offset: None }, bytes),
+        #[cfg(test)]
+        samples: super::script::tests::samples,
     },
-    fuzz: |bytes| fuzz_format(&PerfImport { host: None, offset: None }, bytes),
-    #[cfg(test)]
-    samples: super::script::tests::samples,
 };
 
 impl EventFormat for PerfImport {

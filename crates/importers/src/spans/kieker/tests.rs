@@ -222,7 +222,10 @@ fn a_log_with_events_and_executions_counts_once() {
     assert_eq!(notes, [twice]);
     let (kept, notes) = log(&both, true);
     assert!(kept.spans.len() == 3 && kept.spans.iter().all(|span| span.trace == "7"));
-    assert!(notes[0].ends_with("(without --events, the executions); skipped records: 3"), "{notes:?}");
+    assert!(
+        notes[0].ends_with("(without --events, the executions); skipped records: 3"),
+        "{notes:?}"
+    );
 }
 
 #[test]

@@ -262,7 +262,10 @@ fn a_file_without_spans_is_an_error() {
     );
     assert!(error(b"id,name\n1,2\n").contains("it is neither JSON nor protobuf of OTLP"));
     let cut_off = error(&REQUEST.as_bytes()[..300]);
-    assert!(cut_off.contains("damaged part of a file: 1") && cut_off.contains("0.spans:1: "), "{cut_off}");
+    assert!(
+        cut_off.contains("damaged part of a file: 1") && cut_off.contains("0.spans:1: "),
+        "{cut_off}"
+    );
 }
 
 /// End of each span of [`REQUEST`] in `bytes`, as written by `write`.
