@@ -104,7 +104,7 @@ impl EventRowReader {
             row.event.kind =
                 log.event_kind(message.unwrap_or_default(), severity.unwrap_or_default(), sink);
         } else if !row.has_kind {
-            let why = "is no event; each has a kind, provider/name, in a column called event";
+            let why = "is not an event; each has a kind, provider/name, in a column called event";
             return Err(WrongValue::new("event without a kind", b"", why));
         }
         if row.event.host == NameInterner::UNKNOWN
@@ -124,7 +124,7 @@ fn parse_id(name: &str, value: &ParsedValue<'_>) -> Result<i32, WrongValue> {
     {
         return Ok(number);
     }
-    let why = format!("is no number, as the column '{name}' must have");
+    let why = format!("is not a number, as the column '{name}' must have");
     Err(WrongValue::new(
         "id that is not a number",
         format!("{:?}", value.as_value()).as_bytes(),
