@@ -161,28 +161,28 @@ fn algorithms_that_infer_calls_use_their_ids() {
         }
     }
     let plain = fixture.trace();
-    let mut told = MessageTrace::new(plain.nodes.clone());
+    let mut with_ids = MessageTrace::new(plain.nodes.clone());
     for (row, message) in plain.messages().enumerate() {
         let endpoints =
             [message.src_endpoint, message.dst_endpoint].map(|end| plain.endpoint(end).unwrap());
-        let [src_endpoint, dst_endpoint] = endpoints.map(|endpoint| told.intern(endpoint));
+        let [src_endpoint, dst_endpoint] = endpoints.map(|endpoint| with_ids.intern(endpoint));
         // Eight rows per pair of calls: c1, w1, c2, w2, then the responses to w2 and c2, and to w1
         // and c1.
         let id = ["c1", "w1", "c2", "w2", "w2", "c2", "w1", "c1"][row % 8];
-        told.push(
+        with_ids.push(
             &Message { src_endpoint, dst_endpoint, ..message },
             Some(&format!("{id}/{}", row / 8)),
         );
     }
-    for (algorithm, tells) in [
+    for (algorithm, uses_ids) in [
         (named("auto"), true),
         (named("nesting"), true),
         (named("linking"), false),
         (named("convolution"), false),
     ] {
         let links = |trace| analyzed(trace, &Options { algorithm, ..Options::default() }).links;
-        assert_eq!(links(&told) != links(&plain), tells, "{algorithm}");
-        assert_eq!(algorithm.begin_inference().looks_for_calls(), tells, "{algorithm}");
+        assert_eq!(links(&with_ids) != links(&plain), uses_ids, "{algorithm}");
+        assert_eq!(algorithm.begin_inference().looks_for_calls(), uses_ids, "{algorithm}");
     }
 }
 

@@ -273,8 +273,8 @@ mod tests {
     fn ids_of_operations_pair_calls_unless_excluded_as_evidence() {
         // Two concurrent requests on one connection, answered in the opposite order.
         let mut trace = Fixture::new();
-        for (time, asks) in [(0, true), (2, true), (4, false), (6, false)] {
-            if asks {
+        for (time, is_request) in [(0, true), (2, true), (4, false), (6, false)] {
+            if is_request {
                 trace.send("x", "s", time, time + 1).ports(4000, 80).on(1);
             } else {
                 trace.send("s", "x", time, time + 1).ports(80, 4000).accepting().on(1);
@@ -283,8 +283,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         trace.trace().write(data.messages_path(), data.nodes_path()).unwrap();
-        let [asks, answers, _] = OperationRole::ALL;
-        let operations = [(0, asks, 1), (1, asks, 3), (2, answers, 3), (3, answers, 1)];
+        let [request, response, _] = OperationRole::ALL;
+        let operations = [(0, request, 1), (1, request, 3), (2, response, 3), (3, response, 1)];
         write_operations(
             &data,
             &operations.map(|(message, role, call)| OperationRow {

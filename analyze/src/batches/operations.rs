@@ -131,19 +131,19 @@ mod tests {
         let whole = trace.trace();
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let [asks, answers, tells] = OperationRole::ALL;
+        let [request, response, one_way] = OperationRole::ALL;
         let with_call = |message, role, call| OperationRow { call, ..operation(message, role) };
-        let named = OperationRow { name: "GET /", ..with_call(1, asks, Some(5)) };
-        let failed = OperationRow { is_error: true, ..operation(4, answers) };
+        let named = OperationRow { name: "GET /", ..with_call(1, request, Some(5)) };
+        let failed = OperationRow { is_error: true, ..operation(4, response) };
         let with_trace = OperationRow { trace_id: Some(1 << 64 | 7), parent_id: Some(9), ..failed };
         write_operations(
             &data,
             &[
                 named,
-                OperationRow { name: "tell", ..with_call(2, tells, Some(5)) },
+                OperationRow { name: "tell", ..with_call(2, one_way, Some(5)) },
                 with_trace,
-                with_call(6, answers, Some(7)),
-                OperationRow { name: "GET /", ..with_call(8, tells, Some(7)) },
+                with_call(6, response, Some(7)),
+                OperationRow { name: "GET /", ..with_call(8, one_way, Some(7)) },
             ],
         );
         let facts =
@@ -152,14 +152,14 @@ mod tests {
             is_error: true,
             trace: Some(7),
             span: Some(9),
-            ..facts(answers, None)
+            ..facts(response, None)
         };
         let expected = [
-            (1, facts(asks, Some(1)), Some("1/5")),
-            (2, facts(tells, Some(2)), None),
+            (1, facts(request, Some(1)), Some("1/5")),
+            (2, facts(one_way, Some(2)), None),
             (4, of_four, None),
-            (6, facts(answers, None), Some("0/7")),
-            (8, facts(tells, Some(1)), None),
+            (6, facts(response, None), Some("0/7")),
+            (8, facts(one_way, Some(1)), None),
         ];
         for (length, is_evidence) in (1..10).flat_map(|length| [(length, true), (length, false)]) {
             let mut operations = OperationCursor::open(&data, is_evidence).unwrap().unwrap();
@@ -191,7 +191,7 @@ mod tests {
                 };
                 assert_eq!(names(&found), names(&expected), "{length}");
                 let is_silent = |(_, facts, id): &(usize, OperationFacts, Option<&str>)| {
-                    facts.trace.is_none() && facts.role != tells && id.is_none()
+                    facts.trace.is_none() && facts.role != one_way && id.is_none()
                 };
                 assert!(found.iter().all(is_silent));
             }

@@ -30,16 +30,16 @@ pub(super) fn pair_by_roles(
     pairs.extend(
         rows().filter(|row| role(*row) == Some(OperationRole::OneWay)).map(|row| (row, NONE)),
     );
-    for asking in [0, 1] {
-        let asks = |row: &u32| {
-            role(*row) == Some(OperationRole::Request) && row_direction(trace, *row) == asking
+    for side in [0, 1] {
+        let is_request = |row: &u32| {
+            role(*row) == Some(OperationRole::Request) && row_direction(trace, *row) == side
         };
-        let answers = |row: &u32| {
-            role(*row) == Some(OperationRole::Response) && row_direction(trace, *row) != asking
+        let is_response = |row: &u32| {
+            role(*row) == Some(OperationRole::Response) && row_direction(trace, *row) != side
         };
-        let mut open: VecDeque<u32> = rows().filter(asks).collect();
-        let in_order = open.len() == rows().filter(answers).count();
-        for response in rows().filter(answers) {
+        let mut open: VecDeque<u32> = rows().filter(is_request).collect();
+        let in_order = open.len() == rows().filter(is_response).count();
+        for response in rows().filter(is_response) {
             let is_before = |request: &u32| comes_before(trace, *request, response);
             // If there are fewer responses than requests, the latest request was answered.
             while !in_order

@@ -81,8 +81,8 @@ mod tests {
     /// Returns the requests and responses of a connection with sequential messages.
     fn pairs(messages: &[TestMessage]) -> Vec<(Option<usize>, Option<usize>)> {
         let mut trace = Fixture::new();
-        for (time, (asks, operation)) in (0..).step_by(2).zip(messages) {
-            let sent = match asks {
+        for (time, (from_client, operation)) in (0..).step_by(2).zip(messages) {
+            let sent = match from_client {
                 true => trace.send("x", "s", time, time + 1).ports(4000, 80),
                 false => trace.send("s", "x", time, time + 1).ports(80, 4000).accepting(),
             };

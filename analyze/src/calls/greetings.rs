@@ -47,7 +47,7 @@ impl ConnectionGreetings {
         for of in self.0.values() {
             let first = of.greeting.filter(|(greeting, _)| of.precedes_requests(trace, *greeting));
             // A response to something that was not seen stands alone.
-            let greeting = first.filter(|(_, tells)| *tells || of.setup.is_some());
+            let greeting = first.filter(|(_, is_one_way)| *is_one_way || of.setup.is_some());
             let Some((greeting, _)) = greeting else { continue };
             pairs.push((of.setup.unwrap_or(NONE), greeting));
             paired.extend(of.setup.into_iter().chain([greeting]));

@@ -97,21 +97,25 @@ mod tests {
     type SendTimes = (Option<i64>, Option<i64>);
 
     /// Returns the requests and responses of a connection by their times, and whether any pairing
-    /// is uncertain. Requests are sent at the times `asks`, and each response arrives at one of
-    /// `answers`, two after it was sent.
-    fn pairs_and_ambiguity(asks: &[i64], answers: &[i64], says_so: bool) -> (Vec<SendTimes>, bool) {
+    /// is uncertain. Requests are sent at the times `requests`, and each response arrives at one of
+    /// `responses`, two after it was sent.
+    fn pairs_and_ambiguity(
+        requests: &[i64],
+        responses: &[i64],
+        with_roles: bool,
+    ) -> (Vec<SendTimes>, bool) {
         let mut fixture = Fixture::new();
-        let mut all: Vec<(i64, bool)> = asks.iter().map(|at| (*at, true)).collect();
-        all.extend(answers.iter().map(|at| (*at, false)));
+        let mut all: Vec<(i64, bool)> = requests.iter().map(|at| (*at, true)).collect();
+        all.extend(responses.iter().map(|at| (*at, false)));
         all.sort_unstable();
-        for (number, (at, asks)) in (0..).zip(all) {
-            let (role, sent) = match asks {
+        for (number, (at, is_request)) in (0..).zip(all) {
+            let (role, sent) = match is_request {
                 true => (OperationRole::Request, fixture.send("x", "s", at, at + 2)),
                 false => (OperationRole::Response, fixture.send("s", "x", at - 2, at).accepting()),
             };
-            let ports = if asks { (4000, 80) } else { (80, 4000) };
+            let ports = if is_request { (4000, 80) } else { (80, 4000) };
             sent.ports(ports.0, ports.1).on(1).bytes(10 + number * number % 37);
-            if says_so {
+            if with_roles {
                 sent.tells(role, None);
             }
         }
@@ -132,24 +136,24 @@ mod tests {
 
     #[test]
     fn the_kth_answer_is_to_the_kth_request_however_many_are_open() {
-        let (asks, answers) = always_open(500);
-        let (pairs, is_doubtful) = pairs_and_ambiguity(&asks, &answers, true);
-        let expected: Vec<_> = asks.iter().map(|at| (Some(*at), Some(at + 248))).collect();
-        assert_eq!((&pairs, is_doubtful), (&expected, false));
+        let (requests, responses) = always_open(500);
+        let (pairs, is_uncertain) = pairs_and_ambiguity(&requests, &responses, true);
+        let expected: Vec<_> = requests.iter().map(|at| (Some(*at), Some(at + 248))).collect();
+        assert_eq!((&pairs, is_uncertain), (&expected, false));
         // Without roles, requests are treated as abandoned.
-        assert_ne!(pairs_and_ambiguity(&asks, &answers, false).0, expected);
+        assert_ne!(pairs_and_ambiguity(&requests, &responses, false).0, expected);
     }
 
     #[test]
     fn a_missing_response_makes_all_pairings_uncertain() {
-        let (asks, answers) = always_open(500);
+        let (requests, responses) = always_open(500);
         // Requests at the end, in the middle or at the beginning are not answered.
         for place in [499, 250, 0] {
-            let mut answers = answers.clone();
-            answers.remove(place);
+            let mut responses = responses.clone();
+            responses.remove(place);
             assert_eq!(
-                pairs_and_ambiguity(&asks, &answers, true),
-                pairs_and_ambiguity(&asks, &answers, false),
+                pairs_and_ambiguity(&requests, &responses, true),
+                pairs_and_ambiguity(&requests, &responses, false),
                 "{place}"
             );
         }
@@ -157,20 +161,20 @@ mod tests {
 
     #[test]
     fn a_response_before_its_request_prevents_pairing_by_order() {
-        let asks: Vec<i64> = (0..100).map(|at| 100 * at).collect();
+        let requests: Vec<i64> = (0..100).map(|at| 100 * at).collect();
         // The server sends a message unasked: first of all, and before a request arrives.
         for own in [1, 5_003] {
-            let mut answers: Vec<i64> = asks.iter().map(|at| at + 50).collect();
-            answers.push(own);
+            let mut responses: Vec<i64> = requests.iter().map(|at| at + 50).collect();
+            responses.push(own);
             assert_eq!(
-                pairs_and_ambiguity(&asks, &answers, true),
-                pairs_and_ambiguity(&asks, &answers, false)
+                pairs_and_ambiguity(&requests, &responses, true),
+                pairs_and_ambiguity(&requests, &responses, false)
             );
-            let (asks, mut answers) = always_open(500);
-            answers.push(own);
+            let (requests, mut responses) = always_open(500);
+            responses.push(own);
             assert_eq!(
-                pairs_and_ambiguity(&asks, &answers, true),
-                pairs_and_ambiguity(&asks, &answers, false)
+                pairs_and_ambiguity(&requests, &responses, true),
+                pairs_and_ambiguity(&requests, &responses, false)
             );
         }
     }

@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! paths, patterns, messages, nodes
-//!    |  steps_of     row group by row group of paths.parquet, on all processors
+//!    |  requests_of_batch   by row groups of paths.parquet, on all processors
 //!    v
 //! requests nearly in order
-//!    |  in_order     by begin, in memory within a budget
+//!    |  RequestSorter       by begin, in memory within a budget
 //!    v
 //! requests.parquet, steps.parquet
 //! ```

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! imports/NAME/requests.parquet, steps.parquet
-//!    |  merge        all imports become one
+//!    |  merge_imports      all imports become one
 //!    v
 //! requests.parquet, steps.parquet
-//!    |  of_request   a call and its response for each step, and the cause of each
-//!    |  in_order     by time; causes get the numbers of messages
+//!    |  RequestConverter   a call and its response for each step, and the cause of each
+//!    |  MessageSorter      by time; causes get the numbers of messages
 //!    v
 //! messages.parquet, nodes.parquet, causes.parquet
 //!    |  analyze, which infers nothing: causes are known

@@ -204,12 +204,13 @@ fn shop() -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
     trace.trace().write(dir.messages_path(), dir.nodes_path()).unwrap();
-    let [asks, answers, _] = OperationRole::ALL;
+    let [request_role, response_role, _] = OperationRole::ALL;
     let operations = (0..6).flat_map(|request| {
         let route = ["GET /cart/{}", "POST /order"][request as usize / 4];
-        let named = |message, name| OperationRow { name, ..operation(message, asks) };
+        let named = |message, name| OperationRow { name, ..operation(message, request_role) };
         let is_error = request == 1 || request == 5;
-        let answered = |message, is_error| OperationRow { is_error, ..operation(message, answers) };
+        let answered =
+            |message, is_error| OperationRow { is_error, ..operation(message, response_role) };
         [
             named(4 * request, route),
             named(4 * request + 1, "SELECT books"),
