@@ -11,7 +11,7 @@ use crate::error::CommandError;
 /// Another data directory, for a trace that is derived from the current one.
 #[derive(Debug, Args)]
 pub(crate) struct DestinationArguments {
-    /// The data directory to write to, which must be another one
+    /// The data directory to write to, which must differ from the one that is read
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 }

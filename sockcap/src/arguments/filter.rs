@@ -9,32 +9,32 @@ use super::values::{TraceMoment, parse_moment, parse_share};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArguments {
-    /// Only patterns with a node whose name has this in it, at either end of a hop; given several
-    /// times, all of them must be there
+    /// Only patterns with a node whose name contains this, at either end of a hop; if given several
+    /// times, the pattern must contain all of them
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = node_candidates())]
     pub(crate) through: Vec<String>,
-    /// Only patterns with a message that asks for or tells just this, as 'GET /cart/{}'; given
-    /// several times, all of them must be there (recorded with --protocols)
+    /// Only patterns with a message of exactly this operation, such as 'GET /cart/{}'; if given
+    /// several times, the pattern must contain all of them (recorded with --protocols)
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = operation_candidates())]
     pub(crate) operation: Vec<String>,
-    /// Only the pattern that the report calls #N; may be given several times
+    /// Only the pattern with this number in the report, #N; may be given several times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = pattern_candidates())]
     pub(crate) pattern: Vec<i64>,
-    /// Only the pattern that the report calls #N and those like it: the same hops in other numbers
-    /// or orders, which are one line otherwise
+    /// Only the pattern with this number in the report, #N, and its family: patterns with the same
+    /// hops in other numbers or orders, which the report shows as one line
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) alike: Vec<i64>,
-    /// Only paths that begin at this time or later: seconds since the trace's beginning (12.5), a
+    /// Only paths that begin at this time or later: seconds since the start of the trace (12.5), a
     /// time span since then (200ms, 1m30s), or a time of day (2026-11-22T15:04:05Z)
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub(crate) from: Option<TraceMoment>,
-    /// Only paths that begin before this time, written like that of --from
+    /// Only paths that begin before this time, in the format of --from
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub(crate) to: Option<TraceMoment>,
-    /// Only path instances that are at least this likely, from 0 to 1
+    /// Only path instances with at least this probability, from 0 to 1
     #[arg(long, value_name = "P", value_parser = parse_share)]
     pub(crate) min_confidence: Option<f64>,
-    /// Only path instances in which an answer tells of an error of who gives it (recorded with
+    /// Only path instances with a response that reports an error of its sender (recorded with
     /// --protocols)
     #[arg(long)]
     pub(crate) errors: bool,

@@ -35,9 +35,9 @@ struct NodeArguments {
     /// [default: command]
     #[arg(long, value_name = "GRAIN", value_parser = grain_parser(), hide_possible_values = true)]
     node: Option<NodeGrain>,
-    /// Make one pattern of paths whose nodes do the same, whichever of several servers they pass:
-    /// nodes are called by what they do, a second one of a role in a path NAME#2 (docs/names.md)
-    /// [default: false]
+    /// Make one pattern of paths through nodes with the same function, whichever of several servers
+    /// they pass: nodes are named by their function, a second one with the same role in a path is
+    /// NAME#2 (docs/names.md) [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -46,8 +46,8 @@ struct NodeArguments {
         require_equals = true
     )]
     roles: Option<bool>,
-    /// A file that says what addresses, hosts, commands and endpoints are to be called
-    /// (docs/names.md) [default: DIR/aliases, if there is one]
+    /// A file with names for addresses, hosts, commands and endpoints (docs/names.md) [default:
+    /// DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
     aliases: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ struct PathArguments {
     /// How many uncertain links of one path are tried both ways [default: 4]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
     try_both: Option<u8>,
-    /// Let a client's request be caused by the response before it, as the paper has it, instead of
+    /// Let a client's request be caused by the preceding response, as in the paper, instead of
     /// starting a path with each request [default: false]
     #[arg(
         long,
@@ -68,8 +68,8 @@ struct PathArguments {
         require_equals = true
     )]
     link_clients: Option<bool>,
-    /// Look at this many messages together, and at a quarter as many before and behind them: more
-    /// takes more memory, less tears paths that last longer [default: 786432]
+    /// Analyze this many messages together, with a quarter as many before and after them: more uses
+    /// more memory and tears fewer long paths [default: 786432]
     #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
     stretch: Option<u32>,
 }

@@ -10,8 +10,8 @@ use crate::shown::{PathSource, ShownData};
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct SourceChoice {
-    /// What to show of a directory that has both: messages that were recorded, or spans of tracers
-    /// [default: messages]
+    /// What to show of a directory that has both: recorded messages, or spans of tracers [default:
+    /// messages]
     #[arg(long, value_name = "SOURCE", value_parser = source_parser(), hide_possible_values = true)]
     source: Option<PathSource>,
 }

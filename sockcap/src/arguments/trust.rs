@@ -12,10 +12,10 @@ use crate::error::CommandError;
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct TrustArguments {
-    /// The key of this machine, as 'sockcap keys' made it
+    /// The key of this machine, made by 'sockcap keys'
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// No encryption, and anybody may write under any name; only over loopback addresses
+    /// No encryption, and any client may write under any name; only over loopback addresses
     #[arg(long)]
     pub(crate) plain: bool,
 }

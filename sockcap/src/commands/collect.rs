@@ -35,10 +35,10 @@ use crate::words::same_directory;
 use log::RateLimitedLog;
 
 const HELP: &str = "\
-What it gathers is a data directory like any other: 'sockcap report -d DIR'
-works on it at any time. 'sockcap keys new' makes the key. Figures for
-Prometheus are at http://127.0.0.1:9713/metrics. It ends on SIGTERM or an
-interrupt, between two messages of each host.
+The logs are gathered in a data directory like any other: 'sockcap report -d
+DIR' works on it at any time. 'sockcap keys new' makes the key. Metrics for
+Prometheus are at http://127.0.0.1:9713/metrics. The command ends on SIGTERM or
+an interrupt, between two messages of each host.
 
 Examples:
   sockcap collect --key sockcap.keys/collector.pem
@@ -51,32 +51,32 @@ Examples:
 pub(crate) struct CollectCommand {
     #[command(flatten)]
     data: DataArguments,
-    /// Where to listen; with --plain at 127.0.0.1:9712 [default: port 9712 of all addresses]
+    /// The address to listen on; with --plain 127.0.0.1:9712 [default: port 9712 of all addresses]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
     #[command(flatten)]
     trust: TrustArguments,
-    /// With --plain, on other addresses than loopback as well
+    /// With --plain, permit other addresses than loopback as well
     #[arg(long, requires = "plain")]
     force: bool,
-    /// The list of revoked keys, which is followed while this runs [default: revoked.crl beside the
+    /// The list of revoked keys, which is watched for changes [default: revoked.crl next to the
     /// key]
     #[arg(long, value_name = "FILE", requires = "key")]
     revoked: Option<PathBuf>,
-    /// The most that one host may have on the disk: bytes, or with K, M or G behind
+    /// The maximum disk space of one host: bytes, with an optional suffix K, M or G
     #[arg(long, value_name = "SIZE", default_value = "100G", value_parser = size)]
     quota: u64,
-    /// The most files that one host may have
+    /// The maximum number of files of one host
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_files: u64,
-    /// Where to serve figures for Prometheus, or 'none'
+    /// The address at which metrics for Prometheus are served, or 'none'
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9713")]
     metrics: String,
-    /// A name by which the figures are asked for, besides the address and localhost (may be given
-    /// several times)
+    /// A host name under which the metrics may be requested, besides the address and localhost (may
+    /// be given several times)
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     metrics_host: Vec<String>,
-    /// How often to print what there is of each host
+    /// How often to print the table of hosts
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_duration)]
     every: Duration,
 }

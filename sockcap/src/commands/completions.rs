@@ -17,16 +17,16 @@ use crate::output;
 const PROGRAM: &str = "sockcap";
 
 const HELP: &str = "\
-Where each shell takes it from:
+Where each shell reads the script:
   bash        source <(sockcap completions bash), in ~/.bashrc
-  zsh         source <(sockcap completions zsh), behind compinit in ~/.zshrc
+  zsh         source <(sockcap completions zsh), after compinit in ~/.zshrc
   fish        ~/.config/fish/completions/sockcap.fish
   elvish      eval (sockcap completions elvish | slurp), in rc.elv
   powershell  sockcap completions powershell | Out-String | Invoke-Expression,
               in $PROFILE
 
-The script asks sockcap itself, by that name in $PATH, so that also what a data
-directory holds is completed: patterns, nodes, hosts.
+The script calls sockcap itself, by that name in $PATH, so that the contents of
+a data directory are completed, too: patterns, nodes, hosts.
 
 Examples:
   source <(sockcap completions bash)

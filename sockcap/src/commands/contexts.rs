@@ -27,13 +27,13 @@ use crate::stages;
 use crate::target::ResultTarget;
 
 const HELP: &str = "\
-A context is what an execution of an operation was called in: its caller, the
+A context is the situation in which an operation was called: its caller, the
 path to the root of its trace (stack), or the whole trace and its place in it.
-CALLER, STACK and TRACE say how much of the standard deviation is gone within
-contexts of each kind. docs/contexts.md says what each figure is.
+CALLER, STACK and TRACE show how much of the standard deviation contexts of
+each kind explain. docs/contexts.md defines the figures.
 
-Requests are those of spans that were imported, or the paths that sockcap
-inferred, each weighted by its probability.
+Requests are imported spans, or paths inferred by sockcap, each weighted by its
+probability.
 
 Examples:
   sockcap contexts
@@ -53,14 +53,14 @@ pub(crate) struct ContextsCommand {
     data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
-    /// What identifies an operation: its node and name, or its host, too
+    /// What identifies an operation: its node and name, or also its host
     #[arg(long, value_name = "WHAT", default_value_t, value_parser = identity_parser())]
     by: OperationIdentity,
-    /// Look at the time that executions spent in one way, instead of response times: what was
-    /// recorded with --resources
+    /// Analyze the time that executions spent in one way, instead of response times (recorded with
+    /// --resources)
     #[arg(long, value_name = "WHAT", value_parser = resource_parser())]
     spent: Option<StepResource>,
-    /// Say which context makes this operation slow, and show all its contexts
+    /// Show which context makes this operation slow, and all its contexts
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["json", "format", "instrumentations"])]
     explain: Option<String>,
     /// Print JSON, with all contexts and all figures
@@ -72,24 +72,24 @@ pub(crate) struct ContextsCommand {
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print at most N operations, or draw them; contexts of one operation with --explain
+    /// Print or draw at most N operations, or at most N contexts of one with --explain
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
     /// Evaluate N random partial instrumentations: what would be seen if only some operations were
     /// monitored
     #[arg(long, value_name = "N")]
     instrumentations: Option<u64>,
-    /// The seed that chooses them
+    /// The seed of the random choice
     #[arg(long, value_name = "N", default_value_t = 1, requires = "instrumentations")]
     seed: u64,
-    /// Contexts with fewer response times are no leaf of the timing model [default: 30]
+    /// Contexts with fewer response times are not leaves of the timing model [default: 30]
     #[arg(long, value_name = "N", help_heading = "Timing model")]
     min_calls: Option<u32>,
-    /// Contexts whose median and interquartile range are at most this apart, in interquartile
+    /// Contexts whose medians and interquartile ranges differ by at most this, in interquartile
     /// ranges, are one leaf of the timing model [default: 0.25]
     #[arg(long, value_name = "DISTANCE", value_parser = parse_distance, help_heading = "Timing model")]
     similar: Option<f64>,
-    /// Make more contexts one, until the timing model has at most N leaves
+    /// Merge more contexts, until the timing model has at most N leaves
     #[arg(long, value_name = "N", help_heading = "Timing model")]
     max_leaves: Option<usize>,
     /// Hold this much of the response times in memory, and the rest in a temporary file [default:

@@ -30,22 +30,23 @@ use html::ComparisonPageFile;
 use periods::{PeriodArguments, PeriodPair};
 
 const HELP: &str = "\
-Requests of one structure are a category. A category that takes another time in
-the second period, or serves another share of its kind of requests, is a
-mutation. Suspects are the nodes that the change over all categories comes from.
-Nothing is said that chance explains: of all that is reported, at most one in
-twenty is expected to be none (--false-discoveries). docs/diff.md says how.
+Requests with the same structure are a category. A category with a different
+time in the second period, or a different share of its kind of requests, is a
+mutation. Suspects are the nodes that the change over all categories comes
+from. Changes that chance explains are not reported: of all reported changes,
+at most one in twenty is expected to be false (--false-discoveries).
+docs/diff.md explains how.
 
 Exit status: 0 done, whatever changed; 3 a condition of --fail-if holds.
 
-Requests are those of spans that were imported, or the paths that sockcap
-inferred, each weighted by its probability.
+Requests are imported spans, or paths inferred by sockcap, each weighted by its
+probability.
 
 Examples:
   sockcap diff last-week.data today.data
   sockcap diff --at 10:05                       one recording, before and after
   sockcap diff --before 10:00..10:05 --after 10:05..10:10
-  sockcap diff old.data new.data --loops        repeated calls are one
+  sockcap diff old.data new.data --loops        repeated calls count once
   sockcap diff old.data new.data --format dot | dot -Tsvg > diff.svg
   sockcap diff old.data new.data --fail-if 'p95 > +10%' --fail-if new-paths
   sockcap diff old.data new.data --json | jq '.suspects[0]'";
@@ -56,19 +57,19 @@ Examples:
 pub(crate) struct DiffCommand {
     #[command(flatten)]
     periods: PeriodArguments,
-    /// Tell calls between nodes apart, not what a node calls within itself
+    /// Distinguish calls between nodes, not calls within a node
     #[arg(long, help_heading = "Categories")]
     components: bool,
-    /// Show what this node calls within itself nevertheless; may be given several times
+    /// Show the calls within this node nevertheless; may be given several times
     #[arg(long, value_name = "NODE", requires = "components", help_heading = "Categories")]
     open: Vec<String>,
-    /// List all categories in place of mutations, with the variance of their response times
+    /// List all categories instead of mutations, with the variance of their response times
     #[arg(long, conflicts_with_all = ["json", "format"], help_heading = "Categories")]
     categories: bool,
-    /// Take calls that repeat one another for one call, however many they are
+    /// Treat repeated calls as one call, however many there are
     #[arg(long, help_heading = "Categories")]
     loops: bool,
-    /// The share of what is reported that may be chance
+    /// The share of the reported changes that may be due to chance
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = parse_share, help_heading = "What counts as a change")]
     false_discoveries: f64,
     /// Smallest change of a time that matters, as a share of it
@@ -77,33 +78,33 @@ pub(crate) struct DiffCommand {
     /// Smallest change of a time that matters [default: 50us]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "What counts as a change")]
     min_time: Option<Duration>,
-    /// Consider originators that lost fewer requests than their mutation won
+    /// Also consider originators that lost fewer requests than their mutation gained
     #[arg(long, help_heading = "What counts as a change")]
     any_originator: bool,
     /// Use the rules of the paper: times rounded to a millisecond, a fixed level, and a threshold
     /// of requests
     #[arg(long, help_heading = "What counts as a change")]
     paper: bool,
-    /// Do not ask for this parameter when a mutation is explained; may be given several times
+    /// Ignore this parameter when explaining a mutation; may be given several times
     #[arg(long, value_name = "PARAMETER")]
     without: Vec<String>,
     /// Leave a step out, to measure what it is worth
     #[arg(long, value_name = "STEP", value_parser = ["control", "critical-path", "concurrency", "blame"], hide = true)]
     ablate: Vec<String>,
-    /// Exit with status 3 where this holds and chance does not explain it; may be given several
-    /// times. One of 'p95 > +10%', 'mean > +2ms', and so on, or 'new-paths'
+    /// Exit with status 3 if this holds and chance does not explain it; may be given several times.
+    /// One of 'p95 > +10%', 'mean > +2ms', and so on, or 'new-paths'
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<FailCondition>,
-    /// Print JSON, with all that was found
+    /// Print JSON, with the complete result
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Write the first mutations for another program
+    /// Write the first mutations in a format for another program
     #[arg(long, value_parser = format_parser())]
     format: Option<DiffFormat>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a page with all that was found to this file, too
+    /// Also write a page with the complete result to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print at most N mutations, or categories

@@ -17,16 +17,16 @@ use crate::output::{count_noun, tell};
 use crate::{lock, stages, words};
 
 const HELP: &str = "\
-The messages of DIR that a sniffer captures are written to the other directory:
-at its peak it captures so many a second, keeps some waiting, and drops what
-comes when its queue is full. Each message is one packet. Project 5's sniffers
-have a queue of 64.
+The messages of DIR that a sniffer would capture are written to the other
+directory: it captures messages at a maximum rate, queues some, and drops those
+that arrive when its queue is full. Each message is one packet. Project 5's
+sniffers have a queue of 64.
 
 Examples:
   sockcap drop --rate 200 --to captured
   sockcap drop --rate 200 --queue 16 --to captured";
 
-/// Drop messages as a sniffer does that is too slow
+/// Drop messages like a sniffer that is too slow
 #[derive(Debug, Parser)]
 #[command(name = "drop", after_help = HELP)]
 pub(crate) struct DropCommand {
@@ -34,16 +34,16 @@ pub(crate) struct DropCommand {
     data: DataArguments,
     #[command(flatten)]
     to: DestinationArguments,
-    /// How many messages are captured a second
+    /// How many messages are captured per second
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     rate: f64,
-    /// How many messages can wait
+    /// How many messages can wait in the queue
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     queue: u32,
-    /// What really caused what in DIR
+    /// The ground truth about DIR
     #[arg(long, value_name = "FILE", requires = "truth_to")]
     truth: Option<PathBuf>,
-    /// Write here what really caused what in what is left
+    /// Write the ground truth about the remaining messages to this file
     #[arg(long, value_name = "FILE", requires = "truth")]
     truth_to: Option<PathBuf>,
 }

@@ -28,7 +28,7 @@ Examples:
   sockcap dump sockcap.data/hosts/*/*.sclog | grep role
   sockcap dump sockcap.data/hosts/web1/*.switches";
 
-/// Print the records of logs, a line each
+/// Print the records of logs, one per line
 #[derive(Debug, Parser)]
 #[command(name = "dump", after_help = HELP)]
 pub(crate) struct DumpCommand {

@@ -36,8 +36,8 @@ struct ExportCommand {
 /// The names of nodes, and the destination of the export.
 #[derive(Debug, Args)]
 struct ExportDestination {
-    /// A file that says what addresses, hosts, commands and endpoints are to be called [default:
-    /// DIR/aliases, if there is one]
+    /// A file with names for addresses, hosts, commands and endpoints [default: DIR/aliases, if
+    /// there is one]
     #[arg(long, value_name = "FILE")]
     aliases: Option<PathBuf>,
     /// Write to this file instead of standard output

@@ -23,8 +23,8 @@ use crate::{kinds, words};
 const FILES: &str = "files";
 
 const HELP: &str = "\
-Importing the same again replaces it. Recordings and imports of one directory
-are one trace.
+Importing the same file again replaces the earlier import. Recordings and
+imports in one directory are one trace.
 
 Examples:
   sockcap import calls calls.csv.gz && sockcap report

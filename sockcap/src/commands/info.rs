@@ -38,7 +38,7 @@ Examples:
   sockcap info --processes
   sockcap info --json";
 
-/// Show what a data directory holds, and what could not be seen
+/// Show what a data directory contains, and what could not be seen
 #[derive(Debug, Parser)]
 #[command(name = "info", after_help = HELP)]
 pub(crate) struct InfoCommand {
@@ -52,11 +52,10 @@ pub(crate) struct InfoCommand {
     /// Print JSON, with all processes and all figures
     #[arg(long, conflicts_with = "processes")]
     json: bool,
-    /// A file that says what hosts and commands are to be called [default: DIR/aliases, if there is
-    /// one]
+    /// A file with names for hosts and commands [default: DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
     aliases: Option<PathBuf>,
-    /// As root, list the logs of all users, not only root's and those of root's recordings
+    /// As root, list the logs of all users, not only those of root and of root's recordings
     #[arg(long)]
     all_users: bool,
 }

@@ -19,18 +19,19 @@ use revoke::RevokeCommand;
 use show::ShowKeysCommand;
 
 const HELP: &str = "\
-Hosts and collector know each other by keys of an authority of your own: one
-file for each machine, which is copied there and only its owner may read.
-docs/keys.md says who holds what, and what to do when a key is lost.
+Hosts and collector authenticate each other by keys of your own authority: one
+file for each machine, which is copied there and readable only by its owner.
+docs/keys.md describes which machine has which file, and what to do if a key is
+lost.
 
 Examples:
   sockcap keys new                       the authority and the collector's key
   sockcap keys host web1 web2 db1        a key for each host
   sockcap keys host node1 c1 c2 --together   one key for three names
-  sockcap keys revoke db1                a key that somebody else may have
-  sockcap keys show                      all keys that were made, and which hold";
+  sockcap keys revoke db1                a key that may have leaked
+  sockcap keys show                      all keys, and which are valid";
 
-/// Make the keys by which hosts and collector know each other
+/// Make the keys by which hosts and collector authenticate each other
 #[derive(Debug, Parser)]
 #[command(name = "keys", after_help = HELP)]
 pub(crate) struct KeysCommand {
@@ -43,17 +44,16 @@ pub(crate) struct KeysCommand {
 enum KeysAction {
     /// Make an authority (authority.pem) and the collector's key (collector.pem)
     ///
-    /// What is there already stays: beside an authority without a collector's key, only that is
-    /// made.
+    /// Existing files are kept: if only the collector's key is missing, only that is made.
     #[command(after_help = new::HELP)]
     New(NewKeysCommand),
-    /// Make a key for each host (NAME.pem), which may send logs under that name only
+    /// Make a key for each host (NAME.pem), which may send logs only under that name
     #[command(after_help = hosts::HELP)]
     Host(HostKeysCommand),
-    /// Revoke the keys of hosts, or single keys: collectors accept them no more (revoked.crl)
+    /// Revoke the keys of hosts, or single keys: collectors no longer accept them (revoked.crl)
     #[command(after_help = revoke::HELP)]
     Revoke(RevokeCommand),
-    /// Say whose keys these are and until when they hold, a line each
+    /// Show the owner and the validity of keys, one per line
     #[command(after_help = show::HELP)]
     Show(ShowKeysCommand),
 }

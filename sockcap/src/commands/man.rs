@@ -19,11 +19,11 @@ Examples:
   sockcap man | man -l -
   sockcap man ~/.local/share/man/man1 && man sockcap-report";
 
-/// Print the manual page, or write those of all commands
+/// Print the manual page, or write the pages of all commands
 #[derive(Debug, Parser)]
 #[command(name = "man", after_help = HELP)]
 struct ManCommand {
-    /// Write the pages of all commands into this directory, which is made where it is missing
+    /// Write the pages of all commands into this directory, which is created if necessary
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     /// The program that the pages describe.

@@ -14,24 +14,25 @@ use crate::own_logs::{self, OwnLogs};
 use crate::words::same_directory;
 
 const HELP: &str = "\
-'sockcap record --protocols' keeps the heads of messages, with all that a request
-line or a statement says. This command works out what they name, 'GET /cart/{}'
-or 'SELECT books', writes that beside each log and makes the heads blank. What
-they said is gone from then on. 'record --protocols' does so at its end, and
-'sockcap ship' never sends a head; the command is for recordings that did not
-come to their end, and for programs that ran under the library by hand.
+'sockcap record --protocols' keeps snippets of messages, such as request lines
+and statements with all their values. This command derives names from them,
+such as 'GET /cart/{}' or 'SELECT books', writes these next to each log and
+blanks the snippets, whose contents are lost. 'record --protocols' does so at
+its end, and 'sockcap ship' never sends a snippet; use this command for
+recordings that did not end normally, and for programs with a manually
+preloaded library.
 
 Examples:
   sockcap names
   sockcap names -d /tmp/run1";
 
-/// Put names in place of the heads of messages, and drop what they said
+/// Replace the snippets of messages by names, and drop their contents
 #[derive(Debug, Parser)]
 #[command(name = "names", after_help = HELP)]
 pub(crate) struct NamesCommand {
     #[command(flatten)]
     data: DataArguments,
-    /// As root, name the logs of all users, not only root's and those of root's recordings
+    /// As root, name the logs of all users, not only those of root and of root's recordings
     #[arg(long)]
     all_users: bool,
 }

@@ -20,26 +20,26 @@ Examples:
   sockcap reconcile --keep-internal --no-translation
   sockcap reconcile -d made --memory 2G";
 
-/// Match what was sent with what was received: logs to messages
+/// Match sent with received data: logs to messages
 ///
-/// A later stage that has to run it again, as there are new logs, does so without options.
+/// A later stage that has to run it again, because there are new logs, does so without options.
 #[derive(Debug, Parser)]
 #[command(name = "reconcile", after_help = HELP)]
 pub(crate) struct ReconcileCommand {
     #[command(flatten)]
     data: DataArguments,
-    /// Take adjacent messages of a flow and direction as one up to this pause between them
+    /// Merge adjacent messages of a flow and direction with pauses of up to this between them
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
     fat_gap: Duration,
     /// Keep what a process sends to itself, such as an event loop's wake-ups, whatever a node is;
-    /// what its threads send each other is there without this where threads are nodes
+    /// if threads are nodes, messages between them are kept anyway
     #[arg(long)]
     keep_internal: bool,
-    /// Leave connections whose two ends have different names as two, each seen at one end
+    /// Keep connections whose two ends have different names as two, each seen at one end
     #[arg(long)]
     no_translation: bool,
-    /// Make one of ends with different names (a load balancer is between them, or a container's
-    /// network) where it is at least this sure, from 0 to 1 [default: 0.8]
+    /// Join ends with different names (due to a load balancer or a container's network between
+    /// them) if the confidence is at least this, from 0 to 1 [default: 0.8]
     #[arg(long, value_name = "CONFIDENCE", value_parser = parse_share, conflicts_with = "no_translation")]
     translation: Option<f64>,
     /// Hold this much of the calls and messages in memory, and the rest in temporary files

@@ -42,17 +42,18 @@ use switches::{SwitchRecording, SwitchTally, refusal_line};
 
 const HELP: &str = "\
 Every program that CMD starts is recorded too, each process in a log of its
-own. Record several commands into one directory, one after another or at once;
-all of them become one trace.
+own. Several commands can be recorded into one directory, one after another or
+concurrently; all of them become one trace.
 
-Not seen: programs that load no libraries (static, most Go), setuid programs,
-and sockets used without libc. CMD itself is looked at before it starts: if it
-is such a program, a warning says so and it runs all the same; with --strict it
-does not run and the exit status is 125. What is static or Go is recorded with
---inject (x86-64), or seen by strace: 'sockcap import strace --help' says how.
+Not recorded: programs that load no libraries (static, most Go), setuid
+programs, and sockets used without libc. CMD itself is inspected before it
+starts: if it is such a program, sockcap warns and runs it anyway; with
+--strict it does not run and the exit status is 125. Static programs and Go
+programs are recorded with --inject (x86-64), or with strace: see 'sockcap
+import strace --help'.
 
-With -p, the library is put into processes that run already, whatever they
-load, and taken out at the end. Connections that are open are named.
+With -p, the library is put into running processes, whatever they load, and
+taken out at the end. Connections that are already open are recorded, too.
 
 Examples:
   sockcap record -- ./server --port 8080
@@ -60,7 +61,7 @@ Examples:
   sockcap record --inject -- caddy run
   sockcap record -p $(pgrep -d, redis-server)
 
-By hand:
+Manually:
   LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
 
 /// Run a command under libsockcap.so and log its socket calls
@@ -69,7 +70,7 @@ By hand:
 pub(crate) struct RecordCommand {
     #[command(flatten)]
     data: DataArguments,
-    /// The name of this host in the trace [default: SOCKCAP_HOST or, where that is not set, the
+    /// The name of this host in the trace [default: SOCKCAP_HOST or, if that is not set, the
     /// kernel's name]
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) host: Option<String>,
@@ -78,8 +79,7 @@ pub(crate) struct RecordCommand {
     strict: bool,
     #[command(flatten)]
     library: RecordOptions,
-    /// Record these processes, which run already, and their children, until Ctrl-C; several with
-    /// commas (x86-64)
+    /// Record these running processes, and their children, until Ctrl-C; comma-separated (x86-64)
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with_all = ["command", "resources"], value_parser = clap::value_parser!(u32).range(1..))]
     processes: Vec<u32>,
     /// The command and its arguments

@@ -38,28 +38,28 @@ Sort keys:
   confidence  expected / count                  p99    99th percentile of it
   evidence    expected / sqrt(count)
 
-Nodes and hops (--hosts, --hops) are ranked likewise, as if each message were a
-path that takes as long as it is delayed; their share is of the time of all
-paths, where branches that go on at once each count.
+Nodes and hops (--hosts, --hops) are ranked in the same way, as if each message
+were a path with the duration of its delay; their share is relative to the time
+of all paths, with concurrent branches counted separately.
 
-A filter by time, confidence or errors chooses path instances, and all figures are made
-again from those that are left; the report says on top what it is about. No
-page is written then.
+A filter by time, confidence or errors selects path instances, and all figures
+are computed from these; the report shows the filter at the top. No page is
+written then.
 
 In a pager: sockcap report --color always | less -R
 
-What is not said of the analysis is as in the last one of the directory;
-'sockcap analyze' without options goes back to the defaults.
+Options of the analysis that are not given are as in the last one of the
+directory; 'sockcap analyze' without options restores the defaults.
 
 Examples:
   sockcap report
   sockcap report --sort p99 --limit 5
   sockcap report --node host                       hosts as nodes
   sockcap report --through AP1 --through DB2       paths that pass both
-  sockcap report --operation 'GET /cart/{}'        paths that ask for that
+  sockcap report --operation 'GET /cart/{}'        paths with that operation
   sockcap report --errors                          paths with an error
   sockcap report --pattern 3                       only #3 of the list
-  sockcap report --from 10 --to 12.5               paths begun in these seconds
+  sockcap report --from 10 --to 12.5               paths that begin in these seconds
   sockcap report --from 2026-11-22T15:04:05Z --min-confidence 0.5
   sockcap report --hosts --sort p99                which node is slow at times?
   sockcap report --hops --pattern 3 --limit 50     the network's part in #3
@@ -73,20 +73,20 @@ pub(crate) struct ReportCommand {
     data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
-    /// Show the latency of each node instead, whatever the path (hosts with --node host)
+    /// Show the latency of each node instead, over all paths (hosts with --node host)
     #[arg(long, conflicts_with = "hops")]
     hosts: bool,
-    /// Show the latency of the network between each two nodes instead, whatever the path
+    /// Show the latency of the network between each two nodes instead, over all paths
     #[arg(long)]
     hops: bool,
-    /// Write the HTML page to this file, also where it is of some paths only [default:
+    /// Write the HTML page to this file, even if it covers only some paths [default:
     /// DIR/report.html]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "hops"])]
     html: Option<PathBuf>,
     /// Print JSON instead, with all patterns and all figures
     #[arg(long)]
     pub(crate) json: bool,
-    /// What to rank the patterns by
+    /// The key to rank the patterns by
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
     pub(crate) sort: SortKey,
     /// Print at most N patterns, nodes or hops (the HTML page has up to 10000)

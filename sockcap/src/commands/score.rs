@@ -20,30 +20,30 @@ use crate::progress::TerminalProgress;
 use crate::stages;
 
 const HELP: &str = "\
-The truth is a table as CSV, plain or compressed: call_id,parent_call_id (by
-the ids of the calls, as 'sockcap export calls' has them), or child,parent (by
-the numbers of messages, as 'sockcap export links' has them). A parent that is
-empty is none. docs/synth.md says what each measure is.
+The ground truth is a table as CSV, plain or compressed: call_id,parent_call_id
+(by the ids of the calls in 'sockcap export calls'), or child,parent (by the
+numbers of messages in 'sockcap export links'). An empty parent means none.
+docs/synth.md defines the measures.
 
-Where programs send the ids of a tracer's traces (traceparent, b3) and were
-recorded with --protocols, --traces takes these as the truth. An analysis takes
-them over, too; --without operations leaves them to be inferred.
+If programs send the ids of a tracer's traces (traceparent, b3) and were
+recorded with --protocols, --traces uses these as the ground truth. An analysis
+uses them, too; with --without operations it infers the traces instead.
 
 Examples:
   sockcap import calls calls.csv.gz && sockcap score --truth truth.csv.gz
   sockcap score --truth truth.csv --json | jq .trace_accuracy
   sockcap analyze --without operations && sockcap score --traces";
 
-/// Measure how well the last analysis agrees with a truth
+/// Measure how well the last analysis agrees with a ground truth
 #[derive(Debug, Parser)]
 #[command(name = "score", after_help = HELP)]
 pub(crate) struct ScoreCommand {
     #[command(flatten)]
     data: DataArguments,
-    /// What really caused what
+    /// The ground truth: what really caused what
     #[arg(long, value_name = "FILE", required_unless_present = "traces")]
     truth: Option<PathBuf>,
-    /// Take the traces of tracers, whose ids the messages carry, as what really caused what
+    /// Use the traces of tracers, whose ids the messages carry, as the ground truth
     #[arg(long, conflicts_with = "truth")]
     traces: bool,
     /// Leave out the calls that this node makes (may be given several times)

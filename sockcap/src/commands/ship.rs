@@ -22,10 +22,10 @@ use crate::progress::SendingProgress;
 use crate::signals::stop_on_signals;
 
 const HELP: &str = "\
-Run it on every host, beside 'sockcap record' into the same data directory.
-Whatever happens to the network, the collector or this program: shipping goes
-on where it stopped, and what the collector has acknowledged is on its disk.
-'sockcap keys host NAME' makes the key.
+Run it on every host, together with 'sockcap record' on the same data
+directory. Whatever happens to the network, the collector or this program:
+shipping continues where it stopped, and all records that the collector has
+acknowledged are on its disk. 'sockcap keys host NAME' makes the key.
 
 Examples:
   sockcap ship --to collector.example:9712 --key web1.pem
@@ -43,28 +43,30 @@ pub(crate) struct ShipCommand {
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) trust: TrustArguments,
-    /// With --plain, over other addresses than loopback as well
+    /// With --plain, permit other addresses than loopback as well
     #[arg(long, requires = "plain")]
     force: bool,
-    /// The host whose logs are sent; with --plain the only one there is [default: the key's host]
+    /// The host whose logs are sent; with --plain the only one in the directory [default: the key's
+    /// host]
     #[arg(long, value_name = "NAME", value_parser = host_name, add = host_candidates())]
     host: Option<String>,
-    /// End when all is sent
+    /// End when everything is sent
     #[arg(long, conflicts_with = "follow")]
     once: bool,
-    /// Go on with what is written from then on (as without --once)
+    /// Continue with new records as they are written (as without --once)
     #[arg(long)]
     follow: bool,
-    /// Remove each log that the collector has once its process has ended
+    /// Remove each log that the collector has stored once its process has ended
     #[arg(long)]
     remove_shipped: bool,
-    /// Send at most RATE bytes per second: a number, or one with K, M or G behind (at least 1K)
+    /// Send at most RATE bytes per second: a number, with an optional suffix K, M or G (at least
+    /// 1K)
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     limit: Option<u64>,
-    /// How often to look for what is new
+    /// How often to look for new records
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     interval: Duration,
-    /// With --once: fail when nothing could be sent for so long
+    /// With --once: fail if nothing could be sent for this long
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
     patience: Duration,
 }

@@ -16,8 +16,8 @@ use crate::{lock, stages, words};
 
 const HELP: &str = "\
 The messages of DIR are written to the other directory with the times that the
-hosts' clocks would have shown. As their times on the common clock are left
-out, 'sockcap reconcile' estimates the clocks there; with --uncorrected they
+hosts' clocks would have shown. Their times on the common clock are left out,
+so that 'sockcap reconcile' estimates the clocks there; with --uncorrected they
 are as wrong as the clocks, and nothing corrects them.
 
 Examples:
@@ -25,7 +25,7 @@ Examples:
   sockcap skew --host WS2=-2s,50 --host DB1=1ms --at 0 --to skewed
   sockcap skew -d skewed --at 0 --remove --to back --host WS2=-2s,50";
 
-/// Give hosts clocks that are off, or take that away
+/// Give hosts clocks that are off, or correct them
 #[derive(Debug, Parser)]
 #[command(name = "skew", after_help = HELP)]
 pub(crate) struct SkewCommand {
@@ -39,13 +39,13 @@ pub(crate) struct SkewCommand {
     /// When the clocks are ahead by that, in nanoseconds [default: the first time of the trace]
     #[arg(long, value_name = "NS", allow_negative_numbers = true)]
     at: Option<i64>,
-    /// Take that away instead
+    /// Correct such clocks instead
     #[arg(long)]
     remove: bool,
-    /// Move the times on the common clock, too
+    /// Also shift the times on the common clock
     #[arg(long)]
     uncorrected: bool,
-    /// Give each message one time only, its sender's, at both ends, as in Project 5; nothing
+    /// Give each message only one time, its sender's, at both ends, as in Project 5; nothing
     /// corrects it
     #[arg(long)]
     one_time: bool,

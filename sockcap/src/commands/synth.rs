@@ -19,39 +19,38 @@ use crate::progress::TerminalProgress;
 use crate::words;
 
 const HELP: &str = "\
-CONFIG is a file (TOML; docs/synth.md says how to write one), or one that comes
-with sockcap:
+CONFIG is a file (TOML; see docs/synth.md), or one of those included in sockcap:
   multi-tier, multi-tier-added-delay       the system of Project 5's Figure 10
   children-parallel, children-0-2, children-d-cc, penalty-breaker
                                            the pathological cases of Figure 18
-  operations                               spans whose times depend on context
+  operations                               spans with times that depend on context
 
 Examples:
   sockcap synth children-0-2 --truth t.csv && sockcap score --truth t.csv
   sockcap synth children-parallel --parallel 10 --seed 2 -d busy";
 
-/// Make a trace whose truth is known
+/// Make a trace with known ground truth
 #[derive(Debug, Parser)]
 #[command(name = "synth", after_help = HELP)]
 pub(crate) struct SynthCommand {
-    /// What the trace is made of
+    /// What the trace is made from
     #[arg(value_name = "CONFIG", add = configuration_completer())]
     config: String,
     #[command(flatten)]
     data: DataArguments,
-    /// Write here what really caused what
+    /// Write the ground truth to this file
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// Another seed than the configuration's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Number of instances of each sequence of a tracelet; of operations, number of requests
+    /// Number of instances of each sequence of a tracelet; for operations, number of requests
     #[arg(long, value_name = "N")]
     instances: Option<u64>,
-    /// Multiply the number of sequences in parallel by N
+    /// Multiply the number of parallel sequences by N
     #[arg(long, value_name = "N")]
     parallel: Option<u64>,
-    /// All standard deviations times this
+    /// Multiply all standard deviations by this
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     deviation: Option<f64>,
 }

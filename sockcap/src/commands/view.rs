@@ -33,10 +33,9 @@ use token::{PageToken, TokenPlace};
 const PORT: u16 = 9714;
 
 const HELP: &str = "\
-The page is served to this machine only, until Ctrl-C, and only to whoever has
-the token in the address that is printed. It is the page that
-'sockcap report' writes, with every instance of every pattern that it shows,
-which are loaded as they are looked at.
+The page is served only to this machine, until Ctrl-C, and only to browsers
+with the token in the printed address. It is the page that 'sockcap report'
+writes, with every instance of every pattern, loaded on demand.
 
 Examples:
   sockcap view
@@ -52,10 +51,10 @@ pub(crate) struct ViewCommand {
     data: DataArguments,
     #[command(flatten)]
     source: SourceChoice,
-    /// What to rank the patterns by at first
+    /// The key to rank the patterns by at first
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
     sort: SortKey,
-    /// The port to serve at; 0 for any that is free [default: 9714, or any where that is taken]
+    /// The port to serve at; 0 for any free one [default: 9714, or any if that is taken]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     /// Do not open the browser

@@ -20,10 +20,10 @@ use crate::stages;
 /// The arguments that select the periods.
 #[derive(Debug, Args)]
 pub(super) struct PeriodArguments {
-    /// Data directory of the time when all was well
+    /// Data directory of the period before, when all was well
     #[arg(value_name = "BEFORE", requires = "after_directory", conflicts_with_all = ["directory", "at", "before", "after"])]
     before_directory: Option<PathBuf>,
-    /// Data directory of the time that is to be explained
+    /// Data directory of the period after, which is to be explained
     #[arg(value_name = "AFTER")]
     after_directory: Option<PathBuf>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) struct PeriodArguments {
     /// 2026-11-22T15:04:05Z), seconds since the first request (12.5), or a time span since then
     #[arg(long, value_name = "TIME", value_parser = parse_point, conflicts_with_all = ["before", "after"])]
     at: Option<PeriodPoint>,
-    /// The first period, as two such times; either may be left away
+    /// The first period, as two such times; either may be omitted
     #[arg(long, value_name = "FROM..TO", value_parser = parse_cut, requires = "after")]
     before: Option<PeriodCut>,
     /// The second period

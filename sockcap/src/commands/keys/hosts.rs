@@ -21,18 +21,18 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(super) struct HostKeysCommand {
-    /// The hosts, by the names that they have in the trace
+    /// The hosts, by their names in the trace
     #[arg(required = true, value_name = "NAME", value_parser = host_name)]
     names: Vec<String>,
     #[command(flatten)]
     directory: KeysDirectory,
-    /// How long the keys hold
+    /// How many days the keys are valid
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = days_parser())]
     days: u32,
-    /// Make new keys in the place of those that are there
+    /// Replace existing keys by new ones
     #[arg(long)]
     replace: bool,
-    /// One key for all of them, called after the first: a machine and its containers
+    /// One key for all of them, named after the first: a machine and its containers
     #[arg(long)]
     together: bool,
 }

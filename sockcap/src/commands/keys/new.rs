@@ -21,7 +21,7 @@ Examples:
 pub(super) struct NewKeysCommand {
     #[command(flatten)]
     directory: KeysDirectory,
-    /// How long authority and collector hold; no host's key holds longer
+    /// How many days authority and collector are valid; no host's key is valid for longer
     #[arg(long, value_name = "N", default_value_t = 3650, value_parser = days_parser())]
     days: u32,
 }

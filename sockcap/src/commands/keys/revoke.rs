@@ -14,8 +14,9 @@ use crate::error::CommandError;
 use crate::output::{self, tell};
 
 pub(super) const HELP: &str = "\
-Copy revoked.crl to the collector, beside its key or where its --revoked says. A collector that
-runs reads it within a second, ends the connections of these keys and accepts no more of them.
+Copy revoked.crl to the collector, next to its key or to the path of its
+--revoked. A running collector reads it within a second, ends the connections
+of these keys and accepts no new ones.
 
 Examples:
   sockcap keys revoke db1

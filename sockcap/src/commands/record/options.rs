@@ -9,12 +9,12 @@ use crate::arguments::values::{check_protocols, check_size, command_name};
 /// starts.
 #[derive(Debug, Args)]
 pub(super) struct RecordOptions {
-    /// The largest size of a process's log: bytes, or with K, M or G behind (at least 64K)
+    /// The maximum size of a process's log: bytes, with an optional suffix K, M or G (at least 64K)
     /// [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = check_size)]
     max_size: Option<String>,
-    /// What a log that has reached its size keeps: the oldest records (it ends) or the newest (a
-    /// flight recorder)
+    /// What a log of the maximum size keeps: the oldest records (it ends) or the newest (a flight
+    /// recorder)
     #[arg(long, value_name = "WHICH", default_value = "oldest", value_parser = ["oldest", "newest"], requires = "max_size")]
     keep: String,
     /// Record how long threads wait in poll, select and epoll_wait
@@ -23,25 +23,25 @@ pub(super) struct RecordOptions {
     /// Record the thread's CPU time with every message (about half a microsecond each)
     #[arg(long)]
     cpu: bool,
-    /// Record what requests cost: file calls, sleeps, locks, hand-offs between threads, and from
+    /// Record the costs of requests: file calls, sleeps, locks, hand-offs between threads, and from
     /// the kernel when each thread had a processor
     #[arg(long)]
     pub(super) resources: bool,
-    /// Put the library into static programs and Go's as they start, since they load none (x86-64)
+    /// Put the library into static programs and Go programs as they start, since they load none
+    /// (x86-64)
     #[arg(long)]
     pub(super) inject: bool,
     /// Record a checksum of the first N bytes of each direction of a stream
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     fingerprint: Option<u32>,
-    /// Record the bytes that name each message (request lines, HTTP/2's header frames, of other
-    /// protocols the first 256 bytes), of all protocols or of those in LIST, with commas
+    /// Record the bytes that name each message (request lines, HTTP/2's header frames, for other
+    /// protocols the first 256 bytes), of all protocols or of those in LIST, comma-separated
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = check_protocols)]
     protocols: Option<String>,
-    /// Record only flows with this port at either end; several with commas (at most 64)
+    /// Record only flows with this port at either end; comma-separated (at most 64)
     #[arg(long = "port", value_name = "PORT", value_delimiter = ',')]
     ports: Vec<u16>,
-    /// Record only programs of this name; several with commas. Others run as they would without
-    /// sockcap
+    /// Record only programs of this name; comma-separated. Others run as they would without sockcap
     #[arg(long = "command", value_name = "NAME", value_delimiter = ',', value_parser = command_name)]
     commands: Vec<String>,
 }

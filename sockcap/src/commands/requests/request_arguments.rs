@@ -13,21 +13,22 @@ use crate::arguments::values::{one_of, parse_bytes, parse_duration};
 use crate::arguments::{DataArguments, SourceChoice};
 
 const HELP: &str = "\
-Requests are those of a recording, as 'sockcap report' has them, each with what
-its steps used and waited for ('sockcap record --resources'). With --schema, and
-where there are imported events only, events are joined into requests: the
-schema says which of them belong together (docs/event-schema.md). Schemas that
-ship: linux, sockcap, postgresql, nginx, iis.
+Requests are the ones of a recording, as in 'sockcap report', each with the
+resources that its steps used and waited for ('sockcap record --resources').
+With --schema, or if there are only imported events, events are joined into
+requests: the schema defines which events belong together
+(docs/event-schema.md). Included schemas: linux, sockcap, postgresql, nginx,
+iis.
 
-Requests that do alike and demand alike are a cluster. Clusters and their sizes
-are a model of the workload; docs/workload.md says what each figure is.
+Requests with similar steps and demands are a cluster. Clusters and their sizes
+are a model of the workload; docs/workload.md defines the figures.
 
 Examples:
   sockcap record --resources -- ./server && sockcap requests
   sockcap requests --request 512                where did its time go?
   sockcap requests --json | jq '.unusual[].what'
   sockcap requests --format csv -o requests.csv
-  perf script -F +pid | sockcap requests -      while it is recorded
+  perf script -F +pid | sockcap requests -      live, while perf records
   sockcap import perf perf.data && sockcap requests --schema my.schema";
 
 /// Show what requests cost, which are alike, and which are unusual
@@ -38,10 +39,10 @@ pub(in crate::commands) struct RequestsCommand {
     pub(super) data: DataArguments,
     #[command(flatten)]
     pub(super) source: SourceChoice,
-    /// What perf script prints, in a file; - for standard input
+    /// The output of perf script, in a file; - for standard input
     #[arg(value_name = "EVENTS", conflicts_with_all = ["source", "request", "format"])]
     pub(super) events: Option<PathBuf>,
-    /// Join events into requests by this schema: a file, or the name of one that ships
+    /// Join events into requests by this schema: a file, or the name of an included one
     #[arg(long, value_name = "SCHEMA", conflicts_with = "source")]
     pub(super) schema: Option<String>,
     /// Show one request by its number: its threads over time, and what each did
@@ -59,16 +60,17 @@ pub(in crate::commands) struct RequestsCommand {
     /// Print at most N clusters and N unusual requests
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) limit: usize,
-    /// Go on as events come, and print the newest requests and the clusters every few seconds
+    /// Continue as events arrive, and print the newest requests and the clusters every few seconds
     #[arg(long, conflicts_with_all = ["request", "format", "json", "output"])]
     pub(super) follow: bool,
-    /// Let clusters grow with each request, as in the paper, instead of finding them all at once
+    /// Let clusters grow with each request, as in the paper, instead of computing them from all
+    /// requests
     #[arg(long)]
     pub(super) incremental: bool,
     /// End a request that has had no event for this long [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Joining events")]
     pub(super) timeout: Option<Duration>,
-    /// Wait this long for events that come late [default: 1s]
+    /// Wait this long for late events [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Joining events")]
     pub(super) reorder: Option<Duration>,
     /// Hold this much of the events of open requests in memory [default: 64M]
