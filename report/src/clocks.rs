@@ -77,12 +77,13 @@ pub fn contradiction_line(clocks: &[ComparedClock]) -> Option<String> {
     let host = to_printable(host);
     let whose = match all().count() {
         1 => format!("the clock of {host}"),
-        count => format!("the clocks of {count} hosts, most about that of {host}"),
+        count => format!("the clocks of {count} hosts, especially of {host}"),
     };
     let (by, most) = (format_offset(by), format_uncertainty(Some(most)));
     Some(format!(
-        "messages and timestamps exchanged with the collector disagree about {whose}: by {by}, more than both together may \
-         be off ({most}); one of them is wrong, and all times are by messages"
+        "messages and timestamps exchanged with the collector disagree about {whose}: by {by}, \
+         more than their combined uncertainty ({most}); one of them is wrong, and all times are \
+         based on messages"
     ))
 }
 

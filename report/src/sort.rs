@@ -34,7 +34,10 @@ pub enum SortKey {
 
 /// A name that is not a [`SortKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no sort key; use one of total, count, expected, confidence, evidence, mean, p99")]
+#[error(
+    "{0:?} is not a sort key; use one of total, count, expected, confidence, evidence, mean, \
+         p99"
+)]
 pub struct UnknownSortKey(pub String);
 
 impl SortKey {

@@ -73,7 +73,7 @@ fn describe_source(clocks: &ClockModel, host: &HostClock) -> String {
         ClockSource::Reference => "the common clock".to_owned(),
         ClockSource::Machine => format!("same machine as {}", host.against),
         ClockSource::Presumed => {
-            format!("taken to be that of {}, nothing contradicts", host.against)
+            format!("assumed to be that of {}, nothing contradicts", host.against)
         }
         ClockSource::Messages => count_noun(messages(), "message", "messages"),
         ClockSource::OneWay => {
@@ -163,7 +163,8 @@ pub(crate) fn write_clock_table(
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().map(|host| host.host.as_str()).collect();
         let line = format!(
-            "no messages lead from {} to {}: their times are as their clocks have them; record a host that talks to both",
+            "no messages connect {} and {}: their times are by their own clocks; record a host \
+             that communicates with both",
             clocks.reference,
             names.join(", ")
         );
@@ -176,7 +177,7 @@ pub(crate) fn write_clock_table(
     let (damaged, left_out) =
         (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
     for (what, count) in [
-        (count_noun(damaged, "line that is", "lines that are") + " damaged or cannot be", damaged),
+        (count_noun(damaged, "line that is", "lines that are") + " damaged or impossible", damaged),
         (
             count_noun(left_out, "exchange", "exchanges")
                 + " of a boot without logs or of a time that the clock showed twice",
@@ -184,7 +185,7 @@ pub(crate) fn write_clock_table(
         ),
     ] {
         if count > 0 {
-            let line = format!("passed over of what was exchanged with the collector: {what}");
+            let line = format!("skipped in the exchanges with the collector: {what}");
             write_folded(&line, "", width, out)?;
         }
     }
@@ -325,17 +326,32 @@ no messages lead from web to far1, alone: their times are as their clocks have t
         write_clock_table(&clocks, None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
-HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
-web                        -           -            -        -  the common clock
-db     +3 h 0 min 0.123457 s    ±46.2 µs  +150.04 ppm     1.44  2410 messages, 2 of the fastest contradict the others
-  set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
-log                 −2.00 µs     unknown    +1.00 ppm  unknown  1 message in one direction only
-far1                       0    ±12.0 ms        0 ppm  unknown  6 messages and timestamps exchanged with the collector
-far2                       0    ±12.0 ms        0 ppm  unknown  6 messages and 7 exchanges with the collector
-alone                      0    ±12.0 ms        0 ppm  unknown  1 exchange with the collector
-messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages
-passed over of what was exchanged with the collector: 3 lines that are damaged or cannot be
-passed over of what was exchanged with the collector: 1 exchange of a boot without logs or of a time that the clock showed twice
+HOST                  OFFSET  MAY BE OFF       \
+                        SKEW     ±PPM  FOUND BY
+web                        -           -           \
+                       -        -  the common clock
+db     +3 h 0 min 0.123457 s    ±46.2 µs  \
+                      +150.04 ppm     1.44  2410 messages, 2 of the fastest contradict the others
+ \
+                       set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
+log            \
+                           −2.00 µs     unknown    +1.00 ppm  unknown  1 message in one direction \
+                      only
+far1                       0    ±12.0 ms        0 ppm  unknown  6 \
+                      messages and timestamps exchanged with the collector
+far2                    \
+                         0    ±12.0 ms        0 ppm  unknown  6 messages and 7 exchanges with the \
+                      collector
+alone                      0    ±12.0 ms        0 ppm  unknown  1 \
+                      exchange with the collector
+messages and timestamps exchanged with the \
+                      collector disagree about the clock of db: by +50.000 ms, more than both \
+                      together may be off (±7.60 ms); one of them is wrong, and all times are by \
+                      messages
+skipped in the exchanges with the collector: 3 lines that are \
+                      damaged or impossible
+skipped in the exchanges with the collector: 1 \
+                      exchange of a boot without logs or of a time that the clock showed twice
 ";
         assert_eq!(String::from_utf8(out).unwrap(), wanted);
         assert_eq!(report_clocks(&clocks)[1].contradiction, Some([50_000_000, 7_600_000]));

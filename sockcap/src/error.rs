@@ -28,10 +28,12 @@ pub(crate) enum CommandError {
     Operations(#[from] protocols::operations::OperationFileError),
     #[error(transparent)]
     Keys(#[from] collector::keys::KeyError),
-    #[error("{}: there is a key already, and its host may be using it; nothing was made; --replace makes a new one in its place", .0.display())]
+    #[error("{}: the key exists already, and its host may be using it; nothing was made; --replace \
+             makes a new one in its place", .0.display())]
     KeyThere(PathBuf),
     #[error(
-        "{0}: only hosts' keys can be revoked, as nobody but the collector reads the list; docs/keys.md says what to do"
+        "{0}: only hosts' keys can be revoked, as only the collector reads the list; see \
+         docs/keys.md"
     )]
     OnlyHosts(String),
     #[error("{0}")]
@@ -46,27 +48,32 @@ pub(crate) enum CommandError {
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),
-    #[error("{}: there are no requests here; 'sockcap info -d {}' says what there is", .0.display(), .0.display())]
+    #[error("{}: there are no requests here; 'sockcap info -d {}' shows the \
+             contents", .0.display(), .0.display())]
     NoRequests(PathBuf),
     #[error(
-        "{}: no messages here, only spans of tracers; leave '--source messages' away, or say '--source spans'",
+        "{}: no messages here, only spans of tracers; omit '--source messages', or use '--source \
+         spans'",
         .0.display()
     )]
     NoMessages(PathBuf),
     #[error(
-        "{}: no spans of tracers here; bring some in with 'sockcap import otlp FILE -d {}', or leave '--source spans' away",
+        "{}: no spans of tracers here; import some with 'sockcap import otlp FILE -d {}', or omit \
+         '--source spans'",
         .0.display(), .0.display()
     )]
     NoSpans(PathBuf),
     #[error(
-        "{}: spans tell what caused what, so that nothing is inferred; leave --{} away", .0.display(), .1
+        "{}: spans record their causes, so nothing is inferred; omit --{}", .0.display(), .1
     )]
     KnownCauses(PathBuf, &'static str),
-    #[error("{}: it holds something else already, so that messages would not have the numbers of the truth; name another directory with -d", .0.display())]
+    #[error("{}: it has other contents already, so messages would not have the numbers in the \
+             ground truth; choose another directory with -d", .0.display())]
     NotAlone(PathBuf),
-    #[error("{}: there is no such file, and none of that name comes with sockcap; those that do are {}", .0.display(), .1)]
+    #[error("{}: no such file, and no included configuration of that name; the included ones are \
+             {}", .0.display(), .1)]
     NoConfig(PathBuf, String),
-    #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
+    #[error("{}: this is the directory that is read; choose another one with --to", .0.display())]
     Onto(PathBuf),
     #[error(transparent)]
     Tls(#[from] collector::tls::TlsError),
@@ -77,10 +84,11 @@ pub(crate) enum CommandError {
     #[error("{address}: {source}; give an address and a port, such as 127.0.0.1:9712")]
     Address { address: String, source: io::Error },
     #[error(
-        "{0}: others can reach this address, and with --plain anybody could read and write; use --key, or --force if the network is yours alone"
+        "{0}: other machines can reach this address, and with --plain any of them could read and \
+         write; use --key, or --force if the network is private"
     )]
     PlainAbroad(String),
-    #[error("127.0.0.1:{port}: {source}; name another port with --port, or leave it away")]
+    #[error("127.0.0.1:{port}: {source}; choose another port with --port, or omit it")]
     Port { port: u16, source: io::Error },
     #[error("it is not clear which host's logs to send: name it with --host")]
     WhichHost,
@@ -90,15 +98,18 @@ pub(crate) enum CommandError {
     Random(io::Error),
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
-    #[error("{library} was not found beside sockcap ({}); build it with '{build}' or name it in SOCKCAP_LIBRARY", beside.display())]
+    #[error("{library} was not found next to sockcap ({}); build it with '{build}' or set \
+             SOCKCAP_LIBRARY to its path", beside.display())]
     NoLibrary { library: &'static str, build: &'static str, beside: PathBuf },
-    #[error("{}: the dynamic linker takes no library whose path has a space or a colon; move it, or link to it from elsewhere and name the link in SOCKCAP_LIBRARY", .0.display())]
+    #[error("{}: the dynamic linker accepts no library with a space or a colon in its path; move \
+             it, or make a link to it elsewhere and set SOCKCAP_LIBRARY to the link", .0.display())]
     LibraryPath(PathBuf),
-    #[error("{0}; it was not run, as --strict demands{1}")]
+    #[error("{0}; it was not run, because of --strict{1}")]
     Unseen(InvisibleProgram, String),
-    #[error("{}: nothing of it would be recorded: {why}; it was ended, as --strict demands", program.display())]
+    #[error("{}: it would not be recorded: {why}; it was ended, because of \
+             --strict", program.display())]
     NotInjected { program: PathBuf, why: String },
-    #[error("nothing can be put into programs: {0}; leave --inject out")]
+    #[error("no library can be put into programs: {0}; omit --inject")]
     Injector(#[from] injector::Error),
     #[error(transparent)]
     NotAttached(injector::Error),
@@ -140,7 +151,7 @@ impl CommandError {
             // Commands to copy, one per line.
             CommandError::Unseen(unseen, way_out) => {
                 let (end, commands) = way_out.split_once('\n').unwrap_or((way_out, ""));
-                tell!("sockcap: {unseen}; it was not run, as --strict demands{end}");
+                tell!("sockcap: {unseen}; it was not run, because of --strict{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
             }
             CommandError::Import(error) => {

@@ -25,7 +25,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     notes.push(counted_note(
         found.stream_bytes.received_only,
         BYTE,
-        "read that no call was seen to send",
+        "read without a recorded send",
     ));
     notes.extend(unplaced_notes(found));
     notes.push(counted_note(found.datagrams.lost, DATAGRAM, "sent and never received"));
@@ -72,7 +72,7 @@ pub(crate) fn all_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     notes.push(counted_note(
         found.stream_bytes.received_only,
         BYTE,
-        "read that no call was seen to send",
+        "read without a recorded send",
     ));
     notes.push(counted_note(found.datagrams.lost, DATAGRAM, "sent and never received"));
     notes.push(counted_note(found.datagrams.duplicated, DATAGRAM, "received twice"));
@@ -107,15 +107,15 @@ fn gap_notes(found: &Reconciliation, most: usize) -> Vec<UnseenNote> {
 /// Problems of logs.
 fn log_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let mut notes =
-        vec![counted_note(found.damaged.len() as u64, LOG, "with damage, read as far as it goes")];
-    let misnamed = "that say they are another host's, taken as those of";
+        vec![counted_note(found.damaged.len() as u64, LOG, "with damage, read as far as possible")];
+    let misnamed = "that name another host, treated as logs of";
     notes.extend(notes_by_cause(&found.misnamed, LOG, misnamed));
     notes
 }
 
 /// Connections that are left out, as they were open before the recording.
 fn unplaced_notes(found: &Reconciliation) -> Vec<UnseenNote> {
-    let why = "left out: open before the recording, and where it began is not certain; to";
+    let why = "left out: open before the recording, with an uncertain position; to";
     notes_by_cause(&found.unplaced_streams, STREAM, why)
 }
 

@@ -64,10 +64,10 @@ pub(crate) fn name_ended_logs(data: &DataDir, own: &OwnLogs) {
     let stay = match name_all_logs(data, own) {
         Ok(NamingSummary { running: 0, .. }) => return,
         Ok(named) => format!(
-            "heads of messages stay in {}, whose processes still run",
+            "snippets of messages stay in {}, as processes still run",
             count_noun(named.running, "log", "logs")
         ),
-        Err(error) => format!("heads of messages could not all be named: {error}"),
+        Err(error) => format!("some snippets of messages could not be named: {error}"),
     };
     tell!("sockcap: warning: {stay}; later: sockcap names{}", same_directory(data));
 }
@@ -75,10 +75,10 @@ pub(crate) fn name_ended_logs(data: &DataDir, own: &OwnLogs) {
 /// The outcome, in a line.
 pub(crate) fn summary_words(named: &NamingSummary) -> String {
     if named.logs == 0 {
-        return "no log has heads to be named".to_owned();
+        return "no log has snippets to name".to_owned();
     }
     format!(
-        "{} of {} named, and their heads made blank",
+        "{} of {} named, and their snippets blanked",
         count_noun(named.operations, "operation", "operations"),
         count_noun(named.logs, "log", "logs"),
     )

@@ -59,7 +59,7 @@ pub(crate) fn note_recording(data: &DataDir, recording: RecordingId) -> io::Resu
     // A file of another user, made beforehand, contains no recordings of ours.
     match file.metadata()?.uid() == geteuid().as_raw() {
         true => writeln!(file, "{recording}"),
-        false => Err(io::Error::other("the file is another user's; remove it")),
+        false => Err(io::Error::other("the file belongs to another user; remove it")),
     }
 }
 
@@ -96,8 +96,8 @@ pub(crate) fn print_foreign(count: u64, again: &str) {
     if count > 0 {
         let logs = count_noun(count, "log", "logs");
         tell!(
-            "sockcap: {logs} of other users left alone, which no recording of root's made; with \
-             --all-users they are taken up, too:{again} --all-users"
+            "sockcap: {logs} of other users left alone, as no recording of root made them; to \
+             include them:{again} --all-users"
         );
     }
 }

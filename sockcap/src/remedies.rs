@@ -15,14 +15,14 @@ pub(crate) fn remedy_for(cause: &str) -> Option<&'static str> {
             Some("run it under strace, then 'sockcap import strace'")
         }
         unseen::NOT_PUT => Some(
-            "a warning at the end of 'sockcap record' says why; without one, sockcap had ended, \
-             was stopped, or took longer than 3 seconds to answer",
+            "a warning at the end of 'sockcap record' shows the reason; without one, sockcap had \
+             ended, was stopped, or took longer than 3 seconds to answer",
         ),
         // A program that gives up its rights and executes itself to regain them (a mail server)
         // does so whether it is recorded or not; strace as root preserves its rights.
         unseen::RIGHTS => Some(
-            "run the command as root under strace, as 'sockcap import strace --help' says, and \
-             import what it writes; to record as root helps only where what begins it is root's \
+            "run the command as root under strace, see 'sockcap import strace --help', and import \
+             its output; recording as root helps only if the program that starts it runs as root \
              then",
         ),
         unseen::DIRECTORY => Some("let its user write to the data directory, or record as root"),
@@ -38,12 +38,12 @@ pub(crate) fn remedy_for_uncaptured(kind: UncapturedKind) -> Option<&'static str
         // Packets of other protocols than TCP and UDP are not imported either.
         UncapturedKind::Socket | UncapturedKind::KernelSocket => None,
         UncapturedKind::Ring => Some(
-            "io_uring moves bytes without calls; switch it off in the program, if it can, or capture \
-             its packets, then 'sockcap import pcap'",
+            "io_uring transfers bytes without calls; turn it off in the program, if possible, or \
+             capture its packets, then 'sockcap import pcap'",
         ),
         UncapturedKind::PastLibc => Some(
-            "what goes by system calls past libc is not recorded; run it under strace, then \
-             'sockcap import strace'",
+            "system calls past libc are not recorded; run it under strace, then 'sockcap import \
+             strace'",
         ),
     }
 }

@@ -41,7 +41,7 @@ fn meta_of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMeta,
     hosts.dedup();
     let (requests, steps) =
         (table::count_rows(data.requests_path())?, table::count_rows(data.steps_path())?);
-    let label = "requests whose beginning is in spans that are not there".to_owned();
+    let label = "requests with a missing first span".to_owned();
     let totals = &summary.totals;
     Ok(TraceMeta {
         messages: totals.messages,

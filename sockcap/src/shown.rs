@@ -39,7 +39,7 @@ impl FromStr for PathSource {
         PathSource::ALL
             .into_iter()
             .find(|source| source.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is no source; it is one of messages, spans"))
+            .ok_or_else(|| format!("'{text}' is not a source; use messages or spans"))
     }
 }
 

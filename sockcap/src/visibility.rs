@@ -40,22 +40,26 @@ impl fmt::Display for InvisibleProgram {
         write!(f, "{}: ", self.program.display())?;
         match &self.reason {
             InvisibilityReason::Static => {
-                f.write_str("a statically linked program, which loads no library, so nothing of it is recorded")
+                f.write_str("a statically linked program, which loads no library, so it is not \
+                             recorded")
             }
             InvisibilityReason::Go { is_static: true } => {
-                f.write_str("a Go program, which loads no library, so nothing of it is recorded")
+                f.write_str("a Go program, which loads no library, so it is not recorded")
             }
             InvisibilityReason::Go { is_static: false } => {
                 f.write_str("a Go program, which calls the kernel past libc, so only what its C parts do is recorded")
             }
             InvisibilityReason::SetId => {
-                f.write_str("a setuid or setgid program, for which the system loads no library, so nothing of it is recorded; run sockcap as that user or group")
+                f.write_str("a setuid or setgid program, for which the system loads no library, so \
+                             it is not recorded; run sockcap as that user or group")
             }
             InvisibilityReason::Capabilities => {
-                f.write_str("a program with file capabilities, for which the system loads no library, so nothing of it is recorded; run sockcap as root")
+                f.write_str("a program with file capabilities, for which the system loads no \
+                             library, so it is not recorded; run sockcap as root")
             }
             InvisibilityReason::Machine(machine) => {
-                write!(f, "a program for another kind of machine ({machine}) than libsockcap.so, so nothing of it is recorded")
+                write!(f, "a program for another kind of machine ({machine}) than libsockcap.so, \
+                           so it is not recorded")
             }
             InvisibilityReason::NoInterpreter(path) => {
                 write!(f, "its interpreter {} is missing, so it cannot run", path.display())

@@ -75,7 +75,7 @@ pub(crate) fn analysis_line(summary: &AnalysisSummary) -> String {
         },
     );
     if summary.options.roles {
-        line.push_str(", told apart by roles");
+        line.push_str(", distinguished by roles");
     }
     for (count, one, many, rest) in [
         (totals.handed_on, "call", "calls", "known by hand-offs between threads"),

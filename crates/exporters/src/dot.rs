@@ -24,7 +24,7 @@ use crate::tuning::MAX_EDGES;
 
 /// The graph to draw.
 static WHAT: Flag<GraphKind> =
-    Flag::one_of("what", "GRAPH", graph_choices, parse_graph, "Of dot: which graph")
+    Flag::one_of("what", "GRAPH", graph_choices, parse_graph, "For dot: the graph to draw")
         .refused("--what is for dot only");
 
 fn graph_choices() -> Vec<FlagChoice> {
@@ -37,7 +37,7 @@ fn graph_choices() -> Vec<FlagChoice> {
             Some("figure9"),
             "The delays that the convolution algorithm finds: Figure 9 of Project 5",
         ),
-        choice("map", None, "Who calls whom, how often, and how long it takes"),
+        choice("map", None, "Callers and callees, with the rate and duration of calls"),
     ]
 }
 

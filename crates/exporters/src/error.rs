@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Table(#[from] message_trace::PathError),
     /// The data directory has no pattern of this number.
-    #[error("{}: there is no pattern {pattern}; they are 0 to {last}", data.display())]
+    #[error("{}: there is no pattern {pattern}; patterns are numbered 0 to {last}", data.display())]
     NoPattern {
         /// The data directory.
         data: PathBuf,
@@ -23,7 +23,7 @@ pub enum Error {
         last: u64,
     },
     /// The data directory has no patterns.
-    #[error("{}: there is no pattern, as no message was seen", .0.display())]
+    #[error("{}: there are no patterns, as no messages were seen", .0.display())]
     NoPatterns(PathBuf),
     /// The data directory has no events.
     #[error(
@@ -31,13 +31,13 @@ pub enum Error {
     )]
     NoEvents(PathBuf),
     /// The operations of the messages were not recorded.
-    #[error("{}: it is not known what messages do; record with --protocols", .0.display())]
+    #[error("{}: the operations of messages are not known; record with --protocols", .0.display())]
     NoOperations(PathBuf),
     /// A collector did not accept the spans.
     #[error(transparent)]
     Send(#[from] SendError),
     /// A collector accepted the requests but rejected some of the spans.
-    #[error("{url}: of the spans sent, {spans} were rejected{said}; the others are there")]
+    #[error("{url}: of the spans sent, {spans} were rejected{said}; the others were accepted")]
     Rejected {
         /// The address of the collector.
         url: String,
@@ -62,10 +62,10 @@ pub(crate) fn no_pattern(data: &Path, pattern: i64, all: u64) -> Error {
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The address is not a collector address.
-    #[error("{0}: this is no address of a collector; give one such as http://localhost:4318")]
+    #[error("{0}: not a collector address; give one such as http://localhost:4318")]
     Address(String),
     /// A header is not of the form `KEY=VALUE`.
-    #[error("'{0}' is no header; give one such as 'authorization=Bearer TOKEN'")]
+    #[error("'{0}' is not a header; give one such as 'authorization=Bearer TOKEN'")]
     Header(String),
     /// No attempt was answered, or the collector stayed busy.
     #[error(

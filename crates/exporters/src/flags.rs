@@ -19,13 +19,13 @@ pub(crate) static FORMAT: Flag<ExportFormat> = Flag::one_of(
     "FORMAT",
     || ["csv", "json", "parquet", "protobuf"].map(FlagChoice::without_help).to_vec(),
     parse_format,
-    "The format: of tables csv, json (an object a line) or parquet [default: csv]; of otlp json (a \
-     request a line) or protobuf [default: json]; the others have one",
+    "The format: for tables csv, json (one object per line) or parquet [default: csv]; for otlp \
+     json (one request per line) or protobuf [default: json]; all others have a fixed format",
 )
 .unlisted()
 .refused(
-    "there is no such format of it: tables have csv, json and parquet, otlp has json and protobuf, \
-     and the others one only",
+    "not a format for this export: tables have csv, json and parquet, otlp has json and protobuf, \
+     and all others have a fixed format",
 );
 
 fn parse_format(name: &str) -> Result<ExportFormat, String> {
@@ -57,18 +57,18 @@ pub(crate) static PATTERN: Flag<i64> = Flag::number(
     "N",
     0,
     None,
-    "Only the pattern of that number: traces that begin as it does, or the pattern itself \
-     [default: all; dot and mermaid: 0]",
+    "Only the pattern of that number: its traces, or the pattern itself [default: all; dot and \
+     mermaid: 0]",
 )
 .offers(ValueOffer::Patterns)
-.refused("--pattern is for traces and for what shows a pattern");
+.refused("--pattern is for traces and for exports of patterns");
 
 /// Maximum number of traces, patterns or edges.
 pub(crate) static LIMIT: Flag<usize> = Flag::text(
     "limit",
     "N",
     values::parse_whole,
-    "No more than so many traces, the first ones; patterns, those with the largest total time; or \
-     edges of a graph",
+    "Maximum number of traces (the first ones), of patterns (those with the largest total time) or \
+     of edges of a graph",
 )
-.refused("--limit is for what may show many traces, patterns or edges");
+.refused("--limit is for exports of traces, patterns or edges");

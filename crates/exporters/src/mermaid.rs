@@ -126,7 +126,7 @@ fn message_label(hop: &Hop, is_request: bool, connects: bool) -> String {
     // A step within a node crosses no network.
     let is_within = hop.src == hop.dst;
     if let Some(network) = hop.network.filter(|network| !is_within || network.mean != 0.0) {
-        parts.push(format!("{} on the way", format_duration(network.mean)));
+        parts.push(format!("{} on the network", format_duration(network.mean)));
     }
     if let Some(untraced) = hop.untraced {
         parts.push(format!("{} there and back", format_duration(untraced.mean)));

@@ -31,7 +31,7 @@ static TO: Flag<String> = Flag::text(
     "to",
     "URL",
     values::parse_text,
-    "Of otlp: send it to this collector, by OTLP over HTTP",
+    "For otlp: send the traces to this collector, by OTLP over HTTP",
 )
 .conflicts(&["output", "format"])
 .refused("--to is for otlp only");
@@ -41,7 +41,7 @@ static HEADER: Flag<String> = Flag::text(
     "header",
     "KEY=VALUE",
     values::parse_text,
-    "A header for the collector, such as 'authorization=Bearer TOKEN'; may be given again",
+    "A header for the collector, such as 'authorization=Bearer TOKEN'; may be given several times",
 )
 .repeated()
 .requires(&["to"]);

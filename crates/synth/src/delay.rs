@@ -135,7 +135,7 @@ pub(crate) fn parse_span(text: &str) -> Result<i64, String> {
     let span = text.parse::<SignedDuration>().ok().map(|span| span.as_nanos());
     span.filter(|span| (0..=YEAR).contains(span))
         .map(|span| span as i64)
-        .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 10ms or 500us"))
+        .ok_or_else(|| format!("'{text}' is not a time span; write it like 2s, 10ms or 500us"))
 }
 
 #[cfg(test)]

@@ -78,7 +78,8 @@ impl GroundTruth {
         let Some((child, parent)) = calls.or(messages) else {
             return Err(Error::malformed(
                 path,
-                "this is no truth; its first line has to name the columns call_id,parent_call_id or child,parent",
+                "this is not a ground truth; its first line has to name the columns \
+                 call_id,parent_call_id or child,parent",
             ));
         };
         let (mut truth, name) = match calls {
@@ -109,7 +110,7 @@ impl GroundTruth {
             if !new {
                 return Err(Error::malformed(
                     path,
-                    format!("line {line}: '{child}' is there a second time"),
+                    format!("line {line}: '{child}' occurs a second time"),
                 ));
             }
         }

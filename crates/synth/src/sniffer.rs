@@ -51,7 +51,7 @@ impl Sniffer {
             Some(message)
         });
         if kept == 0 {
-            return Err(Error::Unknown("nothing would be captured; take a longer --queue".into()));
+            return Err(Error::Unknown("nothing would be captured; use a longer --queue".into()));
         }
         Ok(CapturedTrace { trace: captured, rows })
     }

@@ -221,8 +221,14 @@ impl LinePlot<'_> {
                     aria-labelledby={ (id) "-t " (id) "-d" } {
                     title id={ (id) "-t" } { "The fastest messages of " (name) ", around its line" }
                     desc id={ (id) "-d" } {
-                        (count_noun(received.len() as u64, "message", "messages")) " received lie over the line by the time they took, "
-                        (count_noun(sent.len() as u64, "message", "messages")) " sent lie under it. The band is how far the line may be off: "
+                        (count_noun(received.len() as u64, "message", "messages")) " received lie \
+                                                                                    above the line \
+                                                                                    by their \
+                                                                                    latency, "
+                        (count_noun(sent.len() as u64, "message", "messages")) " sent lie below \
+                                                                                it. The band is \
+                                                                                the uncertainty of \
+                                                                                the line: "
                         (format_uncertainty(clock.uncertainty_ns)) "."
                     }
                     @if let Some(band) = band {

@@ -36,7 +36,8 @@ pub(super) fn clocks_section(clocks: &[ComparedClock]) -> Markup {
         section.clocks aria-labelledby="clocks" {
             h2 #clocks { "Clocks" }
             p.lead {
-                "All times of this page are on one clock. What each host's own clock differs from it was found from the "
+                "All times of this page are on one clock. The difference of each host's own clock \
+                 was estimated from the "
                 "messages between hosts: none arrives before it was sent, so the fastest ones in both directions leave "
                 "little room."
             }
@@ -44,9 +45,9 @@ pub(super) fn clocks_section(clocks: &[ComparedClock]) -> Markup {
             @if let Some(line) = contradiction_line(clocks) { p.lead role="note" { (line) "." } }
             @if !known.is_empty() {
                 ul.legend aria-label="Legend" {
-                    li { span.key.dot.received {} "message received: what it took" }
+                    li { span.key.dot.received {} "message received: its latency" }
                     li { span.key.dot.sent {} "message sent: the same, below" }
-                    li { span.key.band {} "how far the line may be off" }
+                    li { span.key.band {} "uncertainty of the line" }
                     li { span.key.step {} "the clock was set" }
                 }
             }

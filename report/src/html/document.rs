@@ -40,7 +40,8 @@ pub(super) fn comparison_start(page: &ComparisonPage) -> String {
                 h1 { "sockcap diff" }
                 p {
                     (to_printable(&both)) ": " (count_noun(page.mutations as u64, "mutation", "mutations")) ". This page needs "
-                    "JavaScript, which it has with it; " code { "sockcap diff" } " shows them on a terminal."
+                    "JavaScript, which it includes; \
+                     " code { "sockcap diff" } " shows them on a terminal."
                 }
             }
         }
@@ -72,7 +73,8 @@ fn without_script(report: &Report<'_>) -> Markup {
             h1 { "sockcap" }
             p {
                 (to_printable(&report.meta.source)) ": " (format_count(report.pattern_count())) " path patterns. This page needs "
-                "JavaScript, which it has with it; " code { "sockcap report" } " shows the patterns on a terminal."
+                "JavaScript, which it includes; \
+                 " code { "sockcap report" } " shows the patterns on a terminal."
             }
         }
     }

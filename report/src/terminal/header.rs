@@ -127,7 +127,7 @@ impl TerminalScreen {
     pub(super) fn write_no_paths(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         match meta.filtered {
-            Some(_) => writeln!(out, "No path is left of what was asked for."),
+            Some(_) => writeln!(out, "No path matches the filter."),
             None => writeln!(out, "No path was found."),
         }
     }

@@ -235,7 +235,7 @@ fn a_part_says_of_what_on_top() {
     assert_fits(&text, 80);
     assert_golden!("filtered.txt", &text);
     let nothing = written_text(&[], meta, &options);
-    assert!(nothing.contains("No path is left of what was asked for."), "{nothing}");
+    assert!(nothing.contains("No path matches the filter."), "{nothing}");
 }
 
 #[test]

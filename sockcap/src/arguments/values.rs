@@ -48,9 +48,7 @@ pub(crate) fn check_size(text: &str) -> Result<String, String> {
 /// The name of a program's file, without a directory.
 pub(crate) fn command_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains('/') {
-        return Err(
-            "give the name of the program's file without its directory, such as nginx".into()
-        );
+        return Err("give the file name of the program without a directory, such as nginx".into());
     }
     Ok(text.to_owned())
 }
@@ -64,8 +62,7 @@ pub(crate) fn check_protocols(text: &str) -> Result<String, String> {
     if text.split(',').all(is_name) && text.len() <= 1000 {
         Ok(text.to_owned())
     } else {
-        Err("give names of protocols in small letters with commas between, such as http,redis"
-            .into())
+        Err("give comma-separated names of protocols in lower case, such as http,redis".into())
     }
 }
 
@@ -97,8 +94,8 @@ pub(crate) fn parse_moment(text: &str) -> Result<TraceMoment, String> {
     };
     since.or_else(at).ok_or_else(|| {
         format!(
-            "'{text}' is no time; write seconds since the trace's beginning like 12.5, a time span like 200ms, or a time of \
-             day like 2026-11-22T15:04:05Z"
+            "'{text}' is not a time; write seconds since the start of the trace like 12.5, a time \
+             span like 200ms, or a time of day like 2026-11-22T15:04:05Z"
         )
     })
 }

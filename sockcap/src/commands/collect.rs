@@ -143,7 +143,7 @@ impl RunnableCommand for CollectCommand {
         };
         if let Some(list) = self.revoked.as_deref().filter(|list| !list.exists()) {
             print_message(&format!(
-                "{}: not there yet, so no key is revoked until it is",
+                "{}: does not exist yet, so no key is revoked until it does",
                 list.display()
             ));
         }
@@ -268,20 +268,25 @@ impl CollectListener for CollectMonitor {
             CollectEvent::NotStored { host, shortage, error } => {
                 self.metrics.record_not_stored(shortage.label());
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                say("what was not stored", format!("{host}: not stored: {shortage}{why}"));
+                say("data that was not stored", format!("{host}: not stored: {shortage}{why}"));
             }
             CollectEvent::Revocations { path, error: None } => say(
                 "lists of revoked keys",
-                format!("{}: read, and what it revokes is accepted no more", path.display()),
+                format!(
+                    "{}: read; the keys that it revokes are no longer \
+                         accepted",
+                    path.display()
+                ),
             ),
             CollectEvent::Revocations { path: _, error: Some(error) } => say(
                 "lists of revoked keys",
-                format!("{error}; what was revoked before goes on being so"),
+                format!("{error}; keys that were revoked before stay revoked"),
             ),
             CollectEvent::Misnamed { host, name, says } => {
                 self.metrics.record_misnamed();
                 let line = format!(
-                    "{host}: {name} says that it is of {says}; it is kept as one of {host}"
+                    "{host}: {name} states that it is a log of {says}; it is kept as a log of \
+                     {host}"
                 );
                 say("logs that name another host", line);
             }
@@ -295,7 +300,7 @@ impl CollectListener for CollectMonitor {
                 say("hosts that disconnected", format!("{host} disconnected after {after}{why}"));
             }
             CollectEvent::NotAccepted { error } => {
-                let line = format!("connections cannot be accepted: {error}; it is tried again");
+                let line = format!("connections cannot be accepted: {error}; retrying");
                 self.log.log_line("connections that could not be accepted", 1, &line);
             }
             CollectEvent::Refused { peer, host, cause, why } => {

@@ -120,7 +120,7 @@ impl std::str::FromStr for ContextsFormat {
 fn format_values() -> [PossibleValue; 4] {
     [
         PossibleValue::new("csv").help("A row for each context"),
-        PossibleValue::new("json").help("The same, an object a line"),
+        PossibleValue::new("json").help("The same as JSON, one object per line"),
         PossibleValue::new("parquet").help("The same as Parquet"),
         PossibleValue::new("dot").help("The calling-context tree, for Graphviz"),
     ]
@@ -144,7 +144,12 @@ fn format_parser() -> impl TypedValueParser<Value = ContextsFormat> {
 /// A distance: 0 or more.
 fn parse_distance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("'{text}' is no distance; write a number from 0 on, like 0.25"))
+    number.ok_or_else(|| {
+        format!(
+            "'{text}' is not a distance; write a number of 0 or more, like \
+                                  0.25"
+        )
+    })
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ContextsCommand>();
@@ -152,7 +157,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ContextsComm
 impl RunnableCommand for ContextsCommand {
     fn run(&self) -> Result<ExitCode, CommandError> {
         if self.format == Some(ContextsFormat::Dot) && self.instrumentations.is_some() {
-            let why = "--instrumentations are a table; --format csv, json or parquet writes it";
+            let why = "--instrumentations prints a table; use --format csv, json or parquet";
             return Err(CommandError::Usage(why.to_owned()));
         }
         let path = self.output.as_deref();
@@ -178,7 +183,7 @@ impl RunnableCommand for ContextsCommand {
             let totals = &analysis.profile.totals;
             if totals.timed == 0 {
                 let why = format!(
-                    "no execution says its {}; `sockcap record --resources` records it",
+                    "no execution has a recorded {}; record with 'sockcap record --resources'",
                     spent.sentence_words()
                 );
                 return Err(CommandError::Usage(why));
@@ -191,7 +196,8 @@ impl RunnableCommand for ContextsCommand {
         if analysis.profile.totals.spilled > 0 {
             let size = crate::output::format_bytes(analysis.profile.totals.spilled);
             print_message(&format!(
-                "{size} of response times were in a temporary file; --memory gives more room"
+                "{size} of response times were in a temporary file; use --memory to hold more in \
+                 memory"
             ));
         }
         // A reader of the output may wait for the lock.

@@ -132,7 +132,7 @@ impl FromStr for DiffFormat {
 
 fn format_parser() -> impl TypedValueParser<Value = DiffFormat> {
     one_of([
-        PossibleValue::new("dot").help("Each beside its originator, for Graphviz"),
+        PossibleValue::new("dot").help("Each next to its originator, for Graphviz"),
         PossibleValue::new("chrome").help("A typical request of each side, for Perfetto"),
     ])
 }

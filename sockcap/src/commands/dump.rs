@@ -198,7 +198,7 @@ fn write_entry(
             writeln!(out, "{routine} {number} started by {creator}")
         }
         LogRecord::Ready { number, started: true } => writeln!(out, "starts {routine} {number}"),
-        LogRecord::Ready { number, .. } => writeln!(out, "lets {routine} {number} go on"),
+        LogRecord::Ready { number, .. } => writeln!(out, "wakes {routine} {number}"),
         LogRecord::Counted { flow, direction, before: NO_POSITION, .. } => {
             writeln!(out, "counted flow {flow} {} unknown", direction_verb(*direction))
         }
@@ -237,7 +237,7 @@ fn write_entry(
         LogRecord::Unseen { cause, pid, program } => {
             let why = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
             let program = escape_line_breaks(program);
-            writeln!(out, "begins {program} as {pid}, of which nothing is recorded: {why}")
+            writeln!(out, "starts {program} as {pid}, which is not recorded: {why}")
         }
         LogRecord::Uncaptured { .. } => {
             let what =

@@ -65,7 +65,7 @@ fn define_export() -> Command {
 
 /// The end of help: the tools that open each format, and examples.
 fn export_help(all: &[&ExporterSpec]) -> String {
-    let mut text = "What opens what:\n".to_owned();
+    let mut text = "Programs that open each format:\n".to_owned();
     for kind in all.iter().filter(|kind| !kind.opened_by.is_empty()) {
         text += &format!("  {:9} {}\n", kind.about.name, kind.opened_by);
     }
@@ -98,9 +98,7 @@ impl RunnableCommand for ExportCommand {
         if let Some(count) = self.write_export(&*exporter)? {
             if count.traces == 0 {
                 // The output is well-formed but useless.
-                print_message(
-                    "no trace was written: no call begins one of those that were asked for",
-                );
+                print_message("no trace was written: no call begins a requested trace");
             }
             if let Some(url) = exporter.sent_to() {
                 let spans = count_noun(count.spans, "span", "spans");

@@ -46,7 +46,7 @@ pub(super) const COMMAND: Subcommand = Subcommand { define: define_import, read:
 
 fn define_import() -> Command {
     Command::new("import")
-        .about("Bring in what other tools have captured")
+        .about("Import captures of other tools")
         .after_help(HELP)
         .subcommand_required(true)
         .arg_required_else_help(true)

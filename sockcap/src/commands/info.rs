@@ -233,7 +233,7 @@ fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -
             Vec::new(),
         ),
         (
-            "programs that recorded processes began, of which nothing is recorded",
+            "programs that recorded processes started and that are not recorded",
             spots.unseen.iter().map(program_words).collect(),
             remedies_of_programs(&spots.unseen),
         ),
@@ -243,7 +243,7 @@ fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -
             remedies_of_uncaptured(&spots.uncaptured),
         ),
         (
-            "connections whose other end is on a recorded host and was not recorded",
+            "connections with an unrecorded other end on a recorded host",
             spots.unseen_ends.iter().map(end_words).collect(),
             Vec::new(),
         ),

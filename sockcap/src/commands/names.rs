@@ -49,8 +49,8 @@ impl RunnableCommand for NamesCommand {
         tell!("sockcap: {}", summary_words(&named));
         if named.running > 0 {
             tell!(
-                "sockcap: {} may still be written to, so its heads stay; run this again when its \
-                 process has ended",
+                "sockcap: {} may still be written to, so its snippets are kept; run this again \
+                 when its process has ended",
                 count_noun(named.running, "log", "logs"),
             );
         }

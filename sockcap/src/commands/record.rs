@@ -246,7 +246,7 @@ fn run_under(
         command: program.to_string_lossy().into_owned(),
         hint: match source.kind() {
             io::ErrorKind::NotFound => "give a command that is in PATH, or its path",
-            _ => "give a program that you may run",
+            _ => "give a program that you may execute",
         },
         source,
     };
@@ -314,10 +314,10 @@ fn end_switches(switches: SwitchRecording) {
     let SwitchTally { records, lost, failed } = switches.finish_recording();
     if lost > 0 {
         let (lost, records) = (count_noun(lost, "switch", "switches"), records);
-        tell!("sockcap: {lost} lost beside {records}: times around them are unknown");
+        tell!("sockcap: {lost} lost in addition to {records}: times around them are unknown");
     }
     if let Some(failed) = failed {
-        tell!("sockcap: switches could not all be written: {failed}");
+        tell!("sockcap: some switches could not be written: {failed}");
     }
 }
 

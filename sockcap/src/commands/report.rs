@@ -147,7 +147,7 @@ impl RunnableCommand for ReportCommand {
             // The page was not asked for: the patterns are shown without it. A directory that is
             // not writable is no failure; a page that was begun and could not be completed is.
             Err(error) => {
-                tell!("sockcap: {error}; name another place for the page with --html FILE");
+                tell!("sockcap: {error}; choose another file for the page with --html FILE");
                 report.meta.next_steps.clear();
                 status = if error.is_about_rights() { status } else { ExitCode::FAILURE };
             }

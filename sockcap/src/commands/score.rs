@@ -69,7 +69,8 @@ impl RunnableCommand for ScoreCommand {
         };
         if self.traces && !options.without.contains(&Evidence::Operations) {
             tell!(
-                "sockcap: the analysis knew the traces; 'sockcap analyze --without operations' infers them"
+                "sockcap: the analysis used the traces; 'sockcap analyze --without operations' \
+                 infers them"
             );
         }
         analyze::attach_operations(&mut trace, &data, &options)?;

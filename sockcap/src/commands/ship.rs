@@ -113,7 +113,7 @@ impl RunnableCommand for ShipCommand {
 /// Bytes per second.
 fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = size(text)?;
-    if rate < 1024 { Err("the least that may be sent a second is 1K".into()) } else { Ok(rate) }
+    if rate < 1024 { Err("the minimum rate is 1K".into()) } else { Ok(rate) }
 }
 
 /// The host that the logs belong to.
@@ -167,16 +167,18 @@ impl ShipListener for ShipMonitor<'_> {
                 }
             }
             ShipEvent::Progress { sent, left } => self.sending.update_bytes(*sent, *left),
-            ShipEvent::Lost { why, again: _ } => self.say_once(format!("{to}: {why}; it is tried again until it works")),
+            ShipEvent::Lost { why, again: _ } => self.say_once(format!("{to}: {why}; retrying \
+                                                                        until it works")),
             ShipEvent::NotStored { shortage, again: _ } => {
-                self.say_once(format!("{to}: {shortage}; what was not stored is sent again"));
+                self.say_once(format!("{to}: {shortage}; data that was not stored is sent again"));
             }
             ShipEvent::Twin { name, first } => self.say_once(format!("{name} is a copy of {first} and is not sent")),
             ShipEvent::Others { hosts } => self.say_once(format!(
                 "there are logs of other hosts, which are not sent: {}; each needs a 'sockcap ship' of its own",
                 hosts.join(", ")
             )),
-            ShipEvent::Unreadable { name, error } => self.say_once(format!("{name} is passed over: {error}")),
+            ShipEvent::Unreadable { name, error } => self.say_once(format!("{name} is skipped: \
+                                                                            {error}")),
             ShipEvent::NotRemoved { name, error } => self.say_once(format!("{name} cannot be removed: {error}")),
             ShipEvent::Hint(_) | ShipEvent::Removed { .. } => {}
         }

@@ -161,7 +161,7 @@ fn operations_config(
 /// A factor: 0 or more.
 fn parse_factor(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("'{text}' is no number from 0 on"))
+    number.ok_or_else(|| format!("'{text}' is not a number of 0 or more"))
 }
 
 /// Refuses a directory with other contents: messages would not have the numbers that the truth

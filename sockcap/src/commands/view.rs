@@ -114,7 +114,7 @@ fn open_browser(url: &str) -> Option<BrowserRedirect> {
         Ok(redirect)
     });
     let failed = |error: &io::Error| {
-        print_message(&format!("no browser could be opened ({error}): open {url} in one"))
+        print_message(&format!("no browser could be opened ({error}): open {url} in a browser"))
     };
     redirect.inspect_err(failed).ok()
 }
@@ -132,8 +132,9 @@ fn bind_server(port: Option<u16>) -> Result<HttpServer, CommandError> {
 }
 
 /// Response to clients without the token.
-const NO_TOKEN: &str = "this page is for whoever started 'sockcap view': open the whole address that \
-                        it has printed, with the token behind '?', which is another one each time";
+const NO_TOKEN: &str = "this page is for the user who started 'sockcap view': open the complete \
+                        address that it has printed, with the token after '?', which differs each \
+                        time";
 
 /// All pages of the server.
 struct ViewPages {
@@ -158,7 +159,7 @@ impl ViewPages {
             return HttpAnswer::refusal(403, NO_TOKEN);
         }
         if request.method != "GET" {
-            return HttpAnswer::refusal(405, "the page can be read only");
+            return HttpAnswer::refusal(405, "the page is read-only");
         }
         if shown == TokenPlace::InAddress && request.path == "/" {
             // From here on the browser has it in a cookie, and it is in no address.
@@ -436,7 +437,7 @@ mod tests {
 
     #[test]
     fn the_page_is_read_only() {
-        let refusal = HttpAnswer::refusal(405, "the page can be read only");
+        let refusal = HttpAnswer::refusal(405, "the page is read-only");
         assert_eq!(reply_with_cookie(&sample_pages(), "POST", "/", Some("localhost:1")), refusal);
     }
 }

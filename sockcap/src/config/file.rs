@@ -154,7 +154,7 @@ impl SettingsFile<'_> {
                     let hint = if known.is_empty() {
                         "keys are long flags".into()
                     } else {
-                        format!("there is {known}")
+                        format!("the commands are {known}")
                     };
                     self.error_at(at, format!("[{whole}]: there is no such command; {hint}"))
                 })?;
@@ -198,7 +198,12 @@ impl SettingsFile<'_> {
             return Err(wrong(format!("there is no flag --{key}; {hint}")));
         };
         if self.owner == FileOwner::Data && !may_be_in_data(names, key) {
-            return Err(wrong("a data directory's file may be from others and can say only how results are shown; say this in your own, ~/.config/sockcap/config.toml, or with the flag".to_owned()));
+            return Err(wrong(
+                "a data directory's file may be from another user and may set only \
+                              how results are shown; set this in your own file, \
+                              ~/.config/sockcap/config.toml, or with the flag"
+                    .to_owned(),
+            ));
         }
         let one = |value: &DeValue| match value {
             DeValue::String(text) => Ok(text.to_string()),
@@ -208,7 +213,7 @@ impl SettingsFile<'_> {
             DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
             DeValue::Boolean(value) => Ok(value.to_string()),
             other => Err(wrong(format!(
-                "{} is no value of a flag; write it as in the command line, in quotes",
+                "{} is not a value for a flag; write it as on the command line, in quotes",
                 with_article(other.type_str())
             ))),
         };
@@ -221,7 +226,7 @@ impl SettingsFile<'_> {
         let is_switch = matches!(argument.get_action(), ArgAction::Set)
             && argument.get_default_values().iter().any(|value| value == "false");
         if is_switch && values.iter().any(|value| value != "true" && value != "false") {
-            return Err(wrong("it is true or false, without quotes".to_owned()));
+            return Err(wrong("give true or false, without quotes".to_owned()));
         }
         check_values(argument, &values).map_err(wrong)?;
         // A flag that is off is compatible with all others.

@@ -241,7 +241,7 @@ fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
         assert!(said.contains("sockcap.toml:2:"), "{text}: {said}");
         // Unknown flags are reported as such; the others with the place where they may be set.
         if !said.contains("there is no flag") && !said.contains("there is no such command") {
-            assert!(said.contains("may be from others"), "{text}: {said}");
+            assert!(said.contains("may be from another user"), "{text}: {said}");
             assert!(said.contains("config.toml"), "{text}: {said}");
         }
     }

@@ -40,8 +40,8 @@ pub(crate) fn ensure_messages_of_logs(
         (true, Some(last), Some(grain)) => match options_for_grain(&last, grain) {
             Some(_) if logs.len() as u64 != last.logs => {
                 print_message(&format!(
-                    "what the threads of a process send each other is not as nodes are now: of {} \
-                     logs only {} are left to read it from",
+                    "messages between threads of a process do not match the current nodes: of {} \
+                     logs, only {} are left to read them from",
                     last.logs,
                     logs.len()
                 ));

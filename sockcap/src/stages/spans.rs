@@ -34,7 +34,7 @@ pub(super) fn analysis_of_spans(
 ) -> Result<AnalysisSummary, CommandError> {
     if let Some(flag) = inference.asks_to_infer() {
         print_message(&format!(
-            "spans tell their causes: --{flag} is for messages, and nothing is inferred"
+            "spans record their causes: --{flag} is for messages, and nothing is inferred"
         ));
     }
     messages_of_spans(data)?;

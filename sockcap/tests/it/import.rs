@@ -220,7 +220,7 @@ fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
     let said = run_sockcap(&["analyze", "--roles"], path);
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(
-        said.contains("1 path pattern in 50 instances") && said.contains("told apart by roles"),
+        said.contains("1 path pattern in 50 instances") && said.contains("distinguished by roles"),
         "{said}"
     );
     run_successfully(&["analyze"], path);

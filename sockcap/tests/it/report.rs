@@ -141,7 +141,7 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
         text.contains("only:  pattern #1  from 9000s  confidence at least 0.5  of 30"),
         "{text}"
     );
-    assert!(text.contains("No path is left of what was asked for."), "{text}");
+    assert!(text.contains("No path matches the filter."), "{text}");
     // No page was requested yet, and a part of the paths makes none.
     let data = path.join("sockcap.data");
     fs::remove_file(data.join("report.html")).unwrap();

@@ -53,10 +53,9 @@ pub(super) fn draw_map(map: &SystemMap, limit: usize, out: &mut dyn io::Write) -
             .time
             .mean()
             .map_or(String::new(), |time| format!("{} each", format_duration(time)));
-        let network = edge
-            .network
-            .mean()
-            .map_or(String::new(), |network| format!("{} on the way", format_duration(network)));
+        let network = edge.network.mean().map_or(String::new(), |network| {
+            format!("{} on the network", format_duration(network))
+        });
         let silent = (edge.requests - edge.responses) as u64;
         let silent = if silent > 0 {
             format!("{} not answered", format_count(silent))

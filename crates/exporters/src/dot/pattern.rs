@@ -73,7 +73,7 @@ fn hop_label(hop: &Hop, critical: Option<DelayKind>, connects: bool) -> String {
     // A step within a node crosses no network.
     let is_within = hop.src == hop.dst;
     let network = hop.network.filter(|network| !is_within || network.mean != 0.0);
-    let network = delay(network, &|time| format!("{time} on the way"));
+    let network = delay(network, &|time| format!("{time} on the network"));
     let untraced = delay(hop.untraced, &|time| format!("{time} there and back"));
     let connect = hop.connect.filter(|_| connects).map_or(String::new(), |connect| {
         let (time, share) =
@@ -82,7 +82,7 @@ fn hop_label(hop: &Hop, critical: Option<DelayKind>, connects: bool) -> String {
     });
     let said = match critical {
         Some(DelayKind::Node) => "most of the time: at the sender",
-        Some(DelayKind::Network) => "most of the time: on the way",
+        Some(DelayKind::Network) => "most of the time: on the network",
         Some(DelayKind::Untraced) => "most of the time: there",
         Some(DelayKind::Connect) => "most of the time: connecting",
         None => "",
@@ -99,9 +99,9 @@ mod tests {
     fn a_step_within_a_node_is_on_no_way() {
         let mut hop = patterns::lookup_pattern().hops[1].clone();
         hop.src.clone_from(&hop.dst);
-        assert!(hop_label(&hop, None, false).contains("on the way"));
+        assert!(hop_label(&hop, None, false).contains("on the network"));
         hop.network = hop.network.map(|_| Default::default());
-        assert!(!hop_label(&hop, None, false).contains("on the way"));
+        assert!(!hop_label(&hop, None, false).contains("on the network"));
     }
 
     #[test]

@@ -213,11 +213,14 @@ fn answer_line(said: &[u8]) -> String {
 
 fn status_hint(status: u16) -> &'static str {
     match status {
-        401 | 403 => "give what it asks for with --header, such as 'authorization=Bearer TOKEN'",
-        404 | 405 => "name the whole path if its traces do not go to /v1/traces",
-        413 => "let it take larger requests: a batch has 1000 spans",
-        300..=399 => "name the address that it redirects to",
-        _ => "its own log may say more",
+        401 | 403 => {
+            "give the header that it requires with --header, such as \
+                      'authorization=Bearer TOKEN'"
+        }
+        404 | 405 => "give the complete path if it does not accept traces at /v1/traces",
+        413 => "let it accept larger requests: a batch has 1000 spans",
+        300..=399 => "give the address that it redirects to",
+        _ => "see its own log",
     }
 }
 

@@ -132,10 +132,7 @@ fn no_more_is_said_than_people_read() {
     let [long, too_long] = [error(), error()];
     assert!(long.contains(&format!("answered 403: {}; give", "x".repeat(200))), "{long}");
     // A response that is too long is not read to its end. The error is permanent.
-    assert!(
-        too_long.ends_with("the collector answered 500; its own log may say more"),
-        "{too_long}"
-    );
+    assert!(too_long.ends_with("the collector answered 500; see its own log"), "{too_long}");
     thread.join().unwrap();
 }
 
@@ -143,11 +140,17 @@ fn no_more_is_said_than_people_read() {
 fn what_will_not_pass_is_told_with_what_to_do() {
     let (address, thread) = collector(vec![("401 Unauthorized", b"no\n\x08token".to_vec())]);
     let error = send(&address, &[]).err().unwrap().to_string();
-    assert!(error.contains("401: no token; give what it asks for with --header"), "{error}");
+    assert!(
+        error.contains(
+            "401: no token; give the header that it requires with \
+                            --header"
+        ),
+        "{error}"
+    );
     thread.join().unwrap();
     let (address, thread) = collector(vec![("307 Moved\r\nlocation: /there", vec![])]);
     let error = send(&address, &[]).err().unwrap().to_string();
-    assert!(error.contains("307; name the address that it redirects to"), "{error}");
+    assert!(error.contains("307; give the address that it redirects to"), "{error}");
     thread.join().unwrap();
     let (address, thread) = collector(vec![("502 Bad Gateway", vec![]); 3]);
     let error = send(&address, &[]).err().unwrap().to_string();
@@ -162,6 +165,6 @@ fn what_will_not_pass_is_told_with_what_to_do() {
     }
     for header in ["authorization", "a b=c", "a=\u{1}"] {
         let error = send("http://localhost:1", &[header]).err().unwrap().to_string();
-        assert!(error.contains("is no header"), "{error}");
+        assert!(error.contains("is not a header"), "{error}");
     }
 }

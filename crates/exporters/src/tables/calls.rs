@@ -15,8 +15,8 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static CALLS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "calls",
-        summary: "Table: who called whom, with the times at both ends, the call it was made for, and the \
-              probability of that",
+        summary: "Table: calls with caller and callee, the times at both ends, the parent call, \
+                  and its probability",
         examples: &["sockcap export calls --format parquet -o calls.parquet"],
         ..EntryHelp::NOTHING
     },

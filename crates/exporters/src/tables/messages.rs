@@ -12,7 +12,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static MESSAGES: ExporterSpec = Spec {
     about: EntryHelp {
         name: "messages",
-        summary: "Table: who sent what to whom, with the time at both ends",
+        summary: "Table: messages with sender and receiver, and the times at both ends",
         examples: &["sockcap export messages > messages.csv"],
         ..EntryHelp::NOTHING
     },

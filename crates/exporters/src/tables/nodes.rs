@@ -14,7 +14,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static NODES: ExporterSpec = Spec {
     about: EntryHelp {
         name: "nodes",
-        summary: "Table: who the messages went between",
+        summary: "Table: the senders and receivers of messages",
         ..EntryHelp::NOTHING
     },
     flags: &[&FORMAT],

@@ -12,7 +12,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static OPERATIONS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "operations",
-        summary: "Table: what messages say they do, where that was recorded",
+        summary: "Table: the operations of messages, if they were recorded",
         ..EntryHelp::NOTHING
     },
     flags: &[&FORMAT],

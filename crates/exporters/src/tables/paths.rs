@@ -12,7 +12,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static PATHS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "paths",
-        summary: "Table: the path instances, a row a message",
+        summary: "Table: the path instances, one row per message",
         ..EntryHelp::NOTHING
     },
     flags: &[&FORMAT],

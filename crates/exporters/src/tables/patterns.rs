@@ -12,7 +12,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static PATTERNS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "patterns",
-        summary: "Table: the path patterns, a row a hop",
+        summary: "Table: the path patterns, one row per hop",
         examples: &["sockcap export patterns --format json -o patterns.jsonl"],
         ..EntryHelp::NOTHING
     },

@@ -12,7 +12,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static REQUESTS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "requests",
-        summary: "Table: the requests, a row each",
+        summary: "Table: the requests, one row each",
         ..EntryHelp::NOTHING
     },
     flags: &[&FORMAT],

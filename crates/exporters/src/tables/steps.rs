@@ -12,7 +12,7 @@ use crate::flags::{FORMAT, table_format};
 pub(crate) static STEPS: ExporterSpec = Spec {
     about: EntryHelp {
         name: "steps",
-        summary: "Table: the steps of the requests, what was called where, with its times",
+        summary: "Table: the steps of the requests, with node, operation and times",
         ..EntryHelp::NOTHING
     },
     flags: &[&FORMAT],

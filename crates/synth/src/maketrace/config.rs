@@ -136,10 +136,7 @@ impl TraceConfig {
         let config: TraceConfig =
             toml::from_str(text).map_err(|error| Error::malformed(path, error))?;
         if config.tracelets.is_empty() {
-            return Err(Error::malformed(
-                path,
-                "it has no [[tracelet]]; docs/synth.md says how to write one",
-            ));
+            return Err(Error::malformed(path, "it has no [[tracelet]]; see docs/synth.md"));
         }
         Ok(TraceConfig { path: path.to_owned(), ..config })
     }

@@ -49,7 +49,8 @@ pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<Synth
     let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
     let Some(total) = total.filter(|total| *total <= MAX_MESSAGES) else {
         let why = format!(
-            "it makes more than {MAX_MESSAGES} messages; take fewer 'instances' or less 'parallel'"
+            "it makes more than {MAX_MESSAGES} messages; use fewer 'instances' or a smaller \
+             'parallel'"
         );
         return Err(Error::malformed(&config.path, why));
     };

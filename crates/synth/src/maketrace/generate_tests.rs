@@ -230,7 +230,7 @@ fn what_makes_no_sense_is_told_by_tracelet_and_message() {
             format!("{first}{{ from = \"b\", to = \"c\", name = \"b\" }}"),
             "another message is called 'b'",
         ),
-        (format!("{first}{{ returns = \"b\", to = \"c\" }}"), "a return goes from who was called"),
+        (format!("{first}{{ returns = \"b\", to = \"c\" }}"), "a return goes from the callee"),
         (r#"{ from = "a", to = "b", delays = "1s" }"#.into(), "delays"),
     ] {
         let error = error(&messages);

@@ -136,13 +136,13 @@ impl<'a> TraceletChecker<'a> {
                 match name {
                     Some(name) => Ok(checking.intern_actor(name)),
                     None => of_call
-                        .ok_or_else(|| checking.message_error(format!("it does not say '{what}'"))),
+                        .ok_or_else(|| checking.message_error(format!("'{what}' is missing"))),
                 }
             };
         let from = end(self, &written.from, called.map(|(_, to)| to), "from")?;
         let to = end(self, &written.to, called.map(|(from, _)| from), "to")?;
         if called.is_some_and(|call| call != (to, from)) {
-            return Err(self.message_error("a return goes from who was called to who called"));
+            return Err(self.message_error("a return goes from the callee to the caller"));
         }
         let last = self.messages.len().checked_sub(1);
         let after = match &written.after {
@@ -157,17 +157,17 @@ impl<'a> TraceletChecker<'a> {
                 if self.messages[*before].to != from {
                     let number = before + 1;
                     return Err(self.message_error(format!(
-                        "its sender does not receive message {number}, after which it is sent; say 'after', or \
-                         'spontaneous = true' where nothing caused it"
+                        "its sender does not receive message {number}, after which it is sent; set \
+                         'after', or 'spontaneous = true' if it has no cause"
                     )));
                 }
             }
         }
         let cause = written.cause.as_deref().map(|name| self.find_earlier(name)).transpose()?;
         if cause.is_some_and(|cause| self.messages[cause].to != from || written.spontaneous) {
-            return Err(self.message_error(
-                "what caused it is a message that its sender received, or nothing",
-            ));
+            return Err(
+                self.message_error("its cause must be a message that its sender received, or none")
+            );
         }
         let default = match self.config.return_delay {
             Some(delay) if returns.is_some() => delay,

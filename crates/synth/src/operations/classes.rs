@@ -42,7 +42,7 @@ pub(super) fn make_classes(
             known.insert(class.clone()).then_some(class)
         });
         classes.push(other.ok_or_else(|| {
-            let why = "there are not enough different traces; take fewer trace_contexts";
+            let why = "there are not enough different traces; use fewer trace_contexts";
             Error::malformed(&config.path, why)
         })?);
     }
@@ -89,8 +89,8 @@ fn class_sizes(
         false => Err(Error::malformed(
             &config.path,
             format!(
-                "there are {of_entries} positions at least in traces with all stacks, which is not \
-                 {} trace_contexts; take other numbers",
+                "traces with all stacks have at least {of_entries} positions, which does not match \
+                 {} trace_contexts; use other numbers",
                 config.trace_contexts
             ),
         )),

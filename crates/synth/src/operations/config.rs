@@ -168,7 +168,7 @@ impl OperationsConfig {
             );
         }
         if self.executions.unwrap_or(self.requests).max(self.requests) > MAX_EXECUTIONS {
-            return Err(format!("it makes more than {MAX_EXECUTIONS} executions; take fewer"));
+            return Err(format!("it makes more than {MAX_EXECUTIONS} executions; use fewer"));
         }
         let spreads = [self.spread, self.noise, self.by_caller, self.by_stack, self.by_trace];
         match spreads.iter().all(|spread| (0.0..=3.0).contains(spread)) {
@@ -201,8 +201,8 @@ mod tests {
         for (from, to, why) in [
             ("operations = 199", "operations = 291", "no more entries than operations"),
             ("noise = 1.4", "noise = 4.0", "are from 0 to 3"),
-            ("own = \"200us\"", "own = \"soon\"", "no time span"),
-            ("executions = 2032573", "executions = 20325730000", "take fewer"),
+            ("own = \"200us\"", "own = \"soon\"", "not a time span"),
+            ("executions = 2032573", "executions = 20325730000", "use fewer"),
             ("entries = 12", "entry = 12", "unknown field `entry`"),
         ] {
             let error =

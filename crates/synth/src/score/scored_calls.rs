@@ -91,8 +91,8 @@ impl ScoredCalls {
         let CallOrigins { of: origins, missing, adopted, traces, whole } =
             truth.origins_of_calls(trace, &calls);
         if origins.iter().all(|origin| *origin == CallOrigin::Unknown) {
-            let why =
-                "the truth knows none of the calls of this data directory; is it of another trace?";
+            let why = "the ground truth contains none of the calls of this data directory; does it \
+                 belong to another trace?";
             return Err(Error::Unknown(why.into()));
         }
         let candidates = CandidateParents::from_links(&calls, links);
@@ -147,7 +147,7 @@ impl ScoredCalls {
                 makers.sort_unstable();
                 makers.truncate(20);
                 let why = format!(
-                    "--exclude {name}: no call is made by it; callers are {}",
+                    "--exclude {name}: this node makes no calls; callers are {}",
                     makers.join(", ")
                 );
                 return Err(Error::Unknown(why));

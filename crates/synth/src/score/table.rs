@@ -63,8 +63,8 @@ impl Display for LinkScore {
             counted(population.excluded, "call excluded", "calls excluded"),
             counted(
                 population.calls_without_truth,
-                "call that the truth does not know",
-                "calls that the truth does not know"
+                "call that is not in the truth",
+                "calls that are not in the truth"
             ),
             counted(
                 population.truth_without_calls,

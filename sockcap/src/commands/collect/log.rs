@@ -68,7 +68,7 @@ impl RateLimitedLog {
         for (name, kind) in kinds.iter_mut().filter(|(_, kind)| kind.left_out > 0) {
             if kind.take_token(1, now) {
                 let left_out = std::mem::take(&mut kind.left_out);
-                lines.push(format!("{left_out} more lines were left out of: {name}"));
+                lines.push(format!("{left_out} more lines were suppressed: {name}"));
             }
         }
         lines

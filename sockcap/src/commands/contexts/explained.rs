@@ -68,7 +68,10 @@ fn find_operation<'a>(
         }
     }
     let names = operation_names(profile.operations.iter());
-    Err(CommandError::Usage(format!("there is no operation '{wanted}'; there are {names}")))
+    Err(CommandError::Usage(format!(
+        "there is no operation '{wanted}'; the operations are \
+                                     {names}"
+    )))
 }
 
 fn operation_names<'a>(operations: impl ExactSizeIterator<Item = &'a OperationProfile>) -> String {

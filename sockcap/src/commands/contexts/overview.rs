@@ -70,7 +70,7 @@ fn overview_lines(analysis: &ContextAnalysis) -> Vec<String> {
     let notes = [
         (torn, "requests whose root was lost"),
         (steps - timed, "steps without a response time"),
-        (outliving, "steps that went on after their caller"),
+        (outliving, "steps that ended after their caller"),
     ];
     let notes: Vec<String> = notes
         .iter()

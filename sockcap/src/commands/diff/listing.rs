@@ -105,12 +105,12 @@ fn lines_below(mutation: &DescribedMutation) -> Vec<String> {
         let steps = count_noun(tree.places.len() as u64, "step", "steps");
         let more = match mutation.originators.len() - 1 {
             0 => String::new(),
-            1 => "; another one is as possible".to_owned(),
-            more => format!("; {} others are as possible", format_count(more as u64)),
+            1 => "; another one is equally likely".to_owned(),
+            more => format!("; {} others are equally likely", format_count(more as u64)),
         };
         let here = name(here);
         let part = if here == there { here } else { format!("{here} in place of {there}") };
-        lines.push(format!("before: {steps}, {were} requests; they part at {part}{more}"));
+        lines.push(format!("before: {steps}, {were} requests; they diverge at {part}{more}"));
     }
     let sentences = mutation.explanation.iter().flat_map(|explanation| &explanation.sentences);
     lines

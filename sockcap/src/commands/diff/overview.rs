@@ -29,8 +29,8 @@ pub(super) fn write_overview(answer: &ComparisonReport, out: &mut impl Write) ->
     write_folded(&response_times_line(answer), "", width, out)?;
     if !answer.changed {
         return match answer.response.differs {
-            true => writeln!(out, "nothing changed by enough to matter"),
-            false => writeln!(out, "nothing changed that chance does not explain"),
+            true => writeln!(out, "no change is large enough to matter"),
+            false => writeln!(out, "chance explains all changes"),
         };
     }
     for kind in answer.new_kinds.iter().take(DIFF_SHARES) {

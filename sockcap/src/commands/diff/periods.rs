@@ -72,7 +72,10 @@ fn parse_point(text: &str) -> Result<PeriodPoint, String> {
 /// Reads a period.
 fn parse_cut(text: &str) -> Result<PeriodCut, String> {
     let (from, until) = text.split_once("..").ok_or_else(|| {
-        format!("'{text}' is no period; write two times with two dots between, like 10:00..10:05")
+        format!(
+            "'{text}' is not a period; write two times separated by two dots, like \
+                 10:00..10:05"
+        )
     })?;
     let one = |text: &str| if text.is_empty() { Ok(None) } else { parse_point(text).map(Some) };
     Ok(PeriodCut { from: one(from)?, until: one(until)? })
@@ -82,7 +85,7 @@ impl PeriodPoint {
     /// The time in nanoseconds since the Unix epoch, if the first request begins at `first`.
     fn to_nanoseconds(self, first: i64) -> Result<i64, CommandError> {
         let unclear =
-            || CommandError::Usage("this time of day is not clear; write it with its date".into());
+            || CommandError::Usage("this time of day is ambiguous; write it with its date".into());
         match self {
             PeriodPoint::Moment(TraceMoment::At(time)) => Ok(time),
             PeriodPoint::Moment(TraceMoment::Since(span)) => Ok(first.saturating_add(span)),
@@ -148,7 +151,7 @@ impl PeriodPair {
                 [(time(before.from)?, time(before.until)?), (time(after.from)?, time(after.until)?)]
             }
             _ => {
-                let why = "name two data directories, or cut one by time with --at or with \
+                let why = "name two data directories, or split one by time with --at or with \
                            --before and --after";
                 return Err(CommandError::Usage(why.to_owned()));
             }
@@ -157,7 +160,7 @@ impl PeriodPair {
             && until > from
             && !matches!(cuts, [(Some(first), _), (_, Some(second))] if second <= first)
         {
-            let why = "both periods have a time in common; let --before end where --after begins";
+            let why = "the periods overlap; let --before end where --after begins";
             return Err(CommandError::Usage(why.to_owned()));
         }
         let names = ["before", "after"].map(str::to_owned);

@@ -38,7 +38,7 @@ fn write_switch(out: &mut impl Write, ahead: i64, switch: &ThreadSwitch) -> io::
     let ThreadSwitch { time: at, processor, thread, process, event } = switch;
     write!(out, "{} ", format_utc(at.saturating_add(ahead)))?;
     match event {
-        SwitchEvent::Mark => return writeln!(out, "{:>7} whole until here", ""),
+        SwitchEvent::Mark => return writeln!(out, "{:>7} complete until here", ""),
         SwitchEvent::Lost { records } if *processor == ThreadSwitch::ANY_PROCESSOR => {
             return writeln!(out, "{:>7} lost {records}", "");
         }

@@ -61,8 +61,8 @@ impl RevokeCommand {
         }
         out.flush()?;
         tell!(
-            "sockcap: next: copy {} to the collector, beside its key; it is read within a second. A new key: \
-         sockcap keys host NAME --replace{}",
+            "sockcap: next: copy {} to the collector, next to its key; it is read within a second. \
+             A new key: sockcap keys host NAME --replace{}",
             path.display(),
             same_keys(directory),
         );

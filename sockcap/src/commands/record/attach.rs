@@ -67,7 +67,7 @@ pub(super) fn record_attached(asked: &AttachArguments<'_>) -> Result<(), Command
         of.attached.not_taken_over().iter().for_each(|why| print_warning(why));
     }
     tell!(
-        "sockcap: records {}, which stood still for {:.1} ms at most; Ctrl-C ends it",
+        "sockcap: recording {}, paused for at most {:.1} ms; Ctrl-C ends it",
         count_noun(recorded.len() as u64, "process", "processes"),
         longest.as_secs_f64() * 1e3,
     );

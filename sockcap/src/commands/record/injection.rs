@@ -141,8 +141,8 @@ impl InjectionSession {
         self.server.close();
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let words = |(program, why): &(PathBuf, String)| match program.as_os_str().is_empty() {
-            true => format!("a program is not seen: {why}"),
-            false => format!("{} is not seen: {why}", program.display()),
+            true => format!("a program is not recorded: {why}"),
+            false => format!("{} is not recorded: {why}", program.display()),
         };
         failures.iter().map(words).collect()
     }

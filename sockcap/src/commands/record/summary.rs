@@ -151,7 +151,7 @@ fn why_nothing(ended: &EndedRecording) -> String {
     }
     // System calls past libc are reported only when a process ends by itself.
     let by = match ended.status.and_then(|status| status.signal()) {
-        Some(_) => " by way of libc",
+        Some(_) => " through libc",
         None => "",
     };
     let place = ended.data.path().display();

@@ -52,7 +52,7 @@ pub(super) fn build_filter(
     let (from, to) = (arguments.from.map(time), arguments.to.map(time));
     if from.zip(to).is_some_and(|(from, to)| from >= to) {
         return Err(CommandError::Usage(
-            "--from must be before --to; between them no path could begin".into(),
+            "--from must be before --to, or no path can begin between them".into(),
         ));
     }
     let filter = PathFilter {
@@ -112,7 +112,7 @@ fn check_names(filter: &PathFilter, data: &DataDir) -> Result<(), CommandError> 
     };
     let known = list_names(&names, MAX_NODES_LISTED);
     Err(CommandError::Usage(format!(
-        "--through {unknown}: no node has that in its name; there are {known}"
+        "--through {unknown}: no node name contains this; the nodes are {known}"
     )))
 }
 
@@ -124,7 +124,7 @@ fn check_operations(filter: &PathFilter, data: &DataDir) -> Result<(), CommandEr
     };
     let Some(names) = operation_names(data.patterns_path())? else {
         return Err(CommandError::Usage(format!(
-            "{asked}: it is not known what messages do; record with --protocols"
+            "{asked}: the operations of messages are not known; record with --protocols"
         )));
     };
     let Some(unknown) = filter.operations.iter().find(|name| !names.contains(*name)) else {
@@ -132,7 +132,7 @@ fn check_operations(filter: &PathFilter, data: &DataDir) -> Result<(), CommandEr
     };
     let known = list_names(&names, MAX_OPERATIONS_LISTED);
     Err(CommandError::Usage(format!(
-        "--operation '{unknown}': no message does that; there are {known}"
+        "--operation '{unknown}': no message has this operation; the operations are {known}"
     )))
 }
 

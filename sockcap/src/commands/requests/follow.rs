@@ -83,7 +83,11 @@ fn follow_text(
     }
     live.finish_join(&names)?;
     if lines > 0 && lines == unread {
-        print_message(&format!("{}: no line is an event as perf script prints it", path.display()));
+        print_message(&format!(
+            "{}: no line is an event in the format of perf \
+                                script",
+            path.display()
+        ));
     } else if let Some(beginning) = live.unmatched_beginning() {
         print_message(&format!(
             "no request was found: {}",

@@ -10,7 +10,7 @@ const MAX_KINDS: usize = 4;
 /// that could begin one.
 pub(super) fn no_request_reason(beginning: Option<&SeedCounts>) -> String {
     let Some(SeedCounts { kinds, events, without_process, missing }) = beginning else {
-        return "no path was inferred; sockcap report says what there is".to_owned();
+        return "no path was inferred; see 'sockcap report'".to_owned();
     };
     let mut named = kinds.iter().take(MAX_KINDS).cloned().collect::<Vec<String>>();
     if kinds.len() > MAX_KINDS {
@@ -30,7 +30,7 @@ pub(super) fn no_request_reason(beginning: Option<&SeedCounts>) -> String {
         );
     }
     match missing.as_slice() {
-        [] => format!("{begins} asks for; --json says what became of events"),
+        [] => format!("{begins} asks for; --json shows what happened to the events"),
         missing => format!(
             "{begins} asks for: no event said what is {}; if that was before the recording began, \
              record from the start of the server or of new connections on",
@@ -62,7 +62,7 @@ mod tests {
         assert!(
             of(7, 0, &marks).contains("no event said what is client(process, fd); if that was")
         );
-        assert!(of(7, 0, &[]).ends_with("--json says what became of events"));
+        assert!(of(7, 0, &[]).ends_with("--json shows what happened to the events"));
         assert!(no_request_reason(None).contains("sockcap report"));
     }
 }

@@ -107,7 +107,7 @@ fn usage_words(demands: &Demands, waits: &WaitTimes) -> String {
         .map(|(what, _, words)| format!("{words} {what}"))
         .collect();
     match words.is_empty() {
-        true => "what it used is not known".to_owned(),
+        true => "its resources are not known".to_owned(),
         false => words.join(", "),
     }
 }

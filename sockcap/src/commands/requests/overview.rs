@@ -96,7 +96,7 @@ fn overview_lines(told: &InputWords, answer: &WorkloadReport) -> Vec<String> {
         ));
     } else if !told.has_resources {
         lines.push(
-            "what they used is not known: 'sockcap record --resources' records it".to_owned(),
+            "their resources are not known: 'sockcap record --resources' records them".to_owned(),
         );
     }
     let error = model.error.representative;
@@ -114,7 +114,7 @@ fn overview_lines(told: &InputWords, answer: &WorkloadReport) -> Vec<String> {
             (join.doubled, "events came twice"),
             (join.conflicts, "intervals would have joined two requests, and were ended"),
             (join.timed_out, "requests were ended by the time-out"),
-            (join.crowded_out, "requests were ended by the bound on memory"),
+            (join.crowded_out, "requests were ended by the limit on memory"),
             (join.jumps, "times a clock jumped back, which ended all open requests"),
         ];
         let notes: Vec<String> = notes

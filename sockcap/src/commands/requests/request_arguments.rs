@@ -81,7 +81,7 @@ pub(in crate::commands) struct RequestsCommand {
 fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
     one_of([
         PossibleValue::new("csv").help("A header and a line for each request"),
-        PossibleValue::new("json").help("The same, an object a line"),
+        PossibleValue::new("json").help("The same as JSON, one object per line"),
         PossibleValue::new("parquet").help("The same as Parquet"),
     ])
 }

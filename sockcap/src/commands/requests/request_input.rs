@@ -107,7 +107,8 @@ pub(super) fn find_schema(name: &str) -> Result<(EventSchema, PathBuf), CommandE
         let names: Vec<&str> = shipped_schemas().iter().map(|shipped| shipped.name).collect();
         match source.kind() {
             std::io::ErrorKind::NotFound => CommandError::Usage(format!(
-                "--schema {name}: no such file, and no schema that ships: {}",
+                "--schema {name}: no such file, and no included schema of that name; the included \
+                 ones are {}",
                 names.join(", ")
             )),
             _ => CommandError::file_error(&path, source),

@@ -73,14 +73,10 @@ fn belongs_to(directory: &Path, user: u32) -> bool {
 
 fn redirect_html(url: &str) -> String {
     format!(
-        "<!DOCTYPE html>\n\
-         <html lang=\"en\">\n\
-         <meta charset=\"utf-8\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <meta http-equiv=\"refresh\" content=\"0; url={url}\">\n\
-         <title>sockcap view</title>\n\
-         <p><a href=\"{url}\" rel=\"noreferrer\">Go on to the page of sockcap view</a></p>\n\
-         </html>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" \
+         content=\"no-referrer\">\n<meta http-equiv=\"refresh\" content=\"0; \
+         url={url}\">\n<title>sockcap view</title>\n<p><a href=\"{url}\" \
+         rel=\"noreferrer\">Continue to the page of sockcap view</a></p>\n</html>\n"
     )
 }
 

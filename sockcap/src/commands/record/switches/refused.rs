@@ -15,15 +15,14 @@ pub(in super::super) fn refusal_line(error: &io::Error) -> String {
 fn refusal_remedy(error: &io::Error, paranoid: Option<i32>) -> &'static str {
     match (error.raw_os_error(), paranoid) {
         (Some(libc::EACCES | libc::EPERM), Some(level)) if level > 2 => {
-            "'sysctl kernel.perf_event_paranoid=2' allows them to everybody"
+            "'sysctl kernel.perf_event_paranoid=2' permits them for all users"
         }
         (Some(libc::EACCES | libc::EPERM | libc::ENOSYS), Some(_)) => {
-            "a filter forbids perf_event_open: of a container, allow it in its seccomp profile"
+            "a filter forbids perf_event_open; in a container, allow it in the seccomp profile"
         }
         (Some(libc::ENOSYS | libc::ENOENT), None) => "this kernel has no perf events",
         (Some(libc::EMFILE), _) => {
-            "there is an open file for each processor: 'ulimit -n' sets how \
-                                   many there may be"
+            "each processor needs an open file: raise the limit with 'ulimit -n'"
         }
         _ => "run as root to see whether rights are missing",
     }

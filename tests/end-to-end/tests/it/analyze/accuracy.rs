@@ -67,7 +67,7 @@ fn a_truth_that_cannot_be_used_is_told() {
         }
     };
     fails("a,b\n1,2\n", &[], &["truth.csv", "call_id,parent_call_id"]);
-    fails("call_id,parent_call_id\nx,\n", &[], &["knows none of the calls"]);
+    fails("call_id,parent_call_id\nx,\n", &[], &["contains none of the calls"]);
     fails("call_id,parent_call_id\na,\n", &["--exclude", "wep"], &["--exclude wep", "client, web"]);
     fails("child,parent\n1,x\n", &[], &["truth.csv", "line 2", "'x'"]);
 }

@@ -170,7 +170,7 @@ fn a_truth_about_messages_has_the_numbers_of_the_trace() {
     fs::write(directory.path().join("other.toml"), SERIES).unwrap();
     let output = run_sockcap(&["synth", "other.toml", "--truth", "other.csv"], directory.path());
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("something else already"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("other contents already"));
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl AttachedRecorder {
         let mut child = command.spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said_first = String::new();
-        while !said_first.contains("stood still") {
+        while !said_first.contains("paused for at most") {
             assert_ne!(errors.read_line(&mut said_first).unwrap(), 0, "{said_first}");
         }
         AttachedRecorder { child, errors, said_first }

@@ -28,7 +28,7 @@ fn what_is_advised_of_a_program_that_takes_its_rights_again_helps() {
         assert!(said.contains(words), "{words}: {said}");
     }
     let info = assert_succeeds(&["info", "-d", "recorded"], &folder);
-    assert!(info.contains(&format!("of which nothing is recorded: {REQUESTS}")), "{info}");
+    assert!(info.contains(&format!("and that are not recorded: {REQUESTS}")), "{info}");
     assert!(info.contains("as root under strace"), "{info}");
 
     // As advised, with the command lines in the help.

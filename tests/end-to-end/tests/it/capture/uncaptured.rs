@@ -82,8 +82,8 @@ fn record_and_info_name_what_is_not_captured() {
     let said = unfold_text(&to_text(&output.stderr));
     assert!(output.status.success(), "{said}");
     let sockets = "not captured: 2 packet sockets in uncaptured, 1 raw (ICMP) socket in uncaptured";
-    let rings = "not captured: 1 ring of io_uring in uncaptured; io_uring moves bytes without \
-                 calls; switch it off in the program, if it can, or capture its packets, then \
+    let rings = "not captured: 1 ring of io_uring in uncaptured; io_uring transfers bytes without \
+                 calls; turn it off in the program, if possible, or capture its packets, then \
                  'sockcap import pcap'";
     let without_icmp = said.replace("1 ICMP socket in uncaptured, ", "");
     assert!(without_icmp.contains(sockets), "{said}");
@@ -96,7 +96,7 @@ fn record_and_info_name_what_is_not_captured() {
         "2 packet sockets: uncaptured on web1",
         "1 raw (ICMP) socket: uncaptured on web1",
         "1 ring of io_uring: uncaptured on web1",
-        "io_uring moves bytes without calls;",
+        "io_uring transfers bytes without calls;",
     ] {
         assert!(info.contains(line), "{line}: {info}");
     }
@@ -146,8 +146,8 @@ fn programs_that_call_the_kernel_past_libc_are_named() {
         assert!(said.contains(&object), "{data}: {said}");
         // Sockets that were closed before the end are no longer visible.
         assert_eq!(said.contains(&sockets), arguments.is_empty(), "{data}: {said}");
-        let advice = "what goes by system calls past libc is not recorded; run it under strace, \
-                      then 'sockcap import strace'";
+        let advice = "system calls past libc are not recorded; run it under strace, then 'sockcap \
+                      import strace'";
         assert!(said.contains(advice), "{data}: {said}");
         assert!(!said.contains("used no socket"), "{data}: {said}");
         let info = unfold_text(&assert_succeeds(&["info", "-d", &data], &directory));

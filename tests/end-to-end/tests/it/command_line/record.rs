@@ -121,7 +121,7 @@ print(tcp.getsockname()[1], os.getpid())
         lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
     };
     // /bin/true used no socket, and is not mentioned.
-    let unseen = list("programs that recorded processes began, of which nothing is recorded");
+    let unseen = list("programs that recorded processes started and that are not recorded");
     assert_eq!(unseen.len(), 2, "{info}");
     assert!(unseen[0].starts_with("./static (statically linked): pid "), "{info}");
     assert!(
@@ -140,7 +140,7 @@ print(tcp.getsockname()[1], os.getpid())
     assert!(first.contains(note), "{report}");
     let json = to_text(&run_sockcap(&["report", "--json"], path).stdout);
     assert!(json.contains("process of ./static, not recorded: statically linked"), "{json}");
-    let ends = list("connections whose other end is on a recorded host");
+    let ends = list("connections with an unrecorded other end on a recorded host");
     assert_eq!(ends.len(), 2, "not what it has with itself: {info}");
     assert!(ends[0].starts_with(&format!("127.0.0.1:{port}: 1 flow of pid ")), "{info}");
     assert!(ends[1].contains(&format!("s of process {pid}: 1 flow of pid ")), "{info}");

@@ -120,7 +120,7 @@ fn events_from_standard_input() {
     // Lines that are not events are reported as such.
     let (json, said) = printed(File::open(&schema).unwrap().into());
     assert_eq!(json["requests"], 0);
-    assert!(said.contains("no line is an event as perf script prints it"), "{said}");
+    assert!(said.contains("no line is an event in the format of perf script"), "{said}");
 }
 
 #[test]

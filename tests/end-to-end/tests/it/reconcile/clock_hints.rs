@@ -243,7 +243,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
         Command::new(end_to_end::sockcap_program()).arg("info").arg("-d").arg(data.path()),
     );
     assert!(info.contains("exchanges with the collector") && !info.contains("disagree"), "{info}");
-    assert!(!info.contains("record a host that talks to both"), "{info}");
+    assert!(!info.contains("record a host that communicates with both"), "{info}");
 
     a_contradiction_is_told(&run_of, &data, &at, pair, &joined);
 }

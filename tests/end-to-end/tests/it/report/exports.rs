@@ -299,9 +299,9 @@ fn what_does_not_go_together_is_wrong_usage() {
         assert!(to_text(&output.stderr).contains(why), "{arguments:?}: {output:?}");
         assert!(output.stdout.is_empty());
     };
-    refused(&["calls", "--format", "protobuf"], 2, "no such format");
-    refused(&["otlp", "--format", "csv"], 2, "no such format");
-    refused(&["mermaid", "--format", "json"], 2, "no such format");
+    refused(&["calls", "--format", "protobuf"], 2, "not a format for this export");
+    refused(&["otlp", "--format", "csv"], 2, "not a format for this export");
+    refused(&["mermaid", "--format", "json"], 2, "not a format for this export");
     refused(&["chrome", "--to", "http://localhost:1"], 2, "--to is for otlp");
     refused(&["otlp", "--what", "map"], 2, "--what is for dot");
     refused(&["dot", "--what", "map", "--pattern", "1"], 2, "--pattern is for");
