@@ -20,7 +20,7 @@ import { choose, pattern, tab, TABS, type Tab } from "./state";
 import { OverTime } from "./time/over_time";
 import { WorkloadView } from "./workload/workload";
 
-const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and holes", contexts: "Contexts", requests: "Requests" };
+const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and gaps", contexts: "Contexts", requests: "Requests" };
 
 export function App({ source }: { source: Source }) {
   const load = async () => {

@@ -9,7 +9,7 @@ import { type Signal, signal } from "@preact/signals";
 export const help = signal(false);
 
 export const KEYS: [string, string][] = [
-  ["1 2 3 4 5", "patterns, map, over time, clocks and holes, contexts"],
+  ["1 2 3 4 5", "patterns, map, over time, clocks and gaps, contexts"],
   ["/", "search the patterns, or operations"],
   ["j k  ↓ ↑", "next and previous pattern, or operation"],
   ["n p", "next and previous instance of the pattern, or context of the operation"],
@@ -17,7 +17,7 @@ export const KEYS: [string, string][] = [
   ["o", "another order of the instances"],
   ["r", "rank the patterns, or operations, by something else"],
   ["l", "another kind of contexts"],
-  ["t", "light, dark, or as the system has it"],
+  ["t", "light, dark, or the system's setting"],
   ["Esc", "close this help, end the search, leave the pattern"],
   ["?", "this help"],
 ];

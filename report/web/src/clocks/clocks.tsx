@@ -9,7 +9,7 @@ export function ClocksView({ overview }: { overview: Overview }) {
   const untraced = overview.map.nodes.filter((node) => !node.traced);
   const { notes, one_sided } = overview;
   return (
-    <section class="holes" aria-label="Clocks and holes">
+    <section class="holes" aria-label="Clocks and gaps">
       <h2>Could not be seen</h2>
       {notes.length === 0 && untraced.length === 0 ? (
         <p class="lead">Every message has a sender and a receiver, nothing was lost, and every node was traced.</p>
@@ -29,7 +29,7 @@ export function ClocksView({ overview }: { overview: Overview }) {
       {untraced.length > 0 && (
         <>
           <h3>{plural(untraced.length, "node")} not traced</h3>
-          <p class="lead">What they do between a message to them and the one that follows is one delay together with the network.</p>
+          <p class="lead">Their work between a message to them and the next one is one delay, together with the network.</p>
           <ul class="untraced">
             {untraced.slice(0, 200).map((node) => (
               <li key={node.name}>
@@ -52,7 +52,7 @@ function OneSidedTable({ messages, between }: Overview["one_sided"]) {
       <h3>{plural(messages, "message")} seen at one end only</h3>
       <div class="scroll card">
         <table>
-          <caption class="visually-hidden">Between whom messages were seen at one end only</caption>
+          <caption class="visually-hidden">Pairs of nodes with messages that were seen at one end only</caption>
           <thead>
             <tr>
               <th scope="col">from</th>
@@ -98,6 +98,6 @@ function Clocks() {
   useEffect(() => {
     if (content) place.current?.replaceChildren(content.cloneNode(true));
   }, []);
-  if (!content?.childElementCount) return <p class="lead">There is one clock only, so that no time had to be corrected.</p>;
+  if (!content?.childElementCount) return <p class="lead">There is only one clock, so no time had to be corrected.</p>;
   return <div ref={place} />;
 }

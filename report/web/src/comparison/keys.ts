@@ -8,10 +8,10 @@ export const KEYS: [string, string][] = [
   ["/", "search the mutations"],
   ["j k  ↓ ↑", "next and previous mutation"],
   ["m", "the parts of another measure: mean, p50, p95, p99"],
-  ["o", "beside another originator"],
-  ["a", "all steps, or those alone that changed"],
+  ["o", "compare with another originator"],
+  ["a", "all steps, or only the changed ones"],
   ["r", "rank the mutations by something else"],
-  ["t", "light, dark, or as the system has it"],
+  ["t", "light, dark, or the system's setting"],
   ["Esc", "close this help, end the search, leave the mutation or the node"],
   ["?", "this help"],
 ];

@@ -30,8 +30,8 @@ export function ComparedMap({ comparison }: { comparison: Comparison }) {
     <section class="map" aria-label="Map">
       <h2 class="visually-hidden">Map</h2>
       <p class="lead">
-        Who calls whom. At a node: its own time for each request, before and after. At a line that changed: how long a call and its answer are
-        on the way. Choose a node to see its own lines.
+        Callers and callees. At a node: its own time per request, before and after. At a changed line: how long a call and its response are
+        on the network. Choose a node to see its own lines.
       </p>
       {isGone && <p class="error" role="alert">{chosen.value} is not on this map.</p>}
       <div class="scroll card" tabIndex={0} role="region" aria-label="Map of the system" ref={place}>
@@ -56,7 +56,7 @@ export function ComparedMap({ comparison }: { comparison: Comparison }) {
                   box={box}
                   name={drawn.names[box.index] ?? ""}
                   time={time}
-                  said={`${drawn.names[box.index]} ${time}${node ? ` itself for each request${node.changed ? `, ${node.changed === "other" ? "calls others in other numbers" : node.changed}` : ""}` : ""}`}
+                  said={`${drawn.names[box.index]} ${time}${node ? ` itself for each request${node.changed ? `, ${node.changed === "other" ? "calls others more or less often" : node.changed}` : ""}` : ""}`}
                   css={node?.changed ?? (node ? "same" : "outside")}
                   isTraced={node !== undefined}
                   isSmall={placed.isSmall}
@@ -72,7 +72,7 @@ export function ComparedMap({ comparison }: { comparison: Comparison }) {
       <ul class="legend" aria-label="Legend">
         <li><span class="key box worse">{MARK.worse}</span> worse: slower, or fails more often</li>
         <li><span class="key box better">{MARK.better}</span> better</li>
-        <li><span class="key box other">{MARK.other}</span> calls in other numbers</li>
+        <li><span class="key box other">{MARK.other}</span> calls more or less often</li>
         <li><span class="key line" /> the thicker, the more calls</li>
         {map.edges.some((edge) => state(edge) === "new") && <li><span class="key line new" /> only after</li>}
         {map.edges.some((edge) => state(edge) === "gone") && <li><span class="key line gone" /> only before</li>}
@@ -80,7 +80,7 @@ export function ComparedMap({ comparison }: { comparison: Comparison }) {
       {placed !== null && placed.omitted > 0 && <p class="fine">{count(placed.omitted)} edges with the fewest calls are not drawn.</p>}
       {suspect && (
         <div class="card evidence-of">
-          <h3>What speaks against {suspect.node}</h3>
+          <h3>Evidence against {suspect.node}</h3>
           <ul class="evidence">{suspect.evidence.slice(0, 12).map(({ sentence, is_sure }) => <li key={sentence} class={is_sure ? "" : "soft"}>{breakable(sentence)}</li>)}</ul>
         </div>
       )}

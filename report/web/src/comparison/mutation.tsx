@@ -57,7 +57,7 @@ export function MutationView({ comparison, mutation, number }: Props) {
       )}
       {mutation.explanation && mutation.explanation.sentences.length > 0 && (
         <section class="explanation">
-          <h3>What tells them apart <span class="soft">from those {beside ? "of the originator" : "before"}</span></h3>
+          <h3>What distinguishes them <span class="soft">from those {beside ? "of the originator" : "before"}</span></h3>
           <ul class="evidence">{mutation.explanation.sentences.map(({ text }) => <li key={text}>{text}</li>)}</ul>
         </section>
       )}
@@ -103,13 +103,13 @@ function Originators({ mutation, beside }: { mutation: Mutation; beside: Origina
         {requests(beside.tree.counts[0])} and are {requests(beside.tree.counts[1])} (distance {beside.distance.toFixed(2)}).
         {here && there && (
           <>
-            {" "}Both part at <b>{operation(here)}</b>
+            {" "}They diverge at <b>{operation(here)}</b>
             {operation(there) !== operation(here) && <>, where <b>{operation(there)}</b> was</>}.
           </>
         )}
       </p>
       {originators.length > 1 && (
-        <div id="originators" class="tools" role="group" aria-label="Beside which originator">
+        <div id="originators" class="tools" role="group" aria-label="Originator to compare with">
           <span class="soft">possible originators</span>
           {originators.slice(0, ORIGINATORS).map((one, at) => (
             <button

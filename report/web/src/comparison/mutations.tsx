@@ -93,7 +93,7 @@ function Row({ row, number, most }: { row: MutationRow; number: number; most: nu
       </span>
       <span
         class={`metric ${row.contribution_ns < 0 ? "less" : ""}`}
-        title="Its part in the change of the sum of all response times of the second period"
+        title="Its contribution to the change of the sum of all response times of the second period"
         style={{ "--share": `${(Math.abs(row.contribution_ns) / most) * 100}%` }}
       >
         {signed(row.contribution_ns)}

@@ -73,7 +73,7 @@ export function Steps({ compared }: { compared: Compared }) {
       {rows.length > MOST && <p class="fine">{plural(rows.length - MOST, "further step")} left out.</p>}
       {(whole.value || !isAll) && (
         <button type="button" class="quiet" aria-pressed={whole.value} onClick={() => (whole.value = !whole.value)}>
-          {whole.value ? "those alone that changed" : `all ${plural(pairs.length, "step")} ( a )`}
+          {whole.value ? "only the changed ones" : `all ${plural(pairs.length, "step")} ( a )`}
         </button>
       )}
     </section>

@@ -25,7 +25,7 @@ export function Suspects({ comparison }: { comparison: Comparison }) {
       {suspects.length > 0 ? (
         <List title={suspects.length === 1 ? "The suspect" : "Suspects, the first one first"} suspects={suspects} css="worse" />
       ) : (
-        <p class="fine">No node became slower, failed more often or called others in other numbers.</p>
+        <p class="fine">No node became slower, failed more often or called others more or less often.</p>
       )}
       {others.length > 0 && <List title="What became faster" suspects={others} css="better" />}
     </div>

@@ -60,7 +60,7 @@ export function verdict({ response, changed, periods }: Comparison): { word: str
     const [word, css] = after > before ? ["slower", "worse"] : ["faster", "better"];
     return { word: response.is_changed ? `${word[0]?.toUpperCase()}${word.slice(1)}` : `A little ${word}:`, css };
   }
-  return { word: changed ? "About as fast on the whole" : "Nothing changed that chance does not explain", css: "" };
+  return { word: changed ? "About as fast on the whole" : "Chance explains all changes", css: "" };
 }
 
 /** The kind of a mutation, with its mark and colour. */

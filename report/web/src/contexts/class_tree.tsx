@@ -26,7 +26,7 @@ export function ClassTree({ of, step, names }: Props) {
             <span>
               {names[name]}
               {times > 1 && <span class="soft"> ×{count(times)} at once</span>}
-              {times === 1 && (members.get(group) ?? 0) > 1 && <span class="soft" title="It goes on while others of the same caller do"> ∥</span>}
+              {times === 1 && (members.get(group) ?? 0) > 1 && <span class="soft" title="It runs at the same time as others of the same caller"> ∥</span>}
             </span>
           </li>
         ))}

@@ -99,7 +99,7 @@ function PatternRow({ overview, row }: RowProps) {
             // For the mouse; the list has the keys.
             <span
               class="alike"
-              title="Patterns of the same hops in other numbers or orders: shows or hides them ( → ← )"
+              title="Patterns with the same hops in other numbers or orders: shows or hides them ( → ← )"
               onClick={(event) => {
                 event.stopPropagation();
                 toggle(patterns.family[rank] ?? -1);

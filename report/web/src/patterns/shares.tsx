@@ -30,7 +30,7 @@ export function Shares({ overview }: { overview: Overview }) {
   const parts = rest > 0 ? [...named, { name: "others", css: "c-none", time: rest }] : named;
   return (
     <section class="shares" aria-labelledby="shares">
-      <h2 id="shares" title="All delays of the patterns of this page, each as often as it is expected to be real. Work that goes on at the same time counts each time.">
+      <h2 id="shares" title="All delays of the patterns of this page, each weighted by how often it is expected to be real. Concurrent work counts separately.">
         Where the time goes
       </h2>
       <ul class="parts">

@@ -46,7 +46,7 @@ function Table({ rows, operations }: { rows: OperationRow[]; operations: Operati
   return (
     <div class="scroll card">
       <table class="operations">
-        <caption class="visually-hidden">What was asked for</caption>
+        <caption class="visually-hidden">Operations</caption>
         <thead>
           <tr>
             <th scope="col">operation <span class="soft">choose one for its course</span></th>

@@ -50,11 +50,11 @@ export function OverTime({ source, overview, rank }: Props) {
     <section class="time" aria-label="Over time">
       <p class="lead">Paths by when they began; each counts as often as it is expected to be real.</p>
       <figure class="card">
-        <figcaption><b>Throughput</b> <span class="soft">expected paths a second, in slices of {duration(series.step)}</span></figcaption>
+        <figcaption><b>Throughput</b> <span class="soft">expected paths per second, in slices of {duration(series.step)}</span></figcaption>
         <Chart label="Throughput of all paths over time" height={180} data={throughput} options={throughputOptions} />
       </figure>
       <figure class="card">
-        <figcaption><b>Latency</b> <span class="soft">how long paths take</span></figcaption>
+        <figcaption><b>Latency</b> <span class="soft">duration of paths</span></figcaption>
         <Chart label="Latency of all paths over time" height={230} data={latency} options={latencyOptions} />
         <Legend isAll isFew={latency[4]?.some((mean) => mean !== null) ?? false} />
       </figure>
@@ -65,7 +65,7 @@ export function OverTime({ source, overview, rank }: Props) {
             <b>#{overview.patterns.id[rank]} {route(overview, rank)}</b> <span class="soft">alone, in slices of {duration(one.step)}</span>
           </figcaption>
           {(overview.patterns.expected[rank] ?? 0) < WANTED ? (
-            <p class="fine">{expected(overview.patterns.expected[rank] ?? 0)} expected paths are too few to say how they fare over time.</p>
+            <p class="fine">{expected(overview.patterns.expected[rank] ?? 0)} expected paths are too few for a course over time.</p>
           ) : (
             <>
               <Chart label="Throughput of the pattern over time" height={150} data={one.throughput} options={throughputOptions} />

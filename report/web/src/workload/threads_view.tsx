@@ -36,7 +36,7 @@ export function Threads({ example }: { example: Example }) {
   return (
     <section>
       <h3>
-        Threads <span class="soft">when each did what{handed.length > 0 ? `, and ${plural(handed.length, "hand-off")} between them` : ""}; below on which processor</span>
+        Threads <span class="soft">activity over time{handed.length > 0 ? `, and ${plural(handed.length, "hand-off")} between them` : ""}; below on which processor</span>
       </h3>
       <div class="scroll card lanes" tabIndex={0} role="region" aria-label="Threads" ref={place}>
         <svg class="threads" width={wide} height={bottom + 22} viewBox={`0 0 ${wide} ${bottom + 22}`} role="group" aria-label="Threads of the request over time">
@@ -67,7 +67,7 @@ export function Threads({ example }: { example: Example }) {
             const down = to > by ? 1 : -1;
             return (
               <g key={which} class="hand-off">
-                <title>{`${all[by]?.name} lets ${all[to]?.name} go on: signalled at ${duration(signalled)}, woken at ${duration(woken)}`}</title>
+                <title>{`${all[by]?.name} wakes ${all[to]?.name}: signalled at ${duration(signalled)}, woken at ${duration(woken)}`}</title>
                 <line x1={x(signalled)} x2={x(woken)} y1={from} y2={until} />
                 <path d={`M${x(woken)} ${until} l-3 ${-6 * down} h6 z`} />
               </g>

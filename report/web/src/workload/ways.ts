@@ -17,7 +17,7 @@ export const WAYS: Way[] = [
   { css: "w-lock", name: "lock", means: "It waits for a lock or for another thread" },
   { css: "w-peer", name: "peer", means: "It waits for another program" },
   { css: "w-asleep", name: "asleep", means: "It sleeps by its own choice" },
-  { css: "w-unknown", name: "unknown", means: "Nobody can tell" },
+  { css: "w-unknown", name: "unknown", means: "The reason is not known" },
   { css: "w-calls", name: "calls", means: "It waits for what it has called" },
 ];
 

@@ -55,7 +55,7 @@ function Loaded({ overview, workload }: { overview: Overview; workload: Workload
     <div class="workload">
       <section class="shares" aria-label="All requests">
         <p class="lead">
-          Requests that do alike and demand alike are a cluster. The clusters and their shares are a model of the workload, each with a request that stands for it.
+          Requests with similar steps and demands are a cluster. The clusters and their shares are a model of the workload, each with a representative request.
         </p>
         <Facts facts={facts} />
         {overview.filtered.length > 0 && <p class="fine" role="note">These are all requests, not only those of the part of the trace above.</p>}

@@ -90,7 +90,7 @@ describe("the answer", () => {
 
   test("of the same system on another day is that nothing changed", async () => {
     const { page, complaints } = await opened("answer", {}, inject("alike"));
-    await expectText(page, ".verdict", /^Nothing changed that chance does not explain$/);
+    await expectText(page, ".verdict", /^Chance explains all changes$/);
     expect(await page.locator(".suspects").count()).toBe(0);
     await page.keyboard.press("2");
     await expectText(page, "#panel", /^No category of requests takes another time/);
@@ -133,7 +133,7 @@ describe("a mutation", () => {
     const { page } = await opened(`mutations?mutation=${at + 1}`);
     await page.locator(".compared-timelines").waitFor();
     expect(await page.locator(".kind").innerText()).toBe("◆ other path");
-    expect(await page.locator(".sentence").innerText()).toMatch(/^Such requests probably took another path before: .* Both part at database/);
+    expect(await page.locator(".sentence").innerText()).toMatch(/^Such requests probably took another path before: .* They diverge at database/);
     expect(await page.locator(".changes li").first().innerText()).toMatch(/^\+1\s+prices → database only after: \d/);
     // Only in the second timeline.
     const tops = await page.locator(".compared-timelines .title").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));

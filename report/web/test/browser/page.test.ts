@@ -129,7 +129,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.context().close();
   });
 
-  test("throughput and latency are drawn over time, and clocks and holes have their tab", async () => {
+  test("throughput and latency are drawn over time, and clocks and gaps have their tab", async () => {
     const { page, complaints } = await opened("#time");
     await page.locator(".time canvas").first().waitFor();
     // The charts of all patterns, and of the selected one.

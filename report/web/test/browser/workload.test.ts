@@ -119,7 +119,7 @@ test("hand-offs are arrows from who signals to who goes on", async () => {
   });
   const tips = await page.locator("svg.threads .hand-off path").evaluateAll((all) => all.map((tip) => tip.getBoundingClientRect().width));
   expect(Math.min(...tips)).toBeGreaterThan(4);
-  expect(await page.locator(".hand-off title").first().innerHTML()).toMatch(/^host-0 .* lets host-1 .* go on: signalled at 0, woken at 9\.00 µs$/);
+  expect(await page.locator(".hand-off title").first().innerHTML()).toMatch(/^host-0 .* wakes host-1 .*: signalled at 0, woken at 9\.00 µs$/);
   // The page states what is omitted, and how to see it.
   const fine = await page.locator(".workload .fine").allInnerTexts();
   expect(fine.join("\n")).toMatch(/3 further clusters with 1,234 requests.*sockcap requests -d costs/);
