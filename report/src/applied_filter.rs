@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_for_is_told_as_it_was_asked() {
+    fn the_filter_is_shown_as_the_user_wrote_it() {
         let filter = PathFilter {
             through: vec!["web".into(), "db".into()],
             operations: vec!["GET /cart/{}".into()],

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_of_other_counts_are_one_family() {
+    fn loops_with_different_counts_are_one_family() {
         let patterns = [
             looped(3, 4, 10.0),
             looped(0, 1, 90.0),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn another_order_is_the_same_family_and_another_server_is_not() {
+    fn a_different_order_is_the_same_family_and_a_different_server_is_not() {
         let mut swapped = sample_reports::forked_pattern();
         swapped.id = 7;
         swapped.hops.swap(1, 3);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_something_else_is_another_family() {
+    fn a_different_operation_is_another_family() {
         let mut orders = sample_reports::cached_pattern();
         orders.id = 9;
         orders.hops[0].operation = Some("POST /orders".to_owned());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn families_are_ranked_by_what_they_are_together() {
+    fn families_are_ranked_by_their_sums() {
         let mut lone = sample_reports::forked_pattern();
         (lone.id, lone.total_time, lone.expected, lone.count) = (1, 100.0, 20.0, 20);
         let patterns = [looped(0, 1, 101.0), lone, looped(2, 2, 50.0), looped(3, 3, 60.0)];

@@ -162,7 +162,7 @@ mod tests {
     use crate::sample_reports;
 
     #[test]
-    fn a_label_says_who_where_and_how() {
+    fn a_label_has_nodes_port_and_protocol() {
         let lookup = sample_reports::lookup_pattern();
         let text = |index: usize| HopLabel::from_ends(&lookup.hops[index], UNICODE).fit_width(80);
         assert_eq!(text(0), "◇CLIENT → nginx:8080");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_comes_last_and_gives_way_to_the_names() {
+    fn the_operation_comes_last_and_is_cut_before_the_names() {
         let mut hop = sample_reports::lookup_pattern().hops[0].clone();
         hop.operation = Some("GET /cart/{}/items/{}/prices".to_owned());
         let fitted = |width| HopLabel::from_ends(&hop, UNICODE).fit_width(width);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_met_once() {
+    fn each_node_is_listed_once() {
         let forked = sample_reports::forked_pattern();
         let met = [
             ("CLIENT", false),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fits_whatever_the_width() {
+    fn a_label_fits_any_width() {
         let mut hops = sample_reports::hostile_pattern().hops;
         hops[1].operation = Some("SELECT a_table_with_a_very_long_name another".to_owned());
         for hop in &hops {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_by_what_they_ask_for_and_errors_by_what_answers_them() {
+    fn calls_are_counted_by_operation_and_errors_by_response() {
         let patterns = sample_reports::patterns_with_operations();
         let operations = OperationCounts::from_patterns(&patterns);
         let rows = rows(&operations);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_has_no_operation() {
+    fn messages_without_operations_are_not_counted() {
         let mut patterns = sample_reports::small_system();
         assert!(OperationCounts::from_patterns(&patterns).rows.is_empty());
         // A response alone is not a call.

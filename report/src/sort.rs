@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hardly_real_is_not_first() {
+    fn improbable_patterns_are_not_first() {
         let mut patterns = four();
         // A pattern that was seen once and is very improbable, but longer than any other.
         let mut ghost = patterns[2].clone();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_comes_last() {
+    fn patterns_without_a_value_come_last() {
         let mut patterns = four();
         (patterns[0].count, patterns[0].expected) = (0, 0.0);
         assert!(SortKey::Confidence.value_of(&SortValues::from_pattern(&patterns[0])).is_nan());

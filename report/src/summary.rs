@@ -156,7 +156,7 @@ mod tests {
     use crate::{JsonWriter, ReportWriter, TerminalWriter, sample_reports};
 
     #[test]
-    fn what_is_not_given_is_counted() {
+    fn omitted_patterns_are_counted() {
         let patterns = sample_reports::small_system();
         let whole = Report::new(&patterns, sample_reports::sample_meta());
         let (first, last) = patterns.split_at(3);

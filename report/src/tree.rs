@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_ends_with_its_first_answer() {
+    fn a_call_ends_with_its_first_response() {
         let mut pattern = sample_reports::cached_pattern();
         // nginx answers a second time, as a stream does; the client sends no second request.
         let mut more = pattern.hops[5].clone();

@@ -278,7 +278,7 @@ no messages lead from web to far1, alone: their times are as their clocks have t
     }
 
     #[test]
-    fn a_clock_that_is_presumed_says_so() {
+    fn a_presumed_clock_is_marked() {
         let mut clocks = sample_clocks();
         clocks.hosts.truncate(1);
         clocks.hosts.push(make_host("ads", "web", ClockSource::Presumed));
@@ -292,7 +292,7 @@ no messages lead from web to far1, alone: their times are as their clocks have t
     }
 
     #[test]
-    fn what_a_collector_tells_is_said() {
+    fn exchanges_with_a_collector_are_reported() {
         let mut clocks = sample_clocks();
         let check = |difference_ns| HintCheck {
             against: "web".to_owned(),
@@ -359,7 +359,7 @@ skipped in the exchanges with the collector: 1 \
     }
 
     #[test]
-    fn one_clock_needs_no_words() {
+    fn a_single_clock_is_not_shown() {
         let mut clocks = sample_clocks();
         clocks.hosts.truncate(1);
         let mut out = Vec::new();

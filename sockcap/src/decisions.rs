@@ -81,13 +81,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_told_unless_asked_for() {
+    fn nothing_is_printed_by_default() {
         assert!(wanted(None, 0).is_none());
         assert!(wanted(Some(""), 0).is_none());
     }
 
     #[test]
-    fn the_variable_says_what_is_told_of_which_stage() {
+    fn the_variable_sets_the_level_of_each_stage() {
         let wanted = wanted(Some("analyze=debug"), 0).unwrap();
         assert!(wanted.would_enable("analyze::analysis", &Level::DEBUG));
         assert!(!wanted.would_enable("analyze::analysis", &Level::TRACE));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_tells_nothing() {
+    fn an_invalid_variable_prints_nothing() {
         assert!(wanted(Some("analyze=loud"), 2).is_none());
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_many() {
+    fn singular_and_plural_differ() {
         let mut found = Reconciliation::default();
         found.datagrams.lost = 1;
         found.stream_bytes.sent_only = 2;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_recorded_is_named_with_a_way_out() {
+    fn an_unrecorded_program_is_named_with_a_remedy() {
         let hole = |of_children, cause: &str| ProgramGap {
             program: "server".to_owned(),
             cause: cause.to_owned(),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_did_itself_is_no_warning() {
+    fn activities_of_the_system_itself_are_no_warning() {
         let mut found = Reconciliation::default();
         found.messages.insert("tcp".to_owned(), 2);
         found.datagrams.reordered = 3;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_processes_to_themselves_are_a_warning_where_there_are_few_others() {
+    fn messages_of_processes_to_themselves_are_a_warning_if_there_are_few_others() {
         let mut found = Reconciliation::default();
         found.messages.insert("tcp".to_owned(), 1);
         found.internal.messages = 2;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn many_holes_are_summed() {
+    fn many_gaps_are_summed_up() {
         let hole = |number| ProgramGap {
             program: format!("server{number}"),
             records: u64::from(number < 2),

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_number_says_how_wide() {
+    fn only_a_number_sets_the_width() {
         let of = |text: &str| parse_columns(Some(OsStr::new(text)));
         assert_eq!((of("80"), of(" 200 "), parse_columns(None)), (Some(80), Some(200), None));
         assert_eq!([of(""), of("0"), of("-5"), of("wide"), of("99999999999")], [None; 5]);

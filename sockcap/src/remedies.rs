@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_has_a_way_out() {
+    fn every_cause_has_a_remedy() {
         for cause in unseen::NAMES.iter().skip(1) {
             assert!(remedy_for(cause).is_some(), "{cause}");
         }

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_shown() {
+    fn missing_sources_are_not_shown() {
         let (_directory, data) = with_files(&SPANS);
         let error = ShownData::choose_shown(data.clone(), Some(PathSource::Messages))
             .unwrap_err()

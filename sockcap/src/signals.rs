@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ignored_is_known() {
+    fn ignored_signals_are_recognised() {
         let status = "Name:\tx\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\n";
         assert!(is_ignored(status, SIGHUP));
         assert!(!is_ignored(status, SIGTERM));

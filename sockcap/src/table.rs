@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn columns_are_as_wide_as_their_contents() {
         let mut table = ScreenTable::new(&[
             ("HOST", ColumnAlignment::Left),
             ("N", ColumnAlignment::Right),

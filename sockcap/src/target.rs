@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_keeps_what_it_holds_until_the_result_is_there() {
+    fn a_target_keeps_its_content_until_the_result_is_complete() {
         let directory = tempfile::tempdir().unwrap();
         let (old, new) = (directory.path().join("old"), directory.path().join("new"));
         fs::write(&old, "former").unwrap();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_other_names_and_one_of_another_user_stay_what_they_are() {
+    fn a_file_with_other_names_or_of_another_user_is_written_in_place() {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (directory.path().join("one"), directory.path().join("other"));
         fs::write(&one, "former and longer").unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_written_to() {
+    fn irregular_files_are_written_directly() {
         let mut target = ResultTarget::try_out(Some(Path::new("/dev/null"))).unwrap();
         target.write_all(b"result").unwrap();
         target.finish_target().unwrap();

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_begin_within_what_is_drawn_and_no_trace_is_a_trace_too() {
+    fn arrows_begin_within_drawn_spans_and_an_empty_trace_is_valid() {
         let text: Value =
             serde_json::from_str(&chrome("web", &OperationLookup::default())).unwrap();
         let events = text["traceEvents"].as_array().unwrap();
@@ -252,7 +252,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn names_come_back_whatever_they_hold(name in any::<String>()) {
+        fn names_with_any_characters_are_read_back(name in any::<String>()) {
             for name in [name.as_str(), testing::HOSTILE] {
                 let text = chrome(name, &OperationLookup::default());
                 let text: Value = serde_json::from_str(&text).unwrap();

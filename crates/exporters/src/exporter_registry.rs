@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_whole() {
+    fn entries_are_complete() {
         assert_eq!(registry::registry_faults(EXPORTERS), Vec::<String>::new());
         for flag in registry::union_of_flags(EXPORTERS) {
             assert!(flag.spec().default.is_none(), "a default would be given to all exporters");

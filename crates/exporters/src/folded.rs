@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_because_of_one_message_is_not_counted_twice() {
+    fn messages_caused_by_one_message_are_not_counted_twice() {
         let text = folded(&[patterns::forked_pattern()]);
         let gateway =
             text.lines().find_map(|line| line.strip_prefix("CLIENT;gateway:8000 ")).unwrap();

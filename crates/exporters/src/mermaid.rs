@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_within_a_node_is_on_no_way() {
+    fn a_step_within_a_node_crosses_no_network() {
         let mut pattern = patterns::lookup_pattern();
         let hop = &mut pattern.hops[1];
         (hop.dst, hop.dst_port) = (hop.src.clone(), "Parse".to_owned());

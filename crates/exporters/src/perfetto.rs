@@ -210,7 +210,7 @@ mod tests {
     use crate::traces::{spans, testing};
 
     #[test]
-    fn every_span_begins_and_ends_on_a_track_that_was_described() {
+    fn every_span_begins_and_ends_on_a_described_track() {
         let (calls, mut out) = (testing::calls(), Vec::new());
         let all = spans::spans_of_calls(&calls);
         let operations = testing::operation_lookup(testing::operation_rows());

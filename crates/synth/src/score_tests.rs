@@ -18,7 +18,7 @@ fn swapped_calls() -> ScoredCalls {
 }
 
 #[test]
-fn a_score_by_hand() {
+fn the_score_of_hand_written_calls() {
     let score = LinkScore::from_calls(&swapped_calls(), &());
     assert_eq!((score.population.calls, score.population.roots), (6, 3));
     assert_eq!(score.links.link_accuracy, Some(1.0 / 3.0));
@@ -35,7 +35,7 @@ fn a_score_by_hand() {
 }
 
 #[test]
-fn roots_that_are_given_a_parent_are_told() {
+fn roots_with_an_inferred_parent_are_counted() {
     let judged =
         ScoredCalls::from_rows(&[("c", "a", None, None, 1.0), ("a", "b", None, Some(0), 0.9)]);
     let score = LinkScore::from_calls(&judged, &());

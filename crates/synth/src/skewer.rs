@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_clock_shows() {
+    fn a_clock_shows_its_offset_and_skew() {
         // A second after 'at', a clock that is 5 us ahead and gains 10 us a second is 15 us ahead.
         assert_eq!(clock(5_000, 10.0).shown_time(2_000_000_000, 1_000_000_000), 2_000_015_000);
         assert_eq!(clock(5_000, 10.0).true_time(2_000_015_000, 1_000_000_000), 2_000_000_000);
@@ -141,14 +141,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
-        fn what_is_added_can_be_taken_away(time in 0i64..4_000_000_000_000_000_000, passed in -1_000_000_000_000_000i64..1_000_000_000_000_000, offset in -1_000_000_000_000i64..1_000_000_000_000, ppm in -1000.0f64..1000.0) {
+        fn added_skew_can_be_removed(time in 0i64..4_000_000_000_000_000_000, passed in -1_000_000_000_000_000i64..1_000_000_000_000_000, offset in -1_000_000_000_000i64..1_000_000_000_000, ppm in -1000.0f64..1000.0) {
             let (clock, at) = (clock(offset, ppm), time - passed);
             prop_assert!((clock.true_time(clock.shown_time(time, at), at) - time).abs() <= 1);
         }
     }
 
     #[test]
-    fn only_the_times_that_the_host_read_move() {
+    fn only_the_times_read_by_the_host_move() {
         let trace = trace();
         let uncorrected = TraceSkew {
             clocks: vec![clock(7, 0.0)],
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_not_there_is_told_with_those_that_are() {
+    fn an_unknown_host_is_reported_with_the_known_ones() {
         let with = |clock| TraceSkew {
             clocks: vec![clock],
             at: 0,

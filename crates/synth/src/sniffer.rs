@@ -122,7 +122,7 @@ messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", t
     }
 
     #[test]
-    fn what_comes_too_fast_for_too_long_is_dropped() {
+    fn long_bursts_are_dropped() {
         let (trace, truth) = trace();
         // One every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and 1 wait;
         // at 3 ms 1.5, which take both places; at 4 ms 1; then every second message is dropped.
@@ -137,7 +137,7 @@ messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", t
     }
 
     #[test]
-    fn what_is_fast_enough_drops_nothing() {
+    fn a_fast_sniffer_drops_nothing() {
         let (trace, truth) = trace();
         let captured = Sniffer { rate: 1000.0, queue: 1 }.capture_trace(&trace).unwrap();
         assert_eq!(captured.dropped_messages(), 0);

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_was_caused_by_the_one_of_its_trace() {
+    fn a_request_was_caused_by_the_request_of_its_trace() {
         let (_directory, data, trace) = recorded(true);
         let GroundTruth::Messages(causes) = GroundTruth::from_tracers(&data, &trace).unwrap()
         else {

@@ -43,7 +43,7 @@ fn parse_text(text: &str) -> Result<GroundTruth, Error> {
 }
 
 #[test]
-fn what_a_lost_call_caused_counts_to_the_nearest_above() {
+fn effects_of_a_lost_call_count_to_the_nearest_call_above() {
     let (trace, calls) = trace(&["r", "x", "z", "q", "o", "n"]);
     // y was lost between x and z; p, which is nowhere, was above q; o is above a cycle; n is not in
     // the truth.
@@ -64,7 +64,7 @@ fn what_a_lost_call_caused_counts_to_the_nearest_above() {
 }
 
 #[test]
-fn a_root_that_only_others_name_is_a_call_of_its_trace() {
+fn a_root_named_only_as_a_parent_is_a_call_of_its_trace() {
     let (trace, calls) = trace(&["r", "x", "s", "y"]);
     // The recorded trace lacks the root of the last trace.
     let origins = parse_text("call_id,parent_call_id\nx,r\ny,s\nz,gone\n")
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(rows in proptest::collection::btree_map("[a-z,\"\n ]{1,4}", proptest::option::of("[a-z,\"]{1,4}"), 0..10)) {
+    fn written_truths_are_read_back(rows in proptest::collection::btree_map("[a-z,\"\n ]{1,4}", proptest::option::of("[a-z,\"]{1,4}"), 0..10)) {
         let rows: Vec<(String, Option<String>)> =
             rows.into_iter().filter(|(call, _)| !call.trim().is_empty()).collect();
         let directory = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ proptest! {
 }
 
 #[test]
-fn a_trace_is_whole_where_no_call_of_it_is_missing() {
+fn a_trace_without_missing_calls_is_complete() {
     let (trace, calls) = trace(&["a", "b", "c", "d", "e"]);
     // The trace of c lacks a call; e is alone, and x is lost entirely.
     let truth = "call_id,parent_call_id\na,\nb,a\nc,\nd,c\nlost,d\ne,\nx,\ny,x\n";

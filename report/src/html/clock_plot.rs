@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_reach_stays_at_the_edge() {
+    fn values_out_of_range_stay_at_the_edge() {
         let plane =
             PlotPlane { width: 560.0, right: 12.0, begin: 100, end: 200, low: -50.0, high: 50.0 };
         assert_eq!([100, 200, 0, 300].map(|at| plane.x_of_time(at)), [76.0, 548.0, 76.0, 548.0]);

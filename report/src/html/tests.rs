@@ -21,7 +21,7 @@ fn without_program(page: &str) -> String {
 }
 
 #[test]
-fn nothing_is_loaded() {
+fn the_page_loads_no_resources() {
     let page =
         written_page(&Report::new(&sample_reports::small_system(), sample_reports::sample_meta()));
     for loading in ["src=", "@import", "url(", "<iframe", "//cdn"] {
@@ -47,7 +47,7 @@ fn names_are_text() {
 }
 
 #[test]
-fn data_comes_back() {
+fn the_data_is_read_back() {
     use std::io::Read;
     let patterns = sample_reports::many_patterns(150);
     let report = Report::new(&patterns, sample_reports::sample_meta());
@@ -117,7 +117,7 @@ fn drift_is_added_up_between_steps() {
 }
 
 #[test]
-fn one_clock_is_no_section() {
+fn one_clock_has_no_section() {
     let one = sample_reports::sample_clocks().into_iter().take(1).collect();
     let patterns = sample_reports::small_system();
     let report = Report::new(&patterns, TraceMeta { clocks: one, ..sample_reports::sample_meta() });

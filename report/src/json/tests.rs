@@ -15,7 +15,7 @@ fn written_json(patterns: &[PathPattern], options: &Options) -> serde_json::Valu
 }
 
 #[test]
-fn all_is_there() {
+fn all_fields_are_in_the_document() {
     let patterns = sample_reports::small_system();
     let json = written_json(&patterns, &Options::default());
     assert_eq!((&json["messages"], &json["sort"]), (&2416.into(), &"total".into()));
@@ -41,7 +41,7 @@ fn all_is_there() {
 }
 
 #[test]
-fn connecting_is_told_where_there_is_some() {
+fn connecting_times_are_included_if_there_are_any() {
     let json = written_json(&[sample_reports::connecting_pattern()], &Options::default());
     let hops = &json["patterns"][0]["hops"];
     assert_eq!((&hops[2]["connect_mean"], &hops[2]["connect_count"]), (&4e7.into(), &53.into()));
@@ -63,7 +63,7 @@ fn order_and_length_are_chosen() {
 }
 
 #[test]
-fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
+fn known_operations_and_outcomes_are_included() {
     let mut patterns = sample_reports::small_system();
     let hops = &mut patterns[0].hops;
     hops[0].operation = Some("GET /cart/{}".to_owned());
@@ -83,7 +83,7 @@ fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
 }
 
 #[test]
-fn operations_are_told_with_their_errors() {
+fn operations_are_listed_with_their_errors() {
     let json = written_json(&sample_reports::patterns_with_operations(), &Options::default());
     let redis = serde_json::json!({
         "operation": "GET", "node": "redis-server", "root": false, "calls": 250.0,
@@ -99,7 +99,7 @@ fn operations_are_told_with_their_errors() {
 }
 
 #[test]
-fn a_part_says_of_what() {
+fn a_filtered_document_has_its_filter() {
     let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
     let filtered = AppliedFilter { filter, begin: 5, of_patterns: 9, of_instances: 400 };
     let meta = TraceMeta { filtered: Some(filtered), ..sample_reports::sample_meta() };
@@ -156,7 +156,7 @@ fn delays_are_rows_by_rank() {
 }
 
 #[test]
-fn nothing_is_a_document_too() {
+fn an_empty_report_is_a_valid_document() {
     let json = written_json(&[], &Options::default());
     assert_eq!(json["patterns"], serde_json::json!([]));
     assert_eq!(json["total_time"], 0.0);

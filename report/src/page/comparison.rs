@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_have_all_in_order() {
+    fn batches_contain_all_mutations_in_order() {
         let all: Vec<usize> = (0..2 * MUTATIONS_PER_BATCH + 3).collect();
         let made: Vec<Vec<usize>> = encode_batches(&all)
             .unwrap()

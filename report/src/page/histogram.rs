@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_quantile() {
+    fn an_empty_histogram_has_no_quantile() {
         assert_eq!(LogHistogram::default().quantile(0.5), None);
     }
 

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_come_in_pieces_in_any_order() {
+    fn instances_are_served_in_batches_in_any_order() {
         let mut instances = InstanceStore::new(1_000);
         for (path, probability, sent, received) in
             [(7, 0.5, 3_000, Some(3_010)), (8, 1.0, 1_000, Some(1_500)), (9, 0.9, 2_000, None)]

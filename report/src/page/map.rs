@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_that_is_not_known_is_not_named() {
+    fn an_unknown_protocol_is_not_named() {
         for (protocol, shown) in [(TransportProtocol::Other, ""), (TransportProtocol::Udp, "udp")] {
             let mut cached = sample_reports::cached_pattern();
             cached.hops.iter_mut().for_each(|hop| hop.protocol = protocol);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn without_ports_the_first_to_send_asks() {
+    fn without_ports_the_first_sender_is_the_caller() {
         let mut cached = sample_reports::cached_pattern();
         for hop in &mut cached.hops {
             (hop.src_port, hop.dst_port) = ("*".to_owned(), "*".to_owned());

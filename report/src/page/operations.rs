@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_bounded_and_what_is_left_out_is_counted() {
+    fn operations_are_limited_and_omitted_ones_are_counted() {
         let mut patterns = Vec::new();
         for index in 0..MAX_PAGE_OPERATIONS + 7 {
             let mut pattern = sample_reports::cached_pattern();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn without_names_there_is_nothing() {
+    fn without_operations_there_are_no_columns() {
         let patterns = sample_reports::small_system();
         let ranked: Vec<&PathPattern> = patterns.iter().collect();
         let slices = TimeSlices::new(0, 599, 60);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn of_few_paths_there_is_neither_median_nor_p99() {
+    fn few_paths_have_neither_median_nor_p99() {
         let mut series = PathSeries::new(0, 239);
         for time in [0, 1, 100, 230] {
             series.add_path(time, 100, 1.0);

@@ -76,7 +76,7 @@ fn an_overview_has_all_patterns_by_rank() {
 }
 
 #[test]
-fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
+fn known_operations_and_outcomes_are_included() {
     let mut patterns = [sample_reports::lookup_pattern()];
     let page = |patterns: &[PathPattern]| {
         let report = report(patterns);
@@ -101,7 +101,7 @@ fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
 }
 
 #[test]
-fn holes_say_whose_they_are() {
+fn one_sided_messages_have_their_nodes() {
     let patterns = sample_reports::small_system();
     let report = report(&patterns);
     let mut builder = PageBuilder::new(&report, &Options::default());
@@ -178,7 +178,7 @@ fn details_have_distributions_and_instances() {
 }
 
 #[test]
-fn what_is_not_in_the_page_counts_over_time_only() {
+fn patterns_not_in_the_page_count_only_over_time() {
     let patterns = sample_reports::small_system();
     let report = report(&patterns[..1]);
     let mut builder = PageBuilder::new(&report, &Options::default());
@@ -190,7 +190,7 @@ fn what_is_not_in_the_page_counts_over_time_only() {
 }
 
 #[test]
-fn long_patterns_and_many_are_bounded() {
+fn long_and_many_patterns_are_limited() {
     let long = sample_reports::pipeline_pattern(0, 20_000);
     let report = report(std::slice::from_ref(&long));
     let mut builder = PageBuilder::new(&report, &Options::default());
@@ -211,7 +211,7 @@ fn long_patterns_and_many_are_bounded() {
 }
 
 #[test]
-fn nothing_is_a_page_too() {
+fn an_empty_page_is_valid() {
     let report = Report::new(&[], crate::TraceMeta::default());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     assert!(page.details.is_empty());

@@ -73,7 +73,7 @@ fn colour_changes_nothing_else() {
 }
 
 #[test]
-fn each_key_ranks_and_what_was_not_measured_comes_last() {
+fn each_key_ranks_and_unmeasured_rows_come_last() {
     let (_, hops) = sample_reports::sample_delays();
     let first = |sort| {
         let text = written_text(

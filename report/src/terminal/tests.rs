@@ -44,7 +44,7 @@ fn narrow_and_ascii() {
 }
 
 #[test]
-fn what_connections_take_has_columns_where_it_is_noticeable() {
+fn noticeable_connection_times_have_columns() {
     let patterns = [sample_reports::connecting_pattern(), sample_reports::cached_pattern()];
     for width in [120, 80, 60] {
         let text = written_text(
@@ -170,7 +170,7 @@ fn long_and_deep_patterns_fit() {
 }
 
 #[test]
-fn patterns_of_the_same_hops_are_one_line_that_opens() {
+fn patterns_with_the_same_hops_are_one_line() {
     let patterns = [
         sample_reports::cached_pattern(),
         sample_reports::forked_pattern(),
@@ -203,7 +203,7 @@ fn many_patterns() {
 }
 
 #[test]
-fn errors_have_a_column_where_there_are_any() {
+fn errors_have_a_column_if_there_are_any() {
     let mut patterns = sample_reports::small_system();
     let ended = |errors, error_share| Some(CallOutcomes { answers: 212, errors, error_share });
     patterns[0].hops[0].operation = Some("GET /cart/{}".to_owned());
@@ -219,7 +219,7 @@ fn errors_have_a_column_where_there_are_any() {
 }
 
 #[test]
-fn a_part_says_of_what_on_top() {
+fn a_filtered_report_shows_its_filter_at_the_top() {
     let filter = PathFilter {
         through: vec!["app".into(), "a\u{1b}[31mb".into()],
         from: Some(2_000_000_000),
@@ -239,7 +239,7 @@ fn a_part_says_of_what_on_top() {
 }
 
 #[test]
-fn patterns_have_the_numbers_by_which_they_can_be_asked_for() {
+fn patterns_are_shown_with_their_numbers() {
     let options = Options { sort: SortKey::Count, ..Options::default() };
     let text =
         written_text(&sample_reports::small_system(), sample_reports::sample_meta(), &options);

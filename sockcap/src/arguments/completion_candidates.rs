@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_would_command_the_terminal_are_not_offered() {
+    fn unprintable_names_are_not_offered() {
         let names = ["web", "a\x1b[2J", "b\nc", "d\u{202e}e", "äöü x"].map(str::to_owned);
         let offered = name_candidates(names.into());
         let offered: Vec<_> = offered.iter().map(|one| one.get_value().to_string_lossy()).collect();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_directory_is_that_of_the_line() {
+    fn the_data_directory_is_taken_from_the_command_line() {
         let of = |line: &str| {
             directory_argument(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
         };

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_token_learns_nothing() {
+    fn clients_without_the_token_get_nothing() {
         let pages = sample_pages();
         let ask = |method, path: &str, query: &str, cookie: Option<&str>| {
             let (host, reached) = (Some("localhost:9714"), pages.address);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_at_their_paths() {
+    fn batches_are_served_at_their_paths() {
         let host = Some("127.0.0.1:9714");
         assert_eq!(
             ask_page("/", host),
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_come_in_the_order_that_is_asked_for() {
+    fn instances_come_in_the_requested_order() {
         let mut pages = sample_pages();
         for (path, duration) in [(7, 10), (8, 30), (9, 20)] {
             let hop = TimedHop {
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_who_mean_this_machine_are_answered() {
+    fn only_requests_addressed_to_this_machine_are_answered() {
         let refusal = HttpAnswer::refusal(421, "this is http://127.0.0.1:9714/");
         for host in [
             None,

@@ -96,7 +96,7 @@ fn the_environment_wins_over_files() {
 }
 
 #[test]
-fn what_a_file_turns_on_can_be_turned_off() {
+fn flags_that_a_file_turns_on_can_be_turned_off() {
     let place = ConfigPlace::with("[report]\njson = true", "");
     assert!(place.report_options("sockcap report").2);
     assert!(!place.report_options("sockcap report --json=false").2);
@@ -108,7 +108,7 @@ fn what_a_file_turns_on_can_be_turned_off() {
 }
 
 #[test]
-fn what_is_required_may_be_in_a_file() {
+fn required_flags_may_be_in_a_file() {
     let place = ConfigPlace::with("[ship]\nto = 'collector:1'\nkey = 'web.pem'", "");
     let ship: Box<ShipCommand> = given_command(place.parse_line("sockcap ship"));
     assert_eq!((ship.to.as_str(), ship.trust.key), ("collector:1", Some("web.pem".into())));
@@ -145,7 +145,7 @@ fn lists_and_commands_below_commands() {
 }
 
 #[test]
-fn what_is_recorded_is_not_searched_for_flags() {
+fn arguments_of_the_recorded_command_are_not_parsed() {
     let place = ConfigPlace::with("[record]\nhost = 'web'", "");
     let record: Box<RecordCommand> =
         given_command(place.parse_line("sockcap record -- report --host record"));
@@ -153,7 +153,7 @@ fn what_is_recorded_is_not_searched_for_flags() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_line_and_key() {
+fn mistakes_are_reported_with_file_line_and_key() {
     let cases: [(&str, &[&str]); 11] = [
         (
             "[report]\nsorrt = 'p99'",
@@ -195,7 +195,7 @@ fn what_is_wrong_is_told_with_file_line_and_key() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told() {
+fn an_unreadable_file_is_reported() {
     let place = ConfigPlace::with("", "");
     fs::create_dir(place.path("user.toml")).unwrap();
     assert!(place.failure_words("sockcap report").contains("user.toml: Is a directory"));
@@ -210,7 +210,7 @@ fn a_file_that_cannot_be_read_is_told() {
 }
 
 #[test]
-fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
+fn a_data_directory_of_others_sets_only_how_it_is_shown() {
     for text in [
         "[report]\nhtml = '/etc/passwd'",
         "[report]\ndata = '/etc'",
@@ -253,7 +253,7 @@ fn a_trace_of_others_decides_nothing_but_how_it_is_shown() {
 }
 
 #[test]
-fn what_lies_in_place_of_a_data_directorys_file_is_not_read() {
+fn irregular_files_in_place_of_a_data_directorys_file_are_not_read() {
     let place = ConfigPlace::with("", "");
     fs::write(place.path("elsewhere"), "[report]\nlimit = 3").unwrap();
     let path = place.path("data/sockcap.toml");
@@ -276,14 +276,14 @@ fn what_lies_in_place_of_a_data_directorys_file_is_not_read() {
 }
 
 #[test]
-fn an_error_of_a_combination_names_what_came_from_files() {
+fn an_error_of_a_combination_names_the_settings_from_files() {
     let place = ConfigPlace::with("[record]\nkeep = 'newest'", "");
     let said = place.failure_words("sockcap record -- true");
     assert!(said.contains("--max-size") && said.contains("user.toml:2"), "{said}");
 }
 
 #[test]
-fn all_that_a_data_directory_may_set_are_keys() {
+fn all_permitted_settings_of_a_data_directory_are_keys() {
     let mut command = with_switches(command_line::define_commands());
     command.build();
     for (name, keys) in file::IN_DATA {

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_printable_is_shown() {
+    fn unprintable_characters_are_escaped() {
         for (text, shown) in [
             ("plain, äöü → 東京\n\tnext\n", "plain, äöü → 東京\n\tnext\n"),
             ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_are_let_through_where_they_are_ours_and_nothing_else_is() {
+    fn only_our_own_styles_are_let_through() {
         let bold = "\x1b[1m\x1b[38;5;255mx\x1b[0m";
         assert_eq!(escape_all(&[bold.as_bytes()], true), bold);
         let bytes: Vec<&[u8]> = bold.as_bytes().chunks(1).collect();
@@ -236,7 +236,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn nothing_harmful_comes_out_however_it_is_cut(
+        fn nothing_harmful_is_written_however_the_input_is_split(
             bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b'm')], 0..60),
             cut in any::<prop::sample::Index>(),
         ) {

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_made_again_only_where_the_grain_matters_and_with_all_else_as_it_was() {
+    fn messages_are_made_again_only_if_the_grain_matters_with_other_options_unchanged() {
         use InternalMessages::{BetweenThreads, Kept, LeftOut};
         let asked = |internal, threads, grain| {
             options_for_grain(&make_reconciliation(internal, threads), grain)

@@ -72,7 +72,7 @@ fn zeros_take_no_memory() {
 }
 
 #[test]
-fn what_is_empty_many_times_takes_no_memory() {
+fn many_empty_elements_take_no_memory() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("bomb.zst");
     let jaeger = br#"{"data":[{"traceID":"1","spans":["#;
@@ -128,7 +128,7 @@ fn what_is_empty_many_times_takes_no_memory() {
 }
 
 #[test]
-fn each_way_to_compress_has_its_bound() {
+fn each_compression_has_its_limit() {
     let directory = tempfile::tempdir().unwrap();
     // A message of 98 KB that contains compressed zeros, and a file of such messages.
     let inner = zstd::encode_all(io::repeat(0).take(2 << 30), 1).unwrap();

@@ -87,7 +87,7 @@ fn conditions_have_an_exit_status_of_their_own() {
 }
 
 #[test]
-fn one_directory_is_cut_by_time() {
+fn one_directory_is_split_by_time() {
     let directory = import_shop();
     let with = |arguments: &[&str]| {
         let arguments = [&["diff", "-d", "before"], arguments].concat();
@@ -114,7 +114,7 @@ fn one_directory_is_cut_by_time() {
 }
 
 #[test]
-fn little_that_can_be_said_is_said_first() {
+fn reasons_for_doubt_are_printed_first() {
     let directory = import_shop();
     import_csv(directory.path(), "few", &shop_spans(12, 2, "shop"));
     import_csv(directory.path(), "renamed", &shop_spans(300, 2, "store"));
@@ -133,7 +133,7 @@ fn little_that_can_be_said_is_said_first() {
 }
 
 #[test]
-fn other_programs_read_it() {
+fn other_programs_read_the_output() {
     let directory = import_shop();
     let (status, dot, _) = output_text(&run_sockcap(
         directory.path(),

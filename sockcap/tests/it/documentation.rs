@@ -34,7 +34,7 @@ const NOT_RUN: [(&str, usize); 19] = [
 ];
 
 #[test]
-fn pages_show_what_happens() {
+fn pages_show_the_actual_output() {
     let pages = crate::pages::all_pages();
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn pages_show_what_happens() {
 }
 
 #[test]
-fn what_is_not_run_is_written_down() {
+fn blocks_that_are_not_run_are_listed() {
     let mut not_run = Vec::new();
     for page in crate::pages::all_pages() {
         let mut count = 0;

@@ -68,7 +68,7 @@ fn nasty_directory() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn no_name_commands_the_terminal() {
+fn no_name_controls_the_terminal() {
     let (directory, log) = nasty_directory();
     let path = directory.path();
     let run = |arguments: &[&str]| run_printable(path, arguments);
@@ -121,7 +121,7 @@ fn no_name_commands_the_terminal() {
 }
 
 #[test]
-fn colours_are_ours_alone() {
+fn only_our_own_colours_are_printed() {
     let (directory, _) = nasty_directory();
     let path = directory.path();
     let file = format!("{NASTY}.csv").replace('/', "_");

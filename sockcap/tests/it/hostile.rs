@@ -96,7 +96,7 @@ fn synthetic_directory() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_page_is_for_whoever_started_it() {
+fn the_page_is_only_for_the_user_who_started_it() {
     let directory = synthetic_directory();
     let view = ["view", "-d", "made", "--no-browser", "--port", "0"];
     let view = RunningCommand::start_command(&mut sockcap_command(&view), directory.path());
@@ -224,7 +224,7 @@ fn the_browser_of_view_is_started_without_the_token() {
 }
 
 #[test]
-fn view_opens_no_browser_where_it_has_no_private_place_and_says_the_address() {
+fn without_a_private_directory_view_opens_no_browser_and_prints_the_address() {
     let directory = synthetic_directory();
     let view = view_with_browser(directory.path(), &[("TMPDIR", "none"), ("HOME", "none")]);
     let url = view.word_after("is shown at ");
@@ -241,7 +241,7 @@ fn view_opens_no_browser_where_it_has_no_private_place_and_says_the_address() {
 }
 
 #[test]
-fn sockets_that_say_nothing_fill_neither_a_collector_nor_its_log() {
+fn silent_sockets_fill_neither_a_collector_nor_its_log() {
     let directory = tempfile::tempdir().unwrap();
     let host = directory.path().join("here/hosts/web");
     fs::create_dir_all(&host).unwrap();

@@ -185,7 +185,7 @@ fn names_are_the_users_and_need_no_reconciling() {
 }
 
 #[test]
-fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
+fn servers_of_one_role_are_one_pattern_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::write(path.join("calls.csv"), fifty_calls()).unwrap();
@@ -288,7 +288,7 @@ fn exported_messages_and_nodes_have_the_users_names() {
 }
 
 #[test]
-fn datagrams_without_a_checksum_are_told() {
+fn datagrams_without_a_checksum_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     // The payload of the second is incomplete, and so is that of the third.
@@ -313,7 +313,7 @@ fn datagrams_without_a_checksum_are_told() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_told_with_what_to_do() {
+fn failed_imports_are_reported_with_advice() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::write(path.join("empty.csv"), "").unwrap();

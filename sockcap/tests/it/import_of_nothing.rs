@@ -64,7 +64,7 @@ fn list_files(directory: &Path) -> Vec<(std::path::PathBuf, u64)> {
 }
 
 #[test]
-fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
+fn an_empty_import_fails_and_names_what_it_looked_for() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let dhcp = [&[0, 68, 0, 67, 0, 28, 0, 0][..], &[0; 20]].concat();
@@ -137,7 +137,7 @@ fn an_import_of_nothing_fails_and_says_what_was_looked_for() {
 
 /// The valid half of a file, or one of two files, is enough.
 #[test]
-fn what_can_be_taken_is_taken_though_the_rest_is_nothing() {
+fn usable_parts_are_imported_without_the_rest() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let datagram = ethernet_frame(

@@ -277,7 +277,7 @@ fn a_manual_page_has_what_help_has() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_told() {
+fn a_directory_that_cannot_be_made_is_reported() {
     let output = Command::new(env!("CARGO_BIN_EXE_sockcap"))
         .args(["man", "/proc/no/such"])
         .output()

@@ -41,7 +41,7 @@ fn strace_text() -> String {
 }
 
 #[test]
-fn output_that_nobody_reads_is_no_error() {
+fn output_without_a_reader_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::write(path.join("x.strace"), strace_text()).unwrap();
@@ -103,7 +103,7 @@ fn output_that_nobody_reads_is_no_error() {
 
 /// A closed terminal and a full disk give a different error than a pipe.
 #[test]
-fn words_that_cannot_be_written_change_no_status() {
+fn messages_that_cannot_be_written_change_no_status() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("x.strace"), strace_text()).unwrap();
     let status = |arguments: &[&str]| {
@@ -121,7 +121,7 @@ fn words_that_cannot_be_written_change_no_status() {
 }
 
 #[test]
-fn an_error_that_nobody_reads_is_still_one() {
+fn an_error_without_a_reader_is_still_an_error() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in [&["report", "-d", "nowhere"][..], &["dump", "none.sclog"]] {
         assert_eq!(

@@ -84,7 +84,7 @@ fn is_close(one: f64, other: f64) -> bool {
 }
 
 #[test]
-fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
+fn two_halves_make_the_whole_trace_and_each_is_marked_as_a_part() {
     let directory = traced_directory();
     let path = directory.path();
     let whole = report_output(&["--json"], path);
@@ -157,7 +157,7 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
 }
 
 #[test]
-fn nodes_and_hops_have_the_delays_that_were_put_in() {
+fn nodes_and_hops_have_the_configured_delays() {
     let directory = traced_directory();
     let path = directory.path();
     let nodes = report_output(&["--hosts"], path);
@@ -226,7 +226,7 @@ fn wrong_values_are_refused_with_the_flag() {
 }
 
 #[test]
-fn a_pager_gets_colours_when_asked_and_the_width_that_it_says() {
+fn a_pager_gets_colours_on_request_and_its_width() {
     let directory = traced_directory();
     let shown = |environment: &[(&str, &str)], arguments: &[&str]| {
         let output = run_with(environment, &[&["report"], arguments].concat(), directory.path());

@@ -198,7 +198,7 @@ fn contexts_of_spans_need_no_messages() {
 }
 
 #[test]
-fn of_a_directory_with_both_the_user_chooses() {
+fn the_user_chooses_the_source_of_a_directory_with_both() {
     let directory = imported_spans();
     let directory = directory.path();
     standard_output(&["synth", "multi-tier", "--instances", "5", "-d", "data"], directory);
@@ -231,7 +231,7 @@ fn of_a_directory_with_both_the_user_chooses() {
 }
 
 #[test]
-fn what_is_not_there_or_known_already_is_refused() {
+fn missing_sources_and_inference_from_spans_are_refused() {
     let directory = imported_spans();
     let directory = directory.path();
     let said = refusal_text(&["report", "-d", "data", "--source", "messages"], 1, directory);
@@ -258,7 +258,7 @@ fn what_is_not_there_or_known_already_is_refused() {
 }
 
 #[test]
-fn names_of_the_user_are_those_of_spans_too() {
+fn the_users_names_apply_to_spans_too() {
     let directory = imported_spans();
     let directory = directory.path();
     fs::write(directory.join("data/aliases"), "command cart = basket\n").unwrap();

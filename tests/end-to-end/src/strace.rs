@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_of_connections() {
+    fn messages_are_assigned_to_connections() {
         let output = "1 read(8<TCPv6:[[::ffff:127.0.0.1]:1->[::ffff:127.0.0.1]:2]>, \"\"..., 9) = 8\n\
             2 splice(3<pipe:[5]>, NULL, 4<TCP:[127.0.0.1:1->127.0.0.1:2]>, NULL, 9, 0 <unfinished ...>\n\
             1 write(8<TCP:[17]>, \"\"..., 9) = 9\n\

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_without_an_end_counts_as_far_as_it_was_received() {
+    fn a_direction_without_an_end_counts_up_to_the_last_acknowledgement() {
         let lines = [
             "1.0 IP6 fd00:1::1.50 > fd00:1::2.80: Flags [S], seq 7, win 9, length 0",
             "1.0 IP6 fd00:1::2.80 > fd00:1::1.50: Flags [S.], seq 100, ack 8, win 9, length 0",

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_edges_are_drawn_with_those_that_lead_to_them() {
+    fn the_most_frequent_edges_are_drawn_with_the_edges_leading_to_them() {
         let edge = |from, to, messages| DelayEdge { from, to, delays: vec![(Some(1), messages)] };
         let graph = DelayGraph {
             nodes: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),

@@ -96,7 +96,7 @@ mod tests {
     use test_support::{assert_golden, patterns};
 
     #[test]
-    fn a_step_within_a_node_is_on_no_way() {
+    fn a_step_within_a_node_crosses_no_network() {
         let mut hop = patterns::lookup_pattern().hops[1].clone();
         hop.src.clone_from(&hop.dst);
         assert!(hop_label(&hop, None, false).contains("on the network"));

@@ -70,7 +70,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_text_is_read_as_it_is(one in any::<String>(), other in "[\\\\\"nN&#;<>{}|\n]{0,9}") {
+        fn a_quoted_text_is_read_back_unchanged(one in any::<String>(), other in "[\\\\\"nN&#;<>{}|\n]{0,9}") {
             let lines: Vec<String> = [one, other].iter().map(|line| to_printable(line)).filter(|line| !line.is_empty()).collect();
             let quoted = quote_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>());
             prop_assert_eq!(read(&quoted), Some(lines.join("\n")), "{}", quoted);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_with_a_number_is_below_the_span_that_made_it() {
+    fn a_request_with_ids_is_below_the_span_that_made_it() {
         use SpanSide::{Callee, Caller};
         let calls = testing::calls();
         let places = places(&calls, &[(1, 0xaa, 0xbb)]);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_client_was_not_recorded_the_server_is_below_it() {
+    fn the_server_is_below_an_unrecorded_client() {
         let places = places(&testing::calls(), &[(0, 0xaa, 0xbb), (2, 0xcc, 0xdd)]);
         let root = place_in(&places, 0, SpanSide::Callee);
         assert_eq!(root, SpanPlace { trace: 0xaa, parent: Some(0xbb) });
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_proxy_passes_on_stays_below_the_proxy() {
+    fn ids_that_a_proxy_passes_on_stay_below_the_proxy() {
         let all = places(&testing::calls(), &[(0, 0xaa, 0xbb), (1, 0xaa, 0xbb)]);
         let inferred = all.iter().find(|(of, ..)| *of == (1, SpanSide::Caller)).unwrap().2;
         assert_eq!(

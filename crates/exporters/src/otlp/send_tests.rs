@@ -60,7 +60,7 @@ fn send(address: &str, headers: &[&str]) -> Result<CollectorClient, Error> {
 }
 
 #[test]
-fn a_collector_gets_the_spans_and_what_may_pass_is_tried_again() {
+fn a_collector_gets_the_spans_and_temporary_errors_are_retried() {
     let busy = "503 Service Unavailable";
     let (address, thread) = collector(vec![
         (busy, vec![]),
@@ -85,7 +85,7 @@ fn a_collector_gets_the_spans_and_what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn what_it_rejects_of_all_requests_is_known() {
+fn rejected_spans_are_summed_over_all_requests() {
     let partial =
         ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
@@ -105,7 +105,7 @@ fn what_it_rejects_of_all_requests_is_known() {
 }
 
 #[test]
-fn an_address_with_a_path_or_a_question_stays_as_it_is() {
+fn an_address_with_a_path_or_a_query_is_unchanged() {
     for rest in ["/?tenant=1", "/otlp/v1/traces"] {
         let (address, thread) = collector(vec![("200 OK", vec![])]);
         send(&format!("{address}{rest}"), &[]).unwrap();
@@ -114,7 +114,7 @@ fn an_address_with_a_path_or_a_question_stays_as_it_is() {
 }
 
 #[test]
-fn each_wait_is_twice_the_last_unless_another_is_asked_for() {
+fn each_wait_is_twice_the_last_unless_the_collector_asks_for_another() {
     let retries = RetryPolicy { tries: 6, wait: Duration::from_millis(500) };
     let milliseconds = |tries, asked: Option<u64>| {
         retries.wait_time(tries, asked.map(Duration::from_secs)).as_millis()
@@ -125,7 +125,7 @@ fn each_wait_is_twice_the_last_unless_another_is_asked_for() {
 }
 
 #[test]
-fn no_more_is_said_than_people_read() {
+fn long_responses_are_shortened_in_errors() {
     let (address, thread) =
         collector(vec![("403 Forbidden", vec![b'x'; 500]), ("500 Oh", vec![b'x'; 70_000])]);
     let error = || send(&address, &[]).err().unwrap().to_string();
@@ -137,7 +137,7 @@ fn no_more_is_said_than_people_read() {
 }
 
 #[test]
-fn what_will_not_pass_is_told_with_what_to_do() {
+fn permanent_errors_are_reported_with_a_hint() {
     let (address, thread) = collector(vec![("401 Unauthorized", b"no\n\x08token".to_vec())]);
     let error = send(&address, &[]).err().unwrap().to_string();
     assert!(

@@ -100,7 +100,7 @@ mod tests {
     use request_flow::{Request, StepThreads, WaitTimes};
 
     #[test]
-    fn the_span_of_a_step_says_what_the_step_did() {
+    fn the_span_of_a_step_has_the_resources_of_the_step() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         assert!(SpentTimes::read_spent(&data).unwrap().0.is_empty());

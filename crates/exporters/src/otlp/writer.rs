@@ -147,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn the_json_of_calls_that_say_what_they_do() {
+    fn the_json_of_calls_with_operations() {
         let operations = testing::operation_lookup(testing::operation_rows());
         assert_golden!("otlp-operations.json", &json("web", &operations));
     }
 
     #[test]
-    fn batches_one_after_the_other_are_one_message_and_json_is_read_back() {
+    fn concatenated_batches_are_one_message_and_json_is_read_back() {
         let calls = testing::calls();
         let (spans, parties) = (spans::spans_of_calls(&calls), testing::parties("web"));
         let mut out = Vec::new();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_no_more_spans_than_collectors_take() {
+    fn a_request_has_no_more_spans_than_collectors_accept() {
         struct Sizes(Vec<usize>);
         impl RequestSink for Sizes {
             fn take_request(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
@@ -214,7 +214,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn names_come_back_whatever_they_hold(name in any::<String>()) {
+        fn names_with_any_characters_are_read_back(name in any::<String>()) {
             for name in [name.as_str(), testing::HOSTILE] {
                 let text = json(name, &OperationLookup::default());
                 prop_assert_eq!(text.lines().count(), 1);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_the_answers_that_ids_of_operations_give_them() {
+    fn calls_are_paired_by_the_ids_of_operations() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         recorded(&data);

@@ -50,7 +50,7 @@ mod tests {
     use crate::traces::{spans, testing};
 
     #[test]
-    fn spans_at_once_are_in_lanes_of_their_own() {
+    fn concurrent_spans_are_in_separate_lanes() {
         let calls = testing::calls();
         let mut lanes = SpanLanes::default();
         let placed: Vec<(u64, SpanSide, usize, bool)> = spans::spans_of_calls(&calls)

@@ -43,7 +43,7 @@ mod tests {
     use crate::traces::testing;
 
     #[test]
-    fn a_call_goes_by_the_callee_and_a_name_that_others_share() {
+    fn a_call_is_named_by_the_callee_and_a_name_shared_with_others() {
         let parties = testing::parties("web");
         let [call, .., lookup] = testing::calls()[..] else { panic!("there are calls") };
         let name = |dst_endpoint: Option<&'static str>, from_connecting| {

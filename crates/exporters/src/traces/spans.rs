@@ -136,7 +136,7 @@ mod tests {
     use analyze::calls::windows::{CallMessage, ParentCall};
 
     #[test]
-    fn each_side_that_saw_something_has_a_span_within_that_of_the_other() {
+    fn each_side_with_events_has_a_span_within_the_other_sides() {
         let calls = testing::calls();
         let spans = spans_of_calls(&calls);
         let of = |call: u64| {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_little_is_known_of_times_and_parents_is_used() {
+    fn incomplete_times_and_parents_are_used() {
         let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
         let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
         // The response is before the request, because clocks are off.
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_one_to_one_and_never_none() {
+    fn span_ids_are_unique_and_never_zero() {
         let mut ids: Vec<u64> = (0..1000)
             .flat_map(|call| [SpanSide::Caller, SpanSide::Callee].map(|side| span_id(call, side)))
             .collect();

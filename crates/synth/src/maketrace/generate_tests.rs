@@ -131,7 +131,7 @@ fn delays_have_their_means() {
 }
 
 #[test]
-fn an_added_delay_is_that_of_one_node() {
+fn an_added_delay_belongs_to_one_node() {
     let made =
         make_trace(&shipped_config("multi-tier-added-delay").unwrap().unwrap(), &()).unwrap();
     let plain = make_trace(&shipped_config("multi-tier").unwrap().unwrap(), &()).unwrap();
@@ -155,7 +155,7 @@ fn an_added_delay_is_that_of_one_node() {
 }
 
 #[test]
-fn the_same_seed_makes_the_same_trace_and_another_another() {
+fn equal_seeds_make_equal_traces_and_different_seeds_different_ones() {
     let times = |changes: &ConfigChanges| {
         let config = shipped_config("children-parallel").unwrap().unwrap().with_changes(changes);
         let made = make_trace(&config, &()).unwrap();
@@ -205,7 +205,7 @@ messages = [
 }
 
 #[test]
-fn what_makes_no_sense_is_told_by_tracelet_and_message() {
+fn inconsistencies_are_reported_with_tracelet_and_message() {
     let error = |messages: &str| {
         let text = format!("[[tracelet]]\nname = \"t\"\ninstances = 1\nmessages = [{messages}]");
         make_from_text(&text).unwrap_err().to_string()
@@ -243,7 +243,7 @@ fn what_makes_no_sense_is_told_by_tracelet_and_message() {
 }
 
 #[test]
-fn the_configuration_of_the_documentation_is_one() {
+fn the_configuration_in_the_documentation_is_valid() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/synth.md");
     let document = std::fs::read_to_string(document).unwrap();
     let text = document.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
@@ -254,7 +254,7 @@ fn the_configuration_of_the_documentation_is_one() {
 }
 
 #[test]
-fn times_end_where_they_cannot_go_on_and_nothing_in_parallel_is_nothing() {
+fn times_saturate_and_zero_parallel_sequences_make_no_messages() {
     let text = NESTED.replace("\"20ms\"", "\"8784h\"").replace("instances = 3", "instances = 400");
     let years = make_from_text(&text).unwrap();
     assert!(years.trace.messages().all(|message| message.send_ts <= message.recv_ts), "{text}");

@@ -128,7 +128,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
-    fn it_has_as_many_of_each_as_asked_for() {
+    fn the_graph_has_the_configured_numbers() {
         let config = shipped_config("operations").unwrap().unwrap();
         for seed in 0..20 {
             let graph = CallGraph::random_graph(&config, &mut ChaCha8Rng::seed_from_u64(seed));

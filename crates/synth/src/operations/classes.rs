@@ -200,7 +200,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
-    fn all_stacks_are_there_and_as_many_positions_as_asked_for() {
+    fn classes_contain_all_stacks_and_the_configured_number_of_positions() {
         let config = shipped_config("operations").unwrap().unwrap();
         for seed in 0..5 {
             let random = &mut ChaCha8Rng::seed_from_u64(seed);

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_with_the_program_is_whole_and_other_kinds_are_told() {
+    fn included_configurations_are_valid_and_other_kinds_are_recognised() {
         let config = shipped_config("operations").unwrap().unwrap();
         assert_eq!((config.requests, config.executions), (36_036, Some(2_032_573)));
         let less = config
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn inconsistent_configurations_are_refused() {
         let (_, text) = SHIPPED[0];
         for (from, to, why) in [
             ("operations = 199", "operations = 291", "no more entries than operations"),

@@ -70,7 +70,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
-    fn requests_and_executions_are_as_many_as_asked_for() {
+    fn requests_and_executions_have_the_configured_numbers() {
         let config = shipped_config("operations").unwrap().unwrap();
         let sizes: Vec<usize> = (0..125).map(|class| 20 + class * 73 % 80).collect();
         for seed in 0..20 {

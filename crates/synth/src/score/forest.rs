@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_is_at_the_end_of_the_parents_and_circles_have_none() {
+    fn the_root_is_the_last_parent_and_cycles_have_none() {
         let parents = [None, Some(0), Some(1), Some(4), Some(3), Some(4)];
         assert_eq!(find_roots(&parents), [Some(0), Some(0), Some(0), None, None, None]);
     }

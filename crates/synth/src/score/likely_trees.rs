@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_candidate_is_not_found() {
+    fn a_parent_that_is_no_candidate_is_not_found() {
         let mut judged = judged();
         judged.candidates[4] = vec![(Some(1), 1.0)];
         assert!(!LikelyTrees::from_calls(&judged).is_true_tree_likely(0, 100));

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_is_not_found() {
+    fn incomplete_traces_are_not_recalled() {
         let mut judged = judged();
         // Four traces in the truth, one of them not in the trace at all; at first, 5, which is
         // right, is complete.

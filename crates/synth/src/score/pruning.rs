@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_found_at_all_is_omitted_at_any_tolerance() {
+    fn a_pattern_that_was_not_inferred_is_omitted_at_any_tolerance() {
         let truth = [(0, 5), (1, 1)].into_iter().collect();
         let found = find_omissions(&truth, &[(0, 6)].into_iter().collect());
         assert_eq!((found[0].omitted, found[1].omitted, found[1].omitted_at_6_percent), (0, 1, 1));

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_all_is_not_shown_as_all() {
+    fn less_than_all_is_not_shown_as_100_percent() {
         assert_eq!(format_percent(Some(1.0)), "100.00%");
         assert_eq!(format_percent(Some(0.999_999)), "99.99%");
         assert_eq!(format_percent(Some(0.5)), "50.00%");

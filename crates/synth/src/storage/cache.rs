@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_least_recently_is_forgotten() {
+    fn the_least_recently_used_key_is_evicted() {
         let mut cache = LruCache::new(2);
         let hits: Vec<bool> = [1, 2, 1, 3, 1, 2, 3].map(|key| cache.use_key(key)).to_vec();
         assert_eq!(hits, [false, false, true, false, true, false, false]);

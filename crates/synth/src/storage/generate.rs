@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_whole_and_the_same_each_time() {
+    fn requests_are_complete_and_repeatable() {
         let all = make_and_read(FEW);
         assert_eq!(all.1, make_and_read(FEW).1);
         assert_ne!(all.1, make_and_read(StorageConfig { seed: 8, ..FEW }).1);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spin_is_in_answers_to_writes_alone() {
+    fn the_spin_is_only_in_responses_to_writes() {
         let [usual, spinning] =
             [0, 1_000_000].map(|spin| make_and_read(StorageConfig { spin, ..FEW }));
         let median = |mut times: Vec<i64>| {

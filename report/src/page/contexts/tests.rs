@@ -125,7 +125,7 @@ fn contexts_of(profile: &Profile) -> PageContexts {
 }
 
 #[test]
-fn slow_contexts_come_first_and_what_is_left_out_is_counted() {
+fn slow_contexts_come_first_and_omitted_ones_are_counted() {
     let found = json(contexts_of(&profile(vec![operation(0, 40)])));
     let operation = &found["operations"][0];
     assert_eq!(operation["name"], "operation\u{fffd} 0", "nothing in a name can harm");
@@ -153,7 +153,7 @@ fn slow_contexts_come_first_and_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn bins_become_fewer_and_keep_their_weight() {
+fn merged_bins_keep_their_weight() {
     let found = json(contexts_of(&profile(vec![operation(0, 1)])));
     let operation = &found["operations"][0];
     let histogram = operation["times"]["histogram"].as_array().unwrap();
@@ -226,7 +226,7 @@ fn a_page_has_room_for_any_profile() {
 }
 
 #[test]
-fn when_the_room_is_used_up_operations_have_a_few_contexts() {
+fn without_room_operations_have_only_a_few_contexts() {
     let mut wide = operation(0, 60);
     // As many callers and stacks as trace-contexts.
     wide.contexts = (0..60)
@@ -252,7 +252,7 @@ fn when_the_room_is_used_up_operations_have_a_few_contexts() {
 }
 
 #[test]
-fn nothing_is_a_profile_too() {
+fn an_empty_profile_is_valid() {
     let found = json(contexts_of(&profile(Vec::new())));
     assert_eq!(
         (&found["operations"], &found["classes"]),

@@ -77,7 +77,7 @@ fn written_json(answer: &WorkloadReport, examples: Vec<ExampleRequest>) -> Value
 }
 
 #[test]
-fn clusters_and_examples_are_as_short_as_can_be() {
+fn clusters_and_examples_are_short() {
     let page = written_json(&answer(1, 0), vec![example(0)]);
     assert_eq!(page["charged"], json!(0.97));
     let expected = json!({
@@ -110,7 +110,7 @@ fn clusters_and_examples_are_as_short_as_can_be() {
 }
 
 #[test]
-fn what_is_left_out_is_counted() {
+fn omitted_parts_are_counted() {
     let answer = answer(MAX_CLUSTERS as u64 + 2, MAX_UNUSUAL as u64 + 3);
     let page = written_json(&answer, Vec::new());
     let of_the_last_two = 2 * (1_000 - MAX_CLUSTERS as u64) - 1;

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_a_second_is_told_of_each_kind_and_the_others_are_counted() {
+    fn one_line_per_second_and_kind_is_printed_and_the_others_are_counted() {
         let (log, begin) = (RateLimitedLog::default(), Instant::now());
         let tell =
             |kind, at: u64| log.admitted_line(kind, 1, "line", begin + Duration::from_millis(at));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn some_may_come_at_once_and_a_long_line_is_cut() {
+    fn bursts_are_permitted_and_long_lines_are_cut() {
         let (log, begin) = (RateLimitedLog::default(), Instant::now());
         let tell = |at| {
             log.admitted_line("connected", 5, "line", begin + Duration::from_secs(at)).is_some()

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_whether_the_key_holds() {
+    fn a_line_shows_whether_the_key_is_valid() {
         let contents = KeyContents {
             role: Some(KeyRole::Host),
             names: vec!["a".into(), "b".into()],

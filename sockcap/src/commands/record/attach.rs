@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parent_stands_behind_the_name() {
+    fn the_parent_is_parsed_after_the_name() {
         assert_eq!(parse_parent("7 (a ) b) S 12 7 7 0\n"), Some(12));
         assert_eq!(parse_parent("7 (a"), None);
     }

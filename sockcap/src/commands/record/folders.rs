@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_folder_of_the_host_takes_files_of_others() {
+    fn only_the_folder_of_the_host_accepts_files_of_others() {
         let place = tempfile::tempdir().unwrap();
         make_host_folder(place.path(), "a/b").unwrap();
         let (hosts, host) = (place.path().join("hosts"), place.path().join("hosts/a_b"));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_folder_is_made_behind_a_link() {
+    fn no_folder_is_made_through_a_link() {
         let place = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         symlink(elsewhere.path(), place.path().join("hosts")).unwrap();

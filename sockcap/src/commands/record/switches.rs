@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_boot_is_that_of_logs() {
+    fn the_boot_id_is_the_same_as_in_logs() {
         let id = boot_id().unwrap();
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -184,7 +184,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn the_ends_of_a_pair_are_each_others() {
+    fn the_ends_of_a_pair_are_matched() {
         let (one, other) = UnixStream::pair().unwrap();
         let cookie = |stream: &UnixStream| rustix::net::sockopt::socket_cookie(stream).unwrap();
         let (one_cookie, other_cookie) = (cookie(&one), cookie(&other));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn one_whose_other_end_is_not_told_is_left_out() {
+    fn a_socket_with_an_unknown_other_end_is_left_out() {
         let socket = |inode, peer| UnixSocket { inode, cookie: u64::from(inode) + 100, peer };
         let all = [socket(1, 2), socket(2, 1), socket(3, 9), socket(4, 1)];
         let expected = format!("{:016x}{:016x}", 101, 102);

@@ -79,7 +79,7 @@ mod tests {
     use workload::analysis::lanes::LaneSlice;
 
     #[test]
-    fn each_character_shows_what_most_of_its_time_was() {
+    fn each_character_shows_the_most_frequent_state() {
         let slice = |begin, end, state| LaneSlice { begin, end, state };
         let lane = RequestLane {
             name: "web 7".to_owned(),

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directories_in_which_others_may_write_are_no_place() {
+    fn directories_writable_by_others_are_not_used() {
         let directory = tempfile::tempdir().unwrap();
         let user = directory.path().metadata().unwrap().uid();
         for (mode, is_place) in [(0o700, true), (0o755, true), (0o770, false), (0o1777, false)] {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_user_reads_it_while_it_is_there() {
+    fn only_its_user_can_read_it_while_it_exists() {
         let directory = tempfile::tempdir().unwrap();
         let url = "http://127.0.0.1:9714/?token=12ab";
         let redirect = BrowserRedirect::new_below(directory.path(), url).unwrap();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_token_will_do() {
+    fn only_the_complete_token_is_accepted() {
         let token = PageToken::new(9714).unwrap();
         let right = token.text.clone();
         assert_eq!(right.len(), 2 * BYTES);

@@ -10,7 +10,7 @@ use end_to_end::packages::web_packages;
 use end_to_end::{repository, sockcap_program, target_directory};
 
 #[test]
-fn what_is_embedded_is_what_a_fresh_build_gives() {
+fn the_embedded_assets_equal_a_fresh_build() {
     let fresh = tempfile::tempdir().unwrap();
     run_successfully(
         Command::new("node").arg("build.mjs").arg(fresh.path()).current_dir(web_packages()),

@@ -46,7 +46,7 @@ fn hosts_reach_each_other_by_all_their_addresses() {
 }
 
 #[test]
-fn a_router_hides_who_is_behind_it() {
+fn a_router_hides_the_hosts_of_its_network() {
     let mut lab = HostLab::new();
     let (inner, outer) = (lab.add_network(1), lab.add_network(2));
     let client = lab.add_host("client", inner);
@@ -103,7 +103,7 @@ fn programs_are_recorded_under_their_host_and_others_are_not() {
 }
 
 #[test]
-fn nothing_stays_of_a_lab_that_panicked() {
+fn a_panicked_lab_leaves_nothing() {
     let names = |pid: u32| -> Vec<String> {
         let all = fs::read_dir("/run/netns").unwrap().flatten();
         let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -130,7 +130,7 @@ fn nothing_stays_of_a_lab_that_panicked() {
 }
 
 #[test]
-fn what_a_killed_test_left_behind_is_removed_by_the_next() {
+fn remains_of_a_killed_test_are_removed_by_the_next() {
     // A process that has ended, and one that runs but began at another time.
     let mut ended = Command::new("true").spawn().unwrap();
     ended.wait().unwrap();

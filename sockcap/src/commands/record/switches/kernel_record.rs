@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_say_who_had_the_processor() {
+    fn switches_have_the_thread_on_the_processor() {
         let found = |misc: u16| read_record(14, misc, &SAMPLE);
         assert_eq!(found(0), [make_switch(10, 11, SwitchEvent::In)]);
         assert_eq!(found(1 << 13), [make_switch(10, 11, SwitchEvent::Out { preempted: false })]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_lost_is_told() {
+    fn records_lost_by_the_kernel_are_reported() {
         let lost = [1, 0, 9, 0];
         let found = read_record(2, 0, &[lost.as_slice(), &SAMPLE].concat());
         assert_eq!(found, [make_switch(0, 0, SwitchEvent::Lost { records: 9 })]);

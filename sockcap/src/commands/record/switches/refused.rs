@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cause_has_its_way_out() {
+    fn each_cause_has_its_remedy() {
         let out =
             |code: i32, paranoid| refusal_remedy(&io::Error::from_raw_os_error(code), paranoid);
         assert!(out(libc::EACCES, Some(3)).contains("paranoid=2"));

@@ -21,7 +21,7 @@ fn import_requests() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_result_is_judged_by_a_truth() {
+fn a_result_is_scored_against_a_truth() {
     let directory = import_requests();
     let truth = |text: &str| fs::write(directory.path().join("truth.csv"), text).unwrap();
     let score = || assert_succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
@@ -54,7 +54,7 @@ fn a_result_is_judged_by_a_truth() {
 }
 
 #[test]
-fn a_truth_that_cannot_be_used_is_told() {
+fn an_unusable_truth_is_reported() {
     let directory = import_requests();
     let fails = |text: &str, more: &[&str], words: &[&str]| {
         fs::write(directory.path().join("truth.csv"), text).unwrap();

@@ -48,7 +48,7 @@ fn to_milliseconds(value: &Value) -> f64 {
 }
 
 #[test]
-fn a_connection_for_each_request_is_waited_for() {
+fn callers_wait_for_a_connection_per_request() {
     let ConnectFigures { hop, pattern, waited, text } = record_connects("each");
     assert_eq!(pattern["count"], REQUESTS as u64, "one pattern");
     let measured = waited.iter().sum::<f64>() / REQUESTS as f64;
@@ -71,7 +71,7 @@ fn a_connection_for_each_request_is_waited_for() {
 }
 
 #[test]
-fn a_connection_made_before_the_requests_is_nobodys() {
+fn a_connection_made_before_the_requests_belongs_to_none() {
     let ConnectFigures { hop, waited, text, .. } = record_connects("once");
     assert!(waited.len() == 1 && waited[0] > 10.0, "{waited:?}");
     assert_eq!(hop.get("connect_mean"), None, "{hop}");
@@ -79,7 +79,7 @@ fn a_connection_made_before_the_requests_is_nobodys() {
 }
 
 #[test]
-fn a_call_that_does_not_wait_says_so() {
+fn a_call_without_a_wait_has_no_connecting_time() {
     let recording = TestRecording::new();
     recording.run_python(
         "import socket; server = socket.create_server(('127.0.0.1', 0))\n\

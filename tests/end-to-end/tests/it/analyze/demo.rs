@@ -258,7 +258,7 @@ fn patterns_by_hops(data: &DataDir) -> BTreeMap<Vec<String>, PathPattern> {
 /// Recorded paths that are exported as spans and imported again give the same patterns, counts and
 /// times.
 #[test]
-fn exported_spans_come_back_as_the_patterns_that_they_were() {
+fn exported_spans_give_the_same_patterns_when_imported() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     run_demo("examples", 18280, &data);

@@ -148,7 +148,7 @@ fn each_change_of_the_example_programs_is_named_first() {
 /// This takes several minutes.
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
-fn of_twenty_recordings_at_most_one_in_twenty_comparisons_says_anything() {
+fn at_most_one_in_twenty_comparisons_of_twenty_recordings_reports_a_change() {
     let directory = tempfile::tempdir().unwrap();
     let names: Vec<String> = (1..=20).map(|number| format!("none.{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

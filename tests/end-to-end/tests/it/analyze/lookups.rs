@@ -63,7 +63,7 @@ fn a_lookup_is_a_hop() {
 }
 
 #[test]
-fn the_name_server_is_part_of_the_path_where_it_is_recorded() {
+fn a_recorded_name_server_is_part_of_the_path() {
     let hops = lookup_hops(true);
     let to_server =
         hops.iter().filter(|hop| is_lookup(hop, "src") && hop["protocol"] == "udp").count();

@@ -36,7 +36,7 @@ fn hops_of_patterns(report: &Value) -> Vec<(Vec<[String; 2]>, u64)> {
 }
 
 #[test]
-fn paths_go_through_the_threads_of_a_process_where_these_are_nodes() {
+fn paths_go_through_threads_if_threads_are_nodes() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     record_program("inner_threads.py", &[&REQUESTS.to_string()], "sockcap.data", directory);

@@ -66,7 +66,7 @@ fn each_kind_of_time_has_its_name() {
 }
 
 #[test]
-fn spans_for_other_tools_say_it_too() {
+fn spans_for_other_tools_have_it_too() {
     let recording = TestRecording::new();
     let spent = record_requests(&recording, 2);
     let printed =

@@ -11,7 +11,7 @@ fn score_measure(score: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn a_made_trace_goes_through_the_whole_chain() {
+fn a_synthetic_trace_goes_through_the_whole_chain() {
     for name in
         ["multi-tier", "multi-tier-added-delay", "children-0-2", "children-d-cc", "penalty-breaker"]
     {
@@ -174,7 +174,7 @@ fn a_truth_about_messages_has_the_numbers_of_the_trace() {
 }
 
 #[test]
-fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
+fn dropped_messages_are_missing_and_the_truth_is_adapted() {
     let directory = tempfile::tempdir().unwrap();
     let calls =
         ["synth", "children-0-2", "--instances", "50", "--truth", "calls.csv", "-d", "calls"];
@@ -221,7 +221,7 @@ fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
 }
 
 #[test]
-fn skew_is_added_and_taken_away() {
+fn skew_is_added_and_removed() {
     let directory = tempfile::tempdir().unwrap();
     let network = SERIES.replace("call_ids = false", "network = \"1ms\"");
     fs::write(directory.path().join("series.toml"), network).unwrap();
@@ -266,7 +266,7 @@ fn skew_is_added_and_taken_away() {
 }
 
 #[test]
-fn a_configuration_that_is_wrong_is_told_with_its_place() {
+fn a_wrong_configuration_is_reported_with_its_place() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |text: &str, words: &str| {
         fs::write(directory.path().join("x.toml"), text).unwrap();
@@ -287,7 +287,7 @@ fn a_configuration_that_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn what_the_user_may_say_of_the_algorithms_is_kept_with_the_result() {
+fn options_of_the_algorithms_are_kept_with_the_result() {
     let directory = tempfile::tempdir().unwrap();
     assert_succeeds(&["synth", "children-0-2", "--instances", "5"], directory.path());
     let said = [

@@ -103,11 +103,11 @@ fn assert_led_back(kind: &str) {
 }
 
 #[test]
-fn what_a_long_poll_brings_is_of_who_posted_it() {
+fn work_after_a_long_poll_belongs_to_the_poster() {
     assert_led_back("poll");
 }
 
 #[test]
-fn what_a_listener_is_told_is_of_who_notified() {
+fn work_after_a_notification_belongs_to_the_notifier() {
     assert_led_back("listen");
 }

@@ -280,7 +280,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn children_are_recorded_those_that_exist_and_those_to_come() {
+fn existing_and_future_children_are_recorded() {
     let recording = TestRecording::new();
     let mut command = Command::new(python_path());
     command.args(["-c", FAMILY]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -309,7 +309,7 @@ fn children_are_recorded_those_that_exist_and_those_to_come() {
 }
 
 #[test]
-fn a_go_server_under_load_is_recorded_and_goes_on() {
+fn a_go_server_under_load_is_recorded_and_continues() {
     let recording = TestRecording::new();
     let binary = inject::compile_go(&recording, "1.27.3");
     let mut command = Command::new(&binary);
@@ -340,7 +340,7 @@ fn a_go_server_under_load_is_recorded_and_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_told() {
+fn unrecordable_processes_are_reported() {
     let recording = TestRecording::new();
     let refused = |process: &str| {
         let mut command = Command::new(sockcap_program());

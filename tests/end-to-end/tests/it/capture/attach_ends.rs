@@ -77,7 +77,7 @@ fn until_it_is_changed(process: u32) {
 }
 
 #[test]
-fn a_process_whose_recorder_is_killed_at_any_moment_goes_on_and_is_recorded_again() {
+fn a_process_survives_the_kill_of_its_recorder_at_any_moment_and_is_recorded_again() {
     let WaitingServer { _files, server, process, mut client, recording } =
         WaitingServer::begin_server();
     for moment in 0..24 {
@@ -150,7 +150,7 @@ fn a_recorder_that_is_asked_to_end_again_and_again_leaves_the_process_as_it_was(
 }
 
 #[test]
-fn a_recorder_that_is_to_ignore_the_end_of_its_terminal_ignores_it() {
+fn a_recorder_under_nohup_ignores_the_end_of_its_terminal() {
     let WaitingServer { _files, server, process, mut client, recording } =
         WaitingServer::begin_server();
     let recorder = silent_recorder(&recording, process);

@@ -125,7 +125,7 @@ fn tracer_of(process: u32) -> u32 {
 }
 
 #[test]
-fn a_process_that_is_debugged_at_the_end_is_recorded_no_more() {
+fn a_process_that_is_debugged_at_the_end_is_no_longer_recorded() {
     let hindered = HinderedServer::begin_server(&[], &["4"]);
     let process = hindered.process_id();
     let recorder = hindered.begin_recording();
@@ -153,7 +153,7 @@ fn a_process_that_is_debugged_at_the_end_is_recorded_no_more() {
 }
 
 #[test]
-fn a_process_that_waits_for_a_child_of_vfork_is_recorded_no_more() {
+fn a_process_that_waits_for_a_child_of_vfork_is_no_longer_recorded() {
     let mut hindered = HinderedServer::begin_server(&["-static"], &["3"]);
     let process = hindered.process_id();
     let recorder = hindered.begin_recording();
@@ -173,7 +173,7 @@ fn a_process_that_waits_for_a_child_of_vfork_is_recorded_no_more() {
 }
 
 #[test]
-fn children_that_are_made_meanwhile_are_left_as_well() {
+fn children_created_meanwhile_are_left_as_well() {
     for flags in [&["-static"][..], &[]] {
         let mut hindered = HinderedServer::begin_server(flags, &["3"]);
         let recorder = hindered.begin_recording();
@@ -268,7 +268,7 @@ fn a_process_whose_first_thread_ends_is_left() {
 
 /// Kills a recorder, and finds what it has left in a process and its children.
 #[test]
-fn what_a_killed_recorder_has_left_in_a_process_and_its_children_is_taken_out() {
+fn remains_of_a_killed_recorder_in_a_process_and_its_children_are_removed() {
     for flags in [&["-static"][..], &[]] {
         let mut hindered = HinderedServer::begin_server(flags, &["3"]);
         hindered.neighbours.await_action("beside");
@@ -292,7 +292,7 @@ fn what_a_killed_recorder_has_left_in_a_process_and_its_children_is_taken_out() 
 }
 
 #[test]
-fn the_second_of_two_recorders_says_who_the_first_is() {
+fn the_second_of_two_recorders_names_the_first() {
     let mut hindered = HinderedServer::begin_server(&[], &["3"]);
     hindered.neighbours.await_action("beside");
     let recorder = hindered.begin_recording();
@@ -332,7 +332,7 @@ fn the_end_of_a_recording_does_not_end_that_of_another_process_of_the_same_progr
 
 /// A process can write anything into its own memory, and the recorder may be root.
 #[test]
-fn a_note_that_a_process_has_made_up_leads_nowhere_else() {
+fn a_forged_note_of_a_process_affects_no_other() {
     let files = TestRecording::new();
     let binary = CrowdedServer::compile_crowded(&files, "gcc", &["-static"]);
     let mut liar = CrowdedServer::begin_server(&binary, &["3"]);

@@ -141,22 +141,22 @@ fn all_have_their_places(family: &str, ahead: u32) {
 }
 
 #[test]
-fn bytes_of_open_connections_are_those_of_the_other_end() {
+fn bytes_of_open_connections_match_the_other_end() {
     all_have_their_places("tcp", 1);
 }
 
 #[test]
-fn bytes_of_open_unix_connections_are_those_of_the_other_end() {
+fn bytes_of_open_unix_connections_match_the_other_end() {
     all_have_their_places("unix", 1);
 }
 
 #[test]
-fn bytes_of_open_socketpairs_are_those_of_the_other_end() {
+fn bytes_of_open_socketpairs_match_the_other_end() {
     all_have_their_places("pair", 1);
 }
 
 #[test]
-fn messages_of_open_unix_sockets_that_keep_their_bounds_are_those_of_the_other_end() {
+fn messages_of_open_unix_sockets_with_boundaries_match_the_other_end() {
     for family in ["packets", "datagrams"] {
         all_have_their_places(family, 1);
     }
@@ -165,7 +165,7 @@ fn messages_of_open_unix_sockets_that_keep_their_bounds_are_those_of_the_other_e
 /// If large messages continuously fill a queue, there may be no moment at which the position is
 /// certain.
 #[test]
-fn many_questions_at_once_over_open_unix_connections_are_right_or_left_out() {
+fn many_concurrent_requests_over_open_unix_connections_are_right_or_left_out() {
     let ([both, sent, received], outcome) = recorded_from_the_middle("unix", 8);
     let left_out: u64 = outcome.unplaced_streams.values().sum();
     println!("{both} with both ends, {sent} and {received} with one; {left_out} left out");

@@ -222,7 +222,7 @@ const BUILDS: [(&str, &[&str]); 4] = [
 ];
 
 #[test]
-fn a_library_is_taken_out_whatever_is_mapped_beside_it() {
+fn a_library_is_removed_whatever_is_mapped_next_to_it() {
     let files = TestRecording::new();
     for (compiler, flags) in BUILDS {
         let binary = CrowdedServer::compile_crowded(&files, compiler, flags);

@@ -111,7 +111,7 @@ fn a_recording_within_a_faked_clock_says_what_it_recorded() {
 }
 
 #[test]
-fn functions_of_other_libraries_are_not_called_for_the_library_itself() {
+fn the_library_itself_does_not_call_functions_of_other_libraries() {
     let recording = TestRecording::new();
     let program = compile_talk(&recording);
     let beside = compile_library(&recording, "beside_clock");
@@ -161,7 +161,7 @@ fn of_two_copies_in_a_process_the_second_is_idle() {
 }
 
 #[test]
-fn a_copy_that_the_user_preloads_is_idle_beside_that_of_the_recorder() {
+fn a_copy_preloaded_by_the_user_is_idle_if_the_recorder_has_one() {
     let recording = TestRecording::new();
     let renamed = recording.file_path("another.so");
     copy_program(preloaded_library(), &renamed);

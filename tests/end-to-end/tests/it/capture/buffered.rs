@@ -21,7 +21,7 @@ fn run_witnessed(way: &str) -> StracedRecording {
 }
 
 #[test]
-fn texts_and_large_writes_are_seen_as_by_the_kernel() {
+fn texts_and_large_writes_are_logged_as_the_kernel_saw_them() {
     run_witnessed("texts");
     run_witnessed("much");
     run_witnessed("messages");
@@ -36,7 +36,7 @@ fn a_write_that_fails_is_a_failure() {
 }
 
 #[test]
-fn what_a_process_leaves_to_libc_is_in_its_log() {
+fn writes_left_to_libc_are_in_the_log() {
     let witnessed = run_witnessed("rest");
     let child = witnessed.recording.read_logs().into_iter().nth(1).expect("the child's log");
     let sent = child.whole_records().filter(|record| {
@@ -84,7 +84,7 @@ fn bytes_of_service(service: &[&str]) -> (i64, i64) {
 }
 
 #[test]
-fn services_on_standard_input_and_output_are_seen() {
+fn services_on_standard_input_and_output_are_recorded() {
     const LINES: i64 = 15;
     const SAID: i64 = LINES * 12;
     // `bye` comes once for each connection.

@@ -8,7 +8,7 @@ use socket_log::LogRecord;
 use socket_log::encode::Direction::{Receive, Send};
 
 #[test]
-fn what_moves_no_bytes_is_no_message() {
+fn calls_that_transfer_no_bytes_are_no_messages() {
     let recording = TestRecording::new();
     recording.run_python(
         r#"
@@ -42,7 +42,7 @@ except BrokenPipeError: pass
 }
 
 #[test]
-fn every_way_of_moving_bytes_is_seen() {
+fn every_call_that_transfers_bytes_is_recorded() {
     let recording = TestRecording::new();
     recording.run_python(
         r#"

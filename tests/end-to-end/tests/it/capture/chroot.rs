@@ -53,7 +53,7 @@ fn run_info(recording: &TestRecording) -> String {
 }
 
 #[test]
-fn a_program_behind_another_root_is_quiet_and_info_says_why_it_has_no_log() {
+fn a_program_in_another_root_is_quiet_and_info_explains_its_missing_log() {
     let recording = TestRecording::new();
     let root = make_cell(&recording);
     let output = recording
@@ -89,7 +89,7 @@ fn other_libraries_stay_in_the_list() {
 }
 
 #[test]
-fn children_that_are_spawned_behind_another_root_are_quiet() {
+fn children_spawned_in_another_root_are_quiet() {
     let recording = TestRecording::new();
     let root = make_cell(&recording);
     let script = format!(
@@ -106,7 +106,7 @@ fn children_that_are_spawned_behind_another_root_are_quiet() {
 /// The library is at the same path inside: the program is recorded, by the method in
 /// docs/chroot.md.
 #[test]
-fn a_program_that_finds_library_and_directory_behind_its_root_is_recorded() {
+fn a_program_with_library_and_directory_in_its_root_is_recorded() {
     let recording = TestRecording::new();
     let root = make_cell(&recording);
     let library = end_to_end::capture::preloaded_library();

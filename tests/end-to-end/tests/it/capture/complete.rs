@@ -121,7 +121,7 @@ fn text_that_libc_prints_to_a_stream_is_a_send() {
 }
 
 #[test]
-fn the_resolver_is_told_of() {
+fn calls_of_the_resolver_are_recorded() {
     let recording = record_hidden("resolve");
     let log = recording.only_log();
     let expected = [

@@ -140,7 +140,7 @@ fn workers_of_a_server_that_gives_up_nearly_all_system_calls_have_logs() {
 }
 
 #[test]
-fn workers_of_a_server_behind_landlock_have_logs() {
+fn workers_of_a_server_under_landlock_have_logs() {
     check_recording("landlock", 4, 6_000);
     // Room that a log can get only by a call has to be allocated before the call is given up.
     check_recording("landlock-strict", 4, 5_000);
@@ -156,7 +156,7 @@ fn without_log(recording: &TestRecording) -> String {
 
 /// Without sockets it is not treated as a server, which would have 16 logs for its workers.
 #[test]
-fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
+fn a_process_without_sockets_under_landlock_has_logs_for_itself_and_a_child() {
     let recording = TestRecording::new();
     let work = "import ctypes, os, socket, struct\n\
                 call = ctypes.CDLL(None).syscall\n\
@@ -185,7 +185,7 @@ fn a_process_without_sockets_behind_landlock_has_logs_for_itself_and_a_child() {
 }
 
 #[test]
-fn children_for_whom_no_log_is_left_are_counted() {
+fn children_without_a_log_are_counted() {
     let recording = TestRecording::new();
     // More children than preallocated logs.
     let text = run_successfully(
@@ -299,7 +299,7 @@ fn a_child_costs_few_system_calls() {
 }
 
 #[test]
-fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
+fn no_preallocated_logs_of_confined_processes_remain() {
     let recording = TestRecording::new();
     let work = "import os, socket, signal\n\
                 a, b = socket.socketpair()\n\
@@ -337,7 +337,7 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
 
 /// The executed program has the filter, and the library with it.
 #[test]
-fn a_program_behind_a_list_of_allowed_calls_runs() {
+fn a_program_with_an_allow_list_of_calls_runs() {
     let recording = TestRecording::new();
     let binary = recording.compile_program("allow_list");
     let alone = run_successfully(Command::new(&binary).arg(&binary));

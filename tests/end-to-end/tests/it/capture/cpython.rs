@@ -78,7 +78,7 @@ fn compare_outcomes(tests: &[&str], processes: usize) -> Vec<String> {
 
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
-fn the_tests_of_socket_and_asyncio_come_out_the_same() {
+fn the_tests_of_socket_and_asyncio_have_the_same_outcomes() {
     let passed = compare_outcomes(&["test.test_socket", "test.test_asyncio"], 6).len();
     assert!(passed > 2500, "only {passed} pass without the library");
 }
@@ -90,7 +90,7 @@ fn gate_tests() -> Vec<&'static str> {
 }
 
 #[test]
-fn tests_of_sockets_loops_signals_threads_and_children_come_out_the_same() {
+fn tests_of_sockets_loops_signals_threads_and_children_have_the_same_outcomes() {
     let names = gate_tests();
     let passed = compare_outcomes(&names, 1);
     // A name without a test would fail with the library and without.

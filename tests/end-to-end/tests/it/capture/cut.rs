@@ -39,7 +39,7 @@ fn is_unharmed(recording: &TestRecording, action: &str) {
 }
 
 #[test]
-fn a_log_that_is_cut_or_replaced_while_it_is_written_harms_nobody() {
+fn a_log_that_is_truncated_or_replaced_while_it_is_written_harms_no_program() {
     for action in [
         "os.truncate(log, 0)",
         "os.truncate(log, 5000)",
@@ -94,14 +94,14 @@ fn alone_and_recorded(arguments: &[&str]) -> [(String, Option<i32>, Option<i32>)
 }
 
 #[test]
-fn a_program_is_told_the_actions_and_masks_that_it_has_set() {
+fn a_program_reads_back_its_own_signal_actions_and_masks() {
     let [alone, recorded] = alone_and_recorded(&["view"]);
     assert!(alone.1 == Some(0) && alone.0.contains("waited: 0 7"), "{alone:?}");
     assert_eq!(recorded, alone);
 }
 
 #[test]
-fn a_fault_of_the_programs_own_does_to_it_what_it_did() {
+fn a_fault_of_the_program_itself_has_the_same_effect() {
     for what in ["own", "sent"] {
         for how in ["default", "siginfo", "nodefer", "stack", "once", "signal"] {
             let [alone, recorded] = alone_and_recorded(&[what, how]);
@@ -112,7 +112,7 @@ fn a_fault_of_the_programs_own_does_to_it_what_it_did() {
 }
 
 #[test]
-fn a_log_that_is_cut_harms_no_program_whatever_it_does_with_the_signal() {
+fn a_truncated_log_harms_no_program_whatever_it_does_with_the_signal() {
     let hows = [
         "default", "siginfo", "early", "stack", "signal", "blocked", "masked", "handler", "thread",
     ];
@@ -149,7 +149,7 @@ impl Drop for RunningServers {
 }
 
 #[test]
-fn servers_answer_when_their_logs_were_cut() {
+fn servers_answer_after_their_logs_were_truncated() {
     let recording = TestRecording::new();
     let port = free_port();
     let configuration = recording.file_path("nginx.conf");
@@ -320,7 +320,7 @@ const FILL: &str = "root = os.environ['SOCKCAP_DIR']\n\
                     os.system('sync -f ' + root)\n";
 
 #[test]
-fn a_full_disk_that_copies_what_is_written_harms_nobody() {
+fn a_full_copy_on_write_disk_harms_no_program() {
     let recording = TestRecording::new();
     let disk = MountedDisk::mount_disk(&recording, "btrfs");
     is_unharmed(&recording, &disk.fill_script(""));
@@ -348,7 +348,7 @@ fn tells_that_it_is_full(recording: &TestRecording) {
 }
 
 #[test]
-fn a_full_disk_without_the_logs_own_blocks_harms_nobody() {
+fn a_full_disk_without_blocks_for_the_log_harms_no_program() {
     let recording = TestRecording::new();
     let disk = MountedDisk::stand_in(&recording);
     is_unharmed(&recording, &disk.fill_script(""));
@@ -357,7 +357,7 @@ fn a_full_disk_without_the_logs_own_blocks_harms_nobody() {
 }
 
 #[test]
-fn a_full_disk_with_a_snapshot_of_the_log_harms_nobody() {
+fn a_full_disk_with_a_snapshot_of_the_log_harms_no_program() {
     let recording = TestRecording::new();
     let disk = MountedDisk::mount_disk(&recording, "btrfs");
     if !disk.is_stand_in {
@@ -375,7 +375,7 @@ fn a_full_disk_with_a_snapshot_of_the_log_harms_nobody() {
 }
 
 #[test]
-fn a_full_disk_with_a_copy_that_shares_the_logs_blocks_harms_nobody() {
+fn a_full_disk_with_a_copy_that_shares_the_logs_blocks_harms_no_program() {
     let recording = TestRecording::new();
     let disk = MountedDisk::mount_disk(&recording, "xfs");
     let copy = "subprocess.run(['cp', '--reflink=always', log, os.environ['SOCKCAP_DIR'] + '/c'], \
@@ -385,7 +385,7 @@ fn a_full_disk_with_a_copy_that_shares_the_logs_blocks_harms_nobody() {
 }
 
 #[test]
-fn a_disk_that_fails_harms_nobody() {
+fn a_failing_disk_harms_no_program() {
     let recording = TestRecording::new();
     let disk = MountedDisk::mount_disk(&recording, "xfs");
     // The kernel's own method to test this: nothing reaches the disk from here on.

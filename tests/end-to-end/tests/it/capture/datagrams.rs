@@ -50,7 +50,7 @@ for n in range(5000):
 }
 
 #[test]
-fn names_that_were_cut_in_a_batch_are_not_made_up() {
+fn truncated_names_in_a_batch_are_not_invented() {
     let recording = TestRecording::new();
     let program = recording.compile_program("cut_names");
     let plain = run_successfully(&mut Command::new(&program));

@@ -22,7 +22,7 @@ fn traffic_of(calls: u64, bytes: u64) -> FlowTraffic {
 }
 
 #[test]
-fn numbers_that_are_closed_behind_our_back_are_not_confused() {
+fn descriptors_closed_unnoticed_are_not_confused() {
     let recording = TestRecording::new();
     let printed =
         run_successfully(&mut recording.recorded_command(recording.compile_program("behind")));
@@ -60,7 +60,7 @@ fn numbers_that_are_closed_behind_our_back_are_not_confused() {
 }
 
 #[test]
-fn a_listening_socket_that_was_handed_down_is_known() {
+fn an_inherited_listening_socket_is_known() {
     let recording = TestRecording::new();
     recording.run_python(
         r#"
@@ -96,7 +96,7 @@ assert child.wait() == 0
 }
 
 #[test]
-fn short_writes_resets_and_bytes_thrown_away_are_told_apart() {
+fn short_writes_resets_and_discarded_bytes_are_distinguished() {
     let recording = TestRecording::new();
     let printed = recording.run_python(
         r#"

@@ -28,7 +28,7 @@ fn moved_bytes(log: &ReadLog) -> u64 {
 }
 
 #[test]
-fn a_child_behind_a_directory_that_vanished_has_a_log() {
+fn a_child_has_a_log_after_the_directory_vanished() {
     let recording = TestRecording::new();
     let remove = format!("shutil.rmtree({:?})", recording.data_dir());
     let printed =
@@ -41,7 +41,7 @@ fn a_child_behind_a_directory_that_vanished_has_a_log() {
 }
 
 #[test]
-fn what_an_unwritable_directory_costs_is_shown() {
+fn losses_by_an_unwritable_directory_are_shown() {
     let recording = TestRecording::new();
     // Root may write anywhere.
     fs::create_dir_all(recording.data_dir()).unwrap();
@@ -119,7 +119,7 @@ fn a_process_that_gives_up_its_rights_makes_the_directory_of_its_host_first() {
 }
 
 #[test]
-fn files_and_directories_are_no_wider_than_needed_whatever_the_umask() {
+fn permissions_are_minimal_whatever_the_umask() {
     let script =
         "import os, socket; os.umask(0); os.fork(); a, b = socket.socketpair(); a.send(b'x')";
     for (user, protocols, of_file, of_folder) in [
@@ -166,7 +166,7 @@ print("unharmed", flush=True)
 "#;
 
 #[test]
-fn nothing_in_the_place_of_a_log_is_written_to_or_waited_for() {
+fn files_in_place_of_a_log_are_neither_written_nor_waited_for() {
     for how in ["file", "hard link", "link", "fifo", "directory"] {
         let recording = TestRecording::new();
         let victim = recording.file_path("victim");
@@ -187,7 +187,7 @@ fn nothing_in_the_place_of_a_log_is_written_to_or_waited_for() {
 }
 
 #[test]
-fn no_log_is_made_behind_a_link() {
+fn no_log_is_made_through_a_link() {
     for place in ["hosts", "hosts/host"] {
         let recording = TestRecording::new();
         let elsewhere = recording.file_path("elsewhere");
@@ -202,7 +202,7 @@ fn no_log_is_made_behind_a_link() {
 }
 
 #[test]
-fn a_program_whose_user_may_not_write_to_the_directory_is_told_of() {
+fn a_program_whose_user_cannot_write_to_the_directory_is_reported() {
     let script = "import os, subprocess, sys\n\
                   subprocess.run([sys.argv[1]], user=65534)\n\
                   if os.fork() == 0: os.setuid(65534); os.execv(sys.argv[1], ['says'])\n\

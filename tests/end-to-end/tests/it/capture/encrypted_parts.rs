@@ -74,7 +74,7 @@ fn times_of_names(log: &ReadLog, wanted: Direction, names: [&str; 2]) -> [u64; 2
 }
 
 #[test]
-fn heads_in_two_parts_are_where_they_begin() {
+fn snippets_in_two_parts_are_at_their_first_part() {
     let recording = TestRecording::new();
     make_certificate(&recording);
     let script = write_file(&recording, "parts.py", PARTS);

@@ -112,17 +112,17 @@ fn check_recorder(recorder: &str, threads: usize) {
 }
 
 #[test]
-fn what_a_client_has_kept_is_matched() {
+fn the_kept_part_of_a_clients_log_is_matched() {
     check_recorder("client", 1);
 }
 
 #[test]
-fn what_a_server_has_kept_is_matched() {
+fn the_kept_part_of_a_servers_log_is_matched() {
     check_recorder("server", 1);
 }
 
 #[test]
-fn what_several_threads_have_kept_is_matched() {
+fn the_kept_parts_of_several_threads_are_matched() {
     check_recorder("client", 2);
 }
 
@@ -150,7 +150,7 @@ fn count_fragments(log: &ReadLog) -> (Vec<(u64, u64)>, usize) {
 }
 
 #[test]
-fn positions_are_right_whoever_comes_in_between() {
+fn positions_are_right_with_interleaved_processes() {
     let recording = TestRecording::new();
     let mut command = recording.recorded_command(recording.compile_program("shared_stream"));
     command.envs([("SOCKCAP_MAX_BYTES", "256K"), ("SOCKCAP_WHEN_FULL", "newest")]);
@@ -164,7 +164,7 @@ fn positions_are_right_whoever_comes_in_between() {
 }
 
 #[test]
-fn positions_are_right_wherever_a_handler_comes_in_between() {
+fn positions_are_right_wherever_a_handler_interrupts() {
     let recording = TestRecording::new();
     let mut command = recording.recorded_command(recording.compile_program("flood"));
     command.arg("once").envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);

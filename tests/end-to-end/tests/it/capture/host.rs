@@ -22,7 +22,7 @@ fn run_unharmed(recording: &TestRecording, name: &str, arguments: &[&str]) -> St
 }
 
 #[test]
-fn children_are_made_where_there_is_little_stack() {
+fn children_are_created_with_little_stack() {
     for place in ["thread", "handler"] {
         for way in ["fork", "fork-exec", "fork-exec-empty", "spawn", "spawn-empty", "vfork-empty"] {
             let recording = TestRecording::new();
@@ -74,7 +74,7 @@ fn a_directory_that_is_relative_to_nowhere_is_not_used() {
 }
 
 #[test]
-fn wrong_pointers_are_errors_and_not_the_end() {
+fn wrong_pointers_are_errors_and_not_crashes() {
     let recording = TestRecording::new();
     let printed = run_unharmed(&recording, "wrong_pointers", &[]);
     assert!(printed.matches("Bad address").count() > 40, "{printed}");
@@ -87,7 +87,7 @@ fn wrong_pointers_are_errors_and_not_the_end() {
 }
 
 #[test]
-fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
+fn wrong_pointers_to_libc_have_the_same_effect_as_without_the_library() {
     let recording = TestRecording::new();
     let printed = run_unharmed(&recording, "wrong_files", &[]);
     assert!(printed.matches("Bad address").count() >= 10, "{printed}");
@@ -143,7 +143,7 @@ fn a_log_begins_when_there_are_descriptors_again() {
 }
 
 #[test]
-fn a_program_runs_on_where_no_file_can_be_made() {
+fn a_program_continues_if_no_file_can_be_made() {
     let recording = TestRecording::new();
     let program = recording.compile_program("interrupted");
     let plain = run_successfully(&mut Command::new(&program));
@@ -156,7 +156,7 @@ fn a_program_runs_on_where_no_file_can_be_made() {
 }
 
 #[test]
-fn a_log_grows_in_pieces_where_all_else_is_interrupted() {
+fn a_log_grows_in_parts_if_everything_else_is_interrupted() {
     let recording = TestRecording::new();
     let program = recording.compile_program("interrupted");
     let mut command = recording.recorded_command(recording.compile_program("eintr"));
@@ -188,7 +188,7 @@ for n in range(50000): a.send(b"x"); b.recv(1)
 "#;
 
 #[test]
-fn a_user_who_may_not_open_the_log_again_goes_on_logging() {
+fn a_user_who_cannot_reopen_the_log_continues_logging() {
     let recording = TestRecording::new();
     recording.run_python(GIVE_UP);
     assert_eq!(count_transfers(&recording.only_log(), 1), 100_000);
@@ -209,7 +209,7 @@ if os.geteuid() == 0: os.setuid(65534)
 "#;
 
 #[test]
-fn a_link_in_the_place_of_a_log_leads_nowhere() {
+fn a_link_in_place_of_a_log_is_not_followed() {
     let recording = TestRecording::new();
     let victim = recording.file_path("victim");
     fs::write(&victim, "precious").unwrap();

@@ -93,7 +93,7 @@ fn hostile_bytes_change_nothing_with_resources() {
 }
 
 #[test]
-fn hostile_bytes_change_nothing_where_a_log_forgets() {
+fn hostile_bytes_change_nothing_with_a_flight_recorder() {
     let settings = [("SOCKCAP_WHEN_FULL", "newest"), ("SOCKCAP_MAX_BYTES", "512K")];
     let recording = record_seed(preloaded_library(), "4", &settings);
     assert!(count_kept(&recording).iter().sum::<usize>() > 5000);

@@ -86,7 +86,7 @@ fn a_static_server_and_a_static_client_have_the_same_bytes() {
 }
 
 #[test]
-fn nothing_is_run_where_programs_could_not_be_announced() {
+fn nothing_is_run_if_programs_could_not_be_announced() {
     let recording = TestRecording::new();
     // There is no place for the socket at which programs are announced.
     let output = Command::new(sockcap_program())
@@ -174,7 +174,7 @@ fn check_goroutines(version: &str, arguments: &[&str]) {
 /// It loads the library, but its system calls bypass it. The shell announces it.
 #[test]
 #[ignore = "compiles Go's runtime with cgo: `scripts/test --all` runs it"]
-fn goroutines_of_a_program_with_an_interpreter_that_a_shell_begins() {
+fn goroutines_of_a_program_with_an_interpreter_started_by_a_shell() {
     let recording = TestRecording::new();
     let binary = compile_with(&recording, "1.27.3", true, &[]);
     assert!(has_interpreter(&binary));
@@ -206,7 +206,7 @@ fn goroutines_of_a_program_with_the_race_detector() {
 
 /// libc executes these in its own children, in which no hook runs.
 #[test]
-fn programs_begun_by_posix_spawn_are_recorded() {
+fn programs_started_by_posix_spawn_are_recorded() {
     let recording = TestRecording::new();
     let port = free_port();
     let script = format!(

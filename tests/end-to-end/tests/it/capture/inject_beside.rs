@@ -154,7 +154,7 @@ fn caddy_serves_files_and_is_a_proxy() {
 
 #[test]
 #[ignore = "needs Debian's prometheus, which `scripts/test --all` installs"]
-fn prometheus_is_asked_and_asks_itself() {
+fn prometheus_is_called_and_calls_itself() {
     let recording = TestRecording::new();
     let port = free_port();
     let configuration = format!(
@@ -182,7 +182,7 @@ fn prometheus_is_asked_and_asks_itself() {
 
 #[test]
 #[ignore = "needs Debian's etcd, which `scripts/test --all` installs"]
-fn etcd_is_asked_by_http_and_grpc() {
+fn etcd_is_called_by_http_and_grpc() {
     let recording = TestRecording::new();
     let [port, peers] = [free_port(), free_port()];
     let etcd = program_path("etcd");

@@ -62,13 +62,13 @@ fn pair() -> String {
 }
 
 #[test]
-fn a_static_pair_behind_chroot_is_recorded_at_both_ends() {
+fn a_static_pair_in_a_chroot_is_recorded_at_both_ends() {
     is_whole_behind(|root| format!("exec chroot {} {}", root.display(), pair()));
 }
 
 /// The program that changes the root is static, too.
 #[test]
-fn a_static_pair_behind_the_chroot_of_a_static_program_is_recorded_at_both_ends() {
+fn a_static_pair_in_the_chroot_of_a_static_program_is_recorded_at_both_ends() {
     let busybox = program_path("busybox");
     is_whole_behind(|root| {
         format!("exec {} chroot {} {}", busybox.display(), root.display(), pair())
@@ -149,7 +149,7 @@ fn a_static_pair_in_a_container_is_recorded_at_both_ends() {
 
 /// A program in a container that forbids calls of the library is left alone, and named.
 #[test]
-fn a_static_pair_behind_a_filter_is_unharmed_and_named() {
+fn a_static_pair_under_a_seccomp_filter_is_unharmed_and_named() {
     let (recording, crun) = (TestRecording::new(), program_path("crun"));
     let root = root(&recording);
     let script = run(&bundle(&root, &crun, &pair(), Some("socketpair")), &crun);
@@ -165,7 +165,7 @@ fn a_static_pair_behind_a_filter_is_unharmed_and_named() {
 
 /// The directory of the logs leads to no other file of the host.
 #[test]
-fn what_a_program_behind_another_root_is_handed_does_not_lead_out() {
+fn descriptors_passed_into_another_root_do_not_lead_out() {
     let recording = TestRecording::new();
     let root = root(&recording);
     let script = format!("exec chroot {} /rooted above", root.display());
@@ -185,7 +185,7 @@ fn a_static_pair_of_another_user_is_recorded_at_both_ends() {
 
 /// A stopped recorder cannot put a library anywhere: programs continue, and are named.
 #[test]
-fn programs_that_begin_while_the_recorder_is_stopped_are_named() {
+fn programs_started_while_the_recorder_is_stopped_are_named() {
     let recording = TestRecording::new();
     let root = root(&recording);
     fs::create_dir_all(recording.data_dir()).unwrap();
@@ -240,7 +240,7 @@ fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends(
 
 /// This also holds if the recorder may make no mount.
 #[test]
-fn what_a_recorder_without_rights_hands_over_does_not_lead_out() {
+fn descriptors_passed_by_a_recorder_without_rights_do_not_lead_out() {
     let recording = TestRecording::new();
     assert_eq!(record_without_rights(&recording, "/rooted above"), "1 directories\n");
 }

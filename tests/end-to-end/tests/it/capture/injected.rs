@@ -78,7 +78,7 @@ fn whole_log(mut logs: Vec<ReadLog>) -> ReadLog {
 }
 
 #[test]
-fn each_transfer_has_a_record_and_a_datagram_its_true_size() {
+fn each_transfer_has_a_record_and_each_datagram_its_full_size() {
     let log = whole_log(run_scenario("talk"));
     let mut expected = vec![7; 10];
     // Of ten bytes, four were received.
@@ -90,7 +90,7 @@ fn each_transfer_has_a_record_and_a_datagram_its_true_size() {
 }
 
 #[test]
-fn each_call_on_a_stream_has_the_record_that_it_should_have() {
+fn each_call_on_a_stream_has_the_right_record() {
     let log = whole_log(run_scenario("streams"));
     // Peeked bytes are in no record, and failed transfers have no bytes.
     let expected = vec![5, 7, 6, 8, 9];
@@ -116,7 +116,7 @@ fn each_thread_has_a_place_of_its_own() {
 
 /// A thread may start with the slot of one that has ended, and with its memory.
 #[test]
-fn a_thread_that_begins_with_the_slot_of_another_is_not_taken_for_it() {
+fn a_thread_that_reuses_a_slot_is_distinguished_from_the_earlier_one() {
     let log = whole_log(run_scenario("heirs"));
     let expected = [vec![1; 10], vec![2; 10]].concat();
     assert_eq!(both_directions(&log), [expected.clone(), expected]);
@@ -171,7 +171,7 @@ fn a_child_has_a_log_of_its_own() {
 /// A program without the library is recorded by the process that starts it, once: the child that
 /// follows does not record it again.
 #[test]
-fn a_program_that_is_not_seen_is_noted_once() {
+fn an_unrecorded_program_is_noted_once() {
     let logs = run_scenario("notes");
     assert_eq!(logs.iter().map(both_directions).count(), 2);
     let noted = logs.iter().map(|log| {

@@ -145,19 +145,19 @@ fn check_killed(moments: u32) {
 }
 
 #[test]
-fn a_program_that_is_killed_leaves_what_it_has_written() {
+fn a_killed_program_leaves_its_written_records() {
     check_killed(20);
 }
 
 #[test]
 #[ignore = "kills 200 programs: `scripts/test --all` runs it"]
-fn programs_that_are_killed_at_any_moment_leave_what_they_have_written() {
+fn programs_killed_at_any_moment_leave_their_written_records() {
     check_killed(200);
 }
 
 /// Programs that are executed by a descriptor: in memory, deleted, below an open folder.
 #[test]
-fn a_static_program_that_is_named_by_a_descriptor_is_announced() {
+fn a_static_program_executed_by_a_descriptor_is_announced() {
     let recording = TestRecording::new();
     let binary = compile_pair(&recording, "gcc", &["-static"]);
     let source = repository().join("tests/programs/executes.c");

@@ -151,7 +151,7 @@ fn tokio_programs() {
 }
 
 #[test]
-fn what_libc_sends_by_itself_is_all_that_is_missing() {
+fn only_bytes_that_libc_sends_by_itself_are_missing() {
     // The only query to a name server. The text of a file over a socket, which `fclose` sends, is
     // seen.
     for (way, missing) in [("files", &[][..]), ("resolve", &[(Direction::Send, 30)])] {

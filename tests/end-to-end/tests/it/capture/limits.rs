@@ -61,7 +61,7 @@ fn newest_complete(sends: &[u64], completed: u64) -> u64 {
 }
 
 #[test]
-fn a_flight_recorder_has_the_newest_whatever_the_moment() {
+fn a_flight_recorder_has_the_newest_records_at_any_moment() {
     let recording = TestRecording::new();
     let busy = recording.compile_program("busy");
     let mut random = std::process::id();
@@ -198,7 +198,7 @@ for a, b in old: a.send(b"the last"); b.recv(10)
 }
 
 #[test]
-fn more_live_flows_than_a_flight_recorder_holds_harm_nobody() {
+fn more_live_flows_than_a_flight_recorder_holds_harm_no_program() {
     let recording = TestRecording::new();
     let script = r#"
 import socket
@@ -254,7 +254,7 @@ impl Drop for SmallDisk<'_> {
 }
 
 #[test]
-fn a_full_disk_harms_nobody_and_what_it_costs_is_shown() {
+fn a_full_disk_harms_no_program_and_its_losses_are_shown() {
     let recording = TestRecording::new();
     let disk = SmallDisk::mount_small_disk(&recording);
     let printed =
@@ -283,7 +283,7 @@ fn a_full_disk_harms_nobody_and_what_it_costs_is_shown() {
 }
 
 #[test]
-fn a_flight_recorder_on_a_full_disk_goes_on_in_what_it_has() {
+fn a_flight_recorder_on_a_full_disk_continues_in_its_space() {
     let recording = TestRecording::new();
     let disk = SmallDisk::mount_small_disk(&recording);
     let mut command = recording.recorded_command(python_path());
@@ -302,7 +302,7 @@ fn a_flight_recorder_on_a_full_disk_goes_on_in_what_it_has() {
 }
 
 #[test]
-fn a_file_system_that_cannot_be_asked_for_room_has_whole_logs() {
+fn a_file_system_without_preallocation_has_complete_logs() {
     let recording = TestRecording::new();
     fs::create_dir(recording.data_dir()).unwrap();
     let mounted =
@@ -326,7 +326,7 @@ fn a_file_system_that_cannot_be_asked_for_room_has_whole_logs() {
 }
 
 #[test]
-fn a_directory_that_vanishes_harms_nobody() {
+fn a_vanishing_directory_harms_no_program() {
     let recording = TestRecording::new();
     let remove = format!("shutil.rmtree({:?})", recording.data_dir());
     let printed = run_successfully(

@@ -79,7 +79,7 @@ fn without_debug_entry(program: &Path) {
 }
 
 #[test]
-fn programs_are_recorded_whichever_way_their_libraries_are_listed() {
+fn programs_are_recorded_however_their_libraries_are_listed() {
     let recording = TestRecording::new();
     let glibc = recording.compile_program("forked_talk");
     let musl = recording.file_path("musl");

@@ -38,7 +38,7 @@ assert p.poll() and e.poll() and select.select([b], [], [])[0]
 "#;
 
 #[test]
-fn waits_are_recorded_where_they_are_wanted() {
+fn waits_are_recorded_on_request() {
     let recording = TestRecording::new();
     run_with_options(&recording, &[("SOCKCAP_WAITS", "1")], WAITS);
     let log = recording.only_log();
@@ -195,7 +195,7 @@ fn fingerprints_are_of_the_first_bytes_of_each_direction() {
 }
 
 #[test]
-fn only_the_ports_that_are_wanted_are_recorded() {
+fn only_the_selected_ports_are_recorded() {
     let recording = TestRecording::new();
     let script = r#"
 import socket
@@ -249,7 +249,7 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
 }
 
 #[test]
-fn only_the_commands_that_are_wanted_are_recorded_but_all_pass_it_on() {
+fn only_the_selected_commands_are_recorded_but_all_pass_the_library_on() {
     let recording = TestRecording::new();
     symlink(recording.compile_program("says"), recording.file_path("wanted")).unwrap();
     let script = "#!/usr/bin/python3\nimport socket\nsocket.socket()\n";

@@ -85,7 +85,7 @@ fn a_process_without_a_socket_leaves_no_file() {
 }
 
 #[test]
-fn a_log_tells_of_the_processes_above_it() {
+fn a_log_has_the_ancestors_of_its_process() {
     let recording = TestRecording::new();
     let says = recording.compile_program("says");
     fs::write(
@@ -206,7 +206,7 @@ for n in range(20):
 }
 
 #[test]
-fn a_vfork_child_is_not_taken_for_a_parent_that_never_logged() {
+fn a_vfork_child_is_not_treated_as_a_parent_without_a_log() {
     let recording = TestRecording::new();
     // The first action of this program is to create the child, which uses a socket before it
     // executes another program.
@@ -315,7 +315,7 @@ print("unharmed")
 "#;
 
 #[test]
-fn a_directory_that_cannot_be_made_harms_nobody() {
+fn a_directory_that_cannot_be_made_harms_no_program() {
     let recording = TestRecording::new();
     fs::write(recording.file_path("file"), "no directory").unwrap();
     for directory in ["file/below", "/proc/nowhere", "/dev/null", &"x/".repeat(3000)] {
@@ -352,7 +352,7 @@ fn a_log_that_may_not_grow_counts_what_it_loses() {
 }
 
 #[test]
-fn memory_that_cannot_be_mapped_harms_nobody() {
+fn memory_that_cannot_be_mapped_harms_no_program() {
     let recording = TestRecording::new();
     let limited = format!(
         "import resource\nn = int(open('/proc/self/statm').read().split()[0]) * 4096 + (3 << 20)\n\
@@ -389,7 +389,7 @@ fn a_program_that_gives_up_system_calls_is_not_killed() {
 }
 
 #[test]
-fn a_server_that_gives_up_its_rights_goes_on_logging() {
+fn a_server_that_drops_its_rights_continues_logging() {
     let recording = TestRecording::new();
     // Only a process with rights can give them up; for any other the log must simply be complete.
     recording.run_python(&format!(
@@ -401,7 +401,7 @@ fn a_server_that_gives_up_its_rights_goes_on_logging() {
 }
 
 #[test]
-fn a_daemon_that_closes_every_descriptor_goes_on_logging() {
+fn a_daemon_that_closes_every_descriptor_continues_logging() {
     let recording = TestRecording::new();
     recording.run_python(&format!("import os\nos.closerange(3, 100000)\n{HARDY}"));
     assert_eq!(sent_sizes(&recording.only_log(), Send).len(), 50_000);
@@ -435,7 +435,7 @@ fn threads_that_end_leave_their_room_to_others() {
 }
 
 #[test]
-fn a_server_that_changes_its_root_goes_on_logging() {
+fn a_server_that_changes_its_root_continues_logging() {
     let recording = TestRecording::new();
     recording
         .run_python(&format!("import os, socket\nos.mkdir('jail'); os.chroot('jail')\n{HARDY}"));
@@ -464,7 +464,7 @@ fn a_log_names_the_network_namespace_that_its_program_began_in() {
 }
 
 #[test]
-fn a_daemon_goes_on_logging_whatever_it_keeps() {
+fn a_daemon_continues_logging_whatever_it_keeps() {
     for (stay, keep) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let recording = TestRecording::new();
         // The test waits for the end of the descriptor it reads, which neither way closes under

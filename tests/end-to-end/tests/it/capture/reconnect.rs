@@ -58,7 +58,7 @@ if kind == socket.SOCK_DGRAM: c.connect(two.getsockname()); c.send(b"no other")
 "#;
 
 #[test]
-fn a_socket_that_is_connected_anew_has_another_flow() {
+fn a_reconnected_socket_has_a_new_flow() {
     for (kind, disconnects) in
         [("SOCK_STREAM", "True"), ("SOCK_DGRAM", "True"), ("SOCK_DGRAM", "False")]
     {
@@ -125,7 +125,7 @@ for kind in (socket.SOCK_SEQPACKET, socket.SOCK_DGRAM):
 "#;
 
 #[test]
-fn the_end_of_a_connection_of_packets_is_no_empty_packet() {
+fn the_end_of_a_packet_connection_is_no_empty_packet() {
     let recording = TestRecording::new();
     recording.run_python(PACKETS);
     let log = recording.only_log();

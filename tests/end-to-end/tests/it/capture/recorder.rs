@@ -6,7 +6,7 @@ use socket_log::LogRecord;
 use socket_log::encode::Direction::Send;
 
 #[test]
-fn a_handler_that_goes_round_the_log_harms_no_record() {
+fn a_handler_that_wraps_around_the_log_harms_no_record() {
     let recording = TestRecording::new();
     let mut command = recording.recorded_command(recording.compile_program("flood"));
     command.envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);

@@ -77,7 +77,7 @@ while True:
 "#;
 
 #[test]
-fn processes_that_ran_already_have_the_id_of_who_attached() {
+fn attached_processes_have_the_id_of_their_recorder() {
     use std::io::{BufRead, BufReader};
     let recording = TestRecording::new();
     let mut command = Command::new(python_path());

@@ -196,7 +196,7 @@ fn futexes_by_the_number_of_their_call() {
 }
 
 #[test]
-fn locks_that_are_free_leave_nothing() {
+fn uncontended_locks_leave_no_records() {
     let log = as_it_says("locks");
     let unwaited = log.whole_records().filter(|record| {
         matches!(record, LogRecord::Wake(wake) if wake.what == HandoffObject::Mutex && wake.duration == 0)
@@ -221,7 +221,7 @@ fn barriers_sleeps_and_files() {
 }
 
 #[test]
-fn the_end_of_a_thread_is_a_sign_for_those_who_join_it() {
+fn the_end_of_a_thread_wakes_the_threads_that_join_it() {
     let log = as_it_says("semaphores");
     let (mut ended, mut joined, mut begun) = (Vec::new(), Vec::new(), Vec::new());
     for entry in &log.entries {
@@ -368,7 +368,7 @@ fn symbols_of(library: &Path, which: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_exports_are_those_of_the_other_library_and_the_table() {
+fn the_exports_are_the_other_librarys_and_the_table() {
     let own = symbols_of(resources_library(), "--defined-only");
     let other = symbols_of(preloaded_library(), "--defined-only");
     assert!(other.is_subset(&own));

@@ -12,7 +12,7 @@ use end_to_end::command::{assert_succeeds, run_sockcap, to_text};
 const REQUESTS: usize = 3;
 
 #[test]
-fn what_is_advised_of_a_program_that_takes_its_rights_again_helps() {
+fn the_advice_for_a_program_that_regains_its_rights_works() {
     let recording = TestRecording::new();
     let regains = recording.compile_program("regains");
     let folder = recording.file_path("");

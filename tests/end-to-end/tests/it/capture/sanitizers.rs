@@ -85,7 +85,7 @@ fn a_program_with_address_sanitizer_is_recorded_as_a_child_too() {
 }
 
 #[test]
-fn a_runtime_that_is_preloaded_is_no_hindrance() {
+fn a_preloaded_runtime_is_no_obstacle() {
     let recording = TestRecording::new();
     let plain = compile_with(&recording, &[]);
     let (runtime, plain) = (sanitizer_runtime(), plain.display());
@@ -128,7 +128,7 @@ fn a_programs_own_options_of_the_sanitizer_are_its_own() {
 }
 
 #[test]
-fn a_program_that_is_asked_itself_says_what_is_wrong_and_so_does_the_recorder() {
+fn a_directly_run_program_reports_the_problem_and_so_does_the_recorder() {
     let recording = TestRecording::new();
     let options = recording.file_path("options.c");
     let text = "const char *__asan_default_options(void) { return \"detect_leaks=0\"; }\n";

@@ -107,7 +107,7 @@ fn said_by(recording: &TestRecording, command: &str) -> String {
 }
 
 #[test]
-fn snippets_that_a_killed_recorder_left_are_told_of_and_removed() {
+fn snippets_left_by_a_killed_recorder_are_reported_and_removed() {
     const LEFT: &str = "sockcap: warning: snippets of messages are left in ";
     let recording = TestRecording::new();
     let mut talking = TalkingProgram::begin_talking(&recording);

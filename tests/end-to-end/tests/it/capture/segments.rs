@@ -44,7 +44,7 @@ fn record_segments(way: &str) -> (TestRecording, u64, u64) {
 }
 
 #[test]
-fn each_datagram_of_a_send_is_one() {
+fn each_datagram_of_a_send_is_a_message() {
     for way in [
         "control",
         "control connected six",
@@ -83,7 +83,7 @@ fn each_datagram_of_a_send_is_one() {
 }
 
 #[test]
-fn joined_datagrams_that_find_no_room_are_cut_one_by_one() {
+fn joined_datagrams_without_room_are_truncated_one_by_one() {
     let (recording, ..) = record_segments("short joined");
     let logs = recording.read_logs();
     let sent = datagrams_in_direction(&logs, Send);

@@ -286,7 +286,7 @@ fn postgres_and_psql() {
 }
 
 #[test]
-fn the_library_depends_on_libc_alone() {
+fn the_library_depends_only_on_libc() {
     let needed =
         run_successfully(Command::new(program_path("readelf")).arg("-d").arg(preloaded_library()));
     let needed: Vec<&str> = needed.lines().filter(|line| line.contains("NEEDED")).collect();

@@ -112,7 +112,7 @@ fn a_connection_is_seen_from_both_ends() {
 }
 
 #[test]
-fn a_connection_under_way_has_its_ends() {
+fn a_connection_being_made_has_its_ends() {
     let recording = TestRecording::new();
     let printed = recording.run_python(
         r#"
@@ -306,7 +306,7 @@ os.waitpid(child, 0); print(child, os.getpid())
 }
 
 #[test]
-fn descriptors_lead_to_their_flow_however_they_came() {
+fn descriptors_refer_to_their_flow_however_they_were_obtained() {
     let recording = TestRecording::new();
     recording.run_python(
         r#"

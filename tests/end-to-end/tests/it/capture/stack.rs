@@ -16,7 +16,7 @@ fn taken_stack(printed: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn no_hook_takes_more_stack_than_the_smallest_has() {
+fn no_hook_uses_more_stack_than_the_smallest_has() {
     let recording = TestRecording::new();
     let program = recording.compile_program("stack");
     // The dynamic linker would use more than everything else when it binds a name.

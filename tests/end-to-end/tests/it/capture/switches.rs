@@ -110,7 +110,7 @@ fn holds_once(check: impl Fn() -> Result<(), String>) {
 }
 
 #[test]
-fn processor_time_is_what_getrusage_says() {
+fn processor_time_agrees_with_getrusage() {
     holds_once(time_is_what_getrusage_says);
 }
 
@@ -178,7 +178,7 @@ fn children_and_their_threads_are_seen_and_named() {
 }
 
 #[test]
-fn nobody_may_record_too() {
+fn the_user_nobody_can_record_too() {
     holds_once(nobody_records);
 }
 
@@ -200,7 +200,7 @@ fn nobody_records() -> Result<(), String> {
 }
 
 #[test]
-fn where_the_kernel_refuses_the_rest_is_recorded_and_the_way_out_is_said() {
+fn if_the_kernel_refuses_the_rest_is_recorded_and_the_remedy_is_printed() {
     let recording = TestRecording::new();
     let (program, refusing) =
         (recording.compile_program("costs"), recording.compile_program("no_perf"));
@@ -216,7 +216,7 @@ fn where_the_kernel_refuses_the_rest_is_recorded_and_the_way_out_is_said() {
 }
 
 #[test]
-fn who_woke_whom_is_what_the_program_says() {
+fn wake_ups_agree_with_the_programs_report() {
     let recording = TestRecording::new();
     let program = recording.compile_program("costs");
     let (printed, _) =

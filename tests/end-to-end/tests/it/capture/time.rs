@@ -127,7 +127,7 @@ fn signal_handlers_have_their_times() {
 }
 
 #[test]
-fn a_clock_that_is_wrong_on_purpose_is_wrong_by_just_that() {
+fn a_clock_that_is_wrong_on_purpose_is_off_by_exactly_that() {
     let (hour, day) = (3_600_000_000_000, 86_400_000_000_000);
     check_on(&lab::LabClock::new(3 * hour, 200), "paced");
     check_on(&lab::LabClock::new(-2 * day, -200), "killed");
@@ -135,7 +135,7 @@ fn a_clock_that_is_wrong_on_purpose_is_wrong_by_just_that() {
 }
 
 #[test]
-fn a_step_of_a_clock_that_is_wrong_on_purpose_is_seen_once() {
+fn a_step_of_a_clock_that_is_wrong_on_purpose_is_recorded_once() {
     let script = r#"
 import os, socket, subprocess, sys, time
 a, b = socket.socketpair()
@@ -238,7 +238,7 @@ for call, let_go, number in (
 "#;
 
 #[test]
-fn a_record_tells_when_and_how_long_a_call_blocked() {
+fn a_record_has_the_time_and_duration_of_a_blocked_call() {
     for ticks in CLOCKS {
         let recording = TestRecording::new();
         let printed = run_successfully(

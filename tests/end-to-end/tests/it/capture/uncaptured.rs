@@ -74,7 +74,7 @@ fn sockets_of_other_kinds_and_rings_are_in_the_log() {
 }
 
 #[test]
-fn record_and_info_name_what_is_not_captured() {
+fn record_and_info_name_uncaptured_uses() {
     let recording = TestRecording::new();
     let directory = recording.file_path("");
     recording.compile_program("uncaptured");
@@ -114,7 +114,7 @@ fn record_and_info_name_what_is_not_captured() {
 }
 
 #[test]
-fn netlink_alone_is_told_by_info_and_not_by_record() {
+fn netlink_alone_is_reported_by_info_and_not_by_record() {
     let recording = TestRecording::new();
     let directory = recording.file_path("");
     recording.compile_program("uncaptured");
@@ -225,7 +225,7 @@ fn rings_of_liburing_are_in_the_log() {
 }
 
 #[test]
-fn programs_that_use_libc_alone_have_nothing_that_is_not_captured() {
+fn programs_that_use_only_libc_have_no_uncaptured_uses() {
     let recording = TestRecording::new();
     let script = r#"
 import socket, subprocess, syslog, os, time

@@ -171,7 +171,7 @@ fn a_full_disk_stops_acknowledgements_and_heals_by_itself() {
 }
 
 #[test]
-fn files_grow_go_round_and_vanish_while_they_are_shipped() {
+fn files_grow_wrap_around_and_vanish_while_they_are_shipped() {
     let system = FaultySystem::new();
     let data = system.lab.recording.data_dir();
     let directory = data.join("hosts/web-1");

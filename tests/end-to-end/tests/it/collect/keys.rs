@@ -152,7 +152,7 @@ impl Drop for KeyedCollector {
 }
 
 #[test]
-fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
+fn another_program_connects_only_with_a_key_and_tls_1_3() {
     let directory = tempfile::tempdir().unwrap();
     assert_succeeds(&["keys", "new", "--keys", "k"], directory.path());
     assert_succeeds(&["keys", "host", "web1", "--keys", "k"], directory.path());
@@ -194,7 +194,7 @@ fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
 }
 
 #[test]
-fn nothing_is_overwritten_unless_asked_for() {
+fn nothing_is_overwritten_by_default() {
     let directory = tempfile::tempdir().unwrap();
     let file =
         |name: &str| fs::read_to_string(directory.path().join("sockcap.keys").join(name)).ok();
@@ -222,7 +222,7 @@ fn nothing_is_overwritten_unless_asked_for() {
 }
 
 #[test]
-fn errors_say_what_to_do() {
+fn errors_give_advice() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], status, words: &[&str]| {
         command::assert_fails(arguments, directory.path(), status, words);
@@ -252,7 +252,7 @@ fn errors_say_what_to_do() {
 }
 
 #[test]
-fn a_revoked_key_is_accepted_no_more_while_all_runs() {
+fn a_revoked_key_is_rejected_by_a_running_collector() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     for arguments in
@@ -362,7 +362,7 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
 }
 
 #[test]
-fn what_cannot_be_revoked() {
+fn keys_that_cannot_be_revoked_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], words: &[&str]| {
         command::assert_fails(arguments, directory.path(), 1, words);

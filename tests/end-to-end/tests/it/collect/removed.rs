@@ -65,7 +65,7 @@ fn ship_all(recording: &TestRecording, address: &str) {
 }
 
 #[test]
-fn a_killed_process_s_log_goes_from_overlayfs_without_a_boot() {
+fn a_killed_process_s_log_is_removed_from_overlayfs_without_a_boot() {
     let recording = TestRecording::new();
     let _overlay = OverlayMount::new(&recording.data_dir(), &recording.file_path("layers"));
     let gathered = recording.file_path("gathered");

@@ -30,7 +30,7 @@ fn systemd_analyze(arguments: &[&str], unit: PathBuf) -> Output {
 }
 
 #[test]
-fn systemd_understands_them() {
+fn systemd_accepts_the_units() {
     let directory = units_directory();
     for unit in UNITS {
         let path = directory.path().join(unit);
@@ -51,7 +51,7 @@ fn systemd_understands_them() {
 }
 
 #[test]
-fn they_may_do_little() {
+fn the_units_have_few_rights() {
     let directory = units_directory();
     for (unit, most) in UNITS.into_iter().zip(["20", "12"]) {
         let threshold = format!("--threshold={most}");
@@ -64,7 +64,7 @@ fn they_may_do_little() {
 }
 
 #[test]
-fn their_commands_are_ones() {
+fn the_units_commands_are_valid() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().display().to_string();
     for unit in UNITS {
@@ -94,7 +94,7 @@ fn their_commands_are_ones() {
 }
 
 #[test]
-fn they_run_for_ever_and_end_as_asked() {
+fn the_units_restart_and_end_on_request() {
     for unit in UNITS {
         let text = fs::read_to_string(repository().join("scripts/packaging").join(unit)).unwrap();
         for line in [

@@ -50,7 +50,7 @@ fn many_processes_are_a_line_for_each_program() {
 }
 
 #[test]
-fn programs_read_what_people_read() {
+fn the_json_has_the_same_figures_as_the_text() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     record_children(path, 3);
@@ -101,7 +101,7 @@ fn count_reads(arguments: &[&str], directory: &Path) -> (u64, u64) {
 
 /// Logs of processes that confine themselves are much larger than their content.
 #[test]
-fn what_was_never_written_is_not_read() {
+fn unwritten_parts_of_logs_are_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     record_children(path, 200);

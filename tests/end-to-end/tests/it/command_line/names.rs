@@ -40,7 +40,7 @@ fn list_files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_recording_with_protocols_ends_with_names_alone() {
+fn a_recording_with_protocols_keeps_only_names() {
     let place = tempfile::tempdir().unwrap();
     let data = place.path().join("data");
     let script = place.path().join("talk.py");

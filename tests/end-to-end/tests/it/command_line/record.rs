@@ -26,7 +26,7 @@ fn write_script(directory: &Path, name: &str, first: &str) {
 }
 
 #[test]
-fn programs_that_cannot_be_seen_are_told_before_they_run() {
+fn unrecordable_programs_are_reported_before_they_run() {
     const GO: &str = "__attribute__((section(\".go.buildinfo\"), used)) static int mark = 1;";
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -85,7 +85,7 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
 }
 
 #[test]
-fn info_lists_what_was_not_seen() {
+fn info_lists_capture_gaps() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     compile_program(path, "static", &["-static"], "");
@@ -161,7 +161,7 @@ time.sleep(600)
 "#;
 
 #[test]
-fn a_recording_names_what_it_missed_and_what_outlives_it() {
+fn a_recording_names_unrecorded_and_surviving_programs() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     compile_program(path, "static", &["-static"], "");

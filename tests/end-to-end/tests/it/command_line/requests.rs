@@ -124,7 +124,7 @@ fn events_from_standard_input() {
 }
 
 #[test]
-fn what_is_wrong_or_missing_is_said() {
+fn wrong_or_missing_input_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::write(path.join("events.csv"), "time,event\n1,app/begin\n").unwrap();

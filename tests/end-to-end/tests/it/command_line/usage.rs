@@ -67,7 +67,7 @@ fn misspelt_flags_of_a_recording_are_named() {
 }
 
 #[test]
-fn record_sends_signals_on() {
+fn record_forwards_signals() {
     for (signal, name) in [("TERM", 15), ("INT", 2), ("QUIT", 3), ("HUP", 1), ("USR1", 10)] {
         let directory = tempfile::tempdir().unwrap();
         let script = format!(
@@ -106,7 +106,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn what_was_read_while_it_ran_is_out_of_date_when_it_ran_on() {
+fn results_from_a_running_process_become_out_of_date() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(sockcap_program())
         .args(["record", "--", "/usr/bin/python3", "-c", TALK])
@@ -133,7 +133,7 @@ fn what_was_read_while_it_ran_is_out_of_date_when_it_ran_on() {
 }
 
 #[test]
-fn a_result_that_does_not_come_leaves_the_file_as_it_was() {
+fn a_failed_result_leaves_the_file_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("old.csv"), "former").unwrap();
     for arguments in [["export", "links", "-o", "old.csv"], ["export", "links", "-o", "new.csv"]] {
@@ -144,7 +144,7 @@ fn a_result_that_does_not_come_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn the_patterns_are_shown_also_where_the_page_cannot_be_written() {
+fn the_patterns_are_shown_even_if_the_page_cannot_be_written() {
     let directory = tempfile::tempdir().unwrap();
     run_sockcap(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
     fs::create_dir(directory.path().join("sockcap.data/report.html")).unwrap();
@@ -162,7 +162,7 @@ fn the_patterns_are_shown_also_where_the_page_cannot_be_written() {
 }
 
 #[test]
-fn record_says_in_one_line_what_there_is_now() {
+fn record_summarises_the_result_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let output = run_sockcap(
         &["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO],
@@ -180,7 +180,7 @@ fn record_says_in_one_line_what_there_is_now() {
 }
 
 #[test]
-fn a_program_that_loads_no_library_is_told() {
+fn a_program_that_loads_no_library_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("static.c");
     fs::write(&source, "int main(void) { return 0; }").unwrap();
@@ -200,7 +200,7 @@ fn a_program_that_loads_no_library_is_told() {
 
 /// The advice of the message is followed, and the program is in the report.
 #[test]
-fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
+fn the_remedy_for_a_program_that_loads_no_library_works() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let source = end_to_end::repository().join("tests/programs/talk.c");
@@ -226,7 +226,7 @@ fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
 }
 
 #[test]
-fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
+fn report_runs_missing_and_outdated_stages() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("sockcap.data");
     let record = |host| {
@@ -291,7 +291,7 @@ fn info_and_dump_show_what_was_recorded() {
 }
 
 #[test]
-fn errors_say_which_file_and_what_to_do() {
+fn errors_name_the_file_and_give_advice() {
     let directory = tempfile::tempdir().unwrap();
     let fails = |arguments: &[&str], status, words: &[&str]| {
         command::assert_fails(arguments, directory.path(), status, words);

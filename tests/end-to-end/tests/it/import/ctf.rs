@@ -104,7 +104,7 @@ fn import_trace(trace: &Path) -> Result<(ImportSummary, Vec<(i64, i32)>), Error>
 }
 
 #[test]
-fn whatever_is_whole_of_a_trace_is_read() {
+fn complete_parts_of_a_trace_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
     let one = [make_packet(10, 0), make_packet(30, 0)].concat();
@@ -169,7 +169,7 @@ fn all_events_are_read_though_packets_overlap() {
 }
 
 #[test]
-fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
+fn a_problem_with_one_trace_of_a_directory_does_not_hide_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let both = directory.path().join("both");
     let overlapping = [make_packet(10, 0), packet_since(12, 20, 0)].concat();
@@ -199,7 +199,7 @@ fn what_is_wrong_with_one_trace_of_a_directory_does_not_hide_the_other() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_read_says_why() {
+fn an_unreadable_trace_is_reported_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
     write_trace(&trace, &[&make_packet(10, 0)]);

@@ -56,7 +56,7 @@ fn import(witnessed: &StracedRecording, into: &DataDir) {
 }
 
 #[test]
-fn strace_of_both_ends_gives_what_the_library_recorded() {
+fn strace_of_both_ends_gives_the_librarys_messages() {
     // Without payloads, sizes decide. An earlier `-s` has no effect.
     let short = [strace_options(), vec!["-s".into(), "64".into()]].concat();
     for (way, options) in [
@@ -95,7 +95,7 @@ fn strace_of_both_ends_gives_what_the_library_recorded() {
 /// If both ends transferred several together and strace saw both, their number is unknown: each
 /// call is a message of all their bytes.
 #[test]
-fn what_both_ends_moved_at_once_is_matched() {
+fn segments_joined_at_both_ends_are_matched() {
     for way in ["control joined", "batch connected six joined"] {
         let mut witnessed = witnessed(&strace_options());
         let program = witnessed.recording.compile_program("segments");
@@ -172,7 +172,7 @@ fn one_end_under_strace_and_one_recorded() {
 
 /// A router's interface splits what the sender's sniffer has seen whole.
 #[test]
-fn captures_before_and_behind_segmentation() {
+fn captures_before_and_after_segmentation() {
     let mut lab = HostLab::new();
     let (one, other) = (lab.add_network(1), lab.add_network(2));
     let sender = lab.add_host("sender", one);

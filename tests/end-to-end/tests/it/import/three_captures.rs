@@ -255,7 +255,7 @@ fn copy_files(from: &Path, to: &Path) {
 }
 
 #[test]
-fn library_strace_and_packets_tell_the_same() {
+fn library_strace_and_packets_agree() {
     let captured = run_captures();
     let library = DataDir::new(captured.recording.data_dir());
     let directory = |name: &str| DataDir::new(captured.recording.file_path(name));

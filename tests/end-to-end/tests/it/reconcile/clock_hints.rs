@@ -250,7 +250,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
 
 /// The same with real exchanges between shippers and a collector, over the pairs' network.
 #[test]
-fn what_shippers_and_collector_exchange_joins_pairs() {
+fn exchanges_of_shippers_and_collector_join_pairs() {
     let mut lab = HostLab::new();
     let network = lab.add_network(7);
     let gatherer = lab.add_host("gatherer", network);

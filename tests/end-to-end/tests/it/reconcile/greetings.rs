@@ -51,7 +51,7 @@ fn parse_spans(text: &str) -> Vec<[i64; 2]> {
 }
 
 #[test]
-fn the_making_of_a_connection_is_a_message() {
+fn the_setup_of_a_connection_is_a_message() {
     let recording = TestRecording::new();
     let connected = parse_spans(&recording.run_python(TALK));
     let accepted = parse_spans(&fs::read_to_string(recording.file_path("accepted")).unwrap());

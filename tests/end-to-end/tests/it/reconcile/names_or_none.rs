@@ -58,7 +58,7 @@ fn count_right(directory: &Path, calls: &[CsvRow]) -> BTreeMap<String, (usize, u
 }
 
 #[test]
-fn names_take_no_call_away() {
+fn names_remove_no_calls() {
     let of = |options: &[&str]| {
         let (directory, calls) = record_program("conversations.py", &[], options);
         let outcome = directory.path().join("sockcap.data/reconciliation.json");
@@ -80,7 +80,7 @@ fn names_take_no_call_away() {
 
 /// During each request of the client, all calls of the application belong to it.
 #[test]
-fn a_greeting_is_no_request_to_who_connected() {
+fn a_greeting_is_no_request_to_the_connecting_side() {
     const REQUESTS: usize = 40;
     for (kind, of_request) in [("imap", 6), ("amqp", 5), ("smtp", 5)] {
         for options in [&[][..], &["--protocols"]] {

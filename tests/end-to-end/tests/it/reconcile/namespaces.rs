@@ -88,7 +88,7 @@ fn containers_that_are_recorded_under_one_name_are_not_confused() {
 }
 
 #[test]
-fn a_client_here_and_a_server_there_are_no_connection() {
+fn a_client_and_a_server_in_different_namespaces_are_not_connected() {
     let mut lab = HostLab::new();
     let network = lab.add_network(9);
     let (one, two) = (lab.add_host("one", network), lab.add_host("two", network));

@@ -113,7 +113,7 @@ fn trace_ids(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
 
 /// A trace that extends beyond a batch of messages is complete, even if no more traces are wanted.
 #[test]
-fn the_last_trace_of_some_is_whole() {
+fn the_last_of_limited_traces_is_complete() {
     let directory = tempfile::tempdir_in(synthetic_trace()).unwrap();
     assert_succeeds(
         &["synth", "multi-tier", "--instances", "5", "--parallel", "1"],
@@ -139,7 +139,7 @@ fn the_last_trace_of_some_is_whole() {
 }
 
 #[test]
-fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
+fn every_format_has_the_same_spans_of_selected_patterns_and_traces() {
     let directory = synthetic_trace();
     let export = |arguments: &[&str]| {
         let arguments = [&["export"], arguments].concat();
@@ -236,7 +236,7 @@ os.wait()
 "#;
 
 #[test]
-fn a_collector_gets_what_was_recorded() {
+fn a_collector_gets_the_recorded_spans() {
     let directory = tempfile::tempdir().unwrap();
     run_sockcap(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -289,7 +289,7 @@ fn answer_once(listener: &TcpListener) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn what_does_not_go_together_is_wrong_usage() {
+fn incompatible_flags_are_wrong_usage() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
     assert_succeeds(&["import", "calls", "calls.csv"], directory.path());

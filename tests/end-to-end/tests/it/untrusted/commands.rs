@@ -115,7 +115,7 @@ fn run_all(place: &PlantedPlace, planted: &str) {
 }
 
 #[test]
-fn links_in_the_place_of_files_are_not_followed() {
+fn links_in_place_of_files_are_not_followed() {
     let place = PlantedPlace::record_talker();
     for file in FILES {
         place.plant_link(file, &place.elsewhere_dir().join("secret"));
@@ -124,7 +124,7 @@ fn links_in_the_place_of_files_are_not_followed() {
 }
 
 #[test]
-fn links_to_what_is_not_there_make_nothing_there() {
+fn dangling_links_create_nothing_at_their_targets() {
     let place = PlantedPlace::record_talker();
     for file in FILES {
         place.plant_link(file, &place.elsewhere_dir().join("made"));
@@ -133,7 +133,7 @@ fn links_to_what_is_not_there_make_nothing_there() {
 }
 
 #[test]
-fn fifos_in_the_place_of_files_are_not_waited_for() {
+fn fifos_in_place_of_files_do_not_block() {
     let place = PlantedPlace::record_talker();
     for file in FILES {
         place.plant_fifo(file);
@@ -142,7 +142,7 @@ fn fifos_in_the_place_of_files_are_not_waited_for() {
 }
 
 #[test]
-fn links_in_the_place_of_directories_are_not_followed() {
+fn links_in_place_of_directories_are_not_followed() {
     for directory in ["events", "imports", "spans", "hosts/web2"] {
         let place = PlantedPlace::record_talker();
         place.plant_link(directory, &place.elsewhere_dir());
@@ -167,7 +167,7 @@ fn links_in_the_place_of_directories_are_not_followed() {
 }
 
 #[test]
-fn a_recording_ends_beside_fifos_and_links() {
+fn a_recording_ends_despite_fifos_and_links() {
     let place = PlantedPlace::record_talker();
     place.plant_fifo("hosts/web1/9-9.sclog");
     place.plant_fifo("hosts/web1/9-9.spare");

@@ -44,7 +44,7 @@ fn has_heads(path: &Path) -> bool {
 }
 
 #[test]
-fn root_names_no_log_of_another_user_unless_told_to() {
+fn root_names_no_log_of_another_user_by_default() {
     let place = PlantedPlace::record_talker();
     let planted = planted_log(&place);
     let before = fs::read(&planted).unwrap();
@@ -117,7 +117,7 @@ fn a_planted_log_with_links_for_each_pid_does_not_make_its_user_root() {
 }
 
 #[test]
-fn what_root_records_is_not_for_everybody() {
+fn recordings_of_root_are_private() {
     let place = PlantedPlace::record_talker();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(&place.log_path()) & 0o027, 0);

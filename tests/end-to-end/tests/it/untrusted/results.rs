@@ -58,7 +58,7 @@ fn a_page_on_a_full_disk_is_an_error_and_the_former_one_stays() {
 }
 
 #[test]
-fn a_page_in_the_data_directory_is_whole_or_not_there() {
+fn a_page_in_the_data_directory_is_complete_or_missing() {
     let place = PlantedPlace::record_talker();
     assert!(place.run_to_end(&["analyze"]).status.success());
     let disk = SmallDisk::mount_small(&place.file_path("disk"), "256k");

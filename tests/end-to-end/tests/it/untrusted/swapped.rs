@@ -31,7 +31,7 @@ fn swap_repeatedly(log: &Path, link: &Path, is_over: &AtomicBool, swaps: &Atomic
 }
 
 #[test]
-fn a_log_that_is_swapped_for_a_link_takes_nothing_with_it() {
+fn a_log_swapped_for_a_link_affects_no_other_file() {
     let place = PlantedPlace::record_talker();
     let target = place.elsewhere_dir().join("log");
     // Root's own file is a log with snippets, too: a command that opened it would blank them.

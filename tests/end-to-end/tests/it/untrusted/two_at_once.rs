@@ -8,7 +8,7 @@ use data_files::{DataPath, try_lock};
 use super::planted::{PlantedPlace, await_end};
 
 #[test]
-fn the_second_command_waits_and_says_for_whom() {
+fn the_second_command_waits_and_names_the_first() {
     let place = PlantedPlace::record_talker();
     let lock = try_lock(&DataPath::trusted(place.data_dir())).unwrap().unwrap();
     let err = place.file_path("waits");
@@ -30,7 +30,7 @@ fn the_second_command_waits_and_says_for_whom() {
 }
 
 #[test]
-fn many_at_once_all_succeed() {
+fn many_concurrent_commands_all_succeed() {
     let place = PlantedPlace::record_talker();
     let commands: [&[&str]; 6] = [
         &["report"],
@@ -57,7 +57,7 @@ fn many_at_once_all_succeed() {
 }
 
 #[test]
-fn what_a_killed_command_left_half_written_is_removed() {
+fn half_written_files_of_a_killed_command_are_removed() {
     let place = PlantedPlace::record_talker();
     let left = place.data_dir().join("messages.parquet.unfinished-0123456789abcdef");
     fs::write(&left, "half").unwrap();
