@@ -75,13 +75,13 @@ pub fn contradiction_line(clocks: &[ComparedClock]) -> Option<String> {
     let worst = all().reduce(|one, other| if share(other.1) > share(one.1) { other } else { one });
     let (host, [by, most]) = worst?;
     let host = to_printable(host);
-    let whose = match all().count() {
+    let clocks_words = match all().count() {
         1 => format!("the clock of {host}"),
         count => format!("the clocks of {count} hosts, especially of {host}"),
     };
     let (by, most) = (format_offset(by), format_uncertainty(Some(most)));
     Some(format!(
-        "messages and timestamps exchanged with the collector disagree about {whose}: by {by}, \
+        "messages and timestamps exchanged with the collector disagree about {clocks_words}: by {by}, \
          more than their combined uncertainty ({most}); one of them is wrong, and all times are \
          based on messages"
     ))

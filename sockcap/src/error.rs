@@ -149,8 +149,8 @@ impl CommandError {
         }
         match self {
             // Commands to copy, one per line.
-            CommandError::Unseen(unseen, way_out) => {
-                let (end, commands) = way_out.split_once('\n').unwrap_or((way_out, ""));
+            CommandError::Unseen(unseen, remedy) => {
+                let (end, commands) = remedy.split_once('\n').unwrap_or((remedy, ""));
                 tell!("sockcap: {unseen}; it was not run, because of --strict{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
             }

@@ -41,17 +41,17 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
 
 /// Messages that were left out, as their sender also received them.
 fn internal_note(found: &Reconciliation) -> UnseenNote {
-    let who = if unplaced_count(found) == 1 {
+    let what_sent = if unplaced_count(found) == 1 {
         "of a process to itself"
     } else {
         "of processes to themselves"
     };
     let kept = found.internal_in_trace().messages;
-    let way_out = match found.internal.between_threads.messages.saturating_sub(kept) {
+    let remedy = match found.internal.between_threads.messages.saturating_sub(kept) {
         0 => "",
         _ => "; --node thread shows those between threads",
     };
-    counted_note(unplaced_count(found), MESSAGE, &format!("{who}, left out{way_out}"))
+    counted_note(unplaced_count(found), MESSAGE, &format!("{what_sent}, left out{remedy}"))
 }
 
 /// The number of messages that processes sent to themselves and that are not in the trace.

@@ -108,12 +108,12 @@ fn bind_groups(text: &str) -> String {
         let is_begun = all.is_empty() || all.ends_with([' ', HARD, '\n', '(', '[']);
         let end = if is_begun { group_length(from) } else { None };
         let length = end.unwrap_or(1);
-        let (piece, behind) = from.split_at(length);
+        let (piece, following) = from.split_at(length);
         match end {
             Some(_) => all.extend(piece.chars().map(|one| if one == ' ' { HARD } else { one })),
             None => all.push_str(piece),
         }
-        rest = behind;
+        rest = following;
     }
     all + rest
 }

@@ -132,9 +132,9 @@ fn fold_text(text: &str, room: Option<usize>) -> Vec<&str> {
         // A word may end exactly at the limit.
         let fitting = rest.get(..=end).filter(|piece| piece.ends_with(' ')).map(|_| end);
         let at = fitting.or_else(|| rest[..end].rfind(' ').filter(|at| *at > 0)).unwrap_or(end);
-        let (piece, behind) = rest.split_at(at);
+        let (piece, following) = rest.split_at(at);
         pieces.push(piece.trim_end());
-        rest = behind.trim_start();
+        rest = following.trim_start();
     }
     pieces.push(rest);
     pieces

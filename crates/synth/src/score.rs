@@ -71,19 +71,19 @@ pub fn score_links(
 
 impl LinkScore {
     /// The score of the scored calls.
-    pub fn from_calls(judged: &ScoredCalls, progress: &dyn Progress) -> LinkScore {
+    pub fn from_calls(scored: &ScoredCalls, progress: &dyn Progress) -> LinkScore {
         progress.begin_step("comparing paths", 0);
-        let (paths, top_n_omission) = paths::compare_paths(judged);
-        let (links, wrong) = links::measure_accuracy(judged);
+        let (paths, top_n_omission) = paths::compare_paths(scored);
+        let (links, wrong) = links::measure_accuracy(scored);
         progress.begin_step("looking for other trees", wrong.len() as u64);
-        let found = LikelyTrees::from_calls(judged).count_found(&wrong, LIKELY_TREES, progress);
+        let found = LikelyTrees::from_calls(scored).count_found(&wrong, LIKELY_TREES, progress);
         let top5 = (links.traces > 0)
             .then(|| (links.traces as usize - wrong.len() + found) as f64 / links.traces as f64);
         LinkScore {
-            population: judged.count_population(),
+            population: scored.count_population(),
             links,
             top5_trace_accuracy: top5,
-            confidence: confidence::measure_confidence(judged),
+            confidence: confidence::measure_confidence(scored),
             paths,
             top_n_omission,
         }

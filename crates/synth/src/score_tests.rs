@@ -4,7 +4,7 @@ use super::*;
 
 /// Two roots with their calls swapped, and one that is right.
 fn swapped_calls() -> ScoredCalls {
-    let mut judged = ScoredCalls::from_rows(&[
+    let mut scored = ScoredCalls::from_rows(&[
         ("c", "a", None, None, 1.0),
         ("c", "a", None, None, 1.0),
         ("a", "b", Some(0), Some(1), 0.55),
@@ -12,9 +12,9 @@ fn swapped_calls() -> ScoredCalls {
         ("c", "a", None, None, 1.0),
         ("a", "b", Some(4), Some(4), 0.95),
     ]);
-    judged.candidates[2] = vec![(Some(1), 0.55), (Some(0), 0.45)];
-    judged.candidates[3] = vec![(Some(0), 0.55), (Some(1), 0.45)];
-    judged
+    scored.candidates[2] = vec![(Some(1), 0.55), (Some(0), 0.45)];
+    scored.candidates[3] = vec![(Some(0), 0.55), (Some(1), 0.45)];
+    scored
 }
 
 #[test]
@@ -36,9 +36,9 @@ fn the_score_of_hand_written_calls() {
 
 #[test]
 fn roots_with_an_inferred_parent_are_counted() {
-    let judged =
+    let scored =
         ScoredCalls::from_rows(&[("c", "a", None, None, 1.0), ("a", "b", None, Some(0), 0.9)]);
-    let score = LinkScore::from_calls(&judged, &());
+    let score = LinkScore::from_calls(&scored, &());
     assert_eq!((score.population.roots, score.population.roots_with_a_parent), (2, 1));
     assert_eq!((score.links.links, score.links.link_accuracy), (0, None));
 }

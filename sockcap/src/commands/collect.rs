@@ -124,7 +124,7 @@ impl RunnableCommand for CollectCommand {
         let server = server.map(|server| server.with_names(names));
         let stop = stop_on_signals()?;
         let causes = RefusalCause::ALL.map(RefusalCause::label);
-        let told = CollectMonitor {
+        let monitor = CollectMonitor {
             metrics: CollectorMetrics::new(
                 Some(self.quota),
                 &causes,
@@ -153,15 +153,15 @@ impl RunnableCommand for CollectCommand {
         ));
         std::thread::scope(|scope| {
             if let Some(server) = &server {
-                scope.spawn(|| server.run(&told.metrics, &stop));
+                scope.spawn(|| server.run(&monitor.metrics, &stop));
             }
-            scope.spawn(|| told.print_periodically(self.every, &stop));
-            let result = collect::run_collector(&options, &listener, &told, &stop);
+            scope.spawn(|| monitor.print_periodically(self.every, &stop));
+            let result = collect::run_collector(&options, &listener, &monitor, &stop);
             stop.store(true, Relaxed);
             result
         })?;
-        told.print_hosts();
-        let hosts = count_noun(told.metrics.host_figures().len() as u64, "host", "hosts");
+        monitor.print_hosts();
+        let hosts = count_noun(monitor.metrics.host_figures().len() as u64, "host", "hosts");
         print_message(&format!(
             "{hosts} gathered; next: sockcap report{}",
             same_directory(&options.data)

@@ -190,13 +190,17 @@ impl RunnableCommand for DiffCommand {
         flushed.map_err(|source| target.write_error(source))?;
         target.finish_target()?;
         let level = self.false_discoveries;
-        let held: Vec<String> = self
+        let failed_conditions: Vec<String> = self
             .fail_if
             .iter()
             .filter_map(|condition| condition.find_violation(&found, level))
             .collect();
-        held.iter().for_each(|why| print_message(&format!("failed: {why}")));
-        Ok(if held.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CONDITION_HOLDS) })
+        failed_conditions.iter().for_each(|why| print_message(&format!("failed: {why}")));
+        Ok(if failed_conditions.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(CONDITION_HOLDS)
+        })
     }
 }
 

@@ -248,7 +248,7 @@ fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -
             Vec::new(),
         ),
     ];
-    for (what, list, ways_out) in lists.iter().filter(|(_, list, _)| !list.is_empty()) {
+    for (what, list, remedies) in lists.iter().filter(|(_, list, _)| !list.is_empty()) {
         write_paragraph(&format!("{what}: {}", list.len()), out)?;
         for line in list.iter().take(MAX_UNSEEN_LISTED) {
             write_folded(line, "  ", output::width_limit(), out)?;
@@ -256,8 +256,8 @@ fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -
         if list.len() > MAX_UNSEEN_LISTED {
             writeln!(out, "  and {} more", list.len() - MAX_UNSEEN_LISTED)?;
         }
-        for way_out in ways_out {
-            write_folded(way_out, "  ", output::width_limit(), out)?;
+        for remedy in remedies {
+            write_folded(remedy, "  ", output::width_limit(), out)?;
         }
     }
     if spots.without_log > 0 {

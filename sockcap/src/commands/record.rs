@@ -111,8 +111,8 @@ impl RunnableCommand for RecordCommand {
             } else if self.strict {
                 return Err(CommandError::Unseen(unseen.clone(), remedy_for_unseen(self, &unseen)));
             } else {
-                let way_out = remedy_for_unseen(self, &unseen);
-                let (end, commands) = way_out.split_once('\n').unwrap_or((&way_out, ""));
+                let remedy = remedy_for_unseen(self, &unseen);
+                let (end, commands) = remedy.split_once('\n').unwrap_or((&remedy, ""));
                 tell!("sockcap: warning: {unseen}{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
                 is_unseen = true;

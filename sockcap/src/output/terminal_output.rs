@@ -113,9 +113,9 @@ impl<W: Write> EscapingWriter<W> {
                 if c == '\x1b' && self.has_styles {
                     match parse_style(left) {
                         EscapeKind::Whole(length) => {
-                            let (style, behind) = left.split_at(length);
+                            let (style, following) = left.split_at(length);
                             shown.push_str(style);
-                            left = behind;
+                            left = following;
                             continue;
                         }
                         EscapeKind::Begun if rest.is_none() => return left.len(),
@@ -129,9 +129,9 @@ impl<W: Write> EscapingWriter<W> {
                 None => return 0,
                 Some((rest, None)) => return rest.len(),
                 Some((rest, Some(length))) => {
-                    let (wrong, behind) = rest.split_at(length);
+                    let (wrong, following) = rest.split_at(length);
                     wrong.iter().for_each(|byte| shown.push_str(&format!("\\x{byte:02x}")));
-                    bytes = behind;
+                    bytes = following;
                 }
             }
         }

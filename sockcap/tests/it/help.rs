@@ -39,9 +39,9 @@ fn broken_groups(line: &str, rest: &str) -> Vec<String> {
         let Some(begin) = line.rfind(open).filter(|begin| !line[*begin..].contains(close)) else {
             continue;
         };
-        let behind: String = rest.split_whitespace().collect::<Vec<_>>().join(" ");
-        let Some(end) = behind.find(close) else { continue };
-        let group = format!("{} {}", &line[begin..], &behind[..=end]);
+        let following: String = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Some(end) = following.find(close) else { continue };
+        let group = format!("{} {}", &line[begin..], &following[..=end]);
         if group.chars().count() <= LONGEST {
             found.push(group);
         }

@@ -23,9 +23,9 @@ impl RunningCommand {
         command.current_dir(directory).env("XDG_CONFIG_HOME", directory);
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let (tell, lines) = channel();
-        let told = BufReader::new(child.stderr.take().unwrap());
+        let errors = BufReader::new(child.stderr.take().unwrap());
         std::thread::spawn(move || {
-            for line in told.lines().map_while(Result::ok) {
+            for line in errors.lines().map_while(Result::ok) {
                 if tell.send(line).is_err() {
                     break;
                 }
@@ -38,8 +38,8 @@ impl RunningCommand {
     fn word_after(&self, before: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("a line");
-            if let Some((_, behind)) = line.split_once(before) {
-                return behind.split([' ', ';']).next().unwrap().to_owned();
+            if let Some((_, following)) = line.split_once(before) {
+                return following.split([' ', ';']).next().unwrap().to_owned();
             }
         }
     }

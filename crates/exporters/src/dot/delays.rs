@@ -41,16 +41,16 @@ fn choose_edges(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
     if graph.edges.len() <= limit {
         return graph.edges.iter().collect();
     }
-    let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut outgoing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut is_root = vec![true; graph.nodes.len()];
     for (place, edge) in graph.edges.iter().enumerate() {
-        behind.entry(edge.from).or_default().push(place);
+        outgoing.entry(edge.from).or_default().push(place);
         is_root[edge.to] = false;
     }
     let mut chosen = Vec::new();
     let mut next: BinaryHeap<(usize, std::cmp::Reverse<usize>)> = BinaryHeap::new();
     let reach = |next: &mut BinaryHeap<_>, vertex: usize| {
-        let edges = behind.get(&vertex).into_iter().flatten();
+        let edges = outgoing.get(&vertex).into_iter().flatten();
         next.extend(
             edges.map(|place| (graph.edges[*place].message_count(), std::cmp::Reverse(*place))),
         );

@@ -171,8 +171,8 @@ fn repeat_call(graph: &CallGraph, call: &mut CallDraft, left: &mut usize, random
         true => {
             let order = |place: &CallDraft| calls.iter().position(|stack| *stack == place.stack);
             let own = calls.iter().position(|one| *one == stack);
-            let behind = call.calls.iter().filter(|before| order(before) < own).count();
-            (behind, CallDraft { stack, calls: Vec::new() })
+            let insert_at = call.calls.iter().filter(|before| order(before) < own).count();
+            (insert_at, CallDraft { stack, calls: Vec::new() })
         }
         false => {
             let place = known[random_below(random, known.len())];

@@ -18,15 +18,15 @@ enum OpenRequestEvent {
 }
 
 /// For each call, whether it is ambiguous.
-pub(super) fn find_ambiguous(judged: &ScoredCalls) -> Vec<bool> {
+pub(super) fn find_ambiguous(scored: &ScoredCalls) -> Vec<bool> {
     let mut last_child: FxHashMap<u32, i64> = FxHashMap::default();
-    for (_, call, parent) in judged.scored_links() {
+    for (_, call, parent) in scored.scored_links() {
         if let Some(sent) = call.sent {
             last_child.entry(parent).and_modify(|last| *last = sent.max(*last)).or_insert(sent);
         }
     }
     let mut events: Vec<(NodeId, i64, OpenRequestEvent)> = Vec::new();
-    for (number, call) in judged.calls.iter().enumerate() {
+    for (number, call) in scored.calls.iter().enumerate() {
         events.extend(call.sent.map(|sent| (call.nodes[0], sent, OpenRequestEvent::Call(number))));
         if let Some(received) = call.received {
             let until = call.answered.max(last_child.get(&(number as u32)).copied());
@@ -39,7 +39,7 @@ pub(super) fn find_ambiguous(judged: &ScoredCalls) -> Vec<bool> {
         }
     }
     events.sort_unstable();
-    let mut ambiguous = vec![false; judged.calls.len()];
+    let mut ambiguous = vec![false; scored.calls.len()];
     for node in events.chunk_by(|one, other| one.0 == other.0) {
         let mut open = 0usize;
         for (_, _, event) in node {
@@ -60,17 +60,17 @@ mod tests {
     #[test]
     fn two_open_requests_make_a_call_ambiguous() {
         // a receives at 0 and 20, and calls at 10, 30 and 40. The first is answered at 35.
-        let mut judged = ScoredCalls::from_rows(&[
+        let mut scored = ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),
             ("a", "b", Some(0), None, 1.0),
             ("c", "a", None, None, 1.0),
             ("a", "b", Some(2), None, 1.0),
             ("a", "b", Some(2), None, 1.0),
         ]);
-        judged.calls[0].answered = Some(35);
-        assert_eq!(find_ambiguous(&judged), [false, false, false, true, false]);
+        scored.calls[0].answered = Some(35);
+        assert_eq!(find_ambiguous(&scored), [false, false, false, true, false]);
         // Without a response the first is open until its last call, at 10.
-        judged.calls[0].answered = None;
-        assert_eq!(find_ambiguous(&judged), [false; 5]);
+        scored.calls[0].answered = None;
+        assert_eq!(find_ambiguous(&scored), [false; 5]);
     }
 }

@@ -38,9 +38,9 @@ pub struct ReliabilityBin {
     pub accuracy: Option<f64>,
 }
 
-/// The confidence of the links of `judged`.
-pub(super) fn measure_confidence(judged: &ScoredCalls) -> LinkConfidence {
-    let mut links: Vec<(f64, bool)> = judged
+/// The confidence of the links of `scored`.
+pub(super) fn measure_confidence(scored: &ScoredCalls) -> LinkConfidence {
+    let mut links: Vec<(f64, bool)> = scored
         .scored_links()
         .map(|(_, call, parent)| (call.probability.clamp(0.0, 1.0), call.inferred == Some(parent)))
         .collect();

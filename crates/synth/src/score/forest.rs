@@ -68,10 +68,10 @@ impl PatternInterner {
     /// The trees of the calls in the truth, by `parents`.
     pub(super) fn build_forest(
         &mut self,
-        judged: &ScoredCalls,
+        scored: &ScoredCalls,
         parents: &[Option<u32>],
     ) -> CallForest {
-        let known = |call: usize| judged.calls[call].origin != CallOrigin::Unknown;
+        let known = |call: usize| scored.calls[call].origin != CallOrigin::Unknown;
         let parents: Vec<Option<u32>> =
             parents.iter().map(|parent| parent.filter(|parent| known(*parent as usize))).collect();
         let mut roots = find_roots(&parents);
@@ -93,7 +93,7 @@ impl PatternInterner {
         while let Some(call) = ready.pop() {
             let mut children = std::mem::take(&mut below[call]);
             children.sort_unstable();
-            let [caller, callee] = judged.calls[call].names;
+            let [caller, callee] = scored.calls[call].names;
             let next = self.trees.len() as u32;
             let tree = *self.trees.entry((callee, children)).or_insert(next);
             match parents[call] {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn patterns_do_not_depend_on_the_order_of_calls() {
-        let judged = ScoredCalls::from_rows(&[
+        let scored = ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),
             ("a", "b", Some(0), None, 1.0),
             ("a", "d", Some(0), None, 1.0),
@@ -155,7 +155,7 @@ mod tests {
             ("e", "a", None, None, 1.0),
             ("a", "b", Some(8), None, 1.0),
         ]);
-        let forest = PatternInterner::default().build_forest(&judged, &judged.true_parents());
+        let forest = PatternInterner::default().build_forest(&scored, &scored.true_parents());
         let pattern = |call| forest.pattern_of_call(call).unwrap();
         assert_eq!(pattern(1), pattern(4));
         assert!(pattern(0) != pattern(6) && pattern(6) != pattern(8));

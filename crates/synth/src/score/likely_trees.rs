@@ -19,7 +19,7 @@ use crate::tuning::{MAX_ALTERNATIVES, MAX_TRIED_ASSIGNMENTS, ROOTS_AT_ONCE};
 
 /// The trees of all roots of the scored calls.
 pub(super) struct LikelyTrees<'a> {
-    judged: &'a ScoredCalls,
+    scored: &'a ScoredCalls,
     truth: Vec<Option<u32>>,
     inferred: Vec<Option<u32>>,
     /// The calls of each root, in the truth and as inferred.
@@ -58,11 +58,11 @@ impl Ord for AlternativeSet {
 }
 
 impl<'a> LikelyTrees<'a> {
-    /// The trees of the roots of `judged`.
-    pub(super) fn from_calls(judged: &'a ScoredCalls) -> LikelyTrees<'a> {
-        let truth = judged.true_parents();
+    /// The trees of the roots of `scored`.
+    pub(super) fn from_calls(scored: &'a ScoredCalls) -> LikelyTrees<'a> {
+        let truth = scored.true_parents();
         let inferred: Vec<Option<u32>> =
-            (0..judged.calls.len()).map(|call| judged.inferred_parent(call)).collect();
+            (0..scored.calls.len()).map(|call| scored.inferred_parent(call)).collect();
         let mut of_root: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for parents in [&truth, &inferred] {
             for (call, root) in find_roots(parents).into_iter().enumerate() {
@@ -72,14 +72,14 @@ impl<'a> LikelyTrees<'a> {
             }
         }
         let mut wanted_by: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (call, _, _) in judged.scored_links() {
-            for (parent, _) in &judged.candidates[call] {
+        for (call, _, _) in scored.scored_links() {
+            for (parent, _) in &scored.candidates[call] {
                 if let Some(parent) = parent.filter(|parent| Some(*parent) != inferred[call]) {
                     wanted_by.entry(parent).or_default().push(call as u32);
                 }
             }
         }
-        LikelyTrees { judged, truth, inferred, of_root, wanted_by }
+        LikelyTrees { scored, truth, inferred, of_root, wanted_by }
     }
 
     /// Counts the `roots` with a true tree among the `most` most probable ones. The roots are
@@ -161,14 +161,14 @@ impl<'a> LikelyTrees<'a> {
         calls.dedup();
         let mut alternatives = Vec::new();
         for call in calls {
-            let judged = &self.judged.calls[call as usize];
-            let candidates = &self.judged.candidates[call as usize];
-            if judged.excluded {
+            let scored = &self.scored.calls[call as usize];
+            let candidates = &self.scored.candidates[call as usize];
+            if scored.excluded {
                 continue;
             }
             let inferred = self.inferred[call as usize];
             let of_inferred = candidates.iter().find(|(parent, _)| *parent == inferred);
-            let best = of_inferred.map_or(judged.probability, |(_, probability)| *probability);
+            let best = of_inferred.map_or(scored.probability, |(_, probability)| *probability);
             for (parent, probability) in candidates.iter().filter(|(parent, _)| *parent != inferred)
             {
                 // A call outside of the tree matters only if it would join it.
@@ -213,8 +213,8 @@ mod tests {
 
     /// Two roots, 0 and 1, and three calls that could each belong to either; all are assigned to 1,
     /// and really belong to 0.
-    fn judged() -> ScoredCalls {
-        let mut judged = ScoredCalls::from_rows(&[
+    fn scored() -> ScoredCalls {
+        let mut scored = ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),
             ("c", "a", None, None, 1.0),
             ("a", "b", Some(0), Some(1), 0.6),
@@ -222,15 +222,15 @@ mod tests {
             ("a", "e", Some(0), Some(1), 0.8),
         ]);
         for (call, probability) in [(2, 0.6), (3, 0.7), (4, 0.8)] {
-            judged.candidates[call] = vec![(Some(1), probability), (Some(0), 1.0 - probability)];
+            scored.candidates[call] = vec![(Some(1), probability), (Some(0), 1.0 - probability)];
         }
-        judged
+        scored
     }
 
     #[test]
     fn trees_come_by_their_probability() {
-        let judged = judged();
-        let trees = LikelyTrees::from_calls(&judged);
+        let scored = scored();
+        let trees = LikelyTrees::from_calls(&scored);
         // The odds against assigning a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5),
         // d (2.33), b and d (3.5), e (4), b and e (6), d and e (9.33), and last all three (14),
         // which is the true tree.
@@ -245,17 +245,17 @@ mod tests {
 
     #[test]
     fn the_inferred_tree_is_the_first() {
-        let mut judged = judged();
-        for call in &mut judged.calls[2..] {
+        let mut scored = scored();
+        for call in &mut scored.calls[2..] {
             call.inferred = Some(0);
         }
-        assert!(LikelyTrees::from_calls(&judged).is_true_tree_likely(0, 1));
+        assert!(LikelyTrees::from_calls(&scored).is_true_tree_likely(0, 1));
     }
 
     #[test]
     fn a_parent_that_is_no_candidate_is_not_found() {
-        let mut judged = judged();
-        judged.candidates[4] = vec![(Some(1), 1.0)];
-        assert!(!LikelyTrees::from_calls(&judged).is_true_tree_likely(0, 100));
+        let mut scored = scored();
+        scored.candidates[4] = vec![(Some(1), 1.0)];
+        assert!(!LikelyTrees::from_calls(&scored).is_true_tree_likely(0, 100));
     }
 }

@@ -37,15 +37,15 @@ pub struct LinkAccuracy {
 }
 
 /// The accuracy, and the roots of the traces that are wrong.
-pub(super) fn measure_accuracy(judged: &ScoredCalls) -> (LinkAccuracy, Vec<u32>) {
-    let roots = find_roots(&judged.true_parents());
+pub(super) fn measure_accuracy(scored: &ScoredCalls) -> (LinkAccuracy, Vec<u32>) {
+    let roots = find_roots(&scored.true_parents());
     let root = |call: u32| roots[call as usize].unwrap_or(call);
-    let ambiguous = ambiguous_links::find_ambiguous(judged);
+    let ambiguous = ambiguous_links::find_ambiguous(scored);
     let (mut links, mut right) = (0, 0);
     let (mut hard, mut hard_right) = (0, 0);
     let (mut requests, mut wrong_requests) = (FxHashSet::default(), FxHashSet::default());
     let (mut traces, mut wrong_traces) = (FxHashSet::default(), FxHashSet::default());
-    for (number, call, parent) in judged.scored_links() {
+    for (number, call, parent) in scored.scored_links() {
         let is_right = call.inferred == Some(parent);
         links += 1;
         right += usize::from(is_right);
@@ -66,7 +66,7 @@ pub(super) fn measure_accuracy(judged: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
     let right_requests = requests.difference(&wrong_requests).count();
     let mut wrong: Vec<u32> = traces.intersection(&wrong_traces).copied().collect();
     wrong.sort_unstable();
-    let is_whole = |root: &u32| judged.whole.get(*root as usize).copied().unwrap_or(false);
+    let is_whole = |root: &u32| scored.whole.get(*root as usize).copied().unwrap_or(false);
     let found = traces.iter().filter(|root| is_whole(root) && !wrong_traces.contains(root)).count();
     let accuracy = LinkAccuracy {
         links: links as u64,
@@ -77,7 +77,7 @@ pub(super) fn measure_accuracy(judged: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
         request_accuracy: share_of_whole(right_requests, requests.len()),
         traces: traces.len() as u64,
         trace_accuracy: share_of_whole(traces.len() - wrong.len(), traces.len()),
-        trace_recall: judged.traces_in_truth.and_then(|all| share_of_whole(found, all as usize)),
+        trace_recall: scored.traces_in_truth.and_then(|all| share_of_whole(found, all as usize)),
     };
     (accuracy, wrong)
 }
@@ -88,7 +88,7 @@ mod tests {
 
     /// Two roots of two calls each, where the second call of the first is assigned to the second,
     /// and a root of one call that is right.
-    fn judged() -> ScoredCalls {
+    fn scored() -> ScoredCalls {
         ScoredCalls::from_rows(&[
             ("c", "a", None, None, 1.0),       // 0
             ("a", "b", Some(0), Some(0), 0.9), // 1
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_wrong_link_spoils_both_requests_and_both_traces() {
-        let (found, wrong) = measure_accuracy(&judged());
+        let (found, wrong) = measure_accuracy(&scored());
         assert_eq!((found.links, found.link_accuracy), (5, Some(0.8)));
         // Of the requests 0, 2, 5 and 6 the first two are wrong.
         assert_eq!((found.requests, found.request_accuracy), (4, Some(0.5)));
@@ -113,27 +113,27 @@ mod tests {
 
     #[test]
     fn an_excluded_caller_spoils_nothing_and_counts_for_nothing() {
-        let mut judged = judged();
-        judged.exclude_callers(&["a".into()]).unwrap();
-        let (found, wrong) = measure_accuracy(&judged);
+        let mut scored = scored();
+        scored.exclude_callers(&["a".into()]).unwrap();
+        let (found, wrong) = measure_accuracy(&scored);
         assert_eq!((found.links, found.link_accuracy, found.traces), (1, Some(1.0), 1));
         assert_eq!((found.requests, found.trace_accuracy, wrong.len()), (1, Some(1.0), 0));
-        let error = judged.exclude_callers(&["x".into()]).unwrap_err().to_string();
+        let error = scored.exclude_callers(&["x".into()]).unwrap_err().to_string();
         assert!(error.contains("--exclude x") && error.contains("callers are a, b, c"), "{error}");
     }
 
     #[test]
     fn incomplete_traces_are_not_recalled() {
-        let mut judged = judged();
+        let mut scored = scored();
         // Four traces in the truth, one of them not in the trace at all; at first, 5, which is
         // right, is complete.
-        judged.traces_in_truth = Some(4);
-        judged.whole = vec![true; 8];
-        assert_eq!(measure_accuracy(&judged).0.trace_recall, Some(0.25));
-        judged.whole[5] = false;
-        assert_eq!(measure_accuracy(&judged).0.trace_recall, Some(0.0));
-        judged.traces_in_truth = None;
-        assert_eq!(measure_accuracy(&judged).0.trace_recall, None);
+        scored.traces_in_truth = Some(4);
+        scored.whole = vec![true; 8];
+        assert_eq!(measure_accuracy(&scored).0.trace_recall, Some(0.25));
+        scored.whole[5] = false;
+        assert_eq!(measure_accuracy(&scored).0.trace_recall, Some(0.0));
+        scored.traces_in_truth = None;
+        assert_eq!(measure_accuracy(&scored).0.trace_recall, None);
     }
 
     #[test]

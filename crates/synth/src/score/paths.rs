@@ -57,16 +57,16 @@ impl FalseCounts {
 }
 
 /// Compares the true paths with the most likely ones.
-pub(super) fn compare_paths(judged: &ScoredCalls) -> (FalsePaths, Vec<PatternOmission>) {
+pub(super) fn compare_paths(scored: &ScoredCalls) -> (FalsePaths, Vec<PatternOmission>) {
     let mut patterns = PatternInterner::default();
-    let real = patterns.build_forest(judged, &judged.true_parents());
+    let real = patterns.build_forest(scored, &scored.true_parents());
     let inferred: Vec<Option<u32>> =
-        (0..judged.calls.len()).map(|call| judged.inferred_parent(call)).collect();
-    let inferred = patterns.build_forest(judged, &inferred);
+        (0..scored.calls.len()).map(|call| scored.inferred_parent(call)).collect();
+    let inferred = patterns.build_forest(scored, &inferred);
     let (of_truth, of_result) = (real.pattern_counts(), inferred.pattern_counts());
     let (mut messages, mut wrong) = (0, 0);
     for (number, call) in
-        judged.calls.iter().enumerate().filter(|(_, call)| call.origin != CallOrigin::Unknown)
+        scored.calls.iter().enumerate().filter(|(_, call)| call.origin != CallOrigin::Unknown)
     {
         let same = real.roots[number] == inferred.roots[number]
             && real.pattern_of_call(number) == inferred.pattern_of_call(number);
@@ -108,7 +108,7 @@ mod tests {
     /// B, and C -> D.
     #[test]
     fn section_7_5_1() {
-        let judged = ScoredCalls::from_rows(&[
+        let scored = ScoredCalls::from_rows(&[
             ("a", "b", None, None, 1.0),
             ("b", "c", Some(0), Some(0), 1.0),
             ("c", "d", Some(1), Some(1), 1.0),
@@ -117,7 +117,7 @@ mod tests {
             ("b", "c", Some(3), Some(4), 1.0),
             ("c", "d", Some(4), None, 1.0),
         ]);
-        let (paths, _) = compare_paths(&judged);
+        let (paths, _) = compare_paths(&scored);
         let negatives = |found: FalseCounts| (found.false_negatives, found.false_positives);
         assert_eq!(negatives(paths.patterns), (0, 2));
         assert_eq!(negatives(paths.instances), (1, 2));
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn calls_that_are_swapped_make_no_wrong_pattern_but_wrong_messages() {
-        let judged = ScoredCalls::from_rows(&[
+        let scored = ScoredCalls::from_rows(&[
             ("a", "b", None, None, 1.0),
             ("a", "b", None, None, 1.0),
             ("b", "c", Some(0), Some(1), 1.0),
             ("b", "c", Some(1), Some(0), 1.0),
         ]);
-        let (paths, _) = compare_paths(&judged);
+        let (paths, _) = compare_paths(&scored);
         assert_eq!((paths.patterns.false_negatives, paths.instances.false_negatives), (0, 0));
         assert_eq!((paths.messages.real, paths.messages.false_negatives), (4, 2));
     }

@@ -99,7 +99,7 @@ impl ScoredCalls {
         let parents = LikelyParents::from_links(&calls, links, &candidates);
         let mut names = TextNumbers::default();
         let mut of_nodes = NodeNames::new(trace, options);
-        let mut judged = ScoredCalls {
+        let mut scored = ScoredCalls {
             traces_in_truth: traces,
             whole,
             truth_without_calls: missing,
@@ -110,7 +110,7 @@ impl ScoredCalls {
             let ends = calls.caller_and_callee(trace, call);
             let parent = parents.of_call(call);
             let request = calls.request(call);
-            judged.calls.push(ScoredCall {
+            scored.calls.push(ScoredCall {
                 nodes: ends.map(|(node, _)| node),
                 names: ends.map(|(node, tid)| names.intern(of_nodes.name(node, tid))),
                 sent: request.and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
@@ -124,11 +124,11 @@ impl ScoredCalls {
                 inferred: parent.and_then(|parent| parent.call).map(|call| call as u32),
                 probability: parent.map_or(0.0, |parent| parent.probability),
             });
-            judged.candidates.push(candidates.of_call(call).to_vec());
+            scored.candidates.push(candidates.of_call(call).to_vec());
         }
-        judged.names = names.texts;
-        judged.exclude_callers(exclude)?;
-        Ok(judged)
+        scored.names = names.texts;
+        scored.exclude_callers(exclude)?;
+        Ok(scored)
     }
 
     /// Excludes the calls of these callers.
@@ -233,11 +233,11 @@ impl ScoredCalls {
     /// Hand-written calls, one every ten nanoseconds. Calls without a true parent are roots.
     pub(super) fn from_rows(rows: &[HandmadeCall<'_>]) -> ScoredCalls {
         let mut names = TextNumbers::default();
-        let mut judged = ScoredCalls::default();
+        let mut scored = ScoredCalls::default();
         for (number, (caller, callee, parent, inferred, probability)) in rows.iter().enumerate() {
             let ends = [names.intern(caller), names.intern(callee)];
             let time = Some(10 * number as i64);
-            judged.calls.push(ScoredCall {
+            scored.calls.push(ScoredCall {
                 nodes: ends.map(|end| end as NodeId),
                 names: ends,
                 sent: time,
@@ -249,9 +249,9 @@ impl ScoredCalls {
                 inferred: *inferred,
                 probability: *probability,
             });
-            judged.candidates.push(vec![(*inferred, *probability)]);
+            scored.candidates.push(vec![(*inferred, *probability)]);
         }
-        judged.names = names.texts;
-        judged
+        scored.names = names.texts;
+        scored
     }
 }

@@ -53,11 +53,11 @@ impl<'a> ChosenContexts<'a> {
         // Contexts that are only counted are trace-contexts, whatever context counts them.
         let further = operation.all_contexts().filter_map(|context| context.further);
         let further: Vec<_> = further.filter(|_| level == ContextLevel::Trace).collect();
-        let told = shown.len() as u64;
+        let listed = shown.len() as u64;
         let left = shown.split_off(shown.len().min(room.next_limit()));
         room.0 = room.0.saturating_sub(shown.len());
         ChosenContexts {
-            all: told + further.iter().map(|further| further.contexts).sum::<u64>(),
+            all: listed + further.iter().map(|further| further.contexts).sum::<u64>(),
             left_calls: left.iter().map(|context| context.summary.count).sum::<u64>()
                 + further.iter().map(|further| further.steps).sum::<u64>(),
             shown: shown.into_iter().map(|one| (one, place(one).is_some())).collect(),

@@ -101,10 +101,10 @@ mod tests {
         let (log, begin) = (RateLimitedLog::default(), Instant::now());
         let tell =
             |kind, at: u64| log.admitted_line(kind, 1, "line", begin + Duration::from_millis(at));
-        let told: Vec<String> = (0..10_000).filter_map(|at| tell("many", at)).collect();
-        assert_eq!(told.len(), 10);
+        let printed: Vec<String> = (0..10_000).filter_map(|at| tell("many", at)).collect();
+        assert_eq!(printed.len(), 10);
         assert_eq!(
-            (told[0].as_str(), told[1].as_str()),
+            (printed[0].as_str(), printed[1].as_str()),
             ("line", "line (and 999 more lines like it)")
         );
         assert_eq!(tell("other", 9_999), Some("line".to_owned()));

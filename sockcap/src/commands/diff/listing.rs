@@ -113,8 +113,9 @@ fn lines_below(mutation: &DescribedMutation) -> Vec<String> {
         lines.push(format!("before: {steps}, {were} requests; they diverge at {part}{more}"));
     }
     let sentences = mutation.explanation.iter().flat_map(|explanation| &explanation.sentences);
-    lines
-        .extend(sentences.take(MAX_SENTENCES).map(|sentence| format!("told by {}", sentence.text)));
+    lines.extend(
+        sentences.take(MAX_SENTENCES).map(|sentence| format!("explained by {}", sentence.text)),
+    );
     lines
 }
 

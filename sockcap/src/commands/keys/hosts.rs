@@ -62,10 +62,10 @@ impl HostKeysCommand {
             let path = directory.join(format!("{name}.pem"));
             authority.record_issued(bundle)?;
             bundle.write(&path, self.replace)?;
-            let whose = owner_words(Some(bundle.role()), bundle.names());
+            let owner = owner_words(Some(bundle.role()), bundle.names());
             writeln!(
                 out,
-                "{}: the key of {whose}, until {}",
+                "{}: the key of {owner}, until {}",
                 path.display(),
                 format_day(bundle.validity()[1])
             )?;

@@ -48,8 +48,8 @@ impl RevokeCommand {
         let certificates: Vec<_> = keys.iter().map(|key| key.certificate.clone()).collect();
         let path = authority.revoke_certificates(&certificates)?;
         let mut out = output::text_output();
-        let mut told = BTreeSet::new();
-        for key in keys.iter().filter(|key| told.insert(key.certificate.to_vec())) {
+        let mut listed = BTreeSet::new();
+        for key in keys.iter().filter(|key| listed.insert(key.certificate.to_vec())) {
             let was = before.as_ref().is_some_and(|list| list.contains(&key.certificate));
             let state = if was { "was revoked before" } else { "is revoked" };
             writeln!(

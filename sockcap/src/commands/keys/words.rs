@@ -23,14 +23,14 @@ pub(super) fn key_line(
     revoked: bool,
     now: i64,
 ) -> String {
-    let whose = owner_words(*role, names);
+    let owner = owner_words(*role, names);
     let state = match now {
         _ if revoked => ", revoked",
         _ if now < *from => ", not yet valid",
         _ if now > *until => ", expired",
         _ => "",
     };
-    format!("{whose}, from {} until {}{state}", format_day(*from), format_day(*until))
+    format!("{owner}, from {} until {}{state}", format_day(*from), format_day(*until))
 }
 
 /// A time in a certificate as text.

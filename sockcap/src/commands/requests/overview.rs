@@ -55,13 +55,13 @@ fn format_time(nanoseconds: f64) -> String {
 
 /// Writes clusters and unusual requests, at most `limit` of each.
 pub(super) fn write_overview(
-    told: &InputWords,
+    input: &InputWords,
     answer: &WorkloadReport,
     limit: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let width = output::width_limit();
-    for line in overview_lines(told, answer) {
+    for line in overview_lines(input, answer) {
         write_folded(&line, "", width, out)?;
     }
     if answer.model.clusters.is_empty() {
@@ -74,14 +74,14 @@ pub(super) fn write_overview(
         Some(unusual) => unusual.request,
         None => answer.model.clusters.first().map_or(0, |cluster| cluster.representative),
     };
-    match &told.again {
+    match &input.again {
         Some(again) => writeln!(out, "\nnext: sockcap requests{again} --request {request}"),
         None => Ok(()),
     }
 }
 
 /// The totals, the charged time, and how well the model fits.
-fn overview_lines(told: &InputWords, answer: &WorkloadReport) -> Vec<String> {
+fn overview_lines(input: &InputWords, answer: &WorkloadReport) -> Vec<String> {
     let model = &answer.model;
     let mut lines = vec![format!(
         "{} in {}",
@@ -94,7 +94,7 @@ fn overview_lines(told: &InputWords, answer: &WorkloadReport) -> Vec<String> {
             format_time(processor.relevant_ns as f64),
             format_percent(share),
         ));
-    } else if !told.has_resources {
+    } else if !input.has_resources {
         lines.push(
             "their resources are not known: 'sockcap record --resources' records them".to_owned(),
         );

@@ -98,12 +98,11 @@ impl ManualPage {
                 let step = step.unwrap_or_else(|| {
                     panic!("{}:{}: a block begins with '$ '", self.name, at + 1)
                 });
-                let is_directly_behind = step.printed.is_empty();
-                if let Some(more) = line.strip_prefix('>').filter(|_| is_directly_behind) {
+                let directly_follows = step.printed.is_empty();
+                if let Some(more) = line.strip_prefix('>').filter(|_| directly_follows) {
                     let _ = write!(step.command, "\n{}", more.strip_prefix(' ').unwrap_or(more));
                     step.printed = at + 1..at + 1;
-                } else if let Some(status) = line.strip_prefix("? ").filter(|_| is_directly_behind)
-                {
+                } else if let Some(status) = line.strip_prefix("? ").filter(|_| directly_follows) {
                     step.status = status.parse().unwrap();
                     step.printed = at + 1..at + 1;
                 } else {

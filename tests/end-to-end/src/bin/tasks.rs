@@ -88,9 +88,9 @@ async fn serve_tasks(
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> io::Result<()> {
-    let behind = TcpListener::bind("127.0.0.1:0")?;
-    let port = behind.local_addr()?.port();
-    let back = thread::spawn(move || serve_bytes(&behind));
+    let back_listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = back_listener.local_addr()?.port();
+    let back = thread::spawn(move || serve_bytes(&back_listener));
     let (to_back, questions) = mpsc::channel(REQUESTS);
     let asks = tokio::spawn(ask_back(port, questions));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

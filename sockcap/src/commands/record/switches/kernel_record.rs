@@ -64,7 +64,7 @@ impl KernelRecord {
         let sample = self.length.checked_sub(SAMPLE_BYTES)?;
         let (by_process, by_thread) = (self.read_u32(sample)?, self.read_u32(sample + 4)?);
         let time = i64::try_from(self.read_u64(sample + 8)?).ok()?;
-        let mut told = |process: u32, thread: u32, event: SwitchEvent| {
+        let mut emit = |process: u32, thread: u32, event: SwitchEvent| {
             // Without a number it is of a thread that has ended and cannot be named.
             if i32::try_from(thread).is_ok_and(|thread| thread > 0) {
                 each(ThreadSwitch { time, processor, thread, process, event });
@@ -76,24 +76,24 @@ impl KernelRecord {
                     0 => SwitchEvent::In,
                     _ => SwitchEvent::Out { preempted: self.misc & misc::SWITCH_OUT_PREEMPT != 0 },
                 };
-                told(by_process, by_thread, event);
+                emit(by_process, by_thread, event);
             }
             // Process, its parent, thread, and the thread that started it.
             kind::FORK => {
                 let (process, thread, creator) =
                     (self.read_u32(0)?, self.read_u32(8)?, self.read_u32(12)?);
-                told(process, thread, SwitchEvent::Start { creator });
+                emit(process, thread, SwitchEvent::Start { creator });
             }
-            kind::EXIT => told(self.read_u32(0)?, self.read_u32(8)?, SwitchEvent::Exit),
+            kind::EXIT => emit(self.read_u32(0)?, self.read_u32(8)?, SwitchEvent::Exit),
             kind::COMM => {
                 let (process, thread) = (self.read_u32(0)?, self.read_u32(4)?);
                 if self.misc & misc::COMM_EXEC != 0 {
-                    told(process, thread, SwitchEvent::Exec);
+                    emit(process, thread, SwitchEvent::Exec);
                 }
                 let mut name = [0; 16];
                 let text = self.body.get(8..sample).unwrap_or_default();
                 name.iter_mut().zip(text).for_each(|(to, byte)| *to = *byte);
-                told(0, thread, SwitchEvent::Name(name));
+                emit(0, thread, SwitchEvent::Name(name));
             }
             kind::LOST => {
                 let records = u32::try_from(self.read_u64(8)?).unwrap_or(u32::MAX);

@@ -64,10 +64,10 @@ fn check_readme(printed: &str) {
         return;
     }
     // The change, the first suspect, and the evidence against it, up to its figures.
-    let told = |text: &str| -> Vec<String> {
+    let key_lines = |text: &str| -> Vec<String> {
         let lines: Vec<&str> = text.lines().collect();
         let is_first = |line: &str| line.starts_with("first suspect: ");
-        let is_told = |place: usize| {
+        let is_key_line = |place: usize| {
             lines[place].starts_with("## ")
                 || is_first(lines[place])
                 || place > 0 && is_first(lines[place - 1])
@@ -77,10 +77,10 @@ fn check_readme(printed: &str) {
             let word = |word: &str| word.trim_start_matches('(').to_owned();
             line.split_whitespace().map(word).take_while(|word| is_word(&&**word)).collect()
         };
-        let places = (0..lines.len()).filter(|place| is_told(*place));
+        let places = (0..lines.len()).filter(|place| is_key_line(*place));
         places.map(|place| before_figures(lines[place]).join(" ")).collect()
     };
-    assert_eq!(told(sample), told(&answers), "README.md: UPDATE_GOLDEN=1 makes it anew");
+    assert_eq!(key_lines(sample), key_lines(&answers), "README.md: UPDATE_GOLDEN=1 makes it anew");
 }
 
 /// A change of the demo, and the expected first suspect: the node and the kind of evidence.

@@ -204,9 +204,9 @@ fn python_at_both_ends() {
         let log = recording.only_log();
         // The process is both ends.
         for direction in [Send, Receive] {
-            let mut told = operation_words(&log, direction);
-            told.sort();
-            assert_eq!(told, expected, "{direction:?}");
+            let mut names = operation_words(&log, direction);
+            names.sort();
+            assert_eq!(names, expected, "{direction:?}");
         }
         assert!(is_at_calls(&log));
         assert!(!holds_secrets(&recording));

@@ -39,9 +39,10 @@ print("right")
 
 /// Times of the latest four sends of the flow on which a name was sent: the two parts of each head.
 fn latest_sends(log: &ReadLog, name: &str) -> [u64; 4] {
-    let told = operations_of_log(&log.log).entries;
-    let mut those = told.iter().filter(|told| told.direction == Send);
-    let flow = those.find(|told| operation_with_status(told) == name).expect("a name").flow;
+    let entries = operations_of_log(&log.log).entries;
+    let mut entries_of_name = entries.iter().filter(|entry| entry.direction == Send);
+    let flow =
+        entries_of_name.find(|entry| operation_with_status(entry) == name).expect("a name").flow;
     let mut sends: Vec<u64> = log
         .entries
         .iter()
@@ -56,19 +57,19 @@ fn latest_sends(log: &ReadLog, name: &str) -> [u64; 4] {
 }
 
 /// The name of an operation, with its status.
-fn operation_with_status(told: &protocols::operations::OperationEntry) -> String {
-    format!("{}{}", told.operation.name, told.operation.status)
+fn operation_with_status(entry: &protocols::operations::OperationEntry) -> String {
+    format!("{}{}", entry.operation.name, entry.operation.status)
 }
 
 /// Times of the calls with the names of one direction.
 fn times_of_names(log: &ReadLog, wanted: Direction, names: [&str; 2]) -> [u64; 2] {
-    let told = operations_of_log(&log.log).entries;
+    let entries = operations_of_log(&log.log).entries;
     names.map(|name| {
-        let mut those = told
+        let mut entries_of_name = entries
             .iter()
-            .filter(|told| told.direction == wanted && operation_with_status(told) == name);
-        let place = those.next().expect("a name").operation.place.ticks;
-        assert!(those.next().is_none(), "{name} is told once");
+            .filter(|entry| entry.direction == wanted && operation_with_status(entry) == name);
+        let place = entries_of_name.next().expect("a name").operation.place.ticks;
+        assert!(entries_of_name.next().is_none(), "{name} occurs once");
         place
     })
 }

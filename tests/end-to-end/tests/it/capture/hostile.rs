@@ -61,13 +61,13 @@ fn name_operations(recording: &TestRecording) {
     let data = recording.data_dir();
     assert_succeeds(&["names", "-d", data.to_str().unwrap()], recording.file_path("").as_path());
     assert_eq!(count_kept(recording), [0; 4]);
-    let told =
-        recording.read_logs().iter().map(|log| operations_beside(log.log.path())).sum::<u64>();
-    assert!(told > 10_000, "{told} bytes of operations");
+    let bytes_of_operations =
+        recording.read_logs().iter().map(|log| operations_size(log.log.path())).sum::<u64>();
+    assert!(bytes_of_operations > 10_000, "{bytes_of_operations} bytes of operations");
 }
 
 /// Size of the file of operations next to a log.
-fn operations_beside(log: &std::path::Path) -> u64 {
+fn operations_size(log: &std::path::Path) -> u64 {
     let file = log.with_extension("operations");
     std::fs::metadata(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).len()
 }

@@ -130,11 +130,11 @@ fn caddy_serves_files_and_is_a_proxy() {
     fs::create_dir_all(recording.file_path("www")).unwrap();
     fs::write(recording.file_path("www/page"), vec![b'x'; 300_000]).unwrap();
     fs::write(recording.file_path("www/short"), vec![b'x'; 100]).unwrap();
-    let [port, behind] = [free_port(), free_port()];
+    let [port, back_port] = [free_port(), free_port()];
     let configuration = format!(
         "{{\n admin off\n auto_https off\n}}\n\
-         http://127.0.0.1:{port} {{\n reverse_proxy 127.0.0.1:{behind}\n}}\n\
-         http://127.0.0.1:{behind} {{\n root * www\n file_server\n}}\n"
+         http://127.0.0.1:{port} {{\n reverse_proxy 127.0.0.1:{back_port}\n}}\n\
+         http://127.0.0.1:{back_port} {{\n root * www\n file_server\n}}\n"
     );
     fs::write(recording.file_path("Caddyfile"), configuration).unwrap();
     let caddy = program_path("caddy");
@@ -143,11 +143,11 @@ fn caddy_serves_files_and_is_a_proxy() {
     let server = StracedProgram::begin_recording(&recording, &command, port);
     let pages = |number| get_request(if number % 10 == 0 { "/page" } else { "/short" });
     let counts = ask_with_clients(port, 8, 50, pages);
-    let counts_behind = ask_with_clients(behind, 4, 50, pages);
+    let back_counts = ask_with_clients(back_port, 4, 50, pages);
     let address = server.address();
     let moved = server.compare_at_end(&recording, Signal::TERM);
     assert_counted(&moved, address, &counts);
-    assert_counted(&moved, SocketAddr::from(([127, 0, 0, 1], behind)), &counts_behind);
+    assert_counted(&moved, SocketAddr::from(([127, 0, 0, 1], back_port)), &back_counts);
     let received: u64 = counts.values().map(|[_, received]| received).sum();
     assert!(received > 40 * 300_000, "{received}");
 }

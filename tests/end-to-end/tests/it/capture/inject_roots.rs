@@ -45,7 +45,7 @@ fn assert_whole(logs: &[ReadLog]) {
 }
 
 #[track_caller]
-fn is_whole_behind(command: impl FnOnce(&Path) -> String) {
+fn assert_whole_in_root(command: impl FnOnce(&Path) -> String) {
     let recording = TestRecording::new();
     let root = root(&recording);
     let script = command(&root);
@@ -63,14 +63,14 @@ fn pair() -> String {
 
 #[test]
 fn a_static_pair_in_a_chroot_is_recorded_at_both_ends() {
-    is_whole_behind(|root| format!("exec chroot {} {}", root.display(), pair()));
+    assert_whole_in_root(|root| format!("exec chroot {} {}", root.display(), pair()));
 }
 
 /// The program that changes the root is static, too.
 #[test]
 fn a_static_pair_in_the_chroot_of_a_static_program_is_recorded_at_both_ends() {
     let busybox = program_path("busybox");
-    is_whole_behind(|root| {
+    assert_whole_in_root(|root| {
         format!("exec {} chroot {} {}", busybox.display(), root.display(), pair())
     });
 }
@@ -78,7 +78,7 @@ fn a_static_pair_in_the_chroot_of_a_static_program_is_recorded_at_both_ends() {
 /// In network and PID namespaces of its own.
 #[test]
 fn a_static_pair_in_namespaces_of_its_own_is_recorded_at_both_ends() {
-    is_whole_behind(|root| {
+    assert_whole_in_root(|root| {
         let root = root.display();
         format!(
             "exec unshare --mount --pid --net --ipc --uts --fork sh -c 'ip link set lo up
@@ -92,7 +92,7 @@ fn a_static_pair_in_namespaces_of_its_own_is_recorded_at_both_ends() {
 #[test]
 fn a_static_pair_in_a_sandbox_is_recorded_at_both_ends() {
     let bwrap = program_path("bwrap");
-    is_whole_behind(|root| {
+    assert_whole_in_root(|root| {
         let (bwrap, root) = (bwrap.display(), root.display());
         format!("exec {bwrap} --unshare-all --unshare-user --clearenv --bind {root} / {}", pair())
     });
@@ -144,7 +144,7 @@ fn run(bundle: &Path, runtime: &Path) -> String {
 #[test]
 fn a_static_pair_in_a_container_is_recorded_at_both_ends() {
     let crun = program_path("crun");
-    is_whole_behind(|root| run(&bundle(root, &crun, &pair(), None), &crun));
+    assert_whole_in_root(|root| run(&bundle(root, &crun, &pair(), None), &crun));
 }
 
 /// A program in a container that forbids calls of the library is left alone, and named.
@@ -176,7 +176,7 @@ fn descriptors_passed_into_another_root_do_not_lead_out() {
 /// Programs of a user without access to the recorder's socket.
 #[test]
 fn a_static_pair_of_another_user_is_recorded_at_both_ends() {
-    is_whole_behind(|root| {
+    assert_whole_in_root(|root| {
         let folder = root.parent().unwrap();
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         format!("exec setpriv --reuid 65534 --clear-groups {}{}", root.display(), pair())

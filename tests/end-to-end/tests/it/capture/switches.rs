@@ -179,10 +179,10 @@ fn children_and_their_threads_are_seen_and_named() {
 
 #[test]
 fn the_user_nobody_can_record_too() {
-    holds_once(nobody_records);
+    holds_once(record_as_nobody);
 }
 
-fn nobody_records() -> Result<(), String> {
+fn record_as_nobody() -> Result<(), String> {
     let recording = TestRecording::new();
     let program = recording.compile_program("costs");
     fs::create_dir_all(recording.data_dir()).unwrap();

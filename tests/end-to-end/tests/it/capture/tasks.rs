@@ -32,7 +32,7 @@ fn each_request_has_the_task_that_was_started_for_it() {
     assert_eq!(run_successfully(&mut Command::new(program)), SAID);
     assert_eq!(run_successfully(&mut recording.resources_command(program)), SAID);
     let log = recording.only_log();
-    let [started, let_go_on] = queued_tasks(&log);
+    let [started, woken] = queued_tasks(&log);
     // The reader has started one for each request, and the one that writes responses before these.
     let (reader, tasks) = started.iter().max_by_key(|(_, tasks)| tasks.len()).unwrap();
     assert!(goroutine::is_goroutine(*reader));
@@ -41,8 +41,8 @@ fn each_request_has_the_task_that_was_started_for_it() {
     assert_eq!(tasks.len(), 101, "each is started once");
     // The task that calls the back end wakes each task that waits for the response; one that is
     // just about to wait continues by itself.
-    let most = let_go_on.values().map(|all| all.iter().filter(|one| tasks.contains(one)).count());
-    assert!(most.max().unwrap() >= 80, "{let_go_on:?}");
+    let most = woken.values().map(|all| all.iter().filter(|one| tasks.contains(one)).count());
+    assert!(most.max().unwrap() >= 80, "{woken:?}");
     // Bytes are sent and received by tasks: the one that reads, the one that calls, and the one
     // that answers.
     let mut of_tasks = BTreeSet::new();

@@ -225,7 +225,7 @@ a, b = socket.socketpair(); tids = []; ready = threading.Event()
 def wait(call):
     tids.append(threading.get_native_id()); ready.set()
     times.append(time.time_ns()); call(); times.append(time.time_ns())
-for call, let_go, number in (
+for call, wake, number in (
     (lambda: b.recv(10), lambda: a.send(b"0123456"), NUMBERS[0]),
     (lambda: a.sendall(b"x" * 2000000), lambda: [b.recv(2000000, socket.MSG_WAITALL)], NUMBERS[1]),
 ):
@@ -233,7 +233,7 @@ for call, let_go, number in (
     thread = threading.Thread(target=wait, args=(call,)); thread.start()
     ready.wait(); blocked(tids[-1], number)
     seen = time.time_ns(); time.sleep(0.05); let = time.time_ns()
-    let_go(); thread.join()
+    wake(); thread.join()
     print(times[0], seen, let, times[1])
 "#;
 
@@ -267,29 +267,29 @@ fn a_record_has_the_time_and_duration_of_a_blocked_call() {
         // The shortest duration after rounding in the common form.
         let least = |duration: i64| duration - duration / 32 - TOLERANCE;
 
-        let [before, seen, let_go, after] = printed[0][..] else { panic!("{printed:?}") };
+        let [before, seen, woken, after] = printed[0][..] else { panic!("{printed:?}") };
         let (returned, duration) = transfer(Receive, 7);
         assert!(
-            (let_go - TOLERANCE..=after + TOLERANCE).contains(&returned),
+            (woken - TOLERANCE..=after + TOLERANCE).contains(&returned),
             "{ticks}: when it returned"
         );
         assert!(
-            duration >= least(let_go - seen),
+            duration >= least(woken - seen),
             "{ticks}: {duration} of at least {}",
-            let_go - seen
+            woken - seen
         );
         assert!(duration <= after - before + TOLERANCE);
 
-        let [before, seen, let_go, after] = printed[1][..] else { panic!("{printed:?}") };
+        let [before, seen, woken, after] = printed[1][..] else { panic!("{printed:?}") };
         let (called, duration) = transfer(Send, 2_000_000);
         assert!(
             (before - TOLERANCE..=seen + TOLERANCE).contains(&called),
             "{ticks}: when it was called"
         );
         assert!(
-            duration >= least(let_go - seen),
+            duration >= least(woken - seen),
             "{ticks}: {duration} of at least {}",
-            let_go - seen
+            woken - seen
         );
         assert!(duration <= after - before + TOLERANCE);
     }

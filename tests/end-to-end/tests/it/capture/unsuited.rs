@@ -25,21 +25,21 @@ fn record_program(name: &str, libraries: &[&str], arguments: &[&str]) -> (String
         .output()
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let (said, told) = (text(stdout), text(stderr));
-    assert!(status.success(), "{status}: {said} {told}");
+    let (said, errors) = (text(stdout), text(stderr));
+    assert!(status.success(), "{status}: {said} {errors}");
     assert_eq!(said, alone);
-    (said, told)
+    (said, errors)
 }
 
 #[test]
 fn a_program_that_sets_the_gs_base_is_left_alone() {
-    let (_, told) = record_program("sets_gs", &[], &[]);
-    assert!(told.contains("sets_gs is not seen: it sets the GS register"), "{told}");
+    let (_, errors) = record_program("sets_gs", &[], &[]);
+    assert!(errors.contains("sets_gs is not recorded: it sets the GS register"), "{errors}");
 }
 
 #[test]
 fn a_program_whose_collector_stops_threads_is_left_alone() {
-    let (_, told) = record_program("collected", &["-lgc"], &[]);
-    let why = "collected is not seen: its garbage collector (Boehm's) stops threads by signals";
-    assert!(told.contains(why), "{told}");
+    let (_, errors) = record_program("collected", &["-lgc"], &[]);
+    let why = "collected is not recorded: its garbage collector (Boehm's) stops threads by signals";
+    assert!(errors.contains(why), "{errors}");
 }

@@ -55,9 +55,9 @@ fn keys_for_a_collector_and_its_hosts() {
         ],
         directory.path(),
     );
-    let whose: Vec<&str> =
+    let owners: Vec<&str> =
         shown.lines().map(|line| line.split([':', ',']).nth(1).unwrap_or_default()).collect();
-    assert_eq!(whose, [" the authority", " the collector", " host db1", " host web1"], "{shown}");
+    assert_eq!(owners, [" the authority", " the collector", " host db1", " host web1"], "{shown}");
     assert!(!shown.contains("expired") && !shown.contains("not yet"), "{shown}");
     for name in ["authority", "collector", "web1", "web2", "db1"] {
         assert_eq!(mode_of(&keys.join(format!("{name}.pem"))), 0o600, "{name}");

@@ -60,10 +60,10 @@ fn recorded_operations(script: &str, says: &str, secrets: &[&str]) -> BTreeSet<(
 
 /// The operations of one protocol.
 fn operations_of_protocol<'a>(
-    told: &'a BTreeSet<(String, String)>,
+    operations: &'a BTreeSet<(String, String)>,
     protocol: &str,
 ) -> Vec<&'a str> {
-    told.iter().filter(|(of, _)| of == protocol).map(|(_, said)| said.as_str()).collect()
+    operations.iter().filter(|(of, _)| of == protocol).map(|(_, said)| said.as_str()).collect()
 }
 
 #[test]
@@ -78,11 +78,12 @@ fn redis() {
         redis-cli -p $1 SHUTDOWN NOSAVE
         wait";
     let says = "SET patience sesame\nGET patience\nLPUSH patience hunter2\nFROB patience\n";
-    let mut told = recorded_operations(script, says, &["patience", "sesame", "hunter2", "FROB"]);
+    let mut operations =
+        recorded_operations(script, says, &["patience", "sesame", "hunter2", "FROB"]);
     // Some clients request the list of commands when they start.
-    told.retain(|(_, said)| said != "COMMAND");
+    operations.retain(|(_, said)| said != "COMMAND");
     let expected = ["", "ERR!", "GET", "LPUSH", "PING", "SET", "SHUTDOWN", "WRONGTYPE!"];
-    assert_eq!(operations_of_protocol(&told, "redis"), expected);
+    assert_eq!(operations_of_protocol(&operations, "redis"), expected);
 }
 
 #[test]
@@ -109,9 +110,9 @@ fn postgresql() {
         INSERT INTO books VALUES ('patience');
         SELECT title FROM books WHERE title = 'sesame';
         SET application_name = 'hunter2';";
-    let mut told = recorded_operations(&script, says, &["patience", "sesame", "hunter2"]);
+    let mut operations = recorded_operations(&script, says, &["patience", "sesame", "hunter2"]);
     // The client may connect before the server is ready, and it closes remaining connections.
-    told.retain(|(_, said)| !said.contains("57P0"));
+    operations.retain(|(_, said)| !said.contains("57P0"));
     let expected = [
         "",
         "23505!",
@@ -123,7 +124,7 @@ fn postgresql() {
         "STARTUP",
         "TLS",
     ];
-    assert_eq!(operations_of_protocol(&told, "postgresql"), expected);
+    assert_eq!(operations_of_protocol(&operations, "postgresql"), expected);
 }
 
 #[test]
@@ -140,6 +141,6 @@ fn dns() {
         kill $!
         wait";
     let says = "patience.test A\nsesame.test MX\nhunter2.example A\n";
-    let told = recorded_operations(script, says, &["patience", "sesame", "hunter2"]);
-    assert_eq!(operations_of_protocol(&told, "dns"), ["A", "MX", "NOERROR", "REFUSED!"]);
+    let operations = recorded_operations(script, says, &["patience", "sesame", "hunter2"]);
+    assert_eq!(operations_of_protocol(&operations, "dns"), ["A", "MX", "NOERROR", "REFUSED!"]);
 }

@@ -128,9 +128,9 @@ print(tcp.getsockname()[1], os.getpid())
         unseen[0].contains(" on web1, started by ") && unseen[0].contains("python3 -c"),
         "{info}"
     );
-    let way_out = "statically linked: record with --inject (x86-64), or run it under strace, then \
+    let advice = "statically linked: record with --inject (x86-64), or run it under strace, then \
                    'sockcap import strace'";
-    assert_eq!(unseen[1], way_out, "{info}");
+    assert_eq!(unseen[1], advice, "{info}");
     // The report mentions it in its first lines; the page shows the same as the JSON.
     let report = to_text(&run_sockcap(&["report"], path).stdout);
     let note = "1 process of ./static, not recorded: statically linked; record with --inject \
@@ -170,7 +170,7 @@ fn a_recording_names_unrecorded_and_surviving_programs() {
     let script = "./static; ./go; /usr/bin/python3 daemon.py >/dev/null 2>&1 & \
                   n=0; until [ -e started ] || [ $((n += 1)) -gt 3000 ]; do /bin/sleep 0.02; done";
     let output = run_sockcap(&["record", "--", "sh", "-c", script], path);
-    let told = to_text(&output.stderr);
+    let errors = to_text(&output.stderr);
     let pid = fs::read_to_string(path.join("started")).unwrap();
     let listed = |heading: &str| -> Vec<String> {
         let info = to_text(&run_sockcap(&["info"], path).stdout);
@@ -183,16 +183,18 @@ fn a_recording_names_unrecorded_and_surviving_programs() {
     while fs::read(format!("/proc/{pid}/maps")).is_ok_and(|maps| !maps.is_empty()) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    assert!(output.status.success(), "{told}");
+    assert!(output.status.success(), "{errors}");
     for (program, cause) in [("static", "statically linked"), ("go", "written in Go")] {
         let line = format!("sockcap: not recorded: {program}: {cause}");
-        let line =
-            told.lines().find(|told| told.starts_with(&line)).unwrap_or_else(|| panic!("{told}"));
+        let line = errors
+            .lines()
+            .find(|errors| errors.starts_with(&line))
+            .unwrap_or_else(|| panic!("{errors}"));
         assert!(line.contains("--inject"), "{line}");
     }
-    let outlives = told.lines().find(|line| line.contains("still running")).unwrap_or_default();
-    assert!(outlives.contains(&format!("daemon.py (pid {pid})")), "{told}");
-    assert!(outlives.ends_with(&format!("'kill {pid}' ends them")), "{told}");
+    let outlives = errors.lines().find(|line| line.contains("still running")).unwrap_or_default();
+    assert!(outlives.contains(&format!("daemon.py (pid {pid})")), "{errors}");
+    assert!(outlives.ends_with(&format!("'kill {pid}' ends them")), "{errors}");
     assert_eq!(running.len(), 1, "{running:?}");
     assert!(running[0].contains(&format!("pid {pid} on ")), "{running:?}");
     assert_eq!(listed("still running and recorded"), Vec::<String>::new(), "it has ended");

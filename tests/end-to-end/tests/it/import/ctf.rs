@@ -124,8 +124,8 @@ fn complete_parts_of_a_trace_are_read() {
         let kept: Vec<_> =
             expected.iter().copied().filter(|(time, _)| !(30..35).contains(time)).collect();
         assert_eq!(found, kept, "{length}");
-        let told = summary.skipped.causes["truncated packet"];
-        assert!((1..=3).contains(&told), "{length}: {told}");
+        let skipped = summary.skipped.causes["truncated packet"];
+        assert!((1..=3).contains(&skipped), "{length}: {skipped}");
         let place = summary.skipped.first[0].place.to_string();
         assert!(place.contains("trace/channel0_0"), "{place}");
         assert_eq!(fs::read(trace.join("channel0_0")).unwrap().len(), length);

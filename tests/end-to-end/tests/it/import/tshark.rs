@@ -130,9 +130,9 @@ fn mark_frames(capture: &Path, to: PathBuf) -> PathBuf {
     let bytes = fs::read(capture).unwrap();
     let (header, mut rest) = bytes.split_at(FILE_HEADER);
     let mut marked = header.to_vec();
-    while let Some((record, behind)) = rest.split_at_checked(16) {
+    while let Some((record, following)) = rest.split_at_checked(16) {
         let length = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
-        let (frame, next) = behind.split_at(length(8) as usize);
+        let (frame, next) = following.split_at(length(8) as usize);
         let lengths = [length(8), length(12)].map(|length| (length + 4).to_le_bytes());
         marked.extend([&record[..8], &lengths[0], &lengths[1]].concat());
         marked.extend([&frame[..12], &MARK, &frame[12..]].concat());

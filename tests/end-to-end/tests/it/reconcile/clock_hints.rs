@@ -245,7 +245,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     assert!(info.contains("exchanges with the collector") && !info.contains("disagree"), "{info}");
     assert!(!info.contains("record a host that communicates with both"), "{info}");
 
-    a_contradiction_is_told(&run_of, &data, &at, pair, &joined);
+    contradiction_is_reported(&run_of, &data, &at, pair, &joined);
 }
 
 /// The same with real exchanges between shippers and a collector, over the pairs' network.
@@ -329,7 +329,7 @@ fn apart_from(clocks: &ClockModel, pair: [&LabHost; 2]) -> String {
 
 /// The exchanges of one host are from another clock, 80 ms ahead: that is reported, and no clock of
 /// its pair changes.
-fn a_contradiction_is_told(
+fn contradiction_is_reported(
     run_of: &ClockRun,
     data: &DataDir,
     at: &Path,
@@ -344,9 +344,9 @@ fn a_contradiction_is_told(
     run_of.write_hints(data, wrong, [MS, 6 * MS], 80 * MS);
     let directory = data.path().to_str().unwrap();
     // Of two, none has a majority: neither is used.
-    let told = "disagree about the clocks of 2 hosts";
+    let words = "disagree about the clocks of 2 hosts";
     let output = run_sockcap(&["reconcile", "-d", directory], at);
-    assert!(to_text(&output.stderr).contains(told), "{output:?}");
+    assert!(to_text(&output.stderr).contains(words), "{output:?}");
     let clocks = ClockModel::read(data.clocks_path()).unwrap();
     let (before, now) = (find_clock(joined, wrong), find_clock(&clocks, wrong));
     assert_eq!(HostClock { hints: before.hints.clone(), ..now.clone() }, *before);
@@ -355,7 +355,7 @@ fn a_contradiction_is_told(
         check.contradicts && (check.difference_ns.abs() - 80 * MS).abs() < check.within_ns,
         "{check:?}"
     );
-    assert!(assert_succeeds(&["info", "-d", directory], at).contains(told));
+    assert!(assert_succeeds(&["info", "-d", directory], at).contains(words));
     assert_succeeds(&["report", "-d", directory], at);
-    assert!(fs::read_to_string(data.html_path()).unwrap().contains(told));
+    assert!(fs::read_to_string(data.html_path()).unwrap().contains(words));
 }

@@ -133,8 +133,8 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     let info = run_successfully(
         Command::new(sockcap_program()).arg("info").arg("-d").arg(lab.recording.data_dir()),
     );
-    for told in ["set forward by 2.500", "set back by 1.500"] {
-        assert!(info.contains(told), "{told}: {info}");
+    for words in ["set forward by 2.500", "set back by 1.500"] {
+        assert!(info.contains(words), "{words}: {info}");
     }
 }
 

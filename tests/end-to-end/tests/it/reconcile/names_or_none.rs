@@ -63,8 +63,8 @@ fn names_remove_no_calls() {
         let (directory, calls) = record_program("conversations.py", &[], options);
         let outcome = directory.path().join("sockcap.data/reconciliation.json");
         let outcome: Value = serde_json::from_str(&fs::read_to_string(outcome).unwrap()).unwrap();
-        let is_told = outcome["operations"].as_u64().is_some_and(|count| count > 10_000);
-        assert_eq!(is_told, !options.is_empty(), "{outcome}");
+        let has_operations = outcome["operations"].as_u64().is_some_and(|count| count > 10_000);
+        assert_eq!(has_operations, !options.is_empty(), "{outcome}");
         count_right(directory.path(), &calls)
     };
     let (without, with) = (of(&[]), of(&["--protocols"]));
