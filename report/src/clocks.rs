@@ -171,12 +171,13 @@ mod tests {
         let mut clocks = vec![clock("web", None), clock("db", Some([50_000_000, 7_600_000]))];
         assert_eq!(contradiction_line(&clocks[..1]), None);
         let wanted = "messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, \
-                      more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages";
+                      more than their combined uncertainty (±7.60 ms); one of them is wrong, and all times are based on \
+                      messages";
         assert_eq!(contradiction_line(&clocks).as_deref(), Some(wanted));
         clocks.push(clock("log", Some([-3_000_000_000, 8_000_000])));
-        let wanted = "messages and timestamps exchanged with the collector disagree about the clocks of 2 hosts, most about \
-                      that of log: by −3.000000 s, more than both together may be off (±8.00 ms); one of them is wrong, and \
-                      all times are by messages";
+        let wanted = "messages and timestamps exchanged with the collector disagree about the clocks of 2 hosts, especially \
+                      of log: by −3.000000 s, more than their combined uncertainty (±8.00 ms); one of them is wrong, and \
+                      all times are based on messages";
         assert_eq!(contradiction_line(&clocks).as_deref(), Some(wanted));
     }
 

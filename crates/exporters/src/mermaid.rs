@@ -176,7 +176,7 @@ mod tests {
         let mut pattern = patterns::lookup_pattern();
         let hop = &mut pattern.hops[1];
         (hop.dst, hop.dst_port) = (hop.src.clone(), "Parse".to_owned());
-        assert!(mermaid(&pattern).contains("tcp Parse, after 98.0 µs, 46.0 µs on the way"));
+        assert!(mermaid(&pattern).contains("tcp Parse, after 98.0 µs, 46.0 µs on the network"));
         pattern.hops[1].network = pattern.hops[1].network.map(|_| Default::default());
         assert!(mermaid(&pattern).contains("tcp Parse, after 98.0 µs\n"));
     }

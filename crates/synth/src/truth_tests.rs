@@ -106,7 +106,7 @@ fn errors_name_the_file_and_the_line() {
     assert!(error("a,b\n1,2\n").contains("truth.csv: this is no truth"));
     assert!(error("child,parent\n1,\nx,1\n").contains("line 3: 'x'"));
     assert!(
-        error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' is there a second time")
+        error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' occurs a second time")
     );
     assert!(error("call_id,parent_call_id\n,a\n").contains("line 2: 'call_id' is empty"));
     assert!(

@@ -213,7 +213,7 @@ fn inconsistencies_are_reported_with_tracelet_and_message() {
     let first = r#"{ from = "a", to = "b", name = "b" }, "#;
     for (messages, words) in [
         (String::new(), "the tracelet 't' has no messages"),
-        (r#"{ from = "a" }"#.into(), "message 1: it does not say 'to'"),
+        (r#"{ from = "a" }"#.into(), "message 1: 'to' is missing"),
         (
             format!("{first}{{ from = \"c\", to = \"b\" }}"),
             "message 2: its sender does not receive message 1",

@@ -111,7 +111,7 @@ mod tests {
         // Suppressed lines of a kind that does not recur are reported, once.
         assert!(log.suppressed_lines(begin + Duration::from_millis(9_999)).is_empty());
         let later = begin + Duration::from_secs(20);
-        assert_eq!(log.suppressed_lines(later), ["999 more lines were left out of: many"]);
+        assert_eq!(log.suppressed_lines(later), ["999 more lines were suppressed: many"]);
         assert!(log.suppressed_lines(later + Duration::from_secs(9)).is_empty());
     }
 

@@ -203,7 +203,7 @@ fn programs_started_while_the_recorder_is_stopped_are_named() {
     let info = run_successfully(
         Command::new(sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
     );
-    assert!(info.contains("of which nothing is recorded: 2"), "{info}");
+    assert!(info.contains("and that are not recorded: 2"), "{info}");
 }
 
 /// Records a program in a sandbox, by a recorder without any rights except those of a user of its

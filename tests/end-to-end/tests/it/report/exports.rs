@@ -308,7 +308,7 @@ fn incompatible_flags_are_wrong_usage() {
     refused(&["mermaid", "--limit", "1"], 2, "--limit is for");
     refused(&["otlp", "--header", "a=b"], 2, "--to");
     refused(&["otlp", "--to", "localhost"], 1, "such as http://localhost:4318");
-    refused(&["otlp", "--pattern", "7"], 1, "there is no pattern 7; they are 0 to 0");
+    refused(&["otlp", "--pattern", "7"], 1, "there is no pattern 7; patterns are numbered 0 to 0");
     refused(&["dot", "--pattern", "7"], 1, "there is no pattern 7");
     assert!(!Path::new(&directory.path().join("out")).exists());
     refused(&["folded", "--pattern", "7", "-o", "out"], 1, "there is no pattern 7");
