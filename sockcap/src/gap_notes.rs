@@ -66,7 +66,7 @@ pub(crate) fn all_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     notes.extend(log_notes(found));
     notes.extend(notes_by_cause(&found.send_only, MESSAGE, "without a time of receipt"));
     notes.extend(notes_by_cause(&found.receive_only, MESSAGE, "without a time of sending"));
-    notes.extend(notes_by_cause(&found.unmatched_streams, STREAM, "whose other end was not found"));
+    notes.extend(notes_by_cause(&found.unmatched_streams, STREAM, "without a matching other end"));
     notes.extend(unplaced_notes(found));
     notes.push(counted_note(found.stream_bytes.sent_only, BYTE, "sent on a stream and never read"));
     notes.push(counted_note(

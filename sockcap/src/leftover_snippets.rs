@@ -32,10 +32,10 @@ pub(crate) fn warn_of_snippets(data: &DataDir) -> Result<(), CommandError> {
         (0, 0) => return Ok(()),
         (left, 0) => (logs(left), "remove them"),
         (0, running) => {
-            (format!("{}, whose processes may still run", logs(running)), "later, remove them")
+            (format!("{} of processes that may still run", logs(running)), "later, remove them")
         }
         (left, running) => (
-            format!("{}, and in {running} whose processes may still run", logs(left)),
+            format!("{}, and in {running} of processes that may still run", logs(left)),
             "remove them, now and later",
         ),
     };

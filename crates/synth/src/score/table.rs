@@ -73,8 +73,8 @@ impl Display for LinkScore {
             ),
             counted(
                 population.adopted,
-                "whose parent is not in the trace, and which counts to the one above",
-                "whose parent is not in the trace, and which count to the one above"
+                "with a parent that is not in the trace, counted to the call above",
+                "with a parent that is not in the trace, counted to the call above"
             ),
         )?;
         write_paths(

@@ -68,7 +68,7 @@ fn overview_lines(analysis: &ContextAnalysis) -> Vec<String> {
         count_noun(contexts.trace, "trace", "traces"),
     )];
     let notes = [
-        (torn, "requests whose root was lost"),
+        (torn, "requests without their root"),
         (steps - timed, "steps without a response time"),
         (outliving, "steps that ended after their caller"),
     ];
