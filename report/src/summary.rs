@@ -24,7 +24,7 @@ pub struct Report<'a> {
     pub meta: TraceMeta,
 }
 
-/// The trace in a few numbers, and what was not seen of it.
+/// The trace in a few numbers, and its unseen parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceMeta {
     /// The source of the trace as the user named it, usually the data directory.
@@ -47,7 +47,7 @@ pub struct TraceMeta {
     pub span: i64,
     /// The expected number of real path instances of all patterns, including omitted ones.
     pub expected_paths: f64,
-    /// What was not seen of the trace. A note with a count of zero is not shown.
+    /// Notes on unseen parts of the trace. A note with a count of zero is not shown.
     pub notes: Vec<UnseenNote>,
     /// The clocks of the hosts. All times of the report are corrected by them.
     pub clocks: Vec<ComparedClock>,
@@ -84,7 +84,7 @@ pub struct RestSums {
 /// Something that was not seen, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnseenNote {
-    /// What was not seen, as it follows a number: "messages without a receiver".
+    /// The unseen item, as it follows a number: "messages without a receiver".
     pub label: String,
     /// The number of times.
     pub count: u64,

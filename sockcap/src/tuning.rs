@@ -89,8 +89,8 @@ pub(crate) const SWITCHES_LATE_NS: i64 = 10_000_000;
 /// without events.
 pub(crate) const SWITCHES_MARKED_AFTER_NS: i64 = 1_000_000_000;
 
-/// Maximum number of events of a recording whose threads a page shows: reading more takes too long
-/// for their benefit. Chosen, not measured.
+/// Maximum number of events of a recording with threads shown on a page: reading more takes too
+/// long for their benefit. Chosen, not measured.
 pub(crate) const MAX_EVENTS_OF_A_PAGE: u64 = 20_000_000;
 
 /// Bytes of timelines of threads that are held in memory for a page; more go to temporary files.

@@ -1,7 +1,7 @@
 //! Inspects a program before it runs: whether the preloaded library will see what it does.
 //!
 //! Only facts from the file itself are reported. A file that cannot be read or parsed here is left
-//! to the kernel, whose own error is better than a guess.
+//! to the kernel, which reports a better error than a guess.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

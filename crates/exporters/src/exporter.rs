@@ -40,7 +40,7 @@ pub trait Exporter {
     ) -> Result<Option<TraceCount>, Error>;
 }
 
-/// The stage whose results an exporter reads.
+/// The stage with the results that an exporter reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredStage {
     /// The messages, as reconcile writes them.

@@ -42,9 +42,9 @@ pub enum CallOrigin {
 pub struct CallOrigins {
     /// The origin of each call.
     pub of: Vec<CallOrigin>,
-    /// Rows of the truth whose call or message is not in the trace.
+    /// Rows of the truth with a call or message that is not in the trace.
     pub missing: u64,
-    /// Calls whose real parent is not in the trace, so that they count to a call above it.
+    /// Calls with a real parent that is not in the trace, so that they count to a call above it.
     pub adopted: u64,
     /// Traces of more than one call, including those not in the trace; `None` if the truth cannot
     /// contain others.

@@ -40,7 +40,7 @@ pub struct LinkScore {
     /// Links, requests and traces that are right.
     #[serde(flatten)]
     pub links: LinkAccuracy,
-    /// The share of traces whose true tree is among the five most probable ones of its root.
+    /// The share of traces with the true tree among the five most probable ones of the root.
     pub top5_trace_accuracy: Option<f64>,
     /// Confidence: how far the probabilities can be trusted.
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! The first fields of every document: the trace in a few numbers, and what was not seen.
+//! The first fields of every document: the trace in a few numbers, and its unseen parts.
 
 use analyze::paths::PathFilter;
 use serde::Serialize;

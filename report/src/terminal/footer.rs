@@ -1,4 +1,4 @@
-//! The lines below the patterns: what was left out, the meaning of the signs, and what to do next.
+//! The lines below the patterns: omitted patterns, the meaning of the signs, and the next steps.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::families::PatternFamily;
 use crate::summary::{Report, TraceMeta};
 
 impl TerminalScreen {
-    /// Writes what was left out, the meaning of the signs, and what to do next.
+    /// Writes the number of omitted patterns, the meaning of the signs, and the next steps.
     pub(super) fn write_footer(
         &self,
         report: &Report<'_>,

@@ -1,4 +1,4 @@
-//! The lines above the patterns: the trace, the number of paths, and what was not seen.
+//! The lines above the patterns: the trace, the number of paths, and the unseen parts.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::summary::{Report, RequestCounts, TraceMeta};
 
 impl TerminalScreen {
-    /// Writes the trace, the number of paths, and what was not seen.
+    /// Writes the trace, the number of paths, and the unseen parts.
     pub(super) fn write_header(
         &self,
         report: &Report<'_>,
@@ -82,7 +82,7 @@ impl TerminalScreen {
         Ok(())
     }
 
-    /// Writes the filter, and what was not seen.
+    /// Writes the filter, and the unseen parts.
     pub(super) fn write_limits(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
         if let Some(filtered) = &meta.filtered {
             let mut row = self.new_row();

@@ -9,8 +9,8 @@ use super::values::{TraceMoment, parse_moment, parse_share};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArguments {
-    /// Only patterns with a node whose name contains this, at either end of a hop; if given several
-    /// times, the pattern must contain all of them
+    /// Only patterns with a node that contains this in its name, at either end of a hop; if given
+    /// several times, the pattern must contain all of them
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = node_candidates())]
     pub(crate) through: Vec<String>,
     /// Only patterns with a message of exactly this operation, such as 'GET /cart/{}'; if given

@@ -85,7 +85,7 @@ pub(crate) struct ContextsCommand {
     /// Contexts with fewer response times are not leaves of the timing model [default: 30]
     #[arg(long, value_name = "N", help_heading = "Timing model")]
     min_calls: Option<u32>,
-    /// Contexts whose medians and interquartile ranges differ by at most this, in interquartile
+    /// Contexts with medians and interquartile ranges that differ by at most this, in interquartile
     /// ranges, are one leaf of the timing model [default: 0.25]
     #[arg(long, value_name = "DISTANCE", value_parser = parse_distance, help_heading = "Timing model")]
     similar: Option<f64>,

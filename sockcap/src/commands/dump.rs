@@ -1,4 +1,4 @@
-//! `sockcap dump`: the records of logs as text, one line each, for people who inspect a capture.
+//! `sockcap dump`: the records of logs as text, one line each, to inspect a capture.
 
 mod heads;
 mod switches;

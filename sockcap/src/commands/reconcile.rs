@@ -35,7 +35,7 @@ pub(crate) struct ReconcileCommand {
     /// if threads are nodes, messages between them are kept anyway
     #[arg(long)]
     keep_internal: bool,
-    /// Keep connections whose two ends have different names as two, each seen at one end
+    /// Keep connections with different names at their two ends as two, each seen at one end
     #[arg(long)]
     no_translation: bool,
     /// Join ends with different names (due to a load balancer or a container's network between

@@ -43,7 +43,7 @@ pub(crate) struct ScoreCommand {
     /// The ground truth: what really caused what
     #[arg(long, value_name = "FILE", required_unless_present = "traces")]
     truth: Option<PathBuf>,
-    /// Use the traces of tracers, whose ids the messages carry, as the ground truth
+    /// Use the traces of tracers, by the ids in the messages, as the ground truth
     #[arg(long, conflicts_with = "truth")]
     traces: bool,
     /// Leave out the calls that this node makes (may be given several times)

@@ -46,7 +46,7 @@ pub(crate) struct ShipCommand {
     /// With --plain, permit other addresses than loopback as well
     #[arg(long, requires = "plain")]
     force: bool,
-    /// The host whose logs are sent; with --plain the only one in the directory [default: the key's
+    /// The host of the logs to send; with --plain the only one in the directory [default: the key's
     /// host]
     #[arg(long, value_name = "NAME", value_parser = host_name, add = host_candidates())]
     host: Option<String>,

@@ -14,7 +14,7 @@ pub(super) fn named_attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
 }
 
-/// A list of attributes. An attribute whose value is unknown is left out.
+/// A list of attributes. Attributes with unknown values are left out.
 #[derive(Default)]
 pub(super) struct OtlpAttributes(Vec<KeyValue>);
 

@@ -16,9 +16,9 @@ use crate::traces::{CallOperation, SpanSide};
 enum SemanticKind {
     Http,
     Rpc,
-    /// A database whose requests are statements.
+    /// A database with statements as requests.
     Statements,
-    /// A database whose requests are commands, each with the object it is applied to.
+    /// A database with commands as requests, each with the object it is applied to.
     Commands,
     Messaging(&'static str),
     Other,

@@ -17,9 +17,9 @@ use super::whole_share::share_of_whole;
 pub struct LinkAccuracy {
     /// Calls that have a parent in the truth, without the calls of excluded callers.
     pub links: u64,
-    /// The share of them whose inferred parent is the true one.
+    /// The share of them with the true parent as the inferred one.
     pub link_accuracy: Option<f64>,
-    /// Links whose caller had more than one request open when it made the call.
+    /// Links with a caller that had more than one request open when it made the call.
     pub ambiguous_links: u64,
     /// The share of these that is right.
     pub ambiguous_link_accuracy: Option<f64>,

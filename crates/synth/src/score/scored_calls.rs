@@ -20,8 +20,8 @@ pub struct CallPopulation {
     pub calls_without_truth: u64,
     /// Calls or messages of the truth that are not in the trace.
     pub truth_without_calls: u64,
-    /// Calls whose true parent is not in the trace; they count to the nearest call above it that
-    /// is.
+    /// Calls with a true parent that is not in the trace; they count to the nearest call above it
+    /// that is.
     pub adopted: u64,
     /// Calls of excluded callers.
     pub excluded: u64,
