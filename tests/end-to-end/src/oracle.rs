@@ -24,7 +24,7 @@ pub struct StracedRecording {
     options: Option<Vec<String>>,
 }
 
-/// A server that runs until it is told to stop.
+/// A server that runs until it is stopped.
 pub struct TestServer {
     child: Child,
     name: &'static str,

@@ -20,7 +20,7 @@ pub struct ServerFigures {
     pub blocked: i64,
 }
 
-/// What was recorded.
+/// A recording of `spent.c`.
 #[derive(Clone, Debug, Default)]
 pub struct SpentRecording {
     /// The kinds, each with the port for its requests.

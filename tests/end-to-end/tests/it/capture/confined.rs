@@ -306,7 +306,7 @@ fn no_preallocated_logs_of_confined_processes_remain() {
                 def move(times):\n    \
                     for _ in range(times): a.send(b'x'); b.recv(1)\n\
                 move(3000); ";
-    // One that ends, one that is killed, and one with threads, whose logs the tools complete.
+    // One that ends, one that is killed, and one with threads; the tools truncate their logs.
     let ends = [
         "",
         "os.kill(os.getpid(), signal.SIGKILL)",
