@@ -52,7 +52,7 @@ test("a page has all of the answer", () => {
 });
 
 describe("the answer", () => {
-  test("says what changed, and the sums add up", async () => {
+  test("shows the changes, and the sums add up", async () => {
     const { page, complaints } = await opened();
     await expectText(page, ".verdict", /^Slower by 1\d\.\d ms on average, \+\d/);
     // The first suspect has the sentences of the result.
@@ -127,7 +127,7 @@ describe("a mutation", () => {
     await page.context().close();
   });
 
-  test("of structure stands beside its originator, with the steps that are there after only", async () => {
+  test("of structure is shown with its originator, and with the steps that exist only after", async () => {
     const rows = data(inject("compared")).mutations;
     const at = rows.findIndex(({ kind }) => kind === "structural");
     const { page } = await opened(`mutations?mutation=${at + 1}`);

@@ -108,7 +108,7 @@ describe.skipIf(real.length > 0)("made systems", () => {
     await page.context().close();
   });
 
-  test("a map of 15 nodes has its labels, one of 40 those of the node that is chosen", async () => {
+  test("a map of 15 nodes has its labels, one of 40 the labels of the selected node", async () => {
     const small = await opened(inject("fifteen"), "map");
     await small.page.locator("svg.system g.place").first().waitFor();
     const labels = (page: Page) => page.locator("svg.system g.edge:not(.dim) text").count();
@@ -128,7 +128,7 @@ describe.skipIf(real.length > 0)("made systems", () => {
     await page.context().close();
   });
 
-  test("the badge counts messages that were seen at one end, and a table says whose", async () => {
+  test("the badge counts messages that were seen at one end, and a table names their nodes", async () => {
     const { page } = await opened(inject("small"), "patterns");
     const badge = page.locator("#tab-clocks .count");
     // Every tenth of 400 requests calls an untraced name server.

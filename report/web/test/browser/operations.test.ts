@@ -19,7 +19,7 @@ afterAll(() => chromium?.close());
 
 const opened = (hash: string, more: Parameters<typeof open>[2] = {}) => open(chromium, `${inject("asked")}#${hash}`, { offline: true, ...more });
 
-test("calls, errors and their share are told by operation", async () => {
+test("calls, errors and their share are shown by operation", async () => {
   const { page, complaints } = await opened("time");
   await page.locator(".operations tbody tr").first().waitFor();
   const rows = await page.locator(".operations tbody tr").evaluateAll((all) =>
@@ -34,7 +34,7 @@ test("calls, errors and their share are told by operation", async () => {
   await page.context().close();
 });
 
-test("the course of errors is that of all requests, or of the operation that is chosen", async () => {
+test("the course of errors is shown for all requests, or for the selected operation", async () => {
   const { page, complaints } = await opened("time");
   await page.locator(".errors-over-time canvas").nth(1).waitFor();
   const title = () => page.locator(".errors-over-time figcaption b").innerText();

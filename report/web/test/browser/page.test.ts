@@ -113,7 +113,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.context().close();
   });
 
-  test("the map shows who calls whom, and a node leads to its patterns", async () => {
+  test("the map shows callers and callees, and a node leads to its patterns", async () => {
     const { page, complaints } = await opened("#map");
     await page.locator("svg.system").waitFor();
     const nodes = await page.locator("svg.system g.place").count();
@@ -261,7 +261,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   });
 });
 
-test("a page of a part says so", async () => {
+test("a page of a part is marked as such", async () => {
   const { page, complaints } = await open(chromium, inject("part"), { offline: true });
   await expectText(page, ".part", /^Only a part of the trace: through dns$/);
   expect(await page.locator("#patterns [role=option]").count()).toBe(1);

@@ -107,7 +107,7 @@ test("a request has its steps, its threads and its processors", async () => {
   await page.context().close();
 });
 
-test("hand-offs are arrows from who signals to who goes on", async () => {
+test("hand-offs are arrows from the signalling thread to the woken one", async () => {
   const { page, complaints } = await open(chromium, `${inject("costly")}#requests`, { offline: true });
   await page.locator("svg.threads .hand-off").first().waitFor();
   expect(await page.locator("svg.threads .hand-off").count()).toBe(23);

@@ -42,7 +42,7 @@ describe("a mutation", () => {
   const originator = { tree: tree(SHOP, [100, 20]), distance: 0.4, parting: [2, 2] as [number, number] };
   const structural = mutation(tree(OTHER, [0, 80]), { kind: "structural", originators: [originator] });
 
-  test("beside its originator has steps on one side only marked, with those below them as one", () => {
+  test("compared with its originator has steps on one side marked, together with the steps below them", () => {
     const of = compared(structural, originator);
     expect(of.marked).toMatchObject([
       { number: 1, what: "lost", before: 2, after: null, below: 0, css: "better", text: "prices → database", ns: 8 },
@@ -69,7 +69,7 @@ describe("a mutation", () => {
     expect(marksOf(of, "after").get(3)?.length).toBe(2);
   });
 
-  test("lists the steps that changed and those that call them, or all", () => {
+  test("lists the steps that changed and their callers, or all", () => {
     const of = compared(mutation(tree(SHOP)), null);
     expect(listed(of, true).length).toBe(5);
     // web and stock; no other one has a different time.

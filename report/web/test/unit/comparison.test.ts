@@ -39,7 +39,7 @@ describe("words", () => {
     expect(measured(comparison(true, true, [1, 3]), "p95")).toBeNull();
   });
 
-  test("parts and mutations say what they are", () => {
+  test("parts and mutations are described", () => {
     expect((["hop", "paths", "mix"] as const).map((kind) => partName({ kind, what: "web", ns: 1 }))).toEqual(["web", "web by other paths", "more or fewer web"]);
     expect(kindOf(row("a")).word).toBe("slower");
     expect(kindOf(row("a", { mean_ns: [2, 1] })).css).toBe("better");
@@ -53,13 +53,13 @@ describe("the list of mutations", () => {
     row("web", { mean_ns: [10, 50], counts: [5, 9], kind: "structural" }),
     row("batch", { mean_ns: [0, 99], counts: [0, 8], through: ["batch", "stock"] }),
   ];
-  test("is ranked as the data is, or by something else", () => {
+  test("is ranked in the order of the data, or by another value", () => {
     expect(listed(rows, "contribution", "")).toEqual([0, 1, 2]);
     // Without requests before there is no change of the mean.
     expect(listed(rows, "change", "")).toEqual([1, 0, 2]);
     expect(listed(rows, "requests", "")).toEqual([0, 1, 2]);
   });
-  test("is searched by all that requests go through", () => {
+  test("is searched by all nodes that requests go through", () => {
     expect(listed(rows, "contribution", "STOCK")).toEqual([0, 2]);
     expect(listed(rows, "contribution", "stock batch")).toEqual([2]);
     expect(listed(rows, "contribution", "#2")).toEqual([1]);
@@ -70,7 +70,7 @@ describe("the list of mutations", () => {
 
 describe("the map", () => {
   const edge = { caller: "", node: "web", calls: [1, 1] as [number, number], network_ns: [null, null] as [null, null], changed: null };
-  test("marks nodes that changed, and has those that call from outside", () => {
+  test("marks nodes that changed, and has external callers", () => {
     const drawn = drawing({
       nodes: [{ node: "web", executions: [1, 1], own_ns: [1, 2], changed: "worse" }],
       edges: [edge, { ...edge, caller: "web", node: "stock", calls: [0, 2] }],
@@ -78,7 +78,7 @@ describe("the map", () => {
     expect(drawn.names).toEqual(["▲ web", "(outside)", "stock"]);
     expect(drawn.map.edges).toEqual([{ from: 1, to: 0, there: 1, back: 0 }, { from: 0, to: 2, there: 2, back: 0 }]);
   });
-  test("says which calls are there in one period only", () => {
+  test("marks calls that occur in one period only", () => {
     expect([[0, 2], [2, 0], [2, 2]].map((calls) => edgeState({ ...edge, calls: calls as [number, number] }))).toEqual(["new", "gone", ""]);
     expect(edgeName({ ...edge, calls: [1, 0.5], network_ns: [1e6, 2e6], changed: "worse" } as never)).toBe("(outside) calls web: 1.00 → 0.500 times for each request, 1.00 → 2.00 ms on the way: worse");
   });
@@ -86,17 +86,17 @@ describe("the map", () => {
 
 describe("the address", () => {
   beforeEach(() => state.look(""));
-  test("comes back as it was", () => {
+  test("is read back unchanged", () => {
     for (const address of ["answer", "answer?measure=p95", "mutations?mutation=3&originator=2&steps=all&rank=change&search=a+b%3F", "map?node=a%2Fb%3Fc"]) {
       state.look(address);
       expect(state.address()).toBe(address);
     }
   });
-  test("leaves out what it does not know", () => {
+  test("ignores unknown parts", () => {
     state.look("nowhere?measure=p42&mutation=-1&originator=x&rank=best");
     expect(state.address()).toBe("answer");
   });
-  test("another mutation is beside its first originator", () => {
+  test("another mutation is compared with its first originator", () => {
     state.look("mutations?mutation=1&originator=2");
     state.choose(2);
     expect(state.address()).toBe("mutations?mutation=2");

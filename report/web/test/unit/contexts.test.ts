@@ -7,7 +7,7 @@ import { contexts } from "./made_contexts";
 
 beforeEach(() => look(""));
 
-test("operations are found by all words and ranked by what is asked for", () => {
+test("operations are found by all words and ranked by the selected value", () => {
   const made = contexts();
   const names = (...asked: [Parameters<typeof listed>[1], string]) => listed(made, ...asked).map(({ id }) => id);
   expect(names("explained", "")).toEqual([100, 200, 300]);
@@ -17,7 +17,7 @@ test("operations are found by all words and ranked by what is asked for", () => 
   expect(names("deviation", "")).toEqual([100, 200, 300]);
 });
 
-test("an operation is shown by the contexts that make it slow, else by the coarsest that differ", () => {
+test("an operation is shown by the contexts that make it slow, or by the coarsest that differ", () => {
   const [store, cache, log] = contexts().operations;
   if (!store || !cache || !log) throw new Error("there are three");
   expect(firstLevel({ ...store, reason: "trace" })).toBe("trace");
@@ -26,7 +26,7 @@ test("an operation is shown by the contexts that make it slow, else by the coars
   expect(firstLevel(log)).toBe("caller");
 });
 
-test("a share has a part beyond chance and one that is chance, and is never more than all", () => {
+test("a share has a part beyond chance and one by chance, and never exceeds the whole", () => {
   expect(parts({ share: 0.75, beyond_chance: 0.5 })).toEqual([0.5, 0.25]);
   // Less than chance would explain, and more than the counted deviation.
   expect(parts({ share: 0.2, beyond_chance: -3 })).toEqual([0, 0.2]);
@@ -69,7 +69,7 @@ test("contexts have shades by their means", () => {
   expect(shaded([])).toEqual({ css: [], shades: [] });
 });
 
-test("an address says which context is looked at", () => {
+test("an address has the selected context", () => {
   look("contexts?operation=7&level=trace&context=12");
   expect([operation.value, level.value, context.value]).toEqual([7, "trace", 12]);
   expect(address()).toBe("contexts?operation=7&level=trace&context=12");

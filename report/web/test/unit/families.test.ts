@@ -17,12 +17,12 @@ test("patterns of one family are a row that opens", () => {
   expect(opened[0]?.isOpen).toBe(true);
 });
 
-test("a row is what its patterns are together", () => {
+test("a row has the sums of its patterns", () => {
   const [row] = folded(related(), [0, 1, 2], "total", new Set());
   expect(row?.values).toEqual({ count: 101, expected: 70.9, total: 450, mean: 450 / 70.9, p99: 8 });
 });
 
-test("families are ranked together, and what is searched for is a family of its own", () => {
+test("families are ranked by their sums, and search results are families of their own", () => {
   const made = related();
   made.patterns.total = [100, 150, 60];
   const ranks = (found: number[]) => folded(made, found, "total", new Set()).map(({ rank }) => rank);

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { bytes, count, duration, expected, fitted, percent, plural, rate, shorten, tick } from "../../src/format";
 
-test("durations have three digits and a unit that suits, as on the terminal", () => {
+test("durations have three digits and a suitable unit, as on the terminal", () => {
   const given = [0, 1, 999.4, 999.5, 1e3, 45_600, 999_499, 999_500, 1.234e6, 1e9, 123.4e9, -2.5e6];
   const wanted = ["0", "1.00 ns", "999 ns", "1.00 µs", "1.00 µs", "45.6 µs", "999 µs", "1.00 ms", "1.23 ms", "1.00 s", "123 s", "−2.50 ms"];
   expect(given.map(duration)).toEqual(wanted);
   expect([null, undefined, NaN, Infinity].map(duration)).toEqual(["–", "–", "–", "–"]);
 });
 
-test("ticks have no zeros behind the point", () => {
+test("ticks have no trailing zeros", () => {
   expect([1e3, 1.5e6, 20e6, 1.25e9, 0].map(tick)).toEqual(["1 µs", "1.5 ms", "20 ms", "1.25 s", "0"]);
 });
 
@@ -29,7 +29,7 @@ test("long names keep both ends", () => {
   expect(shorten("short", 14)).toBe("short");
 });
 
-test("of a node's name the host gives way first", () => {
+test("the host of a node's name is shortened first", () => {
   expect(fitted("balancer/haproxy", 20)).toBe("balancer/haproxy");
   expect(fitted("balancer/haproxy", 14)).toBe("balan…/haproxy");
   expect(fitted("mailboxes/a-very-long-program", 14)).toBe(shorten("mailboxes/a-very-long-program", 14));

@@ -35,14 +35,14 @@ test("bars fit a narrow distribution, and a wide one", () => {
   expect(Math.max(...(tailed?.share ?? []))).toBeLessThan(0.4);
 });
 
-test("bars are no finer than times are", () => {
+test("bars are no finer than the times", () => {
   // Around 20 ns.
   const found = distribution(fine(1100, 1130));
   const widths = (found?.edges ?? []).slice(1).map((edge, place) => edge - (found?.edges[place] ?? 0));
   expect(Math.min(...widths)).toBeGreaterThan(0.95);
 });
 
-test("nothing has no distribution", () => {
+test("an empty histogram has no distribution", () => {
   expect(distribution([])).toBeNull();
   expect(distribution([8, 5, 0])).toBeNull();
 });
@@ -65,7 +65,7 @@ test("a pattern's slices are in their places", () => {
   expect([latency[1]?.[0], latency[1]?.[1], latency[1]?.[59]]).toEqual([50, null, 70]);
 });
 
-test("slices are as long as it takes to have enough paths, and what few still have is no line", () => {
+test("slices are long enough for enough paths, and slices with few are not part of a line", () => {
   // One path in each of 60 slices.
   const sparse = Array.from({ length: 60 }, (_, slice) => [slice, 1, 100 + slice]).flat();
   const found = ofPattern(sparse, 60e9 - 60);

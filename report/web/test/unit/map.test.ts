@@ -60,7 +60,7 @@ test("labels lie upon nothing", () => {
   }
 });
 
-test("where there is no room there is no label", () => {
+test("without room there is no label", () => {
   const line = { index: 0, points: [{ x: 0, y: 5 }, { x: 10, y: 5 }, { x: 20, y: 5 }, { x: 30, y: 5 }], tip: [{ x: 30, y: 5 }] };
   expect(labels([line], [], { width: 20, height: 10 }, { x: 0, y: 0, width: 40, height: 9 }).size).toBe(0);
   expect(labels([line], [], { width: 20, height: 10 }, { x: 0, y: 0, width: 40, height: 30 }).size).toBe(1);

@@ -26,7 +26,7 @@ function made(): Overview & { operations: Operations } {
   return { ...all, operations };
 }
 
-test("what requests ask for comes first, then what is asked within them, those with the most errors first", () => {
+test("operations of requests come first, then operations within them, each with the most errors first", () => {
   const rows = rowsOf(made());
   expect(rows.map(({ node, name }) => `${node} ${name}`)).toEqual(["nginx GET /cart/{}", "nginx GET /", "redis SELECT books", "app.py GET /cart/{}"]);
   expect(rows.map(({ place }) => place)).toEqual([1, 2, 0, 3]);
@@ -34,11 +34,11 @@ test("what requests ask for comes first, then what is asked within them, those w
   expect(rowsOf(overview())).toEqual([]);
 });
 
-test("the series of all requests is the sum of those that paths begin with", () => {
+test("the series of all requests is the sum over operations that paths begin with", () => {
   expect(requests(made().operations)).toEqual([0, 120, 120, 1, 30, 30, 30, 0, 59, 100, 100, 50]);
 });
 
-test("calls and errors are rates, and the share of errors is of those that were answered", () => {
+test("calls and errors are rates, and the share of errors is relative to answered calls", () => {
   const found = charts([0, 20, 10, 1, 1, 20, 4, 2, 59, 40, 0, 0], 1e9);
   expect(found.step).toBe(1e9);
   const [times, calls, errors] = found.calls;
@@ -52,7 +52,7 @@ test("calls and errors are rates, and the share of errors is of those that were 
   expect([enough?.[59], few?.[59]]).toEqual([null, null]);
 });
 
-test("slices become one where they have few calls", () => {
+test("slices with few calls are merged", () => {
   const found = charts([0, 5, 5, 1, 1, 5, 5, 0, 58, 10, 10, 5], 1e9);
   expect(found.step).toBe(2e9);
   expect(found.share[1]?.[0]).toBe(0.1);

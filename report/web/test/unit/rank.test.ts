@@ -3,13 +3,13 @@ import type { SortKey } from "../../src/data/types";
 import { listed, METRICS, route, searchTexts, values } from "../../src/patterns/rank";
 import { overview } from "./made";
 
-test("a route has an arrow where it goes on and a comma where it does not", () => {
+test("a route has an arrow where it continues and a comma where it does not", () => {
   expect(route(overview(), 1)).toBe("CLIENT → nginx → app.py → redis");
   expect(route(overview(), 2)).toBe("CLIENT → nginx, app.py");
   expect(route(overview(), 1, 2)).toBe("CLIENT → nginx and 2 more");
 });
 
-test("a route begins with what its root asks for, where that is known", () => {
+test("a route begins with the operation of its root, if it is known", () => {
   const made = overview();
   made.names.push("GET /cart/{}");
   made.patterns.asked = [null, made.names.length - 1, null];
@@ -17,7 +17,7 @@ test("a route begins with what its root asks for, where that is known", () => {
   expect(route(made, 2)).toBe("CLIENT → nginx, app.py");
 });
 
-test("each metric is that of WAP5 and ranks the largest first", () => {
+test("each metric is as in WAP5 and ranks the largest first", () => {
   const made = overview();
   const texts = searchTexts(made);
   const order = (key: SortKey) => listed(made, texts, key, "");

@@ -22,7 +22,7 @@ describe("a timeline of mean times", () => {
     expect([of(3).sent, of(3).from, of(3).to, of(3).answered]).toEqual([40, 43, 73, 76]);
   });
 
-  test("gives no room to what nothing waits for", () => {
+  test("gives no room to steps that nothing waits for", () => {
     expect(of(4).answered - of(4).sent).toBe(0);
     expect(of(4).work).toEqual([]);
   });
@@ -36,7 +36,7 @@ describe("a timeline of mean times", () => {
     expect(all.total).toBeCloseTo(deep.reduce((sum, { own_ns, network_ns }) => sum + own_ns[0] + network_ns[0], 0), 6);
   });
 
-  test("is empty where there was nothing", () => {
+  test("is empty without requests", () => {
     expect(spans([], 0)).toEqual({ spans: [], total: 0 });
   });
 });

@@ -3,7 +3,7 @@ import { address, choose, delay, instance, look, order, pattern, query, sort, ta
 
 beforeEach(() => look(""));
 
-test("an address says what is looked at", () => {
+test("an address has the state of the view", () => {
   expect(address()).toBe("patterns");
   tab.value = "time";
   pattern.value = 17;
@@ -21,7 +21,7 @@ test("an address says what is looked at", () => {
   expect([tab.value, pattern.value, sort.value, order.value]).toEqual(["time", 17, "p99", "likely"]);
 });
 
-test("an address that is wrong is no harm, and signs are undone once", () => {
+test("a wrong address does no harm, and percent signs are decoded once", () => {
   look("patterns?search=100%");
   expect(query.value).toBe("100%");
   query.value = "%41";
@@ -29,14 +29,14 @@ test("an address that is wrong is no harm, and signs are undone once", () => {
   expect(query.value).toBe("%41");
 });
 
-test("what an address does not know it leaves out", () => {
+test("unknown parts of an address are ignored", () => {
   look("nowhere?pattern=-1&sort=size&delay=x.node&instance=1e9&order=none");
   expect(address()).toBe("patterns");
   look("patterns?delay=3.nothing");
   expect(delay.value).toBeNull();
 });
 
-test("another pattern has nothing chosen in it", () => {
+test("another pattern has no selection in it", () => {
   look("patterns?pattern=1&delay=3.node&instance=5");
   choose(2);
   expect(address()).toBe("patterns?pattern=2");

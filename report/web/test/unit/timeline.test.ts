@@ -5,7 +5,7 @@ import { timing } from "../../src/pattern/timing";
 import type { Instance } from "../../src/data/types";
 import { details, FORKED, LOOKUP } from "./made";
 
-test("branches have rows of their own, and the uppermost is what the path waits for", () => {
+test("branches have rows of their own, and the path waits for the uppermost", () => {
   const made = details(FORKED, { hop: 4, part: "node" });
   const of = timeline(made, timing(made, null));
   const rows = new Map(of.elements.map((element) => [`${element.hop} ${element.kind}`, element.row]));
@@ -37,7 +37,7 @@ test("elements are as long as the delays and do not overlap on a row", () => {
   }
 });
 
-test("an untraced node is one diamond with its network on both ways", () => {
+test("an untraced node is one diamond that includes its network in both directions", () => {
   const made = details(LOOKUP);
   const of = timeline(made, timing(made, null));
   const shapes = of.elements.map(({ kind, from, to }) => [kind, from, to]);

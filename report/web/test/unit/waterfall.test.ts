@@ -11,13 +11,13 @@ describe("a waterfall", () => {
     expect(rest).toBeNull();
   });
 
-  test("says what is left for the parts that are not shown, so that all of it adds up", () => {
+  test("has the remainder of the parts that are not shown, so that everything adds up", () => {
     const { bars, rest } = waterfall([100, 146], parts, 2);
     expect(bars.length).toBe(2);
     expect(rest).toEqual({ count: 3, from: 140, to: 146 });
   });
 
-  test("shows the parts that can be seen beside the largest one", () => {
+  test("shows the parts that are visible next to the largest one", () => {
     expect(worth(parts, 99)).toBe(5);
     expect(worth(parts, 3)).toBe(3);
     expect(worth([...parts, { kind: "hop", what: "rounding", ns: 0.02 }], 99)).toBe(5);
