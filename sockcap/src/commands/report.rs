@@ -59,7 +59,7 @@ Examples:
   sockcap report --operation 'GET /cart/{}'        paths with that operation
   sockcap report --errors                          paths with an error
   sockcap report --pattern 3                       only #3 of the list
-  sockcap report --from 10 --to 12.5               paths that begin in these seconds
+  sockcap report --from 10 --to 12.5               paths from these seconds
   sockcap report --from 2026-11-22T15:04:05Z --min-confidence 0.5
   sockcap report --hosts --sort p99                which node is slow at times?
   sockcap report --hops --pattern 3 --limit 50     the network's part in #3
