@@ -13,7 +13,7 @@ use crate::equivalence::{StackContexts, StackId};
 use crate::identity::{OperationId, OperationLabel};
 use crate::result::PerLevel;
 use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
-use crate::traces::TreeCanonicalizer;
+use crate::traces::{ShapeId, TreeCanonicalizer};
 use crate::tuning::INSTRUMENTATIONS_AT_ONCE;
 
 /// Evaluates the full instrumentation and `count` random ones. `moments` are the ones of each
@@ -80,7 +80,7 @@ struct EvaluatedSystem<'a> {
 struct EvaluationBuffers {
     canonical: TreeCanonicalizer,
     /// First place of each class in `traces`, by its shape.
-    classes: FxHashMap<u32, usize>,
+    classes: FxHashMap<ShapeId, usize>,
     traces: Vec<TimeMoments>,
     stacks: StackContexts,
     of_stack: Vec<TimeMoments>,

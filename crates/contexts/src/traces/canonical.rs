@@ -109,7 +109,7 @@ impl TreeCanonicalizer {
             for equal in group.chunk_by(|a, b| a.shape == b.shape) {
                 let together: u32 = equal.iter().map(|call| call.times).sum();
                 let Some(PendingCall { shape, .. }) = equal.first() else { continue };
-                words.extend([*shape, together << 1 | begins]);
+                words.extend([shape.word(), together << 1 | begins]);
                 begins = 0;
                 for call in equal {
                     let node = call.node as usize;

@@ -3,12 +3,36 @@
 //! of its root and the numbers of its children.
 
 use std::hash::Hasher;
+use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-/// Number of a shape, dense.
-pub type ShapeId = u32;
+/// Number of a shape among the ones of a [`TreeCanonicalizer`](super::TreeCanonicalizer), dense from
+/// 0 in the order in which it met them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct ShapeId(
+    /// The number plus 1, so that an `Option` needs no more space.
+    NonZeroU32,
+);
+
+impl ShapeId {
+    /// The id of the shape at this index.
+    pub const fn from_index(index: usize) -> ShapeId {
+        ShapeId(NonZeroU32::MIN.saturating_add(index as u32))
+    }
+
+    /// The index of the shape.
+    pub const fn index(self) -> usize {
+        self.word() as usize
+    }
+
+    /// The number of the shape as a word of a larger shape.
+    pub(super) const fn word(self) -> u32 {
+        self.0.get() - 1
+    }
+}
 
 /// All shapes so far. A shape is identified by its words: the operation, and then two for each
 /// child, as [`super::canonical`] writes them.
@@ -20,8 +44,8 @@ pub(super) struct ShapeInterner {
     ends: Vec<usize>,
     /// Number of places of each shape.
     sizes: Vec<u32>,
-    /// The shapes of operations without calls, plus 1, by operation; 0 if there is none yet.
-    leaves: Vec<ShapeId>,
+    /// The shapes of operations without calls, by operation.
+    leaves: Vec<Option<ShapeId>>,
 }
 
 impl ShapeInterner {
@@ -36,19 +60,19 @@ impl ShapeInterner {
 
     /// Number of places in a tree of this shape.
     pub(super) fn shape_size(&self, shape: ShapeId) -> u32 {
-        self.sizes.get(shape as usize).copied().unwrap_or(0)
+        self.sizes.get(shape.index()).copied().unwrap_or(0)
     }
 
     /// The shape of an operation without calls.
     pub(super) fn intern_leaf(&mut self, operation: u32) -> ShapeId {
         let place = operation as usize;
-        if let Some(known @ 1..) = self.leaves.get(place) {
-            return known - 1;
+        if let Some(Some(known)) = self.leaves.get(place) {
+            return *known;
         }
         let shape = self.intern_words(&[operation], 1);
-        self.leaves.resize(self.leaves.len().max(place + 1), 0);
+        self.leaves.resize(self.leaves.len().max(place + 1), None);
         if let Some(known) = self.leaves.get_mut(place) {
-            *known = shape + 1;
+            *known = Some(shape);
         }
         shape
     }
@@ -61,7 +85,7 @@ impl ShapeInterner {
         if let Some(shape) = found {
             return *shape;
         }
-        let shape = self.ends.len() as ShapeId;
+        let shape = ShapeId::from_index(self.ends.len());
         self.words.extend_from_slice(words);
         self.ends.push(self.words.len());
         self.sizes.push(size);
@@ -75,7 +99,7 @@ impl ShapeInterner {
 
 fn words_of_shape<'a>(words: &'a [u32], ends: &[usize], shape: ShapeId) -> &'a [u32] {
     let end = |place: usize| ends.get(place).copied().unwrap_or(0);
-    let place = shape as usize;
+    let place = shape.index();
     words.get(place.checked_sub(1).map_or(0, end)..end(place)).unwrap_or_default()
 }
 
@@ -96,13 +120,13 @@ mod tests {
         assert_eq!((shapes.intern_leaf(7), shapes.intern_words(&[7], 1)), (leaf, leaf));
         let others: Vec<ShapeId> =
             (0..1000).map(|word| shapes.intern_words(&[8, word, 2], word)).collect();
-        assert_eq!(others[999], 1000);
+        assert_eq!(others[999], ShapeId::from_index(1000));
         assert!(
             (0..1000).all(|word| shapes.intern_words(&[8, word, 2], word) == others[word as usize])
         );
         assert_eq!((shapes.shape_size(leaf), shapes.shape_size(others[5])), (1, 5));
         assert_ne!(shapes.intern_leaf(3), shapes.intern_leaf(4));
         shapes.clear();
-        assert_eq!(shapes.intern_leaf(3), 0);
+        assert_eq!(shapes.intern_leaf(3), ShapeId::from_index(0));
     }
 }
