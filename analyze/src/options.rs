@@ -5,6 +5,7 @@
 mod algorithm;
 mod aliases;
 mod convolution;
+mod defaults;
 mod nesting;
 mod resources;
 
@@ -67,30 +68,6 @@ pub struct Options {
     /// Memory and processors that an analysis may use.
     #[serde(skip)]
     pub resources: AnalysisResources,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            algorithm: Algorithm::default(),
-            without: Vec::new(),
-            grain: NodeGrain::default(),
-            roles: false,
-            aliases: Aliases::default(),
-            window: 2_000_000_000,
-            spontaneous_delay: 4.0,
-            iterations: 1,
-            try_both: [0.4, 0.6],
-            try_both_limit: 4,
-            path_limit: 1000,
-            clients_start_paths: true,
-            fixed_port_peers: 16,
-            stretch: 3 << 18,
-            nesting: NestingOptions::default(),
-            convolution: ConvolutionOptions::default(),
-            resources: AnalysisResources::default(),
-        }
-    }
 }
 
 /// A grain by its name, as on the command line.

@@ -22,16 +22,3 @@ pub struct ConvolutionOptions {
     /// Edges with a smaller share of the messages of their path's first edge are noise, too.
     pub least_share: f64,
 }
-
-impl Default for ConvolutionOptions {
-    fn default() -> ConvolutionOptions {
-        ConvolutionOptions {
-            time_step: None,
-            spike: 4.0,
-            between_spikes: 3.0,
-            variation: None,
-            least_messages: 10,
-            least_share: 0.03,
-        }
-    }
-}

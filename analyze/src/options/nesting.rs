@@ -19,14 +19,3 @@ pub struct NestingOptions {
     /// within it count (section 8). `None`: the whole trace.
     pub scoreboard_window: Option<i64>,
 }
-
-impl Default for NestingOptions {
-    fn default() -> NestingOptions {
-        NestingOptions {
-            skew_window: 0,
-            smoothing: 0.0,
-            penalties: [2.0, 0.0, 0.0],
-            scoreboard_window: None,
-        }
-    }
-}

@@ -3,6 +3,7 @@
 //! flush, and the shipper sends the data again. `inventory` knows which files exist.
 
 mod flush;
+mod room;
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -167,25 +168,6 @@ impl HostStore {
             current.open = Some(open);
         }
         Ok(current)
-    }
-
-    /// Whether there is room for one more file.
-    fn has_room_for_a_file(&mut self) -> bool {
-        let is_full = |store: &HostStore| store.file_count() >= store.limits.files;
-        if is_full(self) {
-            self.recount_files();
-        }
-        !is_full(self)
-    }
-
-    /// Whether there is room for `bytes` more.
-    fn has_room(&mut self, bytes: u64) -> bool {
-        let is_full =
-            |store: &HostStore| store.used_bytes().saturating_add(bytes) > store.limits.bytes;
-        if is_full(self) {
-            self.recount_files();
-        }
-        !is_full(self)
     }
 
     /// Size of the current file and the checksums of its pages from `first` on, at most `count` of

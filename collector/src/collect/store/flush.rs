@@ -1,8 +1,6 @@
-//! Flushes: files that wait for a flush, shortages that are reported at the next one, and the
-//! recount of all files before a host is refused for lack of room.
+//! Flushes: files that wait for a flush, and shortages that are reported at the next one.
 
 use std::io;
-use std::time::Instant;
 
 use rustix::io::Errno;
 
@@ -10,7 +8,6 @@ use super::HostStore;
 use message_trace::DataPath;
 
 use crate::collect::stored_file::{disk_use, forget_cached, is_at};
-use crate::tuning::RECOUNT_PAUSE;
 use crate::wire::StorageShortage;
 
 impl HostStore {
@@ -82,30 +79,6 @@ impl HostStore {
         };
         self.short.get_or_insert(shortage);
         self.failure.get_or_insert(error);
-    }
-
-    /// Counts the files again before the host is refused for lack of room. This is done once
-    /// between two flushes, and only after a pause proportional to its duration, so that a host
-    /// without room does not cause its directory to be read over and over.
-    pub(super) fn recount_files(&mut self) {
-        let began = Instant::now();
-        if std::mem::replace(&mut self.recounted, true) || began < self.next_recount {
-            return;
-        }
-        self.close_current_file();
-        self.sync_dirty();
-        self.recount_now();
-        self.next_recount = Instant::now() + RECOUNT_PAUSE * began.elapsed();
-    }
-
-    fn recount_now(&mut self) {
-        match self.inventory.recount() {
-            Ok(false) => {}
-            Ok(true) => {
-                self.short.get_or_insert(StorageShortage::Removed);
-            }
-            Err(error) => self.note_failure(error),
-        }
     }
 
     /// Records that a file was removed by someone else: the shipper will check what it has to send
