@@ -146,12 +146,12 @@ impl<'b> CollectedContexts<'b> {
         }
         let mut counts = vec![ExecutionCounts::default(); contexts.len()];
         for (old, new) in self.counts.iter().zip(&position_of) {
-            counts.get_mut(*new as usize).into_iter().for_each(|counts| counts.add(old));
+            counts.get_mut(new.index()).into_iter().for_each(|counts| counts.add(old));
         }
         for partition in 0..self.partition_count() {
             let mut observations = self.take_observations(partition)?;
             for observation in &mut observations {
-                let new = position_of.get(observation.position as usize);
+                let new = position_of.get(observation.position.index());
                 observation.position = new.copied().unwrap_or(observation.position);
             }
             self.return_observations(partition, observations)?;
@@ -226,13 +226,13 @@ impl ContextPass<'_, '_> {
         let Some(class) = self.contexts.classes.classes().get(class) else { return Ok(()) };
         let places = self.contexts.classes.places_of_nodes();
         for ((step, node), place) in request.steps.iter().zip(tree).zip(places) {
-            let position = class.first + place;
+            let position = class.first.at_place(*place);
             let time = match self.spent {
                 Some(resource) => resource.time_in_step(step),
                 None => step.response_time(),
             };
             let time = time.filter(|time| *time >= 0 && request.probability > 0.0);
-            if let Some(counts) = self.counts.get_mut(position as usize) {
+            if let Some(counts) = self.counts.get_mut(position.index()) {
                 counts.steps += 1;
                 counts.expected += request.probability;
                 counts.timed += u64::from(time.is_some());

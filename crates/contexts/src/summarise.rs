@@ -84,10 +84,15 @@ fn slowest_examples(sorted: &[ResponseObservation]) -> Vec<ExampleExecution> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traces::PositionId;
 
     fn observed(count: i64) -> Vec<ResponseObservation> {
-        let one =
-            |n| ResponseObservation { time: 10 * n, request: n / 2, position: 0, weight: 1.0 };
+        let one = |n| ResponseObservation {
+            time: 10 * n,
+            request: n / 2,
+            position: PositionId::default(),
+            weight: 1.0,
+        };
         (0..count).map(one).collect()
     }
 

@@ -39,7 +39,7 @@ impl ContextsByKind {
             let executions = execution_counts(tree, *requests);
             for (caller, calls) in calls_of_executions(contexts, class, &concurrent) {
                 let of_caller = executions.get(caller as usize).copied().unwrap_or(0);
-                let stack = contexts.stack_of(class.first + caller);
+                let stack = contexts.stack_of(class.first.at_place(caller));
                 concurrency.add_executions(stack, &repeat_calls(tree, &calls), of_caller);
             }
         }
@@ -53,15 +53,17 @@ impl ContextsByKind {
         for class in classes {
             let mut tree = contexts.classes.tree_of_class(class).to_vec();
             for (caller, calls) in calls_of_executions(contexts, class, &concurrent) {
-                let stack = contexts.stack_of(class.first + caller);
+                let stack = contexts.stack_of(class.first.at_place(caller));
                 let joined = concurrency.joined_calls(stack, &repeat_calls(&tree, &calls));
                 is_same &= !join_groups(&mut tree, &calls, &joined);
             }
             let number = by_kind.contexts.class_of_trace(&tree, class.caller);
             by_kind.class_of.push(number);
             let classes = &by_kind.contexts.classes;
-            let first = classes.classes().get(number as usize).map_or(0, |class| class.first);
-            by_kind.position_of.extend(classes.places_of_nodes().iter().map(|place| first + place));
+            let first = classes.classes().get(number as usize).map(|class| class.first);
+            let first = first.unwrap_or_default();
+            let places = classes.places_of_nodes().iter();
+            by_kind.position_of.extend(places.map(|place| first.at_place(*place)));
         }
         (!is_same).then_some(by_kind)
     }
@@ -69,7 +71,7 @@ impl ContextsByKind {
 
 /// The stacks of executions that made concurrent calls in any request.
 fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
-    let all = contexts.classes.positions().iter().zip(0..);
+    let all = contexts.classes.positions().iter().zip((0..).map(PositionId::from_index));
     let concurrent = all.filter(|(node, _)| node.is_concurrent);
     concurrent
         .filter_map(|(_, position)| contexts.stacks.caller_stack(contexts.stack_of(position)))
@@ -85,7 +87,8 @@ fn calls_of_executions(
     let tree = contexts.classes.tree_of_class(class);
     let mut calls: Vec<Vec<u32>> = vec![Vec::new(); tree.len()];
     for (place, node) in (0..).zip(tree) {
-        let is_asked = stacks.contains(&contexts.stack_of(class.first + node.parent.min(place)));
+        let is_asked =
+            stacks.contains(&contexts.stack_of(class.first.at_place(node.parent.min(place))));
         if node.parent != NO_PARENT
             && is_asked
             && let Some(of_caller) = calls.get_mut(node.parent as usize)
@@ -168,7 +171,7 @@ mod tests {
         let by_kind = ContextsByKind::from_trace_contexts(&contexts, &[17, 2, 1, 5]).unwrap();
         assert_eq!(by_kind.class_of, [0, 0, 0, 1]);
         assert_eq!(by_kind.contexts.len(), 8);
-        for (position, new) in (0..).zip(&by_kind.position_of) {
+        for (position, new) in (0..).map(PositionId::from_index).zip(&by_kind.position_of) {
             let (old, new) = (contexts.stack_of(position), by_kind.contexts.stack_of(*new));
             assert_eq!(
                 contexts.stacks.path_of_stack(old),
@@ -189,7 +192,8 @@ mod tests {
         let mut contexts = TraceContexts::default();
         assert_eq!([&at_once, &one_by_one].map(|tree| contexts.class_of_trace(tree, 0)), [0, 1]);
         let by_kind = ContextsByKind::from_trace_contexts(&contexts, &[9, 1]).unwrap();
-        assert_eq!((by_kind.class_of, by_kind.position_of), (vec![0, 0], vec![0, 1, 0, 1, 1]));
+        assert_eq!(by_kind.class_of, [0, 0]);
+        assert_eq!(by_kind.position_of, [0, 1, 0, 1, 1].map(PositionId::from_index));
         assert_eq!(by_kind.contexts.classes.positions()[1].times, 2);
     }
 }

@@ -22,11 +22,11 @@ impl TraceContexts {
         let class = self.classes.class_of_trace(tree, caller);
         let TraceContexts { classes, stacks, stack_of } = self;
         if let Some(new) = classes.classes().get(class as usize)
-            && new.first as usize == stack_of.len()
+            && new.first.index() == stack_of.len()
         {
             let root = stacks.root_stack(new.caller);
             for node in classes.tree_of_class(new) {
-                let parent = (new.first as usize).checked_add(node.parent as usize);
+                let parent = new.first.index().checked_add(node.parent as usize);
                 let above = parent.and_then(|parent| stack_of.get(parent)).copied().unwrap_or(root);
                 stack_of.push(stacks.callee_stack(above, node.operation));
             }
@@ -36,12 +36,12 @@ impl TraceContexts {
 
     /// The stack-context of a trace-context.
     pub fn stack_of(&self, position: PositionId) -> StackId {
-        self.stack_of.get(position as usize).copied().unwrap_or(0)
+        self.stack_of.get(position.index()).copied().unwrap_or(0)
     }
 
     /// The operation of a trace-context.
     pub fn operation_of(&self, position: PositionId) -> OperationId {
-        self.classes.positions().get(position as usize).map_or(0, |node| node.operation)
+        self.classes.positions().get(position.index()).map_or(0, |node| node.operation)
     }
 
     /// Number of trace-contexts.
@@ -57,7 +57,7 @@ impl TraceContexts {
     /// All trace-contexts in the order of the calling-context tree: grouped by operation, then by
     /// caller, then by stack.
     pub fn by_context(&self) -> Vec<PositionId> {
-        let mut all: Vec<PositionId> = (0..self.len() as PositionId).collect();
+        let mut all: Vec<PositionId> = (0..self.len()).map(PositionId::from_index).collect();
         all.sort_by_cached_key(|position| {
             let stack = self.stack_of(*position);
             let (caller, operation) = self.stacks.caller_context(stack).unwrap_or_default();
@@ -86,12 +86,13 @@ mod tests {
         let other = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(1, 2, 2)];
         assert_eq!([&one, &other, &one].map(|tree| contexts.class_of_trace(tree, 0)), [0, 1, 0]);
         let paths: Vec<Vec<u32>> = (0..6)
+            .map(PositionId::from_index)
             .map(|position| contexts.stacks.path_of_stack(contexts.stack_of(position)))
             .collect();
         assert_eq!(paths[1..3], [vec![0, 1, 2], vec![0, 1, 2]]);
         assert_eq!(paths[4..], [vec![0, 1, 2], vec![0, 1, 2, 2]]);
         assert_eq!((contexts.len(), contexts.stacks.len()), (6, 4));
         // By operation, then caller, then stack.
-        assert_eq!(contexts.by_context(), [0, 3, 1, 2, 4, 5]);
+        assert_eq!(contexts.by_context(), [0, 3, 1, 2, 4, 5].map(PositionId::from_index));
     }
 }

@@ -13,7 +13,7 @@ use crate::equivalence::{StackContexts, StackId};
 use crate::identity::{OperationId, OperationLabel};
 use crate::result::PerLevel;
 use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
-use crate::traces::{ShapeId, TreeCanonicalizer};
+use crate::traces::{PositionId, ShapeId, TreeCanonicalizer};
 use crate::tuning::INSTRUMENTATIONS_AT_ONCE;
 
 /// Evaluates the full instrumentation and `count` random ones. `moments` are the ones of each
@@ -98,7 +98,9 @@ impl<'a> EvaluatedSystem<'a> {
         let contexts = &collected.contexts;
         let mut of_stack = vec![(TimeMoments::default(), 0); contexts.stacks.len()];
         let mut has_steps = vec![false; collected.operations.len()];
-        for ((position, moments), counts) in (0..).zip(moments).zip(&collected.counts) {
+        for ((position, moments), counts) in
+            (0..).map(PositionId::from_index).zip(moments).zip(&collected.counts)
+        {
             if let Some((merged, steps)) = of_stack.get_mut(contexts.stack_of(position) as usize) {
                 merged.merge(moments);
                 *steps += counts.steps;
@@ -207,7 +209,7 @@ impl<'a> EvaluatedSystem<'a> {
                     *new.insert(first)
                 }
             };
-            let own = self.moments.get(class.first as usize..).unwrap_or_default();
+            let own = self.moments.get(class.first.index()..).unwrap_or_default();
             for ((node, place), moments) in
                 tree.iter().zip(work.canonical.places_of_nodes()).zip(own)
             {

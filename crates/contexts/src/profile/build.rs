@@ -40,7 +40,7 @@ pub fn profile_contexts(
     let by_context = collected.contexts.by_context();
     let mut rank = vec![0_u32; by_context.len()];
     for (place, position) in (0..).zip(&by_context) {
-        if let Some(rank) = rank.get_mut(*position as usize) {
+        if let Some(rank) = rank.get_mut(position.index()) {
             *rank = place;
         }
     }
@@ -50,16 +50,15 @@ pub fn profile_contexts(
     let work = |partition: usize| {
         let mut observations = collected.take_observations(partition)?;
         observations.sort_unstable_by_key(|one| {
-            (rank.get(one.position as usize).copied(), one.time, one.request)
+            (rank.get(one.position.index()).copied(), one.time, one.request)
         });
         let mut rest = observations.as_slice();
         let mut profiled = Vec::new();
         for range in parts.get(partition).into_iter().flatten() {
             let positions = by_context.get(range.clone()).unwrap_or_default();
             let last = range.end as u32;
-            let count = rest.partition_point(|one| {
-                rank.get(one.position as usize).is_some_and(|at| *at < last)
-            });
+            let count = rest
+                .partition_point(|one| rank.get(one.position.index()).is_some_and(|at| *at < last));
             let (of, others) = rest.split_at(count);
             rest = others;
             profiled.push((
@@ -76,7 +75,7 @@ pub fn profile_contexts(
         for (range, one) in profiled {
             let positions = by_context.get(range.clone()).unwrap_or_default();
             for (position, of) in positions.iter().zip(one.moments) {
-                if let Some(moments) = moments.get_mut(*position as usize) {
+                if let Some(moments) = moments.get_mut(position.index()) {
                     *moments = of;
                 }
             }

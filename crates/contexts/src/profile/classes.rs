@@ -42,8 +42,8 @@ impl ClassNumbers {
     ) -> (u32, u32) {
         let classes = &collected.contexts.classes;
         let class = classes.class_of(position) as usize;
-        let first = classes.classes().get(class).map_or(0, |class| class.first);
-        (self.numbers.get(class).copied().unwrap_or(0), position - first)
+        let first = classes.classes().get(class).map(|class| class.first).unwrap_or_default();
+        (self.numbers.get(class).copied().unwrap_or(0), position.place_after(first))
     }
 
     /// The classes in order, up to a maximum number of steps; `places` maps each operation to its

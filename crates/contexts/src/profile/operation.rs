@@ -155,7 +155,7 @@ impl OperationWork<'_> {
     fn sum_counts(&self, positions: Range<usize>) -> ExecutionCounts {
         let mut sum = ExecutionCounts::default();
         for position in self.positions.get(positions).unwrap_or_default() {
-            if let Some(counts) = self.collected.counts.get(*position as usize) {
+            if let Some(counts) = self.collected.counts.get(position.index()) {
                 sum.add(counts);
             }
         }
@@ -171,10 +171,11 @@ impl OperationWork<'_> {
                 match level {
                     ContextLevel::Operation => (0, 0),
                     ContextLevel::Caller => {
-                        contexts.stacks.caller_context(stack).unwrap_or_default()
+                        let context = contexts.stacks.caller_context(stack).unwrap_or_default();
+                        (context.0 as usize, context.1 as usize)
                     }
-                    ContextLevel::Stack => (stack, 0),
-                    ContextLevel::Trace => (*position, 0),
+                    ContextLevel::Stack => (stack as usize, 0),
+                    ContextLevel::Trace => (position.index(), 0),
                 }
             };
             let mut begin = 0;
@@ -235,7 +236,7 @@ impl OperationWork<'_> {
             steps: untold.map(steps).sum(),
         };
         let trace = |trace: &PositionGroup| {
-            let position = self.positions.get(trace.positions.start).copied().unwrap_or(0);
+            let position = self.positions.get(trace.positions.start).copied().unwrap_or_default();
             let (class, step) = self.classes.class_and_step(self.collected, position);
             ContextProfile {
                 class: Some(class),
@@ -265,7 +266,7 @@ impl OperationWork<'_> {
         let begin = group.positions.start;
         let id = levels.get(level).partition_point(|other| other.positions.start < begin);
         let contexts = &self.collected.contexts;
-        let position = self.positions.get(group.positions.start).copied().unwrap_or(0);
+        let position = self.positions.get(group.positions.start).copied().unwrap_or_default();
         let stack = contexts.stack_of(position);
         let name = |operation: u32| {
             self.collected.operations.get(operation as usize).map(OperationLabel::to_string)

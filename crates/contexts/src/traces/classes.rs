@@ -2,15 +2,53 @@
 //! trace-context.
 
 use rustc_hash::FxHashMap;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::call_tree::{CallNode, NO_PARENT};
 use super::canonical::TreeCanonicalizer;
 use super::shapes::ShapeId;
 use crate::identity::OperationId;
 
-/// Number of a position, dense over all classes. The positions of a class are in canonical
-/// depth-first order.
-pub type PositionId = u32;
+/// Number of a position among the ones of a [`TraceClasses`], dense from 0 over all classes. The
+/// positions of a class are in canonical depth-first order.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+)]
+#[repr(transparent)]
+pub struct PositionId(u32);
+
+impl PositionId {
+    /// The id of the position at this index.
+    pub const fn from_index(index: usize) -> PositionId {
+        PositionId(index as u32)
+    }
+
+    /// The index of the position.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The position at a place of the class that begins with this position.
+    pub const fn at_place(self, place: u32) -> PositionId {
+        PositionId(self.0 + place)
+    }
+
+    /// The place of the position in the class that begins with `first`.
+    pub const fn place_after(self, first: PositionId) -> u32 {
+        self.0 - first.0
+    }
+}
 
 /// A class of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +102,7 @@ impl TraceClasses {
 
     /// The tree of a class, with parents and groups as places in it.
     pub fn tree_of_class(&self, class: &TraceClass) -> &[CallNode] {
-        let first = class.first as usize;
+        let first = class.first.index();
         self.positions.get(first..first + class.size as usize).unwrap_or_default()
     }
 
@@ -75,7 +113,7 @@ impl TraceClasses {
 
     fn add_class(&mut self, tree: &[CallNode], caller: OperationId, size: u32) {
         let first = self.positions.len();
-        self.classes.push(TraceClass { caller, first: first as PositionId, size });
+        self.classes.push(TraceClass { caller, first: PositionId::from_index(first), size });
         let places = self.canonical.places_of_nodes();
         let place = |node: u32| places.get(node as usize).copied();
         // The first place of each group, by its first node.
@@ -148,6 +186,9 @@ mod tests {
         assert!(
             tree.iter().zip(0..).all(|(node, at)| node.parent == NO_PARENT || node.parent < at)
         );
-        assert_eq!([0, 4, 5, 9].map(|position| classes.class_of(position)), [0, 0, 1, 1]);
+        assert_eq!(
+            [0, 4, 5, 9].map(|index| classes.class_of(PositionId::from_index(index))),
+            [0, 0, 1, 1]
+        );
     }
 }

@@ -133,7 +133,7 @@ fn pool_leaves(
     merged.sort_by_key(|(partition, _)| *partition);
     let mut place = vec![0_usize; profiled.by_context.len()];
     for (number, position) in profiled.by_context.iter().enumerate() {
-        place[*position as usize] = number;
+        place[position.index()] = number;
     }
     for of_partition in merged.chunk_by_mut(|(a, _), (b, _)| a == b) {
         let Some(partition) = of_partition.first().map(|(partition, _)| *partition) else {
@@ -142,7 +142,7 @@ fn pool_leaves(
         // They are in the order of the trace-contexts.
         let all = collected.take_observations(partition)?;
         let among = |range: &Range<usize>| {
-            let begin = |bound| all.partition_point(|one| place[one.position as usize] < bound);
+            let begin = |bound| all.partition_point(|one| place[one.position.index()] < bound);
             &all[begin(range.start)..begin(range.end)]
         };
         for (_, leaf) in of_partition {
