@@ -1,7 +1,7 @@
 //! Layer 7, hooks: the effect of each interposed call, one file for each family of calls.
 //!
 //! A hook receives libc's own function first and then the program's arguments, or the program's
-//! whole call as a closure. It makes that call and logs its effect.
+//! whole call as a closure. It makes the program's call and logs the effect.
 
 mod announce;
 pub(crate) mod close;

@@ -197,7 +197,7 @@ pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;
 /// text, and that text. Chosen, not measured.
 pub(crate) const MAX_KEPT_REDIS_BYTES: usize = 96;
 
-/// Maximum length of the first text of such a message that is kept, in bytes. Names of commands
+/// Maximum length of the first text of a Redis message that is kept, in bytes. Names of commands
 /// have at most 20. Chosen, not measured.
 pub(crate) const MAX_KEPT_REDIS_TEXT_BYTES: u64 = 64;
 
@@ -216,7 +216,8 @@ pub(crate) const MAX_KEPT_FRAME_BYTES: usize = 16 << 10;
 /// take the slow path, which handles all forms. Chosen, not measured.
 pub(crate) const MAX_WHOLE_FRAME_BYTES: usize = 512;
 
-/// Maximum number of values that are left out of such a frame. Chosen, not measured.
+/// Maximum number of values that are left out of a frame that is handled as a whole. Chosen, not
+/// measured.
 pub(crate) const MAX_BLANKS: usize = 16;
 
 /// Maximum number of bytes that are searched for the end of a possible first line. Servers accept

@@ -238,8 +238,9 @@ fn accept_connection(listener: &TcpListener) -> io::Result<AcceptOutcome> {
     }
 }
 
-/// Random name of this collection, made when it is created: shippers that know it need not query
-/// the collector's files again. Returned with the lock that keeps a second collector out.
+/// Reads the id of this collection from `path`, or makes a random one: shippers that know the id
+/// need not query the collector's files again. Returned with the locked file, which keeps a second
+/// collector out.
 fn store_id(path: &DataPath) -> io::Result<(u128, File)> {
     let mut file = path.open_or_make(0o600)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)

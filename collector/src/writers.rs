@@ -1,7 +1,8 @@
 //! Detection of writers of a log. The header states when a process ended, but not when it was
 //! killed. The kernel knows: it grants a lease on a file only while no process has it open for
-//! writing, and a mapping counts as open. If leases do not cover mappings, the process itself is
-//! looked for, provided that process ids here mean the same as where the log was written.
+//! writing, and a mapping counts as open. If leases do not cover mappings, the process with the id
+//! in the header is looked for, provided that process ids here mean the same as where the log was
+//! written.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;

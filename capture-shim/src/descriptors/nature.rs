@@ -44,8 +44,8 @@ impl SocketNature {
             && matches!(self.kind, libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_SEQPACKET)
     }
 
-    /// Whether the protocol is the one that the kernel would report. It may substitute another one
-    /// for TCP (MPTCP), and accept TCP connections on such a socket.
+    /// Whether the protocol is the one that the kernel would report. For TCP the kernel may
+    /// substitute MPTCP, and accept TCP connections on an MPTCP socket.
     pub(crate) fn has_protocol(&self) -> bool {
         self.has_type() && self.domain == libc::AF_UNIX && self.protocol == 0
     }

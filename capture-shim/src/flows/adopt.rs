@@ -133,8 +133,8 @@ fn number_flow(
     entry
 }
 
-/// Whether bytes on such a socket may have gone unseen, and the kernel counts them or reports how
-/// many are in transit.
+/// Whether bytes may have gone unseen on a socket of this origin and kind, and the kernel counts
+/// them or reports how many are in transit.
 fn is_to_be_counted(origin: FlowOrigin, domain: c_int, protocol: c_int) -> bool {
     let is_inet = matches!(domain, libc::AF_INET | libc::AF_INET6);
     let is_counted = domain == libc::AF_UNIX || is_inet && protocol == libc::IPPROTO_TCP;

@@ -20,9 +20,9 @@ use crate::platform::checksum;
 pub(crate) struct ReceivedDatagram {
     /// Whole size of the datagram, as far as it is known, in bytes.
     pub(crate) bytes: usize,
-    /// Whether a part of it was cut off.
+    /// Whether a part of the datagram was cut off.
     pub(crate) truncated: bool,
-    /// Whether it stays in the queue.
+    /// Whether the datagram stays in the queue.
     pub(crate) peeked: bool,
     /// Sender's address.
     pub(crate) from: CallerAddress,
@@ -108,7 +108,7 @@ unsafe fn log_segmented(
 /// Logs the datagrams, `size` bytes each, that one call has moved.
 ///
 /// # Safety
-/// The buffers are readable as far as they hold them.
+/// `buffers` are readable for the bytes that were moved, as far as they had room for them.
 #[inline(never)]
 unsafe fn log_segments(
     entry: DescriptorWord,

@@ -18,10 +18,11 @@ use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log::{self, RecordWriter, StreamTransfer};
 use crate::platform::clock;
 
-/// Makes a send, which may be of any kind. `call` is the program's own call.
+/// Makes a send on `fd`, which may be a socket of any type, another kind of descriptor, or unknown
+/// yet. `call` is the program's own call.
 ///
 /// # Safety
-/// `buffer` and `size` are what `call` sends.
+/// `buffer` points to the `size` bytes that `call` sends.
 #[inline(always)]
 pub(crate) unsafe fn send_bytes(
     fd: c_int,
@@ -46,7 +47,7 @@ pub(crate) unsafe fn send_bytes(
 /// the kernel has accepted them, since the program's arguments may be invalid.
 ///
 /// # Safety
-/// `what` is what `call` sends.
+/// `what` returns the buffers and the destination that `call` uses.
 #[inline(always)]
 pub(crate) unsafe fn send_vector(
     fd: c_int,

@@ -1,8 +1,9 @@
 //! Calls in which libc moves bytes unseen (its resolver, its files, the system log): which, when,
 //! how long and with what result.
 //!
-//! Their own sends and receives go from within libc straight to the kernel. It can be recorded that
-//! a thread was held up there. The query and its destination are payload and are not inspected.
+//! The sends and receives of these calls go from within libc straight to the kernel. What can be
+//! recorded is that a thread was held up there. The query and its destination are payload and are
+//! not inspected.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -13,7 +14,7 @@ use crate::c_library::types;
 use crate::log;
 use crate::platform::{clock, raw};
 
-/// Result of such a call.
+/// Result of a call in which libc moves bytes unseen.
 pub(crate) trait HiddenResult {
     /// The result as the log keeps it.
     fn as_number(&self) -> c_int;

@@ -1,8 +1,8 @@
 //! `recv` and `recvfrom`: receives into one buffer, with flags and senders.
 //!
 //! A datagram's sender and true size are facts that the program may not ask for but the log needs.
-//! The same system call returns them if it is given a place for them, so the hooks add a missing
-//! place and hide the additional results from the program.
+//! `recvfrom` and `recvmsg` return them if they are given a place for them, so the hooks add a
+//! missing place and hide the additional results from the program.
 
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;

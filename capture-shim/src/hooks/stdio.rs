@@ -38,7 +38,8 @@ unsafe fn file_descriptor(file: *mut FILE) -> c_int {
     fd
 }
 
-/// Function of libc's files that one of ours replaces. It is set before any of them is called.
+/// Function of libc's files that a function of the library replaces. It is set before any of these
+/// is called.
 pub(crate) struct LibcFileFunction(AtomicPtr<c_void>);
 
 impl LibcFileFunction {

@@ -7,9 +7,10 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use socket_log::encode::{self, DATAGRAM_WORDS};
 use socket_log::layout::{Anchor, CHUNK_MAGIC, ChunkHeader};
 
-/// Fills in a chunk's header, and the first `words` of its records.
+/// Fills in a chunk: the fields of its header, the first `words` of its records, and last the magic
+/// number, which makes the chunk valid for readers.
 pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, words: &[u32]) {
-    // SAFETY: the chunk was given to the caller alone, and its memory stays mapped; the words fit.
+    // SAFETY: the chunk is the caller's own, its memory stays mapped, and the words fit into it.
     unsafe {
         (&raw mut (*chunk).tid).write(tid);
         (&raw mut (*chunk).anchor).write(*anchor);

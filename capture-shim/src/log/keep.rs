@@ -3,9 +3,9 @@
 //! socket of the recorder, to which static programs are announced if no path leads to it.
 //!
 //! Other processes have none of them. They have high numbers, and appear closed to the program: its
-//! own `close` of such a number fails as it would without them, and a call that uses the number for
-//! something else gets it. A number can be closed unseen by calls past libc, so before each use the
-//! kernel is asked whether it still is the same file.
+//! own `close` of one of these numbers fails as if it were closed, and a call that makes a
+//! descriptor with that number gets it. A number can be closed unseen by calls past libc, so before
+//! each use the kernel is asked whether it still is the same file.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -2,9 +2,9 @@
 //! root directory, another user, or forbidden system calls.
 //!
 //! The log is mapped far beyond its end while it can still be opened. The mapping costs only
-//! address space, and the file only a size, until a chunk is needed. Then the kernel is asked to
+//! address space, and the file only a size, until a chunk is needed. Then `madvise` has the kernel
 //! allocate its pages on the disk, which takes neither a path nor a descriptor and fails with an
-//! error instead of a SIGBUS, which a plain store would cause. If not even that call is permitted,
+//! error instead of a SIGBUS, which a plain store would cause. If not even `madvise` is permitted,
 //! the log has the space that it was given before.
 
 use core::sync::atomic::AtomicU32;
@@ -96,7 +96,7 @@ pub(crate) fn reserved_chunk(
     Some(Ok(memory.wrapping_add(offset)))
 }
 
-/// Allocates some more of the reserve; `None` if all of it is.
+/// Allocates the next step of the reserve; `None` if all of the reserve is allocated.
 fn grow_reserve(state: &ProcessState) -> Option<Result<(), usize>> {
     let memory = state.reserve.load(Acquire);
     let ready = state.reserve_ready.load(Relaxed);

@@ -76,7 +76,8 @@ pub(crate) fn counts_cycles() -> bool {
     CYCLES.load(Relaxed) != 0
 }
 
-/// Ticks of a value of the cycle counter, if ticks are made from it.
+/// Ticks of a `value` of the cycle counter; `value` itself if `CYCLES` is 0, where ticks are not
+/// made from the counter.
 #[cfg(feature = "injected")]
 #[inline(always)]
 pub(crate) fn ticks_of_counter(value: u64) -> u64 {
@@ -84,11 +85,11 @@ pub(crate) fn ticks_of_counter(value: u64) -> u64 {
 }
 
 /// Distance, in ticks, up to which records may be from an anchor at `ticks`, in a log that began at
-/// `start`.
+/// `start` (in ticks).
 ///
 /// Cycles are converted into time at the rate between anchors, so the distance to the last anchor
-/// never exceeds the time covered by anchors. Thus the last record's time is as accurate as the
-/// reading of the anchors, also in a process that is killed.
+/// never exceeds the time from the log's first anchor to the last. Thus the last record's time is
+/// as accurate as the reading of the anchors, also in a process that is killed.
 #[inline]
 pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {

@@ -1,11 +1,11 @@
 //! Machine code that makes system calls by itself, past libc.
 //!
 //! An instruction that calls the kernel takes the call's number from a register. Compilers set that
-//! to a constant shortly before, or, in a function that makes any call, copy it from an argument.
-//! Code is not disassembled: everything that looks like such a call counts. Of all dynamically
-//! linked programs and libraries of a Debian 12 with compilers, Java and LLVM, these are liburing
-//! and stress-ng, which has such a function. A constant that is kept in another register is not
-//! found; libgomp has one, but makes no socket calls.
+//! register to a constant shortly before, or, in a function that makes any call, copy it from an
+//! argument. Code is not disassembled: all bytes that look like one of these two forms count. Of
+//! all dynamically linked programs and libraries of a Debian 12 with compilers, Java and LLVM,
+//! these are liburing and stress-ng, which has a function that makes any call. A constant that is
+//! kept in another register is not found; libgomp has one, but makes no socket calls.
 
 #[cfg(target_arch = "x86_64")]
 use socket_log::layout::uncaptured::CALLS_ANY;

@@ -202,16 +202,17 @@ impl Drop for CompleteEnvironment {
     }
 }
 
-/// Unmaps the mapping that a `vfork` child left to the calling thread, which is not such a child
-/// itself.
+/// Unmaps the mapping that a `vfork` child left to the calling thread, unless the calling thread is
+/// that child.
 pub(crate) fn reclaim_mapping() {
     let child_mapping = &thread::current_thread().child_mapping;
     let mapping: *mut EnvironmentMapping = child_mapping.load(Relaxed).cast();
-    // A mapping of this thread's own is in use: then this is a signal handler that came in between.
-    // SAFETY: null or a mapping that nothing else removes.
+    // A mapping with this thread's own id is in use: the caller is a signal handler that
+    // interrupted the call which made it. SAFETY: null or a mapping that only this thread removes.
     if !mapping.is_null() && unsafe { (*mapping).tid } != identity::thread_id() {
         child_mapping.store(ptr::null_mut(), Relaxed);
-        // SAFETY: its maker runs another program by now, or has ended.
+        // SAFETY: the `vfork` child that made it has executed another program or ended, as its
+        // parent's thread runs again.
         unsafe { raw::unmap_memory(mapping.cast(), (*mapping).length) };
     }
 }

@@ -14,7 +14,8 @@ use crate::platform::text::{self, BoundedText};
 use crate::platform::{identity, raw};
 use crate::tuning::LINEAGE_BYTES;
 
-/// Beginning of the variable.
+/// Beginning of the variable. Its value is `PID:START:NAME,...`, oldest ancestor first, with START
+/// in nanoseconds since the Unix epoch.
 pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
 
 /// Maximum length of a process's name in the variable, as for the kernel's own process names.
@@ -35,16 +36,17 @@ pub(crate) fn lineage_variable() -> &'static CStr {
     CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
 }
 
-/// Whether an environment has the correct variable.
+/// Whether the variable of an environment has this process's value.
 pub(crate) fn is_in(given: *const *const c_char) -> bool {
     let own = lineage_variable().to_bytes();
     own.is_empty() || find_variable(given, ANCESTORS) == own.get(ANCESTORS.len()..)
 }
 
-/// Reads the variable that the program was given. The process then has to enter itself.
+/// Copies the variable that the program was given into [`LINE`]. This process is not in it yet, see
+/// [`enter_process`].
 pub(crate) fn read_lineage() {
     let given = find_variable(present_environment(), ANCESTORS).unwrap_or(b"");
-    // SAFETY: the constructor is alone.
+    // SAFETY: the constructor runs before there is a second thread.
     let line = unsafe { &mut *LINE.0.get() };
     line.fill(0);
     let given = latest_entries(given, LINEAGE_BYTES - ANCESTORS.len() - 1);
@@ -53,7 +55,7 @@ pub(crate) fn read_lineage() {
     }
 }
 
-/// Enters this process, which began at `start` (nanoseconds since the Unix epoch).
+/// Appends this process, which began at `start` (nanoseconds since the Unix epoch), to [`LINE`].
 pub(crate) fn enter_process(start: i64) {
     let mut entry: BoundedText<64> = BoundedText::new();
     entry
@@ -66,7 +68,7 @@ pub(crate) fn enter_process(start: i64) {
         entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });
     }
     let (begin, end) = (ANCESTORS.len(), lineage_variable().to_bytes().len());
-    // SAFETY: as for `LineageVariable`.
+    // SAFETY: only called before there is a second thread, as for `LineageVariable`.
     let line = unsafe { &mut *LINE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };

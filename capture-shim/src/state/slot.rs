@@ -42,7 +42,7 @@ pub(crate) struct Slot {
     pub(crate) skipped: AtomicU64,
     /// Number of the goroutine that the hook is for; 0 if it is not known, or if it is for none.
     pub(crate) goroutine: AtomicU64,
-    /// Number of the goroutine that started that one; 0 for none.
+    /// Number of the goroutine that started [`Slot::goroutine`]; 0 for none.
     pub(crate) creator: AtomicU64,
     /// Number of the goroutine recorded for the records in the thread's chunk; 0 for none.
     pub(crate) recorded_goroutine: AtomicU64,

@@ -29,12 +29,13 @@ pub(crate) struct ThreadLogState {
     pub(crate) anchor: AtomicU64,
     /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is undetermined.
     pub(crate) latest: AtomicU64,
-    /// Generation as in [`ThreadLogState::generation`], kept while that one is set aside for a
+    /// Value of [`ThreadLogState::generation`] that is kept here while `generation` is set aside
+    /// for a
     /// `vfork`.
     pub(crate) attached: AtomicU64,
     /// Id of the thread when it was attached.
     pub(crate) tid: AtomicU32,
-    /// Number of ticks from the latest anchor to the next.
+    /// Number of ticks from the latest anchor up to which records may be written.
     pub(crate) reach: AtomicU32,
     /// Id of the thread that started this one, until it is in the log; 0 for none or unknown.
     pub(crate) creator: AtomicU32,

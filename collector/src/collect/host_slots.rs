@@ -45,7 +45,7 @@ pub(super) struct HostSlot<'slots> {
 
 impl HostSlots {
     /// Claims the slot of `host` for a connection, and ends the connection that holds it. `None` if
-    /// that one does not end, or a still newer one has come.
+    /// the previous connection does not end, or a still newer one has come.
     pub(super) fn claim_slot(
         &self,
         host: &str,

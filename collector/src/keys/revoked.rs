@@ -27,7 +27,7 @@ impl RevocationList {
     /// Reads the list; `None` if there is no file because nothing was ever revoked.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or is not such a list.
+    /// Fails if the file cannot be read or is not a revocation list.
     pub fn read(path: &Path) -> Result<Option<RevocationList>, KeyError> {
         let Some(der) = read_list(path)? else { return Ok(None) };
         let list =

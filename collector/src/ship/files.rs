@@ -23,8 +23,8 @@ pub(super) fn log_names(directory: &DataPath) -> io::Result<Vec<String>> {
     Ok(names.filter(|name| names::check_log_name(name).is_ok()).collect())
 }
 
-/// Stamp of a file from its metadata alone: while it is the same, so is the file, unless it is
-/// being written through a mapping.
+/// Device, inode, size and change time of a file: while they are the same, so is the file, unless
+/// it is being written through a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileStamp([i64; 5]);
 

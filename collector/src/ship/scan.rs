@@ -35,11 +35,11 @@ pub(super) struct LogScanner<'a> {
     events: &'a dyn ShipListener,
     stop: StopFlag,
     files: BTreeMap<String, ScannedLog>,
-    /// Identities that several files have.
+    /// Identities that several files share.
     twins: HashSet<LogIdentity>,
     /// Files that cannot be read, by name.
     pub(super) unreadable: BTreeSet<String>,
-    /// Collection that this state is about.
+    /// Id of the collection that this state is about.
     store: Option<u128>,
     /// Whether acknowledged files may have been removed at the collector.
     unsure: bool,
@@ -52,7 +52,7 @@ pub(super) struct LogScanner<'a> {
 
 struct ScannedLog {
     tracked: TrackedLog,
-    /// Stamp of the file when it was last scanned.
+    /// Metadata of the file when it was last scanned, by which a change is noticed.
     stamp: Option<FileStamp>,
     /// Whether an event has reported that the file is not sent.
     is_reported: bool,
@@ -111,7 +111,7 @@ impl<'a> LogScanner<'a> {
         })
     }
 
-    /// Records a new connection to this collection.
+    /// Records a new connection to the collection `store`.
     pub(super) fn start_connection(&mut self, store: u128) {
         self.unsure = true;
         if self.store.replace(store) != Some(store) {

@@ -40,8 +40,8 @@ fn invalid_certificates_are_refused() {
         system.ship_as("web-1", issue(now + DAY, now + 3 * DAY));
         system.refused(RefusalCause::Tls, "certificate not yet valid");
 
-        // A key of another authority: the shipper trusts that one and not this collector, so it is
-        // the first to refuse.
+        // A key of another authority: the shipper trusts that authority and not this collector, so
+        // the shipper is the first to refuse.
         let other = Authority::create(&system.directory.join("other-keys"), 10).unwrap();
         let error = system.ship_as("web-1", other.issue_host(&["web-1"], 1).unwrap());
         assert!(error.contains("certificate of another authority"), "{error}");

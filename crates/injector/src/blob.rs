@@ -49,8 +49,8 @@ pub struct DetachInfo {
 ///
 /// Hooks do nothing while the word at `state` is 0. Its value is moved to `kept` first, where the
 /// blob's last function finds it. The value is the address of a structure that has, at `header`,
-/// the address of another structure or 0. That one has, at `progress`, a number of four bytes which
-/// becomes `left`.
+/// the address of a second structure or 0. The second structure has, at `progress`, a number of
+/// four bytes which becomes `left`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KillSwitch {
     /// Address of the word that hooks check.
@@ -173,11 +173,12 @@ pub struct InjectionTarget {
     /// File of the code; for a program `/proc/PID/exe`, which can be read even if its own path is
     /// gone.
     pub executable: PathBuf,
-    /// Path of that file as the kernel reports it.
+    /// Path of the file of code as the kernel reports it.
     pub path: PathBuf,
     /// Load address minus linked address, in bytes, modulo 2^64.
     pub bias: u64,
-    /// Whether it is a program with an interpreter: the dynamic linker, which loads libraries.
+    /// Whether the target is a program with an interpreter: the dynamic linker, which loads
+    /// libraries.
     pub interpreted: bool,
     /// Whether the blob will be taken out while the program runs. If so, no function of the program
     /// may return to an address of the blob.
@@ -286,7 +287,7 @@ pub struct Handed {
     pub(crate) place: u64,
     /// Directory in which the process creates its logs.
     pub(crate) directory: PathBuf,
-    /// The same directory, opened when it is needed first.
+    /// `directory`, opened when it is needed first.
     pub(crate) opened: OnceLock<OwnedFd>,
     /// Socket on which the recorder accepts announcements.
     pub(crate) socket: PathBuf,

@@ -62,9 +62,9 @@ fn parse_region(line: &[u8]) -> Option<MemoryRegion> {
     (start < end).then_some(MemoryRegion { start, end, executable, shared })
 }
 
-/// Regions of a text such as `/proc/PID/maps` that are not of a file and can only be read. Memory
-/// next to such a region with the same permissions is part of the region, and may have given it a
-/// name.
+/// Regions of a text such as `/proc/PID/maps` that are not of a file and can only be read. The
+/// kernel joins adjoining memory with the same permissions to one region, which may have the name
+/// of that memory.
 pub(crate) fn read_only_regions(text: &[u8]) -> impl Iterator<Item = MemoryRegion> {
     let lines = text.split(|byte| *byte == b'\n');
     let is_one = |line: &&[u8]| {

@@ -1,5 +1,6 @@
-//! Memory of a process that stands still, by `/proc/PID/mem`: reads and writes memory that the
-//! process itself cannot, including text, which becomes the process's own copy.
+//! Memory of a process that stands still, by `/proc/PID/mem`: reads and writes also memory that the
+//! process itself has no permission to access. A written page of text becomes the process's own
+//! copy.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -31,12 +32,12 @@ impl ProcessMemory {
         }
     }
 
-    /// Whether the memory at an address equals `expected`. Unreadable memory does not.
+    /// Whether the memory at an address is readable and equals `expected`.
     pub(crate) fn has_bytes(&self, address: u64, expected: &[u8]) -> bool {
         self.read(address, expected.len()).is_ok_and(|found| found == expected)
     }
 
-    /// Reads bytes at an address.
+    /// Reads `length` bytes at an address.
     pub(crate) fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; length];
         self.file
@@ -102,7 +103,7 @@ impl ProcessMemory {
         self.read_proc_file("maps")
     }
 
-    /// Reads a number at an address.
+    /// Reads a number of 8 bytes at an address.
     pub(crate) fn word(&self, address: u64) -> Result<u64, Error> {
         let mut bytes = [0; 8];
         self.file
@@ -167,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// A process can claim to have gigabytes of them, and a reader would allocate as much.
+    /// A process can claim to have gigabytes of arguments, and a reader would allocate as much.
     #[test]
     fn long_arguments_are_cut() {
         let long = "x".repeat(100_000);

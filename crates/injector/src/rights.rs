@@ -1,5 +1,5 @@
-//! Privileges that a program's file gives: a traced program does not get them, so such a file is
-//! never traced. For a script, its interpreter's file counts.
+//! Privileges that a program's file gives: a traced program does not get them, so a program with
+//! such a file is never traced. For a script, its interpreter's file counts.
 
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,8 +12,8 @@ use crate::outcome::{FilePrivilege, SkipReason};
 use crate::regular;
 use crate::tuning::INTERPRETERS;
 
-/// Checks the file that a process is about to execute, as that process sees it. Its path may be
-/// relative to the process's working directory. `Ok` if nothing prevents a trace; a file that
+/// Checks the file that a process is about to execute, as `process` sees it. `path` may be relative
+/// to the process's working directory. `Ok` if nothing prevents a trace; a file that
 /// cannot be opened cannot be executed either, or belongs to another user.
 pub(crate) fn check_privileges(process: u32, path: &Path) -> Result<(), SkipReason> {
     let mut path = path.to_owned();

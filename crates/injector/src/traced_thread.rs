@@ -15,17 +15,17 @@ use crate::tuning::{LOOKS, PAUSE};
 /// Kind of a thread's stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopKind {
-    /// It has executed another program.
+    /// The thread has executed another program.
     Exec,
-    /// It has made a child by `vfork`.
+    /// The thread has made a child by `vfork`.
     Child,
     /// At the beginning or the end of a system call.
     Call,
     /// A signal is to be delivered.
     Signal(i32),
-    /// Its whole process is stopped by a signal (such as SIGSTOP).
+    /// The whole process is stopped by a signal (such as SIGSTOP).
     Group,
-    /// It was interrupted, or continues after a stop of its process.
+    /// The tracer interrupted the thread, or its process continues after a stop.
     Interrupted,
     /// Another event.
     Other(i32),
@@ -233,7 +233,7 @@ impl TracedThread {
         }
     }
 
-    /// Stops the thread, wherever it is, within a time limit.
+    /// Stops the thread, whether it runs or waits in the kernel, within a time limit.
     pub(crate) fn halt_thread(
         &mut self,
         within: Duration,
@@ -246,9 +246,9 @@ impl TracedThread {
         self.wait_stop(Instant::now() + within, step).map(|_| ())
     }
 
-    /// Stops a stopped thread again, at the end of its own way into the kernel, where signals are
-    /// checked: only from there can its system call be restarted. It executes no instruction.
-    /// Returns whether SIGSTOP arrived meanwhile.
+    /// Lets a stopped thread run to its next stop in the kernel, at the point where signals are
+    /// checked: only from there can its system call be restarted. The thread executes no
+    /// instruction. Returns whether SIGSTOP arrived meanwhile.
     pub(crate) fn halt_again(&mut self, until: Instant, step: &'static str) -> Result<bool, Error> {
         ptrace::interrupt_thread(self.tid).map_err(self.step_error(step))?;
         self.resume(ResumeMode::On, 0, step)?;
@@ -283,12 +283,13 @@ impl TracedThread {
     }
 
     /// Ends the trace of a thread, which runs on. A thread that does not stop is released by the
-    /// kernel when ours ends.
+    /// kernel when the tracing thread ends.
     pub(crate) fn release(self, within: Duration) -> Result<(), Error> {
         self.release_with(within, 0)
     }
 
-    /// Does the same, with a signal for the thread unless it is 0.
+    /// Ends the trace as [`release`](Self::release) does, with a signal for the thread unless it is
+    /// 0.
     pub(crate) fn release_with(mut self, within: Duration, mut signal: i32) -> Result<(), Error> {
         const STEP: &str = "releasing it";
         if !self.stopped {

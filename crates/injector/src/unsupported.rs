@@ -1,5 +1,5 @@
-//! The same functions for unsupported machines and systems: each returns an error, or does what
-//! happens without an injection.
+//! The crate's public functions for unsupported machines and systems: each returns an error, or
+//! does what happens without an injection.
 
 use std::io;
 use std::path::{Path, PathBuf};

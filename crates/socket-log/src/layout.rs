@@ -118,7 +118,7 @@ pub mod state {
     pub const RUNNING: u32 = 0;
     /// The process ended by `exit` or `_exit`.
     pub const EXITED: u32 = 1;
-    /// The process was replaced by another program with `exec`; that one has a log of its own.
+    /// The process was replaced by another program with `exec`, which has a log of its own.
     pub const REPLACED: u32 = 2;
     /// The process continued without the library, which had been injected while it ran.
     pub const LEFT: u32 = 3;
@@ -405,7 +405,7 @@ pub mod kind {
     pub const SLEEP: u8 = 30;
     /// A thread gave a signal that another may wait for.
     pub const SIGNAL: u8 = 31;
-    /// A thread has received such a signal, or no longer waits for it.
+    /// A thread has received a signal of another thread, or no longer waits for one.
     pub const WAKE: u8 = 32;
     /// Bytes by which a message is identified (`SOCKCAP_PROTOCOLS`).
     pub const SNIPPET: u8 = 33;

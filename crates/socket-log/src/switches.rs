@@ -15,5 +15,5 @@ pub use read::{SwitchEntry, SwitchLog};
 pub use record::{RECORD_BYTES, SwitchEvent, ThreadSwitch};
 pub use write::SwitchWriter;
 
-/// Extension of the name of such a file, after the last dot.
+/// Extension of the name of a file of switches, after the last dot.
 pub const EXTENSION: &str = "switches";

@@ -150,8 +150,8 @@ impl LoadedObject {
             let address = self.base.wrapping_add(symbol.st_value as usize);
             found = ptr::with_exposed_provenance_mut(address);
             if kind == CHOSEN_AT_LOAD {
-                // SAFETY: such a symbol is a function that returns the address. If it has an
-                // argument, that is the kernel's processor capabilities.
+                // SAFETY: a symbol of this type is a function that returns the address. If it has
+                // an argument, the argument is the kernel's processor capabilities.
                 found = unsafe {
                     let choose =
                         transmute::<*mut c_void, extern "C" fn(usize) -> *mut c_void>(found);

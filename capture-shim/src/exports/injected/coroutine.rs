@@ -131,7 +131,8 @@ fn is_plain(number: c_long, flags: i64) -> bool {
     }
 }
 
-/// Does the work that must precede such a call. `first` is its first argument.
+/// Does the work that must precede a call without a hook around it. `first` is the call's first
+/// argument.
 fn prepare_call(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
     let flags = match number {
         libc::SYS_exit => return threads::thread_ends(),

@@ -25,7 +25,7 @@ const RELATIVE: usize = 8;
 pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const DynamicWords) {
     let (mut list, mut length) = (0, 0);
     let mut entry = dynamic;
-    // SAFETY: the linker ends the section with such an entry.
+    // SAFETY: the section ends with an entry `NULL`, which the linker writes.
     unsafe {
         while (*entry)[0] != NULL {
             match (*entry)[0] {

@@ -12,7 +12,7 @@
 //! While a frame waits, no call takes this path, since the frame may have been left by `longjmp`
 //! and must then be forgotten.
 
-/// Numbers of transfers, a bit each. A hook ignores such a call on a descriptor that is not a
+/// Numbers of transfers, a bit each. A hook ignores a transfer on a descriptor that is not a
 /// socket.
 pub(super) const TRANSFERS: u64 = bit_set([
     libc::SYS_read,

@@ -18,7 +18,8 @@ use crate::state::slot::{NOBODY, Slot};
 /// Number of stacks on which threads get their slots: a bit of a word each.
 pub(super) const STACKS: usize = 64;
 
-/// Length of such a stack, as a power of two, in bytes. Memory is used only where it is touched.
+/// Binary logarithm of the length of one of these stacks in bytes. Memory is used only where it is
+/// touched.
 pub(super) const STACK_BITS: usize = 18;
 
 /// Length of a slot with its stack, in bytes. Memory is used only where it is touched: usually two

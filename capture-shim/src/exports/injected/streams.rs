@@ -26,10 +26,10 @@ use crate::state::slot;
 /// Numbers of calls that send, a bit each.
 const SENDS: u64 = short_path::bit_set([libc::SYS_write, libc::SYS_writev, libc::SYS_sendto]);
 
-/// Numbers of calls that receive.
+/// Numbers of calls that receive, a bit each.
 const RECEIVES: u64 = short_path::bit_set([libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom]);
 
-/// Numbers of calls with a vector of buffers.
+/// Numbers of calls with a vector of buffers, a bit each.
 const VECTORS: u64 = short_path::bit_set([libc::SYS_readv, libc::SYS_writev]);
 
 /// Flags with which `sendto` and `recvfrom` do the same on a stream as `write` and `read`.
@@ -53,7 +53,7 @@ pub(super) fn allow_transfers() {
 
 /// Instructions after those that push the program's registers: with the frame at the stack pointer,
 /// and the program's stack pointer in `r11`. They go back to the program, or continue at label 20
-/// if the call is not such a transfer.
+/// if the call is not a transfer on a stream.
 macro_rules! leave_for_transfer {
     () => {
         concat!(
@@ -109,8 +109,8 @@ macro_rules! leave_for_transfer_apart {
 }
 pub(super) use leave_for_transfer_apart;
 
-/// Instructions after the call of such a transfer: with its frame, which no longer waits, at the
-/// stack pointer.
+/// Instructions after the call of a transfer on a stream: with its frame, which no longer waits, at
+/// the stack pointer.
 macro_rules! go_on_with_transfer {
     () => {
         concat!(

@@ -27,15 +27,15 @@ const NOTIFIED: usize = 1 << 2;
 /// Length of a word, in bytes.
 pub(super) const WORD: usize = size_of::<usize>();
 
-/// Notes where the tables are.
+/// Records the range of constants, which contains the tables.
 pub(super) fn note_constants(constants: ConstantsRange) {
     START.store(constants.start, Relaxed);
     END.store(constants.end, Relaxed);
 }
 
-/// Offset of a task's number within it, in bytes, as stated by its table. The scheduler before it
-/// is one word. That of blocking tasks is not; a thread runs such a task alone, and the loop that
-/// runs others is one, too.
+/// Offset of a task's number within it, in bytes, as stated by its table. The scheduler before the
+/// number must be one word. The scheduler of a blocking task is not, so its number is not found; a
+/// thread runs a blocking task alone, and the loop that runs other tasks is a blocking task, too.
 pub(super) fn number_offset(table: usize) -> Option<usize> {
     let [trailer, scheduler, number] = [SCHEDULER - 1, SCHEDULER, SCHEDULER + 1]
         .map(|place| constant_word(table.wrapping_add(place * WORD)));

@@ -24,8 +24,8 @@ pub(super) extern "C" fn end(before: u32) {
     thread::current_thread().task.store(before, Relaxed);
 }
 
-/// Records that the thread's task wakes another one, if that one would otherwise not run. A running
-/// task looks once more when it is about to wait.
+/// Records that the thread's task wakes the task at `task`, if `task` would otherwise not run. A
+/// running task looks once more when it is about to wait.
 ///
 /// # Safety
 /// A task of Tokio is at the address.

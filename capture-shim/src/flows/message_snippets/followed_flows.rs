@@ -182,8 +182,9 @@ pub(super) fn take_direction(flow: u32, is_sent: bool) -> Option<TakenDirection>
     flow_place(flow)?.take_direction(flow, is_sent)
 }
 
-/// Begins to follow `flow`, in place of an earlier flow. If that one is walked over at this moment,
-/// it stays. The flow's directions were `joined` after their first bytes.
+/// Begins to follow `flow`, in place of an earlier flow. If a thread is walking over the earlier
+/// flow at this moment, that flow stays. `joined` returns for each direction whether it was joined
+/// after its first bytes.
 pub(super) fn begin_flow(flow: u32, joined: impl FnOnce() -> [bool; 2]) {
     let Some(followed) = flow_place(flow) else { return };
     let Some(mut sent) = followed.take_any(true) else { return };

@@ -12,14 +12,14 @@ use super::pieces::KeptRanges;
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::MAX_KEPT_LINES_BYTES;
 
-/// Current head and its current line. All of it may be zeros.
+/// The head that is being walked, and its current line. All of it may be zeros.
 #[repr(C)]
 pub(super) struct HttpHead {
     /// Beginning of a line that arrives in parts.
     pub(super) line: PartialLine,
-    /// Number of bytes of the head that were kept.
+    /// Number of bytes of the head that were kept so far.
     kept: u32,
-    /// Facts from its lines.
+    /// Facts from the head's lines.
     pub(super) facts: HeaderFacts,
     /// Position in the first line.
     target: RequestTarget,
@@ -190,7 +190,7 @@ impl HttpHead {
         self.keep_at_most(MAX_KEPT_LINES_BYTES, gathered, bytes, at, sink);
     }
 
-    /// Keeps them with at most `most` bytes for the head.
+    /// Keeps the gathered pieces of `bytes`, with at most `most` bytes of the whole head.
     pub(super) fn keep_at_most(
         &mut self,
         most: usize,
@@ -231,7 +231,8 @@ impl HttpHead {
     }
 }
 
-/// Bytes of a transfer that are kept: buffered ones from before, and pieces.
+/// Bytes to keep: the buffered bytes of earlier transfers, followed by ranges of this transfer's
+/// bytes.
 pub(super) struct GatheredBytes {
     /// Buffered bytes of a line that ends in the first piece.
     held: BufferedBytes,

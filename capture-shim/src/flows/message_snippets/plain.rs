@@ -1,10 +1,10 @@
 //! Plain text of TLS libraries: keeps what their functions read and write as snippets of the
 //! encrypted flow.
 //!
-//! While a thread is within such a function, it has a mark with the session. Transfers of the
-//! thread meanwhile determine the session's flow and the times of its records. A mark that stays,
-//! because the program jumped out of the function, does no harm: only the next such function uses
-//! the noted facts.
+//! While a thread is within a function that reads or writes plain text, it is marked with the
+//! session. Transfers of the thread meanwhile determine the session's flow and the times of its
+//! records. A mark that stays, because the program jumped out of the function, does no harm: only
+//! the next function of this kind uses the noted facts.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;

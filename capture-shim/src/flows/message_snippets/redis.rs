@@ -1,7 +1,7 @@
 //! Messages of the Redis protocol (RESP): commands, replies and pushes. They state their lengths,
 //! so each message of a pipeline is found, and its type and identifying words are kept.
 //!
-//! A message is a line with its type, or such a line followed by the stated number of elements. An
+//! A message is a line with its type, followed for some types by the stated number of elements. An
 //! element is a message, too, so it is enough to count the remaining ones. Texts are skipped by
 //! their lengths.
 
@@ -20,13 +20,13 @@ const GREATEST: u64 = 1 << 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum RedisElement {
-    /// Its first line.
+    /// The message's first line.
     Line = 0,
-    /// The first line of its first element.
+    /// The first line of the message's first element.
     Element,
-    /// The text of its first element, or its own if it is an error.
+    /// The text of the first element, or of the message itself if it is an error.
     Text,
-    /// The rest, which is left out.
+    /// The rest of the message, which is left out.
     Rest,
 }
 

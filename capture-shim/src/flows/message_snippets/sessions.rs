@@ -73,8 +73,8 @@ impl TlsSession {
     }
 }
 
-/// Assigns its place to the session `key`, replacing an earlier one. Returns false if that one is
-/// used at this moment, or snippets are not kept.
+/// Assigns its place to the session `key`, replacing an earlier session. Returns false if the
+/// earlier session is used at this moment, or snippets are not kept.
 pub(super) fn begin_session(key: usize) -> bool {
     let Some(session) = session_place(key) else { return false };
     let begun = || {

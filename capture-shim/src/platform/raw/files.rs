@@ -109,7 +109,8 @@ impl OwnDescriptor {
         (result == 0 || self.ask_status(&mut status)).then_some(status)
     }
 
-    /// Returns the status by that call alone, of a number that may be closed.
+    /// Returns the status of a descriptor that may be closed, by `newfstatat` alone: no `fstat`
+    /// follows if it fails.
     pub(crate) fn status_of_any(fd: c_int) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! Pairs of clocks: the messages with least delay in both directions, as marks on both clocks.
+//! Pairs of clocks: the messages with least delay in both directions, as timestamps on both clocks.
 //!
 //! A message is a moment on both clocks: one was read when it was sent, the other later, when it
 //! was received. So the difference of the clocks, second minus first, is at most that of the two
@@ -10,15 +10,16 @@ use crate::pairs::region::{BoundPoint, FittedLine, LineBounds};
 use crate::samples::DelayMinima;
 use crate::tuning::MAX_SKEW;
 
-/// A message between two clocks: their times when it was sent and received, in nanoseconds.
+/// The times at which one message was sent and received, each on its own host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimestampPair {
-    /// The first clock.
+    /// Time on the first clock, in nanoseconds.
     pub(crate) a: i64,
-    /// The second clock.
+    /// Time on the second clock, in nanoseconds.
     pub(crate) b: i64,
-    /// From the first to the second, so the difference is at most `b - a`; otherwise it is at least
-    /// that.
+    /// Whether the message went from the first to the second host, so that the difference is at
+    /// most
+    /// `b - a`; otherwise it is at least `b - a`.
     pub(crate) above: bool,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct ClockPair {
 }
 
 impl TimestampPair {
-    /// Returns the time on an axis: the first clock's or the second's.
+    /// Returns the time on an axis, in nanoseconds: the first clock's or the second's.
     pub(crate) fn time_on_axis(&self, second: bool) -> i64 {
         if second { self.b } else { self.a }
     }
@@ -51,7 +52,8 @@ impl TimestampPair {
 }
 
 impl TimestampPair {
-    /// Returns the mark at this point on the first clock's axis. Both are whole nanoseconds.
+    /// Returns the timestamp pair of a point over the first clock's time. Both numbers of the point
+    /// are whole nanoseconds.
     fn from_point(point: BoundPoint, above: bool, origin: AxisOrigin) -> TimestampPair {
         let a = origin.at.saturating_add(point.at as i64);
         let difference = origin.difference.saturating_add(point.value as i64);
@@ -59,7 +61,7 @@ impl TimestampPair {
     }
 }
 
-/// Returns the marks that bound a line tightly; the line is over the first clock's time.
+/// Returns the timestamp pairs that bound a line tightly; the line is over the first clock's time.
 pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<TimestampPair> {
     let [above, below] = fit.binding_points();
     let above = above.iter().map(|point| TimestampPair::from_point(*point, true, origin));
@@ -68,7 +70,7 @@ pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<Timesta
         .collect()
 }
 
-/// Origin of times and differences, so that they fit into an `f64`.
+/// Origin of times and differences, in nanoseconds, so that they fit into an `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AxisOrigin {
     /// A time on the axis.
@@ -78,7 +80,7 @@ pub(crate) struct AxisOrigin {
 }
 
 impl AxisOrigin {
-    /// Returns the origin of some marks.
+    /// Returns the origin for some timestamp pairs: the time and the difference of the first.
     pub(crate) fn from_marks(marks: &[TimestampPair], second: bool) -> AxisOrigin {
         marks.first().map_or(AxisOrigin::default(), |mark| AxisOrigin {
             at: mark.time_on_axis(second),
@@ -101,7 +103,7 @@ pub(crate) fn fit_marks<'a>(
 }
 
 /// Returns all pairs of clocks with messages. `clock_of` is each host's clock, and `on_clock`
-/// converts a host's own time to that one, if possible.
+/// converts a host's own time to the time of its clock, if possible.
 pub(crate) fn clock_pairs(
     minima: &[&DelayMinima],
     clock_of: &[usize],

@@ -25,7 +25,7 @@ pub(crate) fn bind(connections: &Path) -> io::Result<UnixDatagram> {
 }
 
 /// Receives the next connection. Its peer is the process that created the pair, which must be the
-/// sender: another process's socket would name that process instead.
+/// sender of the datagram: a socket that another process created names that process as its peer.
 pub(crate) fn receive(socket: &UnixDatagram) -> io::Result<UnixStream> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
     let mut byte = [0];

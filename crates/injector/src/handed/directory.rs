@@ -1,8 +1,8 @@
 //! Directory that is handed over as a mount of its own: nothing above it can be reached by the
 //! descriptor (`..` stays in place), so it is no way out of another root.
 //!
-//! Creating such a mount takes privileges. An unprivileged recorder has a child create it in its
-//! own namespaces and send it.
+//! Creating a mount of a directory takes privileges. An unprivileged recorder has a child create it
+//! in the child's own namespaces and send it.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;

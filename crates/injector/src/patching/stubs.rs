@@ -303,15 +303,15 @@ impl StubAssembler {
         back
     }
 
-    /// Writes the four bytes before an index.
+    /// Replaces the four bytes before the index `end`.
     fn patch_word(&mut self, end: usize, word: i32) {
         if let Some(bytes) = self.bytes.get_mut(end.saturating_sub(4)..end) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
     }
 
-    /// Appends a check whether a variable number is wanted. Returns the indices of the short jumps
-    /// that are taken if it is not.
+    /// Appends a check whether the number in `eax` is wanted, for a site with a variable number.
+    /// Returns the indices after the two short jumps that are taken if it is not.
     fn push_filter(&mut self, site: &PatchSite) -> Result<Option<[usize; 2]>, PatchError> {
         if site.numbers != SyscallNumber::Variable {
             return Ok(None);
@@ -326,7 +326,7 @@ impl StubAssembler {
         Ok(Some([large, self.bytes.len()]))
     }
 
-    /// Directs the filter's jumps to this index.
+    /// Directs the filter's short jumps to the current end of the bytes.
     fn land_skips(&mut self, skips: Option<[usize; 2]>) {
         let here = self.bytes.len();
         for jump_end in skips.into_iter().flatten() {

@@ -26,17 +26,17 @@ pub(crate) const CHECK_BYTES: u64 = 96;
 /// instructions are shorter, so one of these is right.
 pub(crate) const RUN_UPS: u64 = 16;
 
-/// Number of these that must reach the same instructions at the site. One or two may be within a
-/// wrong instruction until the site.
+/// Number of these offsets that must reach the same instructions at the site. Decoding from one or
+/// two may be within a wrong instruction until the site.
 pub(crate) const RUN_UPS_AGREED: usize = 13;
 
-/// Number of these that must agree with the beginning of a known function. If the file states a
-/// wrong beginning (for the code that signal handlers return to, in old glibc), none does; within
-/// the first bytes of a function, padding and other functions disturb some.
+/// Number of the offsets that must agree with the beginning of a known function. If the file states
+/// a wrong beginning (for the code that signal handlers return to, in old glibc), none agrees;
+/// within the first bytes of a function, padding and other functions disturb some.
 pub(crate) const CHECKS_AGREED: usize = 6;
 
-/// Number of instructions up to and including the site that these must have in common. A window
-/// before a site has five at most.
+/// Number of instructions up to and including the site that the offsets must have in common. A
+/// window before a site has five at most.
 pub(crate) const AGREED_INSTRUCTIONS: usize = 8;
 
 /// Longest function that is decoded from its beginning, in bytes. Longer ones are decoded from

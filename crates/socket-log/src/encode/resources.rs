@@ -1,6 +1,6 @@
 //! Records of resources other than messages: files, sleeps, and hand-offs between threads.
 //!
-//! Zero words at the end of such a record are left out, as most are zero.
+//! Zero words at the end of these records are left out, as most are zero.
 
 use super::numbered_enum::numbered;
 use super::words::RecordWords;
@@ -9,9 +9,9 @@ use crate::layout::kind;
 numbered! {
     /// Operation on a file.
     pub enum FileOperation {
-        /// Its bytes are read.
+        /// The file's bytes are read.
         Read = 1,
-        /// Bytes are written to it.
+        /// Bytes are written to the file.
         Write = 2,
         /// Written data is flushed to the disk.
         Sync = 3,
@@ -37,9 +37,9 @@ numbered! {
         Thread = 8,
         /// Barrier.
         Barrier = 9,
-        /// Goroutine, which another one woke or started. It has records of its own
-        /// ([`READY`](crate::layout::kind::READY), [`STARTED`](crate::layout::kind::STARTED)), not
-        /// signals and wakes.
+        /// Goroutine, which another one woke or started. Goroutines have the records
+        /// [`READY`](crate::layout::kind::READY) and [`STARTED`](crate::layout::kind::STARTED)
+        /// instead of signals and wakes.
         Goroutine = 10,
     }
 }
@@ -62,7 +62,7 @@ impl HandoffObject {
     }
 }
 
-/// Flags of these records, in the high 8 bits of their aux field.
+/// Flags of records of resources, in the high 8 bits of their aux field.
 pub mod resource_flag {
     /// The call failed: nothing was read, written or flushed to the disk.
     pub const FAILED: u16 = 1 << 8;
@@ -80,7 +80,7 @@ pub mod resource_flag {
 /// Use of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileUse {
-    /// Operation.
+    /// Kind of use.
     pub operation: FileOperation,
     /// Number of bytes; 0 for a sync.
     pub bytes: u64,
@@ -99,7 +99,7 @@ pub struct SignalRecord {
     pub what: HandoffObject,
     /// Which object: an address, or the kernel's number of it, as defined by the log's format.
     pub object: u64,
-    /// Whether it is for all waiting threads.
+    /// Whether the signal is for all waiting threads.
     pub all: bool,
     /// Bytes written to a pipe, number added to an eventfd, number of threads that the kernel woke
     /// by a futex; 0 for others.
@@ -117,7 +117,7 @@ pub struct WakeRecord {
     pub object: u64,
     /// Whether the wait timed out.
     pub timed_out: bool,
-    /// Whether a signal handler ended it.
+    /// Whether a signal handler ended the wait.
     pub interrupted: bool,
     /// Bytes read from a pipe, number read from an eventfd; 0 for others.
     pub amount: u32,

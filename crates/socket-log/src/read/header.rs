@@ -116,8 +116,8 @@ impl LogHeader {
     }
 
     /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) belongs to
-    /// that host, whatever its bytes state: at a collector, the directory belongs to the sending
-    /// host, and the bytes are only that host's claim.
+    /// the host NAME, whatever its bytes state: at a collector, the directory belongs to the
+    /// sending host, and the bytes are only a claim of that host.
     pub(crate) fn set_host_from_path(&mut self, path: &Path) {
         let directory = path.parent();
         let above = directory.and_then(Path::parent).and_then(Path::file_name);

@@ -26,8 +26,8 @@ pub struct SocketLog {
 }
 
 impl SocketLog {
-    /// Opens the log at `path` and reads its header. In a host's directory it is that host's log,
-    /// see [`LogHeader::host`].
+    /// Opens the log at `path` and reads its header. A log in a host's directory belongs to the
+    /// host of the directory, see [`LogHeader::host`].
     ///
     /// # Errors
     /// If the file cannot be read, is not a log, or is of another version.

@@ -142,7 +142,8 @@ fn read(mut messages: &[u8], sockets: &mut Vec<UnixSocket>) -> io::Result<bool> 
     Ok(true)
 }
 
-/// The socket that a response describes; `None` for one without another end.
+/// The socket that a response (`struct unix_diag_msg` and attributes) describes; `None` for one
+/// without another end.
 fn unix_socket(answer: &[u8]) -> Option<UnixSocket> {
     /// Attribute with the inode of the other end (`UNIX_DIAG_PEER`).
     const PEER: u16 = 2;

@@ -4,8 +4,8 @@
 //! All calls of `syscall`, `net` and `os` go through `Syscall6`. From Go 1.21 to 1.27, the path of
 //! its package changed three times and its bytes never. `os/exec` creates processes through
 //! `rawVforkSyscall`. The runtime's own calls are for waiting, memory, threads and signals, with
-//! constant numbers. One of them is wanted: each thread sets its alternate signal stack before it
-//! runs goroutines, and disables it when it ends.
+//! constant numbers. Of these only `sigaltstack` is wanted: each thread sets its alternate signal
+//! stack before it runs goroutines, and disables it when it ends.
 
 /// Bytes around the `syscall` of a place, and the number of bytes before it.
 struct GoSitePattern {
@@ -32,7 +32,7 @@ const ALTERNATE_STACK: GoSitePattern = GoSitePattern {
     before: 15,
 };
 
-/// The same in older versions, with the longer form `mov rax,131`.
+/// `sigaltstack` in older versions of Go, with the longer form `mov rax,131`.
 const ALTERNATE_STACK_BEFORE: GoSitePattern = GoSitePattern {
     bytes: b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\x48\xc7\xc0\x83\0\0\0\x0f\x05\
         \x48\x3d\x01\xf0\xff\xff",

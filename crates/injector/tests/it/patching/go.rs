@@ -77,7 +77,7 @@ fn go_programs_are_observed() {
     }
 }
 
-/// The same places, however a program is linked.
+/// A Go program has the same places however it is linked.
 #[test]
 #[ignore = "installs Go, and links with cgo"]
 fn go_programs_with_other_linking_are_observed() {
