@@ -210,7 +210,7 @@ impl CallerAddress {
     /// Bytes of the address, up to the maximum length of an address.
     ///
     /// # Safety
-    /// It is readable for as long as the bytes are used.
+    /// The address is readable for as long as the bytes are used.
     #[inline(always)]
     pub(super) unsafe fn as_bytes<'call>(self) -> &'call [u8] {
         if self.start.is_null() {

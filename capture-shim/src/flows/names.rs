@@ -15,7 +15,7 @@ use crate::platform::{clock, raw};
 pub(crate) struct ConnectCall {
     /// Time of the call, in ticks.
     pub(crate) at: u64,
-    /// Whether it returned while the connection was still being made.
+    /// Whether the call returned while the connection was still being made.
     pub(crate) under_way: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::c_library::errno;
 use crate::log::resources;
 use crate::platform::clock;
 
-/// Makes a call that signals. One that fails signals nothing.
+/// Makes a call that signals, and logs the signal unless the call fails.
 #[inline(always)]
 pub(super) fn log_signal(
     what: HandoffObject,

@@ -288,7 +288,7 @@ pub(crate) fn handle_seccomp(
     call: impl FnOnce() -> c_long,
 ) -> c_long {
     match operation as u32 {
-        // It accepts neither.
+        // Strict mode accepts neither flags nor a program.
         libc::SECCOMP_SET_MODE_STRICT if flags as u32 != 0 || program != 0 => refused(call),
         libc::SECCOMP_SET_MODE_STRICT => restrict_strictly(call),
         libc::SECCOMP_SET_MODE_FILTER => restrict_to(program, call),

@@ -24,7 +24,7 @@ struct NewThreadSlot {
     creator: AtomicU32,
     entry: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
-    /// Whether it begins with SIGBUS blocked, from the program's point of view.
+    /// Whether the thread begins with SIGBUS blocked, from the program's point of view.
     is_blocked: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) unsafe fn pthread_create(
 ) -> c_int {
     let own = match log::log_standing() {
         LogStanding::Writes(writer) => Some(writer.tid()),
-        // It may use a socket later, and then it matters.
+        // The thread may use a socket later, and then its id matters as the creator's.
         LogStanding::Silent(_) => Some(identity::thread_id()),
         LogStanding::Aside => None,
     };

@@ -133,8 +133,8 @@ fn without_recorder(cause: u16) -> u16 {
 }
 
 /// Announces that libc is about to execute `program` in a child, if a recorder injects the library.
-/// Its path counts only if it means the same in the child as here: `moves` is whether the child may
-/// have another working or root directory.
+/// The program's path counts only if it means the same in the child as here: `moves` is whether the
+/// child may have another working or root directory.
 pub(crate) fn announce_spawn(
     program: &ProgramName,
     refused: c_int,
@@ -379,9 +379,9 @@ fn elf_cause(head: &[u8]) -> Option<u16> {
 
 /// Properties from the program headers of an ELF file.
 struct ElfProperties {
-    /// Whether it names an interpreter, which loads libraries for it.
+    /// Whether the program names an interpreter, which loads libraries for it.
     is_interpreted: bool,
-    /// Whether it is written in Go.
+    /// Whether the program is written in Go.
     is_go: bool,
 }
 

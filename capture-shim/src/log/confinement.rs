@@ -21,11 +21,11 @@ pub(crate) fn is_aside() -> bool {
 /// Abilities that a process keeps after it has given up something.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptAbilities {
-    /// Whether it can populate the pages of a mapping.
+    /// Whether the process can populate the pages of a mapping.
     pub(crate) populate: bool,
-    /// Whether it may use sockets, as far as known: it has some, or can make them.
+    /// Whether the process may use sockets, as far as known: it has some, or can make them.
     pub(crate) socket: bool,
-    /// Whether it can make children with a copy of its memory.
+    /// Whether the process can make children with a copy of its memory.
     pub(crate) fork: bool,
 }
 

@@ -25,8 +25,8 @@ impl RecordWriter {
         }
     }
 
-    /// Writes it if the thread's chunk has room, as it nearly always has: in a Go server, every
-    /// second record is one of these.
+    /// Writes the goroutine of the next records if the thread's chunk has room, as it nearly always
+    /// has: in a Go server, every second record is one of these. Returns whether it was written.
     #[inline(always)]
     fn record_goroutine_fast(self, Goroutine { number, creator }: Goroutine) -> bool {
         let is_written = self.append_fast(encode::goroutine_record(number, creator).as_slice());
@@ -44,7 +44,7 @@ impl RecordWriter {
         if self.thread.cursor.load(Relaxed) == 0 {
             return;
         }
-        // It has no time of its own, so no anchor need be near.
+        // The record has no time of its own, so no anchor need be near.
         if let Some(_full_chunk) = self.make_ready(self.thread.anchor.load(Relaxed)) {
             self.append_goroutine();
         }
@@ -64,7 +64,8 @@ impl RecordWriter {
     }
 }
 
-/// Logs that a goroutine was woken, or `started`, at `now` ticks. It is no reason to begin a log.
+/// Logs that a goroutine was woken, or `started`, at `now` ticks. A process that has no log does
+/// not begin one for it.
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
@@ -79,7 +80,7 @@ pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
     }
 }
 
-/// Logs the same if the thread has no chunk yet, or none with enough room.
+/// Logs that a goroutine was woken, if the thread has no chunk yet, or none with enough room.
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[cold]
 #[inline(never)]

@@ -81,8 +81,8 @@ pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
 /// Lets faults of the calling thread reach the guard: while SIGBUS is blocked, they end the
 /// process.
 ///
-/// It may have been unblocked before, and then only the thread's mark shows that the program has it
-/// blocked: by a change of the mask before the thread's first record, by the thread that has
+/// SIGBUS may have been unblocked before, and then only the thread's mark shows that the program
+/// has it blocked: by a change of the mask before the thread's first record, by the thread that has
 /// started this one, or by the parent's thread that this one is a copy of.
 pub(crate) fn begin_thread() {
     if is_on() && raw::change_mask(libc::SIG_UNBLOCK, BIT) & BIT != 0 {
@@ -137,7 +137,7 @@ pub(crate) fn take_over() {
         return;
     };
     if found.handler == own_handler() {
-        // It was already installed, in the form that the program's own action requires.
+        // The handler was already installed, in the form that the program's own action requires.
         let program = program_action();
         if program.handler != libc::SIG_DFL {
             // SAFETY: this is a handler.

@@ -172,7 +172,7 @@ fn is_whole(last: usize) -> bool {
     true
 }
 
-/// Takes the oldest chunk out of the queue. One that is just being inserted is skipped.
+/// Takes the oldest chunk out of the queue. A chunk that is just being inserted is skipped.
 fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);

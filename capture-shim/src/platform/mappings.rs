@@ -7,9 +7,9 @@ use super::text::{PATH, PathScratch};
 pub(crate) struct FileMapping<'a> {
     /// First address, and the address after its last.
     pub(crate) range: [usize; 2],
-    /// Whether it is executable.
+    /// Whether the mapping is executable.
     pub(crate) is_code: bool,
-    /// Whether it is private to the process, as for programs and libraries.
+    /// Whether the mapping is private to the process, as for programs and libraries.
     pub(crate) is_private: bool,
     /// Offset in the file.
     pub(crate) offset: usize,

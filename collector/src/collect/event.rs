@@ -20,16 +20,16 @@ pub trait CollectListener: Sync {
 pub enum CollectEvent<'a> {
     /// A shipper was admitted.
     Connected {
-        /// Its host.
+        /// Host of the shipper.
         host: &'a str,
-        /// Its address.
+        /// Address of the other side.
         peer: SocketAddr,
     },
     /// A flush was acknowledged, or a host has just connected.
     Stored {
         /// The host.
         host: &'a str,
-        /// Data received since the last such event.
+        /// Data received since the host's previous event of this kind.
         gained: ReceivedBytes,
         /// Data of the host that the collector has now.
         has: StoredFiles,
@@ -58,7 +58,7 @@ pub enum CollectEvent<'a> {
     /// The list of revoked keys has changed; if the new list cannot be used, the previous one stays
     /// in force.
     Revocations {
-        /// Its file.
+        /// File of the list.
         path: &'a Path,
         /// Error of the list; `None` if the new list is used.
         error: Option<&'a keys::KeyError>,
@@ -72,7 +72,7 @@ pub enum CollectEvent<'a> {
     },
     /// An admitted connection ended.
     Disconnected {
-        /// Its host.
+        /// Host of the shipper.
         host: &'a str,
         /// Reason; `None` for a regular end.
         why: Option<&'a str>,
@@ -86,9 +86,9 @@ pub enum CollectEvent<'a> {
     },
     /// A connection was refused, or ended because of what the other side did.
     Refused {
-        /// Its address.
+        /// Address of the other side.
         peer: SocketAddr,
-        /// Its host, if known.
+        /// Host of the shipper, if known.
         host: Option<&'a str>,
         /// Cause, for counting.
         cause: RefusalCause,

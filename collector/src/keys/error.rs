@@ -22,7 +22,7 @@ pub enum KeyError {
     Readable {
         /// Which file.
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions of the file.
         mode: u32,
     },
     /// A part of the file is missing.

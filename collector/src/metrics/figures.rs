@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 /// A host's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFigures {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
-    /// Its open connections: one, or briefly two while a new one replaces a lost one.
+    /// Open connections of the host: one, or briefly two while a new one replaces a lost one.
     pub connections: u64,
     /// Time of the last acknowledgement, in nanoseconds since the Unix epoch.
     pub acknowledged: Option<i64>,
-    /// Bytes that it then had yet to send, by its own count.
+    /// Bytes that the host had yet to send at that time, by its own count.
     pub left: Option<u64>,
     /// Bytes of files that were written since the collector was started.
     pub stored: u64,
-    /// Bytes on the wire for these.
+    /// Bytes on the wire for the bytes `stored`.
     pub received: u64,
-    /// Number of its files here.
+    /// Number of the host's files at the collector.
     pub files: u64,
-    /// Bytes of disk that they use.
+    /// Bytes of disk that these files use.
     pub used: u64,
-    /// Bytes of disk that it may use.
+    /// Bytes of disk that the host may use.
     pub quota: Option<u64>,
-    /// Offset of its clock: nanoseconds ahead of the collector's, as last measured.
+    /// Offset of the host's clock: nanoseconds ahead of the collector's, as last measured.
     pub clock_offset: Option<i64>,
-    /// Round trip of that exchange, in nanoseconds.
+    /// Round trip of the exchange that measured `clock_offset`, in nanoseconds.
     pub round_trip: Option<i64>,
 }
 

@@ -44,7 +44,7 @@ pub(super) enum DialogReply {
 /// Reason for the end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    /// It could not be made, or broke.
+    /// The connection could not be made, or broke.
     #[error("{0}")]
     Lost(String),
     /// The collector refuses this shipper, or is not the expected one.

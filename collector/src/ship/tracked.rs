@@ -227,7 +227,7 @@ mod tests {
         for (length, first) in [(0, None), (3 * PAGE as u64, Some(0)), (PAGE as u64, Some(head))] {
             assert!(!file.is_there(length, first), "{length} {first:?}");
         }
-        // Its first page was in flight.
+        // The file's first page was in flight.
         file.mark_unknown(0, 1);
         assert!(file.is_there(3 * PAGE as u64, Some(7)) && !file.is_there(0, None));
         file.release_memory();

@@ -68,8 +68,8 @@ pub enum CollectorAnswer {
     Welcome {
         /// [`VERSION`](super::VERSION).
         version: u32,
-        /// Name of this collection of files. While it is the same, everything that was acknowledged
-        /// is still there.
+        /// Random id of this collection of files. While it is the same, everything that was
+        /// acknowledged is still stored.
         store: u128,
     },
     /// The connection ends, for this reason.
@@ -79,20 +79,20 @@ pub enum CollectorAnswer {
     },
     /// Content of the current file at the collector.
     Have {
-        /// Its size in bytes; 0 if there is none.
+        /// Size of the file in bytes; 0 if there is none.
         length: u64,
         /// The checksums of the pages asked for, as many as there are.
         sums: Vec<u64>,
     },
-    /// Everything up to this flush is on the disk, except data that was reported as not stored.
+    /// Everything up to flush `number` is on the disk, except data that was reported as not stored.
     Durable {
-        /// The flush.
+        /// Number of the flush.
         number: u64,
     },
-    /// A part of the data between this flush and the previous one is not on the disk, and must be
-    /// sent again.
+    /// A part of the data between flush `number` and the previous flush is not on the disk, and
+    /// must be sent again.
     NotStored {
-        /// The flush.
+        /// Number of the flush.
         number: u64,
         /// The shortage.
         shortage: StorageShortage,
@@ -101,7 +101,7 @@ pub enum CollectorAnswer {
     Time {
         /// Time when the request came, in nanoseconds since the Unix epoch.
         received: i64,
-        /// Time when the answer was sent, likewise.
+        /// Time when the answer was sent, in nanoseconds since the Unix epoch.
         sent: i64,
     },
     /// The collector acknowledges the end of the shipper, and sends nothing more.

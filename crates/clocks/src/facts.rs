@@ -5,20 +5,20 @@ use crate::lines::pieces::{ClockPieces, StepTime};
 /// Facts about a host besides its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
     /// Identifies hosts with the same clock: a number of their kernel, 0 if unknown. It is trusted
-    /// unless the messages contradict.
+    /// unless the messages contradict it.
     pub machine: u128,
     /// Whether the machine is presumed: nothing is known of its kernel, and its clock is assumed to
     /// be that of all others as long as messages do not contradict. Then only the hosts that
     /// messages contradict have clocks of their own; otherwise all of the machine's hosts have.
     pub is_presumed: bool,
-    /// Time of its clock when its first log began or its first message came, in nanoseconds.
+    /// Time on the host's clock when its first log began or its first message came, in nanoseconds.
     pub first: i64,
-    /// Time of its clock when its last log ended or its last message came, in nanoseconds.
+    /// Time on the host's clock when its last log ended or its last message came, in nanoseconds.
     pub last: i64,
-    /// Settings of its clock that its logs record, in the order of time.
+    /// Settings of the host's clock that its logs record, in the order of time.
     pub set: Vec<ClockSet>,
 }
 
@@ -27,7 +27,7 @@ pub struct HostFacts {
 pub struct ClockSet {
     /// Time that the clock would have shown when the setting was seen, in nanoseconds.
     pub at: i64,
-    /// Longest time by which it was set before that, in nanoseconds.
+    /// Longest time before `at` by which the clock may have been set already, in nanoseconds.
     pub before_ns: i64,
     /// Amount by which it was set forward, in nanoseconds.
     pub offset_ns: i64,

@@ -106,20 +106,20 @@ pub struct HostClockStep {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockSource {
-    /// It is the reference clock.
+    /// The clock is the reference clock.
     Reference,
-    /// It is the same kernel's clock as the one that it is compared with.
+    /// The clock is the same kernel's as the clock that it is compared with.
     Machine,
-    /// Nothing is known of its kernel, and no message contradicts that its clock is the one that it
-    /// is compared with.
+    /// Nothing is known of the host's kernel, and no message contradicts that its clock is the
+    /// clock that it is compared with.
     Presumed,
     /// From messages in both directions.
     Messages,
     /// From messages in one direction: the fastest are assumed to have taken no time.
     OneWay,
-    /// From timestamps exchanged with the collector, since no message leads to it.
+    /// From timestamps exchanged with the collector, since no message connects the host.
     Hints,
-    /// Nothing is known: its times are used unchanged.
+    /// Nothing is known: the host's times are used unchanged.
     #[default]
     None,
 }
@@ -331,7 +331,8 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_to_before_it_began() {
-        // It began at 1000, showing 1010, and was set back at 2000 by 5000: from 2010 to -2990.
+        // The clock began at 1000, showing 1010, and was set back at 2000 by 5000: from 2010 to
+        // -2990.
         let clock = HostClock {
             since: Some(1_010),
             ..make_clock(10, 0.0, vec![make_step(2_000, -5_000, 0.0)])

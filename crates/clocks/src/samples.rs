@@ -184,7 +184,7 @@ impl DelayMinima {
             self.buckets += usize::from(before.is_none() && after.is_none());
             points.insert(at, new);
         }
-        // Its neighbours may have become redundant.
+        // The new point's neighbours may have become redundant.
         while in_bucket(points.get(at + 1))
             && (rises_too_fast(new, points[at + 1])
                 || in_bucket(points.get(at + 2)) && is_above(new, points[at + 1], points[at + 2]))

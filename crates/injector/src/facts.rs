@@ -67,7 +67,7 @@ pub(crate) struct ProgramSegment {
     pub file_bytes: u64,
     /// Size in memory, in bytes.
     pub bytes: u64,
-    /// Whether it is executable.
+    /// Whether the segment is executable.
     pub executable: bool,
 }
 

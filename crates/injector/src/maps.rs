@@ -21,7 +21,7 @@ pub(crate) struct MemoryRegion {
     pub start: u64,
     /// Address after the last.
     pub end: u64,
-    /// Whether it may be executed.
+    /// Whether the region may be executed.
     pub executable: bool,
     /// Whether writes affect others: a file, or memory that other processes have mapped.
     pub shared: bool,

@@ -203,7 +203,7 @@ pub enum Error {
     Stays {
         /// Process id.
         process: u32,
-        /// Whether it is switched off, so that it does nothing more.
+        /// Whether the library is switched off, so that it does nothing more.
         is_off: bool,
         /// Reason.
         source: Box<Error>,

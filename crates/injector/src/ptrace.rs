@@ -20,7 +20,7 @@ pub(crate) enum ResumeMode {
     On,
     /// To the next beginning or end of a system call.
     ToCall,
-    /// It stays stopped, like its whole process (SIGSTOP), until that continues.
+    /// The thread stays stopped, like its whole process (SIGSTOP), until the process continues.
     Listen,
 }
 

@@ -32,9 +32,9 @@ pub(crate) struct RemoteWorker<'a> {
 /// State of a thread before it works for us.
 #[derive(Debug)]
 pub(crate) struct SavedThreadState {
-    /// Its registers.
+    /// Registers of the thread.
     pub registers: Registers,
-    /// Signals that it blocks.
+    /// Signals that the thread blocks.
     pub mask: u64,
 }
 
@@ -218,7 +218,8 @@ impl<'a> RemoteWorker<'a> {
                     self.stopped_by = libc::SIGSTOP;
                     self.seized.resume(ResumeMode::ToCall, 0, step)?;
                 }
-                // Its process is stopped, and stays so when it is released; or was a moment ago.
+                // The process is stopped by SIGSTOP, and stays so when it is released; or was a
+                // moment ago.
                 StopKind::Group | StopKind::Interrupted => {
                     self.seized.resume(ResumeMode::ToCall, 0, step)?
                 }

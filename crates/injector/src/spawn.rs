@@ -89,7 +89,7 @@ pub fn wait_child(child: &mut Child) -> io::Result<ExitStatus> {
     let pid = Pid::from_child(child);
     let end = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(end) => end,
-        // It was waited for already, which the standard library knows.
+        // The child was waited for already, so the standard library has its status.
         Err(rustix::io::Errno::SRCH) => return child.wait(),
         Err(error) => return Err(error.into()),
     };

@@ -26,9 +26,9 @@ pub(crate) struct StoppedThreads {
 pub(crate) struct StoppedThread {
     /// Trace of the thread.
     pub seized: TracedThread,
-    /// Its registers.
+    /// Registers of the thread.
     pub registers: Registers,
-    /// Signal that it gets when it is released, or 0.
+    /// Signal that the thread gets when it is released, or 0.
     pub signal: i32,
 }
 

@@ -80,7 +80,7 @@ pub(crate) const CLOSING: Duration = Duration::from_secs(1);
 pub(crate) const ALL_STOPPED: Duration = Duration::from_secs(1);
 
 /// Size of the stack for the first and the last function of a blob in a running process, in bytes.
-/// It uses memory only where it is touched.
+/// The stack uses memory only where it is touched.
 pub(crate) const STACK: u64 = 256 << 10;
 
 /// Time for which threads continue if they stand where they cannot stay, while the others stand

@@ -70,8 +70,8 @@ pub const ANCHOR_REACH: u64 = 1 << 30;
 /// same chunk.
 pub(crate) const SHORT_TICKS_BITS: u32 = 22;
 /// Largest distance, in ticks, of the time of a record of the shortest form from the previous one.
-/// It is half of what would be unambiguous, since between two records of the program there may be
-/// one of a signal handler.
+/// This is half of the unambiguous distance, since between two records of the program there may be
+/// a record of a signal handler.
 pub const SHORT_REACH: u64 = 1 << (SHORT_TICKS_BITS - 2);
 /// Smallest flow number, and smallest number of bytes, that the shortest form cannot hold.
 pub(crate) const SHORTEST_LIMIT: u32 = 1 << 12;

@@ -24,12 +24,12 @@ pub fn original_name(name: &str) -> String {
 /// Reason why a name is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It is not valid for a host.
+    /// The name is not valid for a host.
     #[error(
         "a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'"
     )]
     Host,
-    /// It is not valid for a log.
+    /// The name is not valid for a log.
     #[error(
         "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog, .spare, .switches or .operations"
     )]

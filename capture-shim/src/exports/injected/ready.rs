@@ -9,8 +9,8 @@ use crate::state::slot::Slot;
 /// running one. `r11` is the address to resume at. `rax`, `rbx` and `rcx` are the program's, which
 /// also expects zero in `xmm15`; other registers that a function may change are free.
 ///
-/// It is the beginning of a function of Go's runtime that no signal handler calls. So a thread is
-/// here once at a time, and no hook of it runs or waits.
+/// The patched place is the beginning of a function of Go's runtime that no signal handler calls.
+/// So a thread is here once at a time, and no hook of it runs or waits.
 ///
 /// A goroutine may return from its system call on another thread than it entered on, even a new
 /// one, and then act on the data that it has read. So a thread gets its slot here, too, but not

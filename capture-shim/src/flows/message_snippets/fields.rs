@@ -5,13 +5,13 @@ use super::lines::START;
 /// Header line that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeptField {
-    /// It states the length of the body.
+    /// Field that states the length of the body.
     ContentLength,
-    /// It states that the body's length is given elsewhere.
+    /// Field which states that the body's length is given elsewhere.
     TransferEncoding,
-    /// It announces another protocol.
+    /// Field that announces another protocol.
     Upgrade,
-    /// It states something else.
+    /// Field that states something else.
     Naming,
 }
 
@@ -32,11 +32,11 @@ pub(super) const FIELDS: [(&[u8], KeptField); 9] = [
 /// Decision about a header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldChoice {
-    /// It is kept.
+    /// The line is kept.
     Keep(KeptField),
-    /// It is left out.
+    /// The line is left out.
     Skip,
-    /// Too little of it is present.
+    /// Too little of the line is present.
     Undecided,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum FieldChoice {
 pub(super) fn choose_field(start: &[u8]) -> FieldChoice {
     // Most lines are decided by their first byte.
     match start.first() {
-        // It may be the empty line.
+        // The line may be the empty line.
         None => return FieldChoice::Undecided,
         Some(b'\r') if start.len() == 1 => return FieldChoice::Undecided,
         Some(b'h' | b'H' | b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b'x' | b'X' | b'b' | b'B') => {
@@ -201,11 +201,11 @@ fn last_word(text: &[u8], at: usize) -> u64 {
 /// Beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineStart {
-    /// It is the empty line, which ends a head.
+    /// The line is the empty line, which ends a head.
     End,
-    /// It has this field, and is kept.
+    /// The line has this field, and is kept.
     Field(KeptField),
-    /// It is left out.
+    /// The line is left out.
     Other,
 }
 

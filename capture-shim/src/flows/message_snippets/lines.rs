@@ -242,11 +242,11 @@ fn ends_with_version(end: &[u8]) -> bool {
 /// Likelihood that a line is the first of a head, by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadLikelihood {
-    /// It is something else.
+    /// The line is something else.
     Other,
-    /// It may be; more bytes are needed.
+    /// The line may be the first of a head; more bytes are needed.
     Maybe,
-    /// It is, as far as its incomplete text shows.
+    /// The line is the first of a head, as far as its incomplete text shows.
     Likely,
 }
 

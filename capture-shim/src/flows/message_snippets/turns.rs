@@ -96,7 +96,7 @@ impl TurnStart {
         };
         kept.copy_from_slice(original);
         let is_redis = match kept {
-            // Its first command may arrive in parts.
+            // Redis's first command may arrive in parts.
             [b'*', b'0'..=b'9', ..] => true,
             [first, ..] => conversation.is_redis() && super::redis::is_type(*first),
             [] => false,

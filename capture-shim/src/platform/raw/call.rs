@@ -7,8 +7,8 @@ use crate::platform::permitted_syscalls;
 /// Size of the smallest page on Linux, in bytes.
 pub(crate) const PAGE: usize = 4096;
 
-/// Makes system call `number`. One that the program has given up is refused like any that the
-/// process has no right to.
+/// Makes system call `number`. A call that the program has given up is refused (`EPERM`) like any
+/// that the process has no right to.
 ///
 /// # Safety
 /// As the system call demands.

@@ -60,7 +60,7 @@ fn an_overlong_first_line_has_no_gap() {
     let line = format!("GET /{} HTTP/1.1\r\n", "a".repeat(400));
     for first in [MAX_KEPT_UNFINISHED_BYTES - 1, MAX_KEPT_UNFINISHED_BYTES, 300] {
         let mut talk = Talk::new();
-        // Its end arrives alone: it must not be joined to the bytes kept before.
+        // The line's end arrives alone: it must not be joined to the bytes kept before.
         talk.say(Client, &line[..first]).say(Client, &line[first..400]);
         talk.say(Client, format!("{}\r\n", &line[400..]));
         let kept = line[..MAX_KEPT_UNFINISHED_BYTES].to_owned();

@@ -119,7 +119,7 @@ impl LogScanner<'_> {
             match path.remove_file() {
                 Ok(()) => self.events.on_event(&ShipEvent::Removed { name }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // It stays known as finished, so that removal is tried and reported once.
+                // The file stays known as finished, so that removal is tried and reported once.
                 Err(error) => return self.events.on_event(&ShipEvent::NotRemoved { name, error }),
             }
             self.files.remove(name);

@@ -20,18 +20,18 @@ pub(crate) struct SolvedClocks {
     pub(crate) strays: Vec<Vec<usize>>,
 }
 
-/// One clock, solved.
+/// A clock's offset from the common clock, as a line in each piece between steps.
 #[derive(Clone, Debug)]
 pub(crate) struct SolvedClock {
-    /// The clock that it is compared with.
+    /// Index of the clock that this one is compared with.
     pub(crate) against: usize,
-    /// The common time that the rates are relative to.
+    /// The time on the common clock that the rates are relative to, in nanoseconds.
     pub(crate) origin: i64,
-    /// The pieces between its steps.
+    /// The pieces between the clock's steps.
     pub(crate) pieces: ClockPieces,
-    /// Its rate in each piece.
+    /// The clock's rate in each piece.
     pub(crate) rates: Vec<ClockRate>,
-    /// The uncertainty of the worst of its lines.
+    /// The uncertainty of the worst of these lines.
     pub(crate) uncertainty: LineUncertainty,
 }
 

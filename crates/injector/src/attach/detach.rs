@@ -196,7 +196,7 @@ fn detach_blob(installed: &InstalledBlob) -> Result<(), Error> {
     let process = installed.process;
     let (mut failed, mut traced_since) = (0, None);
     for left in (0..TRIES).rev() {
-        // Its threads continue in any case.
+        // The process's threads continue in any case.
         match run_in_thread(|| try_detach(installed, left == 0)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
@@ -291,7 +291,7 @@ fn take_out(
     let done = install::with_worker(&mut worker, memory, &caves, until, |remote| {
         let stack = blob.wrapping_add(length);
         if remote.gs_base() == 0 {
-            // Its recorder was killed before all threads had it.
+            // The recorder was killed before all threads had a GS base.
             remote.set_gs_base(installed.slot)?;
         }
         // If the recorder was killed before the blob had begun, there is nothing to end.

@@ -142,7 +142,7 @@ fn library_file(
     let bias = base.wrapping_sub(first.ok_or_else(unreadable)? / PAGE * PAGE);
     let extent = headers.image_extent(bias, heap).ok_or_else(unreadable)?;
     let (executable, path) = (path.to_owned(), path.to_owned());
-    // It makes its system calls itself.
+    // Not interpreted: libc makes its system calls itself.
     let target = InjectionTarget {
         process,
         executable,

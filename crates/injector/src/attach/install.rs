@@ -1,5 +1,5 @@
-//! Installation of a blob in a process, while all its threads stand still. One of the threads works
-//! for us.
+//! Installation of a blob in a process, while all its threads stand still. One thread, the worker,
+//! makes system calls and runs functions for us.
 //!
 //! The order keeps the process unharmed if its tracer is killed between two steps: the working
 //! thread continues by itself from wherever it is, code is in place and ready before the first jump

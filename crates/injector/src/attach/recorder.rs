@@ -17,7 +17,7 @@ pub(super) struct RecorderProcess {
     pub process: u32,
     /// Start time, in ticks of the kernel.
     pub since: u64,
-    /// Its process namespace; 0 if it is not known.
+    /// PID namespace of the recorder; 0 if it is not known.
     pub namespace: u64,
 }
 
@@ -116,7 +116,7 @@ mod tests {
         let (other, began) = (pid_namespace(&name).unwrap(), start_ticks(&name).unwrap());
         assert_eq!(innermost_id(&name), Some(1));
         let noted = RecorderProcess { process: 1, since: began, namespace: other };
-        // Its program does not record, so users are not advised to end it.
+        // The program of process 1 does not record, so users are not advised to end it.
         let sees_all = pid_namespace("self") == Some(FIRST_NAMESPACE);
         assert_eq!(noted.living_id(), (!sees_all).then_some(1));
         rustix::process::kill_process(

@@ -27,7 +27,8 @@ const END: u64 = 1 << 47;
 /// How an image is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadMethod {
-    /// It names an interpreter, and so loads preloaded libraries. A Go program of this kind still
+    /// The image names an interpreter, and so loads preloaded libraries. A Go program of this kind
+    /// still
     /// makes its own system calls without libc.
     Interpreted,
     /// Nothing but the image itself is loaded.
@@ -55,7 +56,7 @@ impl<'a> ElfImage<'a> {
     ///
     /// # Errors
     ///
-    /// It is not an ELF file, or not one for x86-64.
+    /// If the bytes are not an ELF file, or not one for x86-64.
     pub fn parse(file: &'a [u8]) -> Result<Self, PatchError> {
         let wrong = |error: object::Error| PatchError::NotElf(error.to_string());
         let header = FileHeader64::<Endianness>::parse(file).map_err(wrong)?;
@@ -142,7 +143,7 @@ impl<'a> ElfImage<'a> {
         self.load
     }
 
-    /// Whether it is loaded at the addresses that it was linked for (`ET_EXEC`).
+    /// Whether the image is loaded at the addresses that it was linked for (`ET_EXEC`).
     #[must_use]
     pub fn is_fixed(&self) -> bool {
         self.is_fixed

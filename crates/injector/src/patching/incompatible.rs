@@ -5,18 +5,18 @@ use std::fmt;
 /// Reason why a library must not be put into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncompatibleProgram {
-    /// Its garbage collector stops threads by signals, and assumes that their stack pointers are
-    /// within their own stacks. While the library works, a thread is on another stack.
+    /// The program's garbage collector stops threads by signals, and assumes that their stack
+    /// pointers are within their own stacks. While the library works, a thread is on another stack.
     StopsThreads {
         /// Name of the collector.
         collector: &'static str,
     },
-    /// It runs code of other programs itself, with the registers of its threads.
+    /// The program runs code of other programs itself, with the registers of its threads.
     RunsOthers {
         /// Name of the kind of program.
         program: &'static str,
     },
-    /// It sets the GS base, which the library needs.
+    /// The program sets the GS base, which the library needs.
     SetsGs,
 }
 

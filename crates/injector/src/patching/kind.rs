@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum PatchKind {
     /// Jumps before and after the `syscall`, which stays in place.
     Sandwich,
-    /// A jump before the `syscall`, which stays; its return address is replaced meanwhile.
+    /// A jump before the `syscall`, which stays in place; the return address of its function is
+    /// replaced meanwhile.
     Return,
     /// A jump over the `syscall`, which is executed elsewhere.
     Over,
@@ -19,19 +20,19 @@ pub enum PatchKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum UnpatchedReason {
-    /// Its calls are not wanted.
+    /// The calls of the site are not wanted.
     Unwanted,
-    /// It belongs to Go's runtime and makes no calls for sockets or programs.
+    /// The site belongs to Go's runtime and makes no calls for sockets or programs.
     GoRuntime,
-    /// It is not certainly a system call.
+    /// The site is not certainly a system call.
     Uncertain,
     /// Some code jumps to a byte that the patch would overwrite, so calls would be missed or break.
     Reached,
-    /// There are not five bytes of movable instructions.
+    /// There are not five bytes of movable instructions next to the site.
     NoRoom,
-    /// Its neighbour needs the same bytes.
+    /// The neighbouring site needs the same bytes.
     Neighbour,
-    /// The code after it needs registers or flags that a call of the library would destroy.
+    /// The code after the site needs registers or flags that a call of the library would destroy.
     Live,
 }
 

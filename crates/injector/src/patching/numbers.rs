@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Number of the system call at a site, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SyscallNumber {
-    /// It is always this one.
+    /// The number is always this one.
     Constant(u32),
-    /// It is in a register, and is checked when the site runs.
+    /// The number is in a register, and is checked when the site runs.
     Variable,
 }
 

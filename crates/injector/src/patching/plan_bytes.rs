@@ -30,7 +30,7 @@ impl PatchPlan {
     /// Encodes the plan of the file with `key`.
     ///
     /// # Errors
-    /// It cannot be encoded. No plan is known for which that happens.
+    /// If the plan cannot be encoded. No plan is known for which that happens.
     pub fn to_bytes(&self, key: &[u8]) -> Result<Vec<u8>, postcard::Error> {
         Ok(with_header(&postcard::to_stdvec(&(key, self))?))
     }

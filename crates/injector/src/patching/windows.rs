@@ -161,7 +161,7 @@ impl WindowSearch<'_> {
                 FlowControl::UnconditionalBranch
                 | FlowControl::Return
                 | FlowControl::IndirectBranch => is_over = true,
-                // It returns after itself.
+                // The called function returns to the address after the call.
                 FlowControl::Call | FlowControl::IndirectCall if taken - begin >= bytes => {}
                 _ => return Err(UnpatchedReason::NoRoom),
             }

@@ -227,7 +227,7 @@ fn a_program_of_rust_announces_its_exec() {
     let announced = move || {
         let announced = announce_exec(&path, counted(2))?;
         assert!(announced.is_traced());
-        // It lasts until the exec.
+        // The trace lasts until the exec.
         std::mem::forget(announced);
         Ok(())
     };

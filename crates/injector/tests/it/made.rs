@@ -107,13 +107,13 @@ pub(crate) enum First {
 pub(crate) fn blob(first: First) -> Blob {
     let count =
         |at: u64| [b"\x65\x48\xff\x04\x25", &(at as u32).to_le_bytes()[..], b"\xff\xe1"].concat();
-    // It keeps the argument's first 8 bytes, and makes a system call (getppid).
+    // The first function keeps the argument's first 8 bytes, and makes a system call (getppid).
     let begin_at_slot = (SLOT + TOLD - (BEGIN_AT + 10)) as u32;
     let begin = [
         &b"\x48\x8b\x07\x48\x89\x05"[..],
         &begin_at_slot.to_le_bytes(),
         b"\xb8\x6e\x00\x00\x00\x0f\x05",
-        // It may change vector registers and all others.
+        // The function may change vector registers and all others.
         b"\x0f\x57\xc0\x66\x0f\x76\xc0\x31\xd2\xf7\xd2\x31\xc0\xc3",
     ]
     .concat();

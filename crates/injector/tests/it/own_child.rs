@@ -44,7 +44,8 @@ fn calls_of_static_programs_are_counted() {
             output.read_line(&mut lines).unwrap();
         }
         assert_eq!(lines, (0..100).map(|i| format!("line {i}\n")).collect::<String>());
-        // It waits for input, or is about to; it is not traced, and has made all its calls except
+        // The child waits for input, or is about to; it is not traced, and has made all its calls
+        // except
         // the one that fails.
         assert_eq!(status(child.id(), "TracerPid"), "0");
         let [before, after, argument] = made::counts(child.id(), &injected.placed);

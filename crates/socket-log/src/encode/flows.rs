@@ -85,9 +85,9 @@ pub(crate) const UNDER_WAY: u32 = 1 << 27;
 /// Call to `connect` that gave a flow's ends their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectOutcome {
-    /// Time since the call, in ticks.
+    /// Time from the call of `connect` to its return, in ticks.
     pub took: u64,
-    /// Whether it returned while the connection was still being made.
+    /// Whether the call returned while the connection was still being made.
     pub under_way: bool,
 }
 

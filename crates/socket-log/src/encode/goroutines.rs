@@ -6,11 +6,12 @@
 use super::words::RecordWords;
 use crate::layout::kind;
 
-/// Record after which the chunk is of the goroutine `number`, or of the thread itself if that is 0.
-/// It has the low 32 bits of `creator`, the number of the goroutine that started it (0: none).
+/// Record after which the chunk's records are of the goroutine `number`, or of the thread itself if
+/// `number` is 0. The record has the low 32 bits of `creator`, the number of the goroutine that
+/// started `number` (0: none).
 #[inline]
 pub fn goroutine_record(number: u64, creator: u64) -> RecordWords {
-    // Its time is not needed: it is in order with the records around it.
+    // The record needs no time: it is in order with the records around it.
     RecordWords::new(kind::GOROUTINE, (number >> 32) as u16, number, creator as u32).finish()
 }
 

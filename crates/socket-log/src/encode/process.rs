@@ -22,14 +22,14 @@ numbered! {
 
     /// Uncaptured event of a process.
     pub enum UncapturedEvent {
-        /// It has a socket of an uncaptured kind.
+        /// The process has a socket of an uncaptured kind.
         Socket = 1,
-        /// It set up `io_uring`, by which bytes move without calls.
+        /// The process set up `io_uring`, by which bytes move without calls.
         Ring = 2,
-        /// It has a socket that no call visible to the library made, or used.
+        /// The process has a socket that no call visible to the library made, or used.
         OutOfSight = 3,
-        /// It has loaded an object (its program or a library) that makes system calls by itself,
-        /// past libc.
+        /// The process has loaded an object (its program or a library) that makes system calls by
+        /// itself, past libc.
         Object = 4,
     }
 

@@ -69,11 +69,11 @@ pub enum LogRecord {
         checksum: u32,
         /// Whether only a part of it was received; the checksum is of that part.
         truncated: bool,
-        /// Whether it was only peeked at (`MSG_PEEK`).
+        /// Whether the datagram was only peeked at (`MSG_PEEK`).
         peeked: bool,
         /// Whether the checksum is not known; it is 0 then.
         unchecked: bool,
-        /// Whether it may be several datagrams that were moved by one call, of unknown size.
+        /// Whether the record may be of several datagrams of unknown size that one call moved.
         joined: bool,
         /// Duration of the call, in ticks.
         duration: u64,
@@ -276,7 +276,7 @@ pub enum LogRecord {
     Ready {
         /// Number of the goroutine.
         number: u64,
-        /// Whether it was started then. Otherwise it had waited.
+        /// Whether the goroutine was started at that time. Otherwise it had waited.
         started: bool,
     },
 }

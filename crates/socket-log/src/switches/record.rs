@@ -31,7 +31,7 @@ pub enum SwitchEvent {
     In,
     /// The thread released the processor.
     Out {
-        /// Whether it could have continued: another thread was given the processor instead.
+        /// Whether the thread could have continued: another thread was given the processor instead.
         preempted: bool,
     },
     /// The thread was started.

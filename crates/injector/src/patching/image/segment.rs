@@ -9,7 +9,7 @@ pub(crate) struct ImageSegment<'a> {
     pub(crate) address: u64,
     /// Bytes in the file; the rest is zeros.
     pub(crate) bytes: &'a [u8],
-    /// Whether it is executable.
+    /// Whether the segment is executable.
     pub(crate) is_code: bool,
 }
 
