@@ -40,7 +40,7 @@ impl ContextsByKind {
             for (caller, calls) in calls_of_executions(contexts, class, &concurrent) {
                 let of_caller = executions.get(caller as usize).copied().unwrap_or(0);
                 let stack = contexts.stack_of(class.first.at_place(caller));
-                concurrency.add_executions(stack, &repeat_calls(tree, &calls), of_caller);
+                concurrency.add_executions(stack.index(), &repeat_calls(tree, &calls), of_caller);
             }
         }
         concurrency.find_concurrent();
@@ -54,7 +54,7 @@ impl ContextsByKind {
             let mut tree = contexts.classes.tree_of_class(class).to_vec();
             for (caller, calls) in calls_of_executions(contexts, class, &concurrent) {
                 let stack = contexts.stack_of(class.first.at_place(caller));
-                let joined = concurrency.joined_calls(stack, &repeat_calls(&tree, &calls));
+                let joined = concurrency.joined_calls(stack.index(), &repeat_calls(&tree, &calls));
                 is_same &= !join_groups(&mut tree, &calls, &joined);
             }
             let number = by_kind.contexts.class_of_trace(&tree, class.caller);

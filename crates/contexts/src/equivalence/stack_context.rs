@@ -6,8 +6,23 @@ use rustc_hash::FxHashMap;
 
 use crate::identity::OperationId;
 
-/// Number of a stack, dense: a caller is numbered before its calls.
-pub type StackId = u32;
+/// Number of a stack among the ones of a [`StackContexts`], dense from 0: a caller is numbered before
+/// its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct StackId(u32);
+
+impl StackId {
+    /// The id of the stack at this index.
+    pub const fn from_index(index: usize) -> StackId {
+        StackId(index as u32)
+    }
+
+    /// The index of the stack.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// All stacks so far. Some belong only to the callers of traces and to no execution.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +49,7 @@ impl StackContexts {
     }
 
     fn intern_stack(&mut self, caller: Option<StackId>, operation: OperationId) -> StackId {
-        let next = self.stacks.len() as StackId;
+        let next = StackId::from_index(self.stacks.len());
         *self.numbers.entry((caller, operation)).or_insert_with(|| {
             self.stacks.push((caller, operation));
             next
@@ -43,12 +58,12 @@ impl StackContexts {
 
     /// The operation at the end of a stack.
     pub fn last_operation(&self, stack: StackId) -> OperationId {
-        self.stacks.get(stack as usize).map_or(0, |(_, operation)| *operation)
+        self.stacks.get(stack.index()).map_or(0, |(_, operation)| *operation)
     }
 
     /// The stack of the caller; `None` for the caller of a trace itself.
     pub fn caller_stack(&self, stack: StackId) -> Option<StackId> {
-        self.stacks.get(stack as usize).and_then(|(caller, _)| *caller)
+        self.stacks.get(stack.index()).and_then(|(caller, _)| *caller)
     }
 
     /// The caller-context of an execution with this stack: the calling operation, and its own.
@@ -63,6 +78,11 @@ impl StackContexts {
         let mut path: Vec<OperationId> = callers.map(|stack| self.last_operation(stack)).collect();
         path.reverse();
         path
+    }
+
+    /// All stacks, in the order of their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = StackId> + use<> {
+        (0..self.len()).map(StackId::from_index)
     }
 
     /// Number of stacks, including the ones of callers of traces.

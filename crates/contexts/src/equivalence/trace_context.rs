@@ -36,7 +36,7 @@ impl TraceContexts {
 
     /// The stack-context of a trace-context.
     pub fn stack_of(&self, position: PositionId) -> StackId {
-        self.stack_of.get(position.index()).copied().unwrap_or(0)
+        self.stack_of.get(position.index()).copied().unwrap_or_default()
     }
 
     /// The operation of a trace-context.

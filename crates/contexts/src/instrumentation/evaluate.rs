@@ -101,7 +101,7 @@ impl<'a> EvaluatedSystem<'a> {
         for ((position, moments), counts) in
             (0..).map(PositionId::from_index).zip(moments).zip(&collected.counts)
         {
-            if let Some((merged, steps)) = of_stack.get_mut(contexts.stack_of(position) as usize) {
+            if let Some((merged, steps)) = of_stack.get_mut(contexts.stack_of(position).index()) {
                 merged.merge(moments);
                 *steps += counts.steps;
             }
@@ -150,14 +150,14 @@ impl<'a> EvaluatedSystem<'a> {
         work.callers.clear();
         work.operations.clear();
         work.operations.resize(self.collected.operations.len(), TimeMoments::default());
-        for (stack, (moments, steps)) in (0..).zip(&self.of_stack) {
+        for (stack, (moments, steps)) in full.ids().zip(&self.of_stack) {
             let operation = full.last_operation(stack);
             let Some(caller) = full.caller_stack(stack) else {
                 let root = work.stacks.root_stack(operation);
                 work.left.push(root);
                 continue;
             };
-            let above = work.left.get(caller as usize).copied().unwrap_or(0);
+            let above = work.left.get(caller.index()).copied().unwrap_or_default();
             if !sees(operation) {
                 work.left.push(above);
                 continue;
@@ -165,7 +165,7 @@ impl<'a> EvaluatedSystem<'a> {
             let own = work.stacks.callee_stack(above, operation);
             work.left.push(own);
             work.of_stack.resize(work.stacks.len(), TimeMoments::default());
-            if let Some(merged) = work.of_stack.get_mut(own as usize) {
+            if let Some(merged) = work.of_stack.get_mut(own.index()) {
                 merged.merge(moments);
             }
             if let Some(context) = work.stacks.caller_context(own) {
@@ -176,10 +176,10 @@ impl<'a> EvaluatedSystem<'a> {
             }
             shown.executions += steps;
         }
-        let stacks = 0..work.stacks.len() as StackId;
         shown.contexts.caller = work.callers.len() as u64;
         shown.contexts.stack =
-            stacks.filter(|stack| work.stacks.caller_stack(*stack).is_some()).count() as u64;
+            work.stacks.ids().filter(|stack| work.stacks.caller_stack(*stack).is_some()).count()
+                as u64;
     }
 
     /// Trace-contexts: the remainder of each class.

@@ -217,7 +217,7 @@ fn count_totals(collected: &CollectedContexts<'_>, operations: usize) -> Profile
     collected.counts.iter().for_each(|counts| all.add(counts));
     let stacks = &collected.contexts.stacks;
     let callers: Vec<(OperationId, OperationId)> =
-        (0..stacks.len() as u32).filter_map(|stack| stacks.caller_context(stack)).collect();
+        stacks.ids().filter_map(|stack| stacks.caller_context(stack)).collect();
     ProfileTotals {
         requests: collected.classes.iter().map(|class| class.requests).sum(),
         torn: collected.torn,

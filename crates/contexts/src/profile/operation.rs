@@ -174,7 +174,7 @@ impl OperationWork<'_> {
                         let context = contexts.stacks.caller_context(stack).unwrap_or_default();
                         (context.0 as usize, context.1 as usize)
                     }
-                    ContextLevel::Stack => (stack as usize, 0),
+                    ContextLevel::Stack => (stack.index(), 0),
                     ContextLevel::Trace => (position.index(), 0),
                 }
             };

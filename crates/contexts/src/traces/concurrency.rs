@@ -30,7 +30,7 @@ type CallGroups = Box<[u32]>;
 #[derive(Clone, Debug, Default)]
 pub struct ConcurrencyByKind {
     /// By context and called operations, in their order.
-    structures: FxHashMap<(u32, Box<[u32]>), CallStructure>,
+    structures: FxHashMap<(usize, Box<[u32]>), CallStructure>,
 }
 
 /// Executions in one context that make the same calls.
@@ -45,7 +45,7 @@ struct CallStructure {
 impl ConcurrencyByKind {
     /// Adds `executions` executions in a context. `calls` has the operation and the group of each
     /// call, in the order of groups.
-    pub fn add_executions(&mut self, context: u32, calls: &[(u32, u32)], executions: u64) {
+    pub fn add_executions(&mut self, context: usize, calls: &[(u32, u32)], executions: u64) {
         let (called, groups) = operations_and_groups(calls);
         let structure = self.structures.entry((context, called)).or_default();
         *structure.executions.entry(groups).or_default() += executions;
@@ -60,7 +60,7 @@ impl ConcurrencyByKind {
 
     /// For each of these calls, whether it is concurrent by kind with the calls of the previous
     /// group, so that both groups are one. It is the same for all calls of a group.
-    pub fn joined_calls(&self, context: u32, calls: &[(u32, u32)]) -> Vec<bool> {
+    pub fn joined_calls(&self, context: usize, calls: &[(u32, u32)]) -> Vec<bool> {
         let (called, _) = operations_and_groups(calls);
         let structure = self.structures.get(&(context, called.clone()));
         let Some(structure) = structure.filter(|of| !of.is_concurrent.is_empty()) else {
