@@ -11,8 +11,9 @@ pub(super) static WINDOW: Flag<Duration> = Flag::text(
     "window",
     "TIME",
     values::parse_duration,
-    "The longest delay between a message and its effect [default: 2s]",
-);
+    "The longest delay between a message and its effect",
+)
+.shows_default(|| values::show_nanoseconds(Options::default().window));
 
 /// Sets the window that the user chose.
 pub(super) fn set_window(given: &FlagValues, options: &mut Options) {

@@ -77,6 +77,10 @@ fn flag_faults(name: &str, flags: &[&dyn AnyFlag], faults: &mut Vec<String>) {
         if !is_name(spec.long) || spec.help.is_empty() {
             faults.push(format!("{name}: --{} is not a valid name, or has no help", spec.long));
         }
+        let written = spec.help.split_once("[default: ").map_or("", |(_, default)| default);
+        if written.starts_with(|first: char| first.is_ascii_digit()) {
+            faults.push(format!("{name}: the help of --{} repeats a constant", spec.long));
+        }
         for other in spec.requires {
             if !longs.contains(other) {
                 faults.push(format!("{name}: --{} requires the missing --{other}", spec.long));

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::values;
+
 /// A flag with values of type `T`. Flags are statics, and a flag is the key by which its value is
 /// read ([`FlagValues::get`](crate::FlagValues::get)).
 #[derive(Debug)]
@@ -26,7 +28,10 @@ pub struct FlagSpec {
     pub values: ValueSyntax,
     /// The value if the user gives none.
     pub default: Option<&'static str>,
-    /// What the flag does.
+    /// The text of what holds if the user gives none, if that is a constant of the program that the
+    /// flag's reader does not see.
+    pub shown_default: Option<fn() -> String>,
+    /// What the flag does, without its default.
     pub help: &'static str,
     /// The heading in help under which the flag is listed; `None` for the common one.
     pub heading: Option<&'static str>,
@@ -46,6 +51,14 @@ pub struct FlagSpec {
 }
 
 impl FlagSpec {
+    /// The text of help: what the flag does, and its default.
+    pub fn help_text(&self) -> String {
+        match self.shown_default {
+            Some(show) => values::with_default(self.help, show()),
+            None => self.help.to_owned(),
+        }
+    }
+
     /// Why an entry does not take the flag.
     pub fn refusal(&self) -> String {
         self.refusal.map_or_else(|| format!("--{} does not apply here", self.long), str::to_owned)
@@ -190,6 +203,7 @@ impl<T> Flag<T> {
             value_name,
             values,
             default: None,
+            shown_default: None,
             help,
             heading: None,
             repeats: false,
@@ -211,6 +225,13 @@ impl<T> Flag<T> {
     /// Adds a default.
     pub const fn default(mut self, value: &'static str) -> Flag<T> {
         self.spec.default = Some(value);
+        self
+    }
+
+    /// Shows in help what holds if the user gives none. It is read from the constant itself, so
+    /// that help cannot differ from it.
+    pub const fn shows_default(mut self, show: fn() -> String) -> Flag<T> {
+        self.spec.shown_default = Some(show);
         self
     }
 

@@ -1,11 +1,33 @@
 //! Readers of single values: sizes, time spans, numbers. Each error explains how to write one.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
 /// The longest time span, a year: its nanoseconds fit an `i64` with room to spare.
 const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Adds the default of a flag to its help text.
+pub fn with_default(help: &str, default: impl Display) -> String {
+    format!("{help} [default: {default}]")
+}
+
+/// A size in bytes as a user would write it: the inverse of [`parse_bytes`].
+pub fn show_bytes(bytes: u64) -> String {
+    let units = [(30, "G"), (20, "M"), (10, "K")];
+    let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    unit.map_or_else(|| bytes.to_string(), |(shift, name)| format!("{}{name}", bytes >> shift))
+}
+
+/// A time span as a user would write it, in nanoseconds: the inverse of [`parse_duration_or_none`].
+pub fn show_nanoseconds(span: i64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")];
+    match units.into_iter().find(|(length, _)| span % length == 0) {
+        Some((length, name)) if span != 0 => format!("{}{name}", span / length),
+        _ => "0".to_owned(),
+    }
+}
 
 /// Any text.
 ///
@@ -98,6 +120,19 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shown_values_are_read_again() {
+        for bytes in [0, 1, 1000, 64 << 20, 3 << 30, 1 << 10] {
+            assert_eq!(parse_bytes(&show_bytes(bytes)), Ok(bytes));
+        }
+        assert_eq!([show_bytes(256 << 20), show_bytes(1000)], ["256M", "1000"]);
+        for span in [0, 1, 50_000, 100_000_000, 60_000_000_000] {
+            let read = parse_duration_or_none(&show_nanoseconds(span)).unwrap();
+            assert_eq!(read.as_nanos() as i64, span);
+        }
+        assert_eq!([50_000, 60_000_000_000].map(show_nanoseconds), ["50us", "60s"]);
+    }
 
     #[test]
     fn sizes() {

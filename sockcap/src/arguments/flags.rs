@@ -14,7 +14,7 @@ pub(crate) fn clap_argument(flag: &'static dyn AnyFlag) -> Arg {
     let spec = flag.spec();
     let mut argument = Arg::new(spec.long)
         .long(spec.long)
-        .help(spec.help)
+        .help(spec.help_text())
         .action(clap_action(spec))
         .conflicts_with_all(spec.conflicts.iter().copied());
     for other in spec.requires {

@@ -7,7 +7,7 @@ use analyze::Algorithm;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use message_trace::NodeGrain;
-use registry::{AnyFlag, FlagValues};
+use registry::{AnyFlag, FlagValues, values};
 
 use super::flags;
 use super::values::grain_parser;
@@ -55,8 +55,15 @@ struct NodeArguments {
 /// How paths are built from links, whatever the algorithm.
 #[derive(Debug, Default, Args)]
 struct PathArguments {
-    /// How many uncertain links of one path are tried both ways [default: 4]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
+    #[arg(
+        long,
+        value_name = "K",
+        value_parser = clap::value_parser!(u8).range(0..=16),
+        help = values::with_default(
+            "How many uncertain links of one path are tried both ways",
+            analyze::Options::default().try_both_limit
+        )
+    )]
     try_both: Option<u8>,
     /// Let a client's request be caused by the preceding response, as in the paper, instead of
     /// starting a path with each request [default: false]
@@ -68,9 +75,16 @@ struct PathArguments {
         require_equals = true
     )]
     link_clients: Option<bool>,
-    /// Analyze this many messages together, with a quarter as many before and after them: more uses
-    /// more memory and tears fewer long paths [default: 786432]
-    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "MESSAGES",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help = values::with_default(
+            "Analyze this many messages together, with a quarter as many before and after \
+             them: more uses more memory and tears fewer long paths",
+            analyze::Options::default().stretch
+        )
+    )]
     stretch: Option<u32>,
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use registry::values;
 
 use crate::arguments::values::parse_bytes;
 use crate::arguments::{DataArguments, InferenceArguments};
@@ -27,8 +28,15 @@ pub(crate) struct AnalyzeCommand {
     data: DataArguments,
     #[command(flatten)]
     inference: InferenceArguments,
-    /// Hold this much of the paths in memory, and the rest in temporary files [default: 256M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_bytes,
+        help = values::with_default(
+            "Hold this much of the paths in memory, and the rest in temporary files",
+            values::show_bytes(analyze::AnalysisResources::default().memory)
+        )
+    )]
     memory: Option<u64>,
 }
 

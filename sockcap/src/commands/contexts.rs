@@ -13,6 +13,7 @@ use contexts::identity::OperationIdentity;
 use contexts::tree::ModelOptions;
 use contexts::{ContextAnalysis, Options, output};
 use message_trace::table::export::{TableFormat, export_batches};
+use registry::values;
 use request_flow::StepResource;
 use request_flow::tables::{ColumnSelection, RequestTables};
 
@@ -82,19 +83,41 @@ pub(crate) struct ContextsCommand {
     /// The seed of the random choice
     #[arg(long, value_name = "N", default_value_t = 1, requires = "instrumentations")]
     seed: u64,
-    /// Contexts with fewer response times are not leaves of the timing model [default: 30]
-    #[arg(long, value_name = "N", help_heading = "Timing model")]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Timing model",
+        help = values::with_default(
+            "Contexts with fewer response times are not leaves of the timing model",
+            ModelOptions::default().min_calls
+        )
+    )]
     min_calls: Option<u32>,
-    /// Contexts with medians and interquartile ranges that differ by at most this, in interquartile
-    /// ranges, are one leaf of the timing model [default: 0.25]
-    #[arg(long, value_name = "DISTANCE", value_parser = parse_distance, help_heading = "Timing model")]
+    #[arg(
+        long,
+        value_name = "DISTANCE",
+        value_parser = parse_distance,
+        help_heading = "Timing model",
+        help = values::with_default(
+            "Contexts with medians and interquartile ranges that differ by at most this, in \
+             interquartile ranges, are one leaf of the timing model",
+            ModelOptions::default().similar
+        )
+    )]
     similar: Option<f64>,
     /// Merge more contexts, until the timing model has at most N leaves
     #[arg(long, value_name = "N", help_heading = "Timing model")]
     max_leaves: Option<usize>,
-    /// Hold this much of the response times in memory, and the rest in a temporary file [default:
-    /// 256M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_bytes,
+        help = values::with_default(
+            "Hold this much of the response times in memory, and the rest in a temporary \
+             file",
+            values::show_bytes(Options::default().memory)
+        )
+    )]
     memory: Option<u64>,
 }
 

@@ -19,6 +19,7 @@ use compare::conditions::FailCondition;
 use compare::explanation::explain_mutations;
 use compare::output::{ComparisonReport, write_dot, write_trace_events};
 use compare::{Ablation, Options, compare_periods};
+use registry::values;
 
 use crate::arguments::values::{one_of, parse_bytes, parse_duration, parse_share};
 use crate::command::{RunnableCommand, Subcommand};
@@ -75,8 +76,16 @@ pub(crate) struct DiffCommand {
     /// Smallest change of a time that matters, as a share of it
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = parse_share, help_heading = "What counts as a change")]
     min_change: f64,
-    /// Smallest change of a time that matters [default: 50us]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "What counts as a change")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "What counts as a change",
+        help = values::with_default(
+            "Smallest change of a time that matters",
+            values::show_nanoseconds(Options::default().least_ns as i64)
+        )
+    )]
     min_time: Option<Duration>,
     /// Also consider originators that lost fewer requests than their mutation gained
     #[arg(long, help_heading = "What counts as a change")]
@@ -110,8 +119,15 @@ pub(crate) struct DiffCommand {
     /// Print at most N mutations, or categories
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
-    /// Hold this much of the requests in memory, and the rest in a temporary file [default: 256M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_bytes,
+        help = values::with_default(
+            "Hold this much of the requests in memory, and the rest in a temporary file",
+            values::show_bytes(MEMORY_BYTES)
+        )
+    )]
     memory: Option<u64>,
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use clocks::ClockModel;
 use reconcile::InternalMessages;
+use registry::values;
 
 use crate::arguments::DataArguments;
 use crate::arguments::values::{parse_bytes, parse_duration, parse_share};
@@ -38,13 +39,28 @@ pub(crate) struct ReconcileCommand {
     /// Keep connections with different names at their two ends as two, each seen at one end
     #[arg(long)]
     no_translation: bool,
-    /// Join ends with different names (due to a load balancer or a container's network between
-    /// them) if the confidence is at least this, from 0 to 1 [default: 0.8]
-    #[arg(long, value_name = "CONFIDENCE", value_parser = parse_share, conflicts_with = "no_translation")]
+    #[arg(
+        long,
+        value_name = "CONFIDENCE",
+        value_parser = parse_share,
+        conflicts_with = "no_translation",
+        help = values::with_default(
+            "Join ends with different names (due to a load balancer or a container's \
+             network between them) if the confidence is at least this, from 0 to 1",
+            reconcile::Options::default().translation.unwrap_or_default()
+        )
+    )]
     translation: Option<f64>,
-    /// Hold this much of the calls and messages in memory, and the rest in temporary files
-    /// [default: 384M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_bytes,
+        help = values::with_default(
+            "Hold this much of the calls and messages in memory, and the rest in temporary \
+             files",
+            values::show_bytes(reconcile::Options::default().memory)
+        )
+    )]
     memory: Option<u64>,
 }
 

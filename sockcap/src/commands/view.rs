@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use clap::Parser;
+use registry::values;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,8 +55,14 @@ pub(crate) struct ViewCommand {
     /// The key to rank the patterns by at first
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
     sort: SortKey,
-    /// The port to serve at; 0 for any free one [default: 9714, or any if that is taken]
-    #[arg(long, value_name = "PORT")]
+    #[arg(
+        long,
+        value_name = "PORT",
+        help = values::with_default(
+            "The port to serve at; 0 for any free one",
+            format_args!("{PORT}, or any if that is taken")
+        )
+    )]
     port: Option<u16>,
     /// Do not open the browser
     #[arg(long)]

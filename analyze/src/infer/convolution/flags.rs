@@ -22,8 +22,9 @@ pub(super) static SPIKE: Flag<f64> = Flag::text(
     "spike",
     "N",
     values::parse_positive,
-    "Height of a spike, which shows a delay, above the mean, in standard deviations [default: 4]",
+    "Height of a spike, which shows a delay, above the mean, in standard deviations",
 )
+.shows_default(|| ConvolutionOptions::default().spike.to_string())
 .heading(HEADING);
 
 pub(super) static BETWEEN_SPIKES: Flag<f64> = Flag::text(
@@ -31,8 +32,9 @@ pub(super) static BETWEEN_SPIKES: Flag<f64> = Flag::text(
     "S",
     values::parse_positive,
     "Two spikes are separate if a point between them is less than this many standard deviations \
-     above the mean [default: 3]",
+     above the mean",
 )
+.shows_default(|| ConvolutionOptions::default().between_spikes.to_string())
 .heading(HEADING);
 
 pub(super) static VARIATION: Flag<Duration> = Flag::text(
@@ -49,17 +51,18 @@ pub(super) static LEAST_MESSAGES: Flag<u32> = Flag::number(
     "COUNT",
     0,
     Some(u32::MAX as i64),
-    "Leave out edges with fewer messages than this [default: 10]",
+    "Leave out edges with fewer messages than this",
 )
+.shows_default(|| ConvolutionOptions::default().least_messages.to_string())
 .heading(HEADING);
 
 pub(super) static LEAST_SHARE: Flag<f64> = Flag::text(
     "least-share",
     "SHARE",
     values::parse_share,
-    "Leave out edges with a smaller share of the messages of their path's first edge, from 0 to 1 \
-     [default: 0.03]",
+    "Leave out edges with a smaller share of the messages of their path's first edge, from 0 to 1",
 )
+.shows_default(|| ConvolutionOptions::default().least_share.to_string())
 .heading(HEADING);
 
 /// Sets the options that the user chose.

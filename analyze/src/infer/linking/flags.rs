@@ -10,8 +10,9 @@ pub(in crate::infer) static SPONTANEOUS_DELAY: Flag<f64> = Flag::text(
     "spontaneous-delay",
     "Y",
     values::parse_positive,
-    "Weigh being spontaneous like a cause this many mean delays earlier [default: 4]",
-);
+    "Weigh being spontaneous like a cause this many mean delays earlier",
+)
+.shows_default(|| Options::default().spontaneous_delay.to_string());
 
 /// Number of estimates of the delays.
 pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
@@ -19,9 +20,9 @@ pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
     "N",
     1,
     Some(1000),
-    "Message linking: estimate the delays this many times, from the second time on from the links \
-     [default: 1]",
-);
+    "Message linking: estimate the delays this many times, from the second time on from the links",
+)
+.shows_default(|| Options::default().iterations.to_string());
 
 /// Sets the options that the user chose.
 pub(in crate::infer) fn apply_flags(given: &FlagValues, options: &mut Options) {

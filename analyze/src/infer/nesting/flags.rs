@@ -13,9 +13,9 @@ pub(super) static SKEW_WINDOW: Flag<Duration> = Flag::text(
     "skew-window",
     "TIME",
     values::parse_duration_or_none,
-    "Let a call begin before its parent, or end after it, by up to this difference of clocks \
-     [default: 0]",
+    "Let a call begin before its parent, or end after it, by up to this difference of clocks",
 )
+.shows_default(|| values::show_nanoseconds(NestingOptions::default().skew_window))
 .heading(HEADING);
 
 pub(super) static SMOOTHING: Flag<f64> = Flag::text(
@@ -23,8 +23,9 @@ pub(super) static SMOOTHING: Flag<f64> = Flag::text(
     "BINS",
     values::parse_not_negative,
     "Smooth the scoreboard with a normal curve of this standard deviation, in bins of 5% of a \
-     delay [default: 0]",
+     delay",
 )
+.shows_default(|| NestingOptions::default().smoothing.to_string())
 .heading(HEADING);
 
 pub(super) static PENALTIES: Flag<[f64; 3]> = Flag::text(
@@ -32,8 +33,9 @@ pub(super) static PENALTIES: Flag<[f64; 3]> = Flag::text(
     "X,Y,Z",
     values::parse_triple,
     "The exponents of the penalties for a parent's overlapping children, children to the same \
-     node, and all children [default: 2,0,0]",
+     node, and all children",
 )
+.shows_default(|| NestingOptions::default().penalties.map(|penalty| penalty.to_string()).join(","))
 .heading(HEADING);
 
 pub(super) static SCOREBOARD_WINDOW: Flag<Duration> = Flag::text(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use clap::builder::{PossibleValue, TypedValueParser};
 use message_trace::table::export::TableFormat;
+use registry::values;
 use workload::Workload;
 use workload::join::JoinOptions;
 
@@ -67,14 +68,38 @@ pub(in crate::commands) struct RequestsCommand {
     /// requests
     #[arg(long)]
     pub(super) incremental: bool,
-    /// End a request that has had no event for this long [default: 60s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Joining events")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "Joining events",
+        help = values::with_default(
+            "End a request that has had no event for this long",
+            values::show_nanoseconds(JoinOptions::default().timeout_ns)
+        )
+    )]
     pub(super) timeout: Option<Duration>,
-    /// Wait this long for late events [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Joining events")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "Joining events",
+        help = values::with_default(
+            "Wait this long for late events",
+            values::show_nanoseconds(JoinOptions::default().reorder_ns)
+        )
+    )]
     pub(super) reorder: Option<Duration>,
-    /// Hold this much of the events of open requests in memory [default: 64M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Joining events")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_bytes,
+        help_heading = "Joining events",
+        help = values::with_default(
+            "Hold this much of the events of open requests in memory",
+            values::show_bytes(JoinOptions::default().memory_bytes as u64)
+        )
+    )]
     pub(super) memory: Option<u64>,
 }
 
