@@ -32,7 +32,7 @@ pub(crate) const FEW_INSTANCES: usize = 2;
 pub(crate) const MAX_MESSAGES: usize = 200_000;
 
 /// Maximum number of operations with calls and errors in the page, the ones with the most errors.
-/// One with calls at all times takes some 2 kB as JSON. A system has some hundred of them.
+/// An operation with calls at all times takes some 2 kB as JSON. A system has some hundred of them.
 pub(crate) const MAX_PAGE_OPERATIONS: usize = 300;
 
 /// Maximum number of operations with contexts in the page: the ones that context explains best.
@@ -113,8 +113,8 @@ pub(crate) const MAX_CLUSTER_NAMES: usize = 3;
 /// Maximum number of unusual requests that the page has.
 pub(crate) const MAX_UNUSUAL: usize = 40;
 
-/// Maximum number of requests with steps and threads in the page. One of the demo takes about 2 kB
-/// as JSON, and one with as many slices as fit 60 kB.
+/// Maximum number of requests with steps and threads in the page. A request of the demo takes about
+/// 2 kB as JSON, and one with as many slices as fit 60 kB.
 pub(crate) const MAX_EXAMPLE_REQUESTS: usize = 48;
 
 /// Maximum number of steps of one request that the page shows.

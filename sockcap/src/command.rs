@@ -13,9 +13,9 @@ use crate::error::CommandError;
 type ReadArguments =
     fn(given: &ArgMatches, program: &Command) -> Result<Box<dyn RunnableCommand>, clap::Error>;
 
-/// One subcommand. Each has a file in `commands/` and a line in `commands.rs`.
+/// A subcommand. Each has a file in `commands/` and a line in `commands.rs`.
 pub(crate) struct Subcommand {
-    /// Its name, help and arguments.
+    /// Returns the name, help and arguments of the subcommand.
     pub(crate) define: fn() -> Command,
     /// Parses the arguments given to it.
     pub(crate) read: ReadArguments,

@@ -73,8 +73,8 @@ fn user_file() -> Option<PathBuf> {
     Some(places::user_folder("XDG_CONFIG_HOME", ".config")?.join("sockcap/config.toml"))
 }
 
-/// As [`parse_command`], with these arguments and this file of the user. The first argument is the
-/// program.
+/// Does what [`parse_command`] does, with the given arguments and configuration file of the user.
+/// The first argument is the program.
 pub(crate) fn parse_from(
     arguments: &[OsString],
     user: Option<PathBuf>,

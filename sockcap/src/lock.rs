@@ -36,7 +36,7 @@ pub(crate) fn lock_directories(directories: &[&DataDir]) -> Result<DirectoryLock
     Ok(DirectoryLocks { _held: locks.collect::<Result<_, _>>()? })
 }
 
-/// The same for a directory that the command makes if it is missing.
+/// Locks a directory as [`lock_directories`] does, and makes it if it is missing.
 ///
 /// # Errors
 /// As for [`lock_directories`], and when the directory cannot be made.

@@ -5,7 +5,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::CommandError;
 
-/// A flag that is set when this process is asked to end.
+/// A flag that is set when this process receives SIGTERM or SIGINT.
 pub(crate) fn stop_on_signals() -> Result<StopFlag, CommandError> {
     let stop = StopFlag::default();
     for signal in [SIGTERM, SIGINT] {
@@ -18,11 +18,12 @@ pub(crate) fn stop_on_signals() -> Result<StopFlag, CommandError> {
     Ok(stop)
 }
 
-/// The same for a command that has to clean up, also when its terminal is closed. If that signal is
-/// to be ignored (`nohup`), it is.
+/// A flag that is set when this process receives SIGTERM, SIGINT or SIGHUP, for a command that has
+/// to clean up when its terminal is closed, too. SIGHUP stays ignored if the process was started
+/// with it ignored (`nohup`).
 ///
-/// A second signal does not end it: `timeout` sends two, and when a terminal is closed, the kernel
-/// and the shell send one each.
+/// A second signal does not end the process: `timeout` sends two, and when a terminal is closed,
+/// the kernel and the shell send one each.
 pub(crate) fn stop_on_signals_or_hangup() -> Result<StopFlag, CommandError> {
     let stop = StopFlag::default();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -57,7 +57,7 @@ impl ResultTarget {
         Ok(ResultTarget { name: path.to_path_buf(), to: TargetKind::New(new) })
     }
 
-    /// Its name for errors.
+    /// Path of the result, for errors.
     pub(crate) fn name(&self) -> &Path {
         &self.name
     }
@@ -84,7 +84,7 @@ impl ResultTarget {
     /// Ends the result and gives the file its name.
     ///
     /// # Errors
-    /// When it cannot be written completely; the file is unchanged then.
+    /// When the result cannot be written completely; the file is unchanged then.
     pub(crate) fn finish_target(mut self) -> Result<(), CommandError> {
         let flushed = self.truncate_content().and_then(|()| self.flush());
         flushed.map_err(|source| self.write_error(source))?;
@@ -126,9 +126,9 @@ fn try_target(path: &Path) -> io::Result<TargetKind> {
     Ok(replacement_file(path, &about).map_or(TargetKind::Uncut(there), TargetKind::New))
 }
 
-/// A new file that will replace the open one. `None` if that file has other names, or is one that
-/// other processes have open as the standard output of a shell (`-o /dev/stdout`), or is in a
-/// directory that is not writable: it is then written in place.
+/// A new file that will replace the open one. `None` if the open file has other names, or is one
+/// that other processes have open as the standard output of a shell (`-o /dev/stdout`), or is in a
+/// directory that is not writable: the open file is then written in place.
 fn replacement_file(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
     let real = fs::canonicalize(path).ok()?;
     let is_same = |other: fs::Metadata| (other.dev(), other.ino()) == (about.dev(), about.ino());

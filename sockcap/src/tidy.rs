@@ -62,7 +62,7 @@ fn cut_log(path: &DataPath, own: &OwnLogs) -> io::Result<()> {
     if writers::has_no_writer(read) != Some(true) || !is_empty_from(read, used)? {
         return Ok(());
     }
-    // The same file that was read, not another that replaced it.
+    // `open_to_write` opens the file that was read, not another that replaced it.
     let file = log.open_to_write()?;
     // The modification time is kept, as results made from the log are still current.
     let modified = file.metadata()?.modified()?;

@@ -200,8 +200,8 @@ impl<'b> CollectedPeriods<'b> {
     }
 }
 
-/// The same with names numbered in alphabetical order, since the order of arrival depends on the
-/// processors.
+/// The collected periods with names numbered in alphabetical order, since the order of arrival
+/// depends on the processors.
 fn sort_by_names(
     names: NameInterner,
     mut structures: FxHashMap<CategoryKey, CategoryStructure>,

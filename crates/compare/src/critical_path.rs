@@ -1,8 +1,8 @@
 //! Critical path: the steps and messages on which a request's response time depends (Spectroscope,
 //! 4.2.1). With concurrent calls it is the slowest branch.
 //!
-//! It is walked backwards. A step's end waits for the child that ended last before it, that child's
-//! begin for the child that had ended last before that, and so on:
+//! The path is walked backwards. A step's end waits for the child that ended last before it, that
+//! child's begin for the child that had ended last before that, and so on:
 //!
 //! ```text
 //! shop     |--------------------------------|
@@ -169,7 +169,7 @@ mod tests {
                 caller_end: Some(31),
                 ..step(Some(0), 0, 0)
             },
-            // It continues after its parent has responded.
+            // The step continues after its parent has responded.
             step(Some(0), 20, 90),
         ]);
         let mut path = CriticalPath::default();

@@ -6,11 +6,11 @@ use crate::period::PeriodSide;
 /// The retained facts of one request of a category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestObservation {
-    /// Its begin, in nanoseconds since the Unix epoch; the minimum if it is not known.
+    /// Begin of the request, in nanoseconds since the Unix epoch; the minimum if it is not known.
     pub begin: i64,
-    /// Its probability, from 0 to 1.
+    /// Probability of the request, from 0 to 1.
     pub weight: f32,
-    /// Its response time in nanoseconds; NaN if it is not known.
+    /// Response time of the request in nanoseconds; NaN if it is not known.
     pub response: f32,
     /// For each place of its category, the time on the critical path of the node itself and of the
     /// network, in nanoseconds.

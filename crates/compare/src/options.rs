@@ -29,7 +29,8 @@ pub struct Options {
     /// Smallest change of a category's share of its kind that matters, from 0 to 1.
     pub least_share: f64,
     /// Whether an originator must have lost at least as many requests as its mutation gained: the
-    /// paper's assumption that one originator has several mutations, each its own.
+    /// paper's assumption that one originator has several mutations, and each mutation one
+    /// originator.
     pub one_to_many: bool,
     /// The paper's rule instead of ours: times rounded to a millisecond, a fixed level for each
     /// test, and a threshold of requests for structural mutations.

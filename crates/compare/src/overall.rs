@@ -25,11 +25,11 @@ pub struct OverallChange {
     pub effect: Option<f64>,
     /// Probability of so different response times if nothing changed.
     pub p_value: f64,
-    /// The same adjusted for all tests of the comparison.
+    /// The p-value adjusted for all tests of the comparison.
     pub adjusted: f64,
-    /// Whether they differ by more than chance explains, however little.
+    /// Whether the response times differ by more than chance explains, however little.
     pub differs: bool,
-    /// Whether they changed: they differ, and by enough to matter.
+    /// Whether the response times changed: they differ, and by enough to matter.
     pub is_changed: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct RequestKind {
     pub categories: Vec<usize>,
     /// Number of requests in each period.
     pub counts: [f64; 2],
-    /// The same in each window.
+    /// Number of the kind's requests in each window of both periods.
     pub windows: [[f64; WINDOWS]; 2],
 }
 

@@ -17,7 +17,7 @@ use crate::tuning::MAX_DEPTH;
 /// Entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectoryEntry {
-    /// Its path.
+    /// Path of the entry.
     pub path: DataPath,
     /// Kind of the entry itself; links are not followed.
     pub kind: FileKind,

@@ -24,7 +24,7 @@ pub struct NewFile {
     file: File,
     directory: OwnedFd,
     name: OsString,
-    /// Its temporary name; `None` once it has its final one.
+    /// Temporary name of the file; `None` once it has its final one.
     unfinished: Option<OsString>,
 }
 
@@ -180,8 +180,8 @@ impl Drop for NewFile {
 
 fn unfinished_name(name: &OsString) -> OsString {
     let mut drawn = [0; NAME_BYTES];
-    // It does not fail on any kernel that Rust's own programs run on. Whatever the random bytes
-    // are, an existing file is never opened.
+    // `getrandom` does not fail on any kernel that Rust's own programs run on. Whatever the random
+    // bytes are, an existing file is never opened.
     let _ = getrandom(&mut drawn, GetRandomFlags::empty());
     let mut unfinished = name.clone();
     unfinished.push(format!("{UNFINISHED}{:016x}", u64::from_ne_bytes(drawn)));

@@ -47,7 +47,7 @@ pub enum RequiredStage {
     Messages,
     /// Links, paths and patterns, as analyze writes them.
     Analysis,
-    /// The same and, if resources were recorded, requests and their steps.
+    /// The stages of `Operations` and, if resources were recorded, requests and their steps.
     Resources,
     /// Requests and their steps.
     Requests,

@@ -44,7 +44,7 @@ impl HttpServer {
         Ok(HttpServer { listener, wake, deadline: DEADLINE })
     }
 
-    /// Address where it listens.
+    /// Address at which the server listens.
     ///
     /// # Errors
     /// As the kernel returns them.

@@ -206,7 +206,7 @@ fn slow_clients_do_not_block_others() {
         "/large" => HttpAnswer::with_body("text/x-test", vec![b'x'; 32 << 20]),
         _ => HttpAnswer::with_body("text/x-test", b"small".to_vec()),
     };
-    // Their deadline is later than the end of the test.
+    // The deadline of the connections is later than the end of the test.
     serving_with(reply, Duration::from_secs(3600), |address| {
         // More than there are threads.
         let slow: Vec<TcpStream> = (0..2 * THREADS)

@@ -41,7 +41,7 @@ pub(crate) struct ConversationEnd {
 /// How likely an endpoint belongs to a service, the least likely first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum PortKind {
-    /// It has no port, or an unknown name.
+    /// The end has no port, or an unknown name.
     #[default]
     None,
     /// A port that systems assign to clients.
@@ -82,8 +82,8 @@ pub(crate) struct Conversations {
 pub(crate) struct ConversationOutcome {
     /// The side that connected.
     pub(crate) connecting: usize,
-    /// Its number among all conversations, in an order that does not depend on the order of the
-    /// rows.
+    /// Number of the conversation among all conversations, in an order that does not depend on the
+    /// order of the rows.
     pub(crate) number: u32,
 }
 

@@ -128,8 +128,8 @@ impl DirectionRuns {
             let both = pairs.get(&[one.min(other), one.max(other)]).copied();
             both.is_some_and(|[same, all]| same >= MIN_COPIES && 10 * same >= 9 * all)
         };
-        // One file is kept for both requests and responses, as call ids may be specific to the
-        // file; which one is decided by its messages.
+        // The messages of one file are kept for both requests and responses, as call ids may be
+        // specific to the file; the numbers of messages decide which file.
         let whole = self.sum_by_file();
         for (way, of_way) in several() {
             let mut of_way = of_way.clone();

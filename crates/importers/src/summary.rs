@@ -21,7 +21,7 @@ pub struct ImportSummary {
     pub made: u64,
     /// Written directories in the data directory.
     pub written: Vec<DataPath>,
-    /// Whether it replaced an earlier import.
+    /// Whether the import replaced an earlier one.
     pub replaced: bool,
     /// Skipped inputs.
     pub skipped: SkipCounts,
@@ -41,9 +41,9 @@ pub struct SkipCounts {
 /// A skipped input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedItem {
-    /// Its place.
+    /// Place of the item.
     pub place: FilePlace,
-    /// Its fault and, if there is one, a remedy.
+    /// Fault of the item and, if there is one, a remedy.
     pub why: String,
 }
 

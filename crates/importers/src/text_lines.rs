@@ -71,16 +71,16 @@ impl<R: Read> TextLines<R> {
         NextLine::Line(self.buffer.get(line).unwrap_or_default())
     }
 
-    /// Reads more, once.
+    /// Reads one more piece of the file into the buffer.
     ///
     /// # Errors
-    /// When it cannot be read. The incomplete line is dropped: its end may be missing.
+    /// When the file cannot be read. The incomplete line is dropped: its end may be missing.
     pub(crate) fn read_more(&mut self) -> io::Result<()> {
         let kept = self.end - self.begin;
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end, self.searched) = (0, kept, kept);
         if kept > MAX_TEXT_LINE_BYTES {
-            // One byte more than the limit is kept of an overlong line.
+            // Of an overlong line, one byte more than the limit is kept.
             self.end = MAX_TEXT_LINE_BYTES + 1;
             self.searched = self.end;
         }

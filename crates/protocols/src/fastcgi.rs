@@ -257,7 +257,7 @@ fn param_length(cursor: &mut ByteCursor<'_>) -> Option<usize> {
 
 /// Status of a response's CGI headers: 200 if there is none, 302 with a location. In incomplete
 /// headers only the first one counts, since programs that write a status write it first. `None` if
-/// that one is incomplete.
+/// the first one is incomplete.
 fn cgi_status(body: &[u8]) -> Option<String> {
     let mut is_redirect = false;
     let mut rest = body;

@@ -38,7 +38,7 @@ pub enum SnippetRule {
 pub struct LogPosition {
     /// Time of the call that moved the bytes, in the log's ticks.
     pub ticks: u64,
-    /// Number of bytes of that call before these.
+    /// Number of bytes of the call before the bytes of the snippet.
     pub at: u32,
 }
 
@@ -57,7 +57,7 @@ pub struct FlowSnippet<'a> {
     /// continuing: it continues if the previous turn was kept with less than 256 bytes and was not
     /// cut.
     pub continues: bool,
-    /// Whether these are the first bytes that this side sent after the other side did.
+    /// Whether the snippet has the first bytes that this side sent after the other side did.
     pub begins_turn: bool,
     /// Whether further bytes of the same head or turn were left out after these.
     pub cut: bool,

@@ -136,7 +136,7 @@ impl Http {
         // The fields have what could be parsed of an incomplete or malformed head.
         let _ = request.parse(head);
         let Some(method) = request.method.filter(|method| is_method(method)) else {
-            // It is certainly a request, whatever it asks for.
+            // The message is certainly a request, whatever it asks for.
             if whole && request.version.is_some() {
                 self.upgrade = UpgradeRequest::Plain;
                 out.push(ProtocolOperation::new(

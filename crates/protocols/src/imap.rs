@@ -173,8 +173,8 @@ struct Imap {
     /// Command that the server wants continued: what the client sends next is another request of
     /// that command.
     asked_for: Option<u64>,
-    /// The same after an unreadable response: what the client sends next continues this command,
-    /// unless it is another command.
+    /// The command that the server may want continued, after an unreadable response: what the
+    /// client sends next continues this command, unless it is another command.
     may_be_asked_for: Option<u64>,
     /// Command that the client's latest bytes were assumed to continue. The server's response
     /// decides: a response with another tag answers that other command.

@@ -223,7 +223,7 @@ impl MessageParser for Kafka {
         let operation = ProtocolOperation::new(unparsed.position_at(0), role, NAME);
         let operation = operation.with_call(request.correlation.into()).with_name(name);
         if request.key == PRODUCE && facts.acks.is_none() {
-            // Whether it is answered cannot be read.
+            // The fields of the request that tell whether it is answered cannot be read.
             self.unanswered.insert(request.correlation, Some(operation));
             return ParseStep::Skip(4 + u64::from(size));
         }

@@ -14,7 +14,7 @@ pub enum MessageRole {
     OneWay,
 }
 
-/// One request, response or one-way message.
+/// A request, response or one-way message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolOperation {
     /// Place where the operation begins: the time of the snippet with its first byte, and the

@@ -110,10 +110,10 @@ struct PostgreSql {
 struct PreparedExecution {
     /// Place where they begin.
     place: LogPosition,
-    /// Their statement if no execution follows.
+    /// Statement of the prepared execution if no Execute message follows.
     alone: StatementSummary,
-    /// Their statement if it is unknown whether an execution follows: an unnamed statement is
-    /// executed immediately.
+    /// Statement of the prepared execution if it is unknown whether an execution follows: an
+    /// unnamed statement is executed immediately.
     cut: StatementSummary,
 }
 

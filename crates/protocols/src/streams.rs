@@ -20,7 +20,7 @@ pub(crate) trait MessageParser: Send {
     const SNIPPETS_BEGIN_MESSAGES: bool = false;
 
     /// Whether a turn is a message even if it was read and yielded no operation. If calls have ids,
-    /// such a turn belongs to the connection itself.
+    /// a turn without an operation belongs to the connection itself.
     const QUIET_TURNS: bool = false;
 
     /// Parses the message at the front of the unparsed bytes.
@@ -288,7 +288,8 @@ impl<M: MessageParser> MessageStreams<M> {
         }
         let role = messages.silent_role(speaker);
         if !stream.bytes.is_empty() {
-            // It seems to continue a message; if that cannot be read, the turn begins one.
+            // The turn seems to continue a message; if the continuation cannot be read, the turn
+            // begins one.
             stream.after_begun = Some((stream.bytes.len(), piece.place, role));
         } else if stream.skip == 0 && !messages.is_within(speaker) {
             stream.silent.begin_turn(piece.place, role);

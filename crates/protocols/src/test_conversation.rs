@@ -56,7 +56,7 @@ impl TestConversation {
         self
     }
 
-    /// The same conversation with each transfer in two parts, the first of `at` bytes.
+    /// The conversation with each transfer in two parts, the first of `at` bytes.
     pub(crate) fn in_fragments(&self, at: usize) -> TestConversation {
         let parts = self.transfers.iter().flat_map(|(class, speaker, bytes)| {
             let (first, rest) = bytes.split_at(at.min(bytes.len()));

@@ -43,7 +43,7 @@ fn blankable_conversations() -> impl Iterator<Item = (&'static str, Vec<OwnedSni
     })
 }
 
-/// The same conversation with a turn of `length` bytes that were not understood.
+/// The conversation with a turn of `length` bytes that were not understood.
 fn blank_turn(pieces: &[OwnedSnippet], turn: usize, length: usize) -> Vec<OwnedSnippet> {
     let mut changed = Vec::new();
     for (piece, of) in pieces.iter().zip(turn_numbers(pieces)) {

@@ -5,7 +5,7 @@
 pub struct EntryHelp {
     /// The name on the command line: lower case, digits and hyphens.
     pub name: &'static str,
-    /// Its description in one line without a full stop, for lists.
+    /// Description of the entry in one line without a full stop, for lists.
     pub summary: &'static str,
     /// Further paragraphs of `--help`, above the flags; may be empty. Lines within a paragraph are
     /// joined with a space.

@@ -10,7 +10,7 @@ use crate::values;
 /// read ([`FlagValues::get`](crate::FlagValues::get)).
 #[derive(Debug)]
 pub struct Flag<T> {
-    /// Its description without the type of its values.
+    /// Description of the flag without the type of its values.
     pub spec: FlagSpec,
     reader: ValueReader<T>,
 }
@@ -35,7 +35,7 @@ pub struct FlagSpec {
     pub help: &'static str,
     /// The heading in help under which the flag is listed; `None` for the common one.
     pub heading: Option<&'static str>,
-    /// Whether it may be given several times.
+    /// Whether the flag may be given several times.
     pub repeats: bool,
     /// The separator of several values in one argument.
     pub delimiter: Option<char>,
@@ -81,7 +81,7 @@ pub enum ValueSyntax {
         /// The greatest; `None`: no limit.
         most: Option<i64>,
     },
-    /// One of a few words.
+    /// The value is one of a few words.
     OneOf {
         /// The words, in the order in which they are offered.
         choices: fn() -> Vec<FlagChoice>,
@@ -90,14 +90,14 @@ pub enum ValueSyntax {
     },
 }
 
-/// One of the words that a flag takes.
+/// A word that a flag takes as its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlagChoice {
     /// The word.
     pub name: &'static str,
     /// A synonym, which is accepted but not offered.
     pub alias: Option<&'static str>,
-    /// Its meaning; may be empty.
+    /// Meaning of the word; may be empty.
     pub help: &'static str,
 }
 

@@ -80,19 +80,19 @@ pub fn parse_duration_or_none(text: &str) -> Result<Duration, String> {
     if text == "0" { Ok(Duration::ZERO) } else { parse_duration(text) }
 }
 
-/// A number above 0.
+/// Parses a number above 0.
 ///
 /// # Errors
-/// That it is not such a number.
+/// A message if `text` is not a number above 0.
 pub fn parse_positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| format!("'{text}' is not a positive number"))
 }
 
-/// A number that is at least 0.
+/// Parses a number that is at least 0.
 ///
 /// # Errors
-/// That it is not such a number.
+/// A message if `text` is not a number that is at least 0.
 pub fn parse_not_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| format!("'{text}' is not a number of at least 0"))

@@ -41,7 +41,7 @@ impl Default for DelayDistribution {
 }
 
 impl DelayDistribution {
-    /// One delay, in nanoseconds.
+    /// Draws a delay from the distribution, in nanoseconds.
     pub(crate) fn sample(&self, random: &mut ChaCha8Rng) -> i64 {
         let sampled = match *self {
             DelayDistribution::Constant(delay) => return delay,

@@ -124,8 +124,9 @@ messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", t
     #[test]
     fn long_bursts_are_dropped() {
         let (trace, truth) = trace();
-        // One every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and 1 wait;
-        // at 3 ms 1.5, which take both places; at 4 ms 1; then every second message is dropped.
+        // One message every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and
+        // 1 wait; at 3 ms 1.5, which take both places; at 4 ms 1; then every second message is
+        // dropped.
         let captured = Sniffer { rate: 500.0, queue: 2 }.capture_trace(&trace).unwrap();
         let rows = [Some(0), Some(1), Some(2), None, Some(3), None, Some(4), None];
         assert_eq!((captured.rows.as_slice(), captured.dropped_messages()), (&rows[..], 3));

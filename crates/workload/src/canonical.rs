@@ -43,12 +43,12 @@ pub struct CanonicalElement {
     /// operation), never its id. For [`ElementAct::Signal`], the signalled role. Unknown for work
     /// that nothing led to.
     pub role: NameId,
-    /// Its demands. Only work has demands.
+    /// Demands of the element. Only work has demands.
     pub demands: Demands,
-    /// Its begin with unlimited processors, in nanoseconds from the begin of the request, if
-    /// nothing but processor time and synchronisation took time.
+    /// Begin of the element with unlimited processors, in nanoseconds from the begin of the
+    /// request, if nothing but processor time and synchronisation took time.
     pub begin: i64,
-    /// Its end with unlimited processors.
+    /// End of the element with unlimited processors, in nanoseconds from the begin of the request.
     pub end: i64,
 }
 
@@ -59,11 +59,12 @@ pub enum ElementAct {
     /// A thread works from one synchronisation point to the next.
     #[default]
     Work,
-    /// It starts or wakes another thread: the fork of the tree.
+    /// The thread starts or wakes another thread: the fork of the tree.
     Signal,
-    /// It cannot continue by itself: it waits for another thread, or is done. A leaf of the tree.
+    /// The thread cannot continue by itself: it waits for another thread, or is done. A leaf of the
+    /// tree.
     Wait,
-    /// It starts or continues, because another thread woke it.
+    /// The thread starts or continues, because another thread woke it.
     Resume,
 }
 
@@ -75,8 +76,8 @@ impl CanonicalRequest {
         all
     }
 
-    /// Its duration with unlimited processors in nanoseconds, if nothing but processor time and
-    /// synchronisation took time.
+    /// Duration of the request with unlimited processors in nanoseconds, if nothing but processor
+    /// time and synchronisation took time.
     pub fn ideal_duration(&self) -> i64 {
         self.elements.iter().map(|element| element.end).max().unwrap_or_default()
     }

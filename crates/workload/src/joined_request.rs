@@ -18,7 +18,7 @@ pub struct JoinedRequest {
     /// Whether its valid-intervals were all closed. Otherwise a time-out or the memory limit ended
     /// it.
     pub whole: bool,
-    /// Its events, in the order of time.
+    /// Events of the request, in the order of time.
     pub events: Vec<JoinedEvent>,
     /// Synchronisation points, in the order of their sources.
     pub syncs: Vec<SyncEdge>,
@@ -31,7 +31,7 @@ pub struct JoinedRequest {
 pub struct JoinedEvent {
     /// Time in nanoseconds since the Unix epoch.
     pub time: i64,
-    /// Its kind, `provider/name`.
+    /// Kind of the event, `provider/name`.
     pub kind: NameId,
     /// The host.
     pub host: NameId,
@@ -45,7 +45,7 @@ pub struct JoinedEvent {
     pub demands: Demands,
     /// Reasons why the thread was blocked in that time.
     pub waits: WaitTimes,
-    /// Whether it blocks according to the schema (WAIT).
+    /// Whether the event blocks according to the schema (WAIT).
     pub is_wait: bool,
 }
 

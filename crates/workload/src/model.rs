@@ -23,7 +23,7 @@ pub use workload::Workload;
 pub struct WorkloadModel {
     /// Number of requests.
     pub requests: u64,
-    /// Their total demands, as parsed.
+    /// Total demands of all requests, as parsed.
     pub demands: Demands,
     /// Clusters, the largest one first. Their sizes are the proportions of the model.
     pub clusters: Vec<RequestCluster>,
@@ -60,9 +60,9 @@ pub struct ClusterMember {
 pub struct RequestCluster {
     /// Number of its requests.
     pub requests: u64,
-    /// Their share of all requests, from 0 to 1.
+    /// The cluster's share of all requests, from 0 to 1.
     pub share: f64,
-    /// Their names, the most frequent one first.
+    /// Names of the requests, the most frequent one first.
     pub names: Vec<NameCount>,
     /// Number of the representative request: the member with the smallest difference of demands
     /// from the means.
@@ -113,8 +113,9 @@ pub struct ClusterElement {
     pub role: String,
     /// Mean demands.
     pub demands: Demands,
-    /// Its begin with unlimited processors, in nanoseconds from the begin of the request.
+    /// Begin of the element with unlimited processors, in nanoseconds from the begin of the
+    /// request.
     pub begin: i64,
-    /// Its end with unlimited processors.
+    /// End of the element with unlimited processors, in nanoseconds from the begin of the request.
     pub end: i64,
 }

@@ -84,7 +84,8 @@ fn clocks_have_a_table_and_a_drawing_each() {
         page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
     let number = |what: &str| section.matches(what).count();
     assert_eq!(number("<th scope=\"row\">"), 5);
-    // One plot has all clocks with messages, and each of these clocks has a plot of its own.
+    // There is one plot with all clocks with messages, and each of these clocks has a plot of its
+    // own.
     assert_eq!(number("<polyline"), 3);
     assert_eq!(number("role=\"img\" aria-labelledby=\"clock"), 3);
     assert_eq!(number("<rect class=\"band\""), 2, "no band where nobody knows how far off it is");

@@ -62,9 +62,9 @@ impl PageContexts {
         PageContexts { requests, ..self }
     }
 
-    /// Records that the path with the first message `root` is of that pattern, which the page has.
-    /// Returns whether it is an example for the page to keep, as there is room for its messages. Of
-    /// several paths of one request, the first counts.
+    /// Records that the path with the first message `root` belongs to the call pattern `pattern`,
+    /// which the page has. Returns whether the page keeps the path as an example of the pattern:
+    /// there is room for its messages. Of several paths of one request, the first counts.
     pub(super) fn record_path(
         &mut self,
         path: i64,

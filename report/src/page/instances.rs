@@ -120,7 +120,7 @@ struct InstancesPage {
 }
 
 impl InstanceStore {
-    /// The same as [`InstanceStore::get`], as JSON.
+    /// The instance that [`InstanceStore::get`] returns, as JSON.
     ///
     /// # Errors
     /// When a value has no form in JSON. No value here is of that kind.

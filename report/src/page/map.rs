@@ -147,7 +147,7 @@ mod tests {
         // 41 and 44 us.
         assert_eq!(redis.network, Some(ShortNumber::from_value(42_500.0)));
         let app = map.nodes.iter().find(|node| names[node.name as usize] == "app.py").unwrap();
-        // It works twice in each path: 0.871 and 1.94 ms.
+        // `app` works twice in each path: 0.871 and 1.94 ms.
         assert_eq!((app.traced, app.mean), (true, Some(ShortNumber::from_value(1_405_500.0))));
         assert_eq!(app.expected, ShortNumber::from_value(2.0 * cached.expected));
     }

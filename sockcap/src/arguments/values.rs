@@ -13,8 +13,8 @@ use crate::shown::PathSource;
 
 pub(crate) use registry::values::{parse_bytes, parse_duration, parse_positive, parse_share};
 
-/// One of a few values, by name. The names are completed, and an error about a wrong one lists
-/// them.
+/// Parser of an argument that is one of a few values, by name. The names are completed, and an
+/// error about a wrong one lists them.
 pub(crate) fn one_of<T>(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> impl TypedValueParser<Value = T>

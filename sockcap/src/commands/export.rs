@@ -23,7 +23,7 @@ use crate::{kinds, lock, stages};
 /// The argument that names the export.
 const WHAT: &str = "exported";
 
-/// One export.
+/// Export in one format.
 #[derive(Debug)]
 struct ExportCommand {
     kind: &'static ExporterSpec,

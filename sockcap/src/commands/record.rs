@@ -107,7 +107,7 @@ impl RunnableCommand for RecordCommand {
         {
             injected = unseen.can_be_injected().filter(|_| self.library.inject).map(Path::to_owned);
             if injected.is_some() {
-                // It is visible now, or the reason why not was reported.
+                // The program is visible now, or the reason why not was reported.
             } else if self.strict {
                 return Err(CommandError::Unseen(unseen.clone(), remedy_for_unseen(self, &unseen)));
             } else {

@@ -43,14 +43,14 @@ pub(super) type FileSettings = BTreeMap<(Vec<String>, String), FlagSetting>;
 pub(super) enum FileOwner {
     /// The user's own.
     User,
-    /// It lies in a data directory.
+    /// The file lies in a data directory.
     Data,
 }
 
 /// The setting of a flag in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FlagSetting {
-    /// Its values; without values, the flag is treated as not given.
+    /// Values of the flag; without values, the flag is treated as not given.
     pub(super) values: Vec<String>,
     /// The file.
     pub(super) path: PathBuf,

@@ -78,7 +78,7 @@ pub(crate) struct EscapingWriter<W: Write> {
     out: W,
     /// Whether styles (`ESC [ ... m`) are let through.
     has_styles: bool,
-    /// Whether it writes for programs, unchanged.
+    /// Whether the output is for a program, and is written unchanged.
     is_raw: bool,
     /// Bytes of an incomplete character or style.
     partial_bytes: Vec<u8>,

@@ -75,7 +75,7 @@ pub(super) fn profile_of_page(data: &DataDir, min_kept: u64) -> Result<Profile, 
     let profile = contexts::profile::profile_contexts(&collected, &budget, &progress)?.profile;
     if profile.totals.steps >= min_kept {
         let kept = KeptProfile { version: version.to_owned(), made_of, profile: &profile };
-        // If it cannot be written, nothing is lost: it is made again.
+        // If the file cannot be written, nothing is lost: it is made again.
         let _ = json::write_compact_json(data.contexts_path(), &kept);
     }
     Ok(profile)

@@ -27,7 +27,7 @@ pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
         return Ok(());
     }
     if events.is_none() {
-        // They were from events that no longer exist.
+        // The charged times were from events that no longer exist.
         let _ = data.charged_path().remove_file();
         request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &TerminalProgress::new())?;
         return Ok(());
@@ -53,7 +53,7 @@ fn with_resources(data: &DataDir) -> Result<(), CommandError> {
                 fill_resources(from, to, SPANS_IN_MEMORY_BYTES, data.own_events_path())
             });
     for path in &plain {
-        // They are no longer needed; the next time, they are overwritten.
+        // The temporary tables are no longer needed; the next time, they are overwritten.
         let _ = path.remove_file();
     }
     message_trace::json::write_json(data.charged_path(), &filled?)?;

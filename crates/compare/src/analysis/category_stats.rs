@@ -11,13 +11,13 @@ use crate::tuning::WINDOWS;
 /// A category in both periods.
 #[derive(Clone, Debug)]
 pub struct CategoryStats {
-    /// Its key.
+    /// Key of the category.
     pub key: CategoryKey,
     /// The structure that its requests have in common.
     pub structure: CategoryStructure,
     /// Number of its requests in each period, as the sum of their probabilities.
     pub counts: [f64; 2],
-    /// The same in each window of each period.
+    /// Number of the category's requests in each window of each period.
     pub windows: [[f64; WINDOWS]; 2],
     /// Response times.
     pub response: [PeriodSample; 2],

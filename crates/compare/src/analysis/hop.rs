@@ -21,7 +21,7 @@ pub struct CategoryHop {
     pub place: u32,
     /// What the time is spent on.
     pub kind: HopKind,
-    /// Its samples in both periods.
+    /// Samples of the hop in both periods.
     pub samples: [PeriodSample; 2],
 }
 

@@ -38,7 +38,7 @@ struct EncodedStep {
     hash: u128,
     /// Number of its group of concurrent siblings.
     group: u32,
-    /// Whether it is a repetition of the call before it.
+    /// Whether the step is a repetition of the call before it.
     is_repetition: bool,
     repeated: bool,
     place: u32,
@@ -150,7 +150,7 @@ impl<'n> CategoryEncoder<'n> {
     }
 
     /// Sorts concurrent children into their fixed order: by symbol and, of equal ones, the one that
-    /// ends last first, as the caller waits for that one.
+    /// ends last first, as the caller waits for the last one.
     fn order_children(&mut self, step: usize, of: &[Step]) {
         let range = self.begins[step] as usize..self.begins[step + 1] as usize;
         let (children, steps) = (&mut self.children[range], &mut self.steps);

@@ -12,9 +12,9 @@ pub struct StepSymbol {
     pub node: NameId,
     /// The operation.
     pub operation: NameId,
-    /// Whether it fails.
+    /// Whether the step fails.
     pub failed: bool,
-    /// Whether it is called several times in sequence, if loops are collapsed.
+    /// Whether the step is called several times in sequence, if loops are collapsed.
     pub repeated: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct CategoryPlace {
     pub parent: Option<u32>,
     /// The operation.
     pub symbol: StepSymbol,
-    /// Whether it runs concurrently with the previous sibling.
+    /// Whether the step runs concurrently with the previous sibling.
     pub with_previous: bool,
     /// Depth in the tree: 0 for the root.
     pub depth: u32,

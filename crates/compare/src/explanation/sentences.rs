@@ -16,11 +16,11 @@ use crate::wording::operation_text;
 pub struct MutationExplanation {
     /// Number of examined requests of both classes.
     pub requests: [usize; 2],
-    /// One for each path of the tree that leads to mostly the mutation's requests.
+    /// One sentence for each path of the tree that leads to mostly the mutation's requests.
     pub sentences: Vec<ExplanationSentence>,
 }
 
-/// One path from the root of the tree.
+/// The path from the root of the tree to one leaf.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplanationSentence {
     /// Conditions that hold for these requests.

@@ -12,11 +12,11 @@ use crate::tuning::WINDOWS;
 pub struct KindChange {
     /// Index of the kind.
     pub kind: usize,
-    /// Its share of all requests in both periods, from 0 to 1. One is 0.
+    /// Share of the kind in all requests in both periods, from 0 to 1. One of the two shares is 0.
     pub shares: [f64; 2],
     /// Probability of so unequal counts if nothing changed.
     pub p_value: f64,
-    /// The same adjusted for all tests.
+    /// The p-value adjusted for all tests.
     pub adjusted: f64,
 }
 

@@ -12,14 +12,14 @@ use crate::statistics::WeightedMoments;
 /// What changed in a category.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MutationKind {
-    /// Its response times.
+    /// The response times of the category change.
     ResponseTime {
         /// The hops that cause it, in descending order of change.
         hops: Vec<HopChange>,
     },
-    /// It serves more of the requests of its kind.
+    /// The category has more of the requests of its kind.
     Structural {
-        /// Their possible former categories, the most similar first.
+        /// Possible former categories of these requests, the most similar first.
         originators: Vec<Originator>,
         /// Shares of the kind's requests in both periods, from 0 to 1.
         shares: [f64; 2],

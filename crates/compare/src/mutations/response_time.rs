@@ -15,7 +15,7 @@ pub struct TimeChange {
     pub category: usize,
     /// Probability of so different samples if nothing changed.
     pub p_value: f64,
-    /// The same adjusted for all tests.
+    /// The p-value adjusted for all tests.
     pub adjusted: f64,
     /// The hops that changed, in descending order of change.
     pub hops: Vec<HopChange>,

@@ -18,11 +18,11 @@ pub struct RateChange {
     pub category: usize,
     /// Index of its kind.
     pub kind: usize,
-    /// Its shares of the kind's requests in both periods, from 0 to 1.
+    /// Shares of the category in the kind's requests in both periods, from 0 to 1.
     pub shares: [f64; 2],
     /// Probability of so different counts if nothing changed.
     pub p_value: f64,
-    /// The same adjusted for all tests.
+    /// The p-value adjusted for all tests.
     pub adjusted: f64,
 }
 

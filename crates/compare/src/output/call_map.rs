@@ -15,7 +15,7 @@ pub struct MapNode {
     pub node: String,
     /// Executions per request.
     pub executions: [f64; 2],
-    /// Its own time per request, in nanoseconds.
+    /// The node's own time per request, in nanoseconds.
     pub own_ns: [f64; 2],
     /// Direction of a change: `worse`, `better` or `other`; `None` if nothing changed.
     pub changed: Option<&'static str>,

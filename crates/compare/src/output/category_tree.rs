@@ -17,11 +17,11 @@ pub struct TreePlace {
     pub node: String,
     /// The operation.
     pub operation: String,
-    /// Whether it fails.
+    /// Whether the step fails.
     pub failed: bool,
-    /// Whether it is called several times in sequence.
+    /// Whether the step is called several times in sequence.
     pub repeated: bool,
-    /// Whether it runs concurrently with the previous sibling.
+    /// Whether the step runs concurrently with the previous sibling.
     pub concurrent: bool,
     /// Mean own time on the critical path in both periods, in nanoseconds.
     pub own_ns: [f64; 2],
@@ -32,7 +32,7 @@ pub struct TreePlace {
 /// A category as a tree.
 #[derive(Clone, Debug, Serialize)]
 pub struct CategoryTree {
-    /// Its key, which is equal in any recording.
+    /// Key of the category, which is equal in any recording.
     pub category: String,
     /// The node that calls the root.
     pub caller: String,
@@ -48,7 +48,7 @@ pub struct CategoryTree {
     pub squared_variation: [Option<f64>; 2],
     /// Response times in both periods.
     pub distribution: DistributionPair,
-    /// Its places, depth first.
+    /// Places of the category, depth first.
     pub places: Vec<TreePlace>,
 }
 
@@ -97,7 +97,7 @@ impl CategoryTree {
 /// A category on one line.
 #[derive(Clone, Debug, Serialize)]
 pub struct CategoryLine {
-    /// Its key, which is equal in any recording.
+    /// Key of the category, which is equal in any recording.
     pub category: String,
     /// The node of the root.
     pub node: String,

@@ -8,15 +8,15 @@ use crate::comparison::Comparison;
 use crate::shares::{ChangeShares, shares_of_mean, shares_of_quantile};
 use crate::wording::operation_text;
 
-/// One part of a change.
+/// A part of a change.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangeContribution {
     /// `hop`: a hop has changed times; `paths`: requests of one kind take other paths; `mix`: the
     /// number of requests of this kind changed.
     pub kind: &'static str,
-    /// Its subject, in words.
+    /// Subject of the part, in words.
     pub what: String,
-    /// Its part in nanoseconds.
+    /// Size of the part in nanoseconds.
     pub ns: f64,
 }
 
@@ -25,7 +25,7 @@ pub struct ChangeContribution {
 pub struct ChangeBreakdown {
     /// The whole change in nanoseconds.
     pub total_ns: f64,
-    /// Its parts, the greatest first.
+    /// Parts of the change, the greatest first.
     pub parts: Vec<ChangeContribution>,
 }
 

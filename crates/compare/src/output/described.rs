@@ -56,11 +56,11 @@ pub struct DescribedEvidence {
     pub values: [f64; 2],
     /// Executions in both periods.
     pub executions: [f64; 2],
-    /// Its own contribution to the change of the mean response time, in nanoseconds.
+    /// The change's own contribution to the change of the mean response time, in nanoseconds.
     pub of_mean_ns: f64,
-    /// Its weight against the suspect.
+    /// Weight of the evidence against the suspect.
     pub weight: f64,
-    /// Its p-value, adjusted for all tests.
+    /// p-value of the evidence, adjusted for all tests.
     pub adjusted: f64,
     /// Whether chance does not explain it.
     pub is_sure: bool,
@@ -99,7 +99,7 @@ pub struct DescribedSuspect {
     pub node: String,
     /// Weight of all its evidence.
     pub weight: f64,
-    /// Its share of the weight of all suspects.
+    /// The suspect's share of the weight of all suspects.
     pub share: f64,
     /// The evidence, the heaviest first.
     pub evidence: Vec<DescribedEvidence>,
@@ -137,9 +137,9 @@ pub struct DescribedKind {
     pub node: String,
     /// The operation of the root.
     pub operation: String,
-    /// Its share of all requests in both periods, from 0 to 1. One is 0.
+    /// The kind's share of all requests in both periods, from 0 to 1. One of the two shares is 0.
     pub shares: [f64; 2],
-    /// Its p-value, adjusted for all tests.
+    /// p-value of the change, adjusted for all tests.
     pub adjusted: f64,
 }
 
@@ -165,7 +165,7 @@ pub struct DescribedHop {
     pub what: HopKind,
     /// Mean times on the critical path in both periods, in nanoseconds.
     pub mean_ns: [f64; 2],
-    /// Its p-value, adjusted for all hops of the category.
+    /// p-value of the change, adjusted for all hops of the category.
     pub adjusted: f64,
 }
 
@@ -185,10 +185,10 @@ pub struct DescribedOriginator {
 pub struct DescribedMutation {
     /// `response_time` or `structural`.
     pub kind: &'static str,
-    /// Its contribution to the change of the sum of all response times of the second period, in
-    /// nanoseconds.
+    /// Contribution of the mutation to the change of the sum of all response times of the second
+    /// period, in nanoseconds.
     pub contribution_ns: f64,
-    /// Its p-value, adjusted for all tests.
+    /// p-value of the mutation, adjusted for all tests.
     pub adjusted: f64,
     /// Shares of its kind's requests in both periods, if it is structural.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -72,7 +72,7 @@ pub struct CallSite {
     pub executions: ExecutionWeights,
     /// The executions among these that failed.
     pub failures: ExecutionWeights,
-    /// These executions by their pattern.
+    /// The executions with a known pattern, by their pattern.
     pub patterns: FxHashMap<CallPattern, ExecutionWeights>,
     /// Whether there are more patterns than the limit. The kept ones then depend on the order of
     /// arrival, so that patterns cannot be compared.

@@ -123,7 +123,7 @@ impl SiteHistogram {
         }
     }
 
-    /// Its rows, by bucket.
+    /// Rows of the histogram, by bucket.
     fn sorted_rows(&self) -> Vec<HistogramRow> {
         let mut rows: Vec<HistogramRow> = self
             .cells

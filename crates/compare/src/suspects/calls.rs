@@ -16,7 +16,7 @@ pub(super) struct PatternChange {
     /// period.
     pub(super) shares: [f64; 2],
     pub(super) p_value: f64,
-    /// Its weight per execution.
+    /// Weight of the change per execution.
     pub(super) weight: f64,
     pub(super) calls: Vec<CallChange>,
 }

@@ -9,11 +9,11 @@ use crate::tuning::MIN_RATIO_NS;
 /// Direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeDirection {
-    /// It takes longer, or fails more often.
+    /// The site takes longer, or fails more often.
     Worse,
-    /// It takes less time, or fails less often.
+    /// The site takes less time, or fails less often.
     Better,
-    /// It behaves differently.
+    /// The site behaves differently.
     Other,
 }
 
@@ -48,7 +48,7 @@ pub struct SiteEvidence {
     pub site: SiteKey,
     /// What changed.
     pub kind: EvidenceKind,
-    /// Whether it covers all operations of the node, or of the edge, together.
+    /// Whether the evidence covers all operations of the node, or of the edge, together.
     pub is_pooled: bool,
     /// Values in both periods: a mean in nanoseconds, or a share from 0 to 1.
     pub values: [f64; 2],
@@ -57,15 +57,15 @@ pub struct SiteEvidence {
     pub resource: Option<(StepResource, [f64; 2])>,
     /// Number of executions in both periods.
     pub executions: [f64; 2],
-    /// Its own contribution to the change of the mean response time of all requests, in
-    /// nanoseconds; 0 if it is a share.
+    /// The change's own contribution to the change of the mean response time of all requests, in
+    /// nanoseconds; 0 if the change is one of a share.
     pub of_mean: f64,
-    /// Its weight: the share of the mean response time, or of the requests, that it changes, times
-    /// the logarithm of the ratio of the change.
+    /// Weight of the evidence: the share of the mean response time, or of the requests, that the
+    /// change affects, times the logarithm of the ratio of the change.
     pub weight: f64,
     /// Probability of a change of at least this size, if nothing changed.
     pub p_value: f64,
-    /// The same adjusted for all tests of the comparison.
+    /// The p-value adjusted for all tests of the comparison.
     pub adjusted: f64,
     /// Whether chance does not explain it. Unsure evidence is only reported in addition to sure
     /// evidence.
@@ -82,8 +82,8 @@ impl SiteEvidence {
         }
     }
 
-    /// Whether it is large enough to matter, if the mean response time of all requests is at least
-    /// `response` nanoseconds in both periods.
+    /// Whether the change is large enough to matter, if the mean response time of all requests is
+    /// at least `response` nanoseconds in both periods.
     pub fn is_large(&self, options: &Options, response: f64) -> bool {
         let change = (self.values[1] - self.values[0]).abs();
         match self.kind {

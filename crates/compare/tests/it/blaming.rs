@@ -29,7 +29,7 @@ fn a_slow_node_is_named_for_its_own_time() {
         compare_worlds(TestWorld::WELL, TestWorld { cart: 3 * MS, ..TestWorld::WELL.again() });
     assert!(matches!(first(&found), ("cart", EvidenceKind::Own)), "{:?}", first(&found));
     assert!(found.overall.is_changed);
-    // Its caller waits longer, and is not to blame.
+    // The caller of the slower node waits longer, and is not to blame.
     assert!(found.suspects.iter().all(|suspect| found.names.name_of(suspect.node) != "front"));
 }
 

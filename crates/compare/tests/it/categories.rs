@@ -44,7 +44,7 @@ fn races_make_no_category_and_order_does() {
     let one = request([step(None, 1, 0, 99), step(Some(0), 2, 10, 30), step(Some(0), 3, 20, 40)]);
     let other = request([step(None, 1, 0, 99), step(Some(0), 3, 10, 30), step(Some(0), 2, 20, 40)]);
     assert_eq!(key(&one, &all), key(&other, &all));
-    // Both have their steps at the same places.
+    // Both requests have their steps at the same places.
     assert_eq!(encoded(&one, &all).1, encoded(&other, &all).1);
     let mut swapped = encoded(&other, &all).2;
     swapped.swap(1, 2);

@@ -18,7 +18,8 @@ fn a_structural_mutation_has_the_cache_hit_as_its_originator() {
     let [here, there] =
         [mutation.category, originators[0].category].map(|of| &found.categories[of]);
     assert_eq!((here.structure.places.len(), there.structure.places.len()), (5, 4));
-    // Both are the same up to the cache's call of the store, which is missing in the originator.
+    // Both categories are the same up to the cache's call of the store, which is missing in the
+    // originator.
     assert_eq!(originators[0].parting, [4, 3]);
     // The additional requests, times the difference from the originator's response time (4.2.3).
     let more = (shares[1] - shares[0]) * found.totals[1].expected;

@@ -58,7 +58,7 @@ impl TestWorld {
         prefix: "",
     };
 
-    /// The same with other requests.
+    /// The world with other requests.
     pub(crate) fn again(self) -> TestWorld {
         TestWorld { seed: self.seed + 1_000, ..self }
     }

@@ -55,7 +55,8 @@ pub(super) struct BatchDecoder {
     numbers: [Vec<i32>; 3],
 }
 
-/// One list of each event: the names of its values, and where they begin and end.
+/// The lists of attributes of a batch, one of each event: the names of its values, and where they
+/// begin and end.
 struct AttributeLists<'batch> {
     keys: &'batch [i32],
     ends: &'batch [i32],

@@ -28,7 +28,7 @@ struct CallContext {
     own: Option<TracerContext>,
     parent: Option<u64>,
     root: u64,
-    /// Its trace, once known; `None` is a trace that sockcap numbers.
+    /// Trace of the call, once known; `Some(None)` is a trace that sockcap numbers.
     trace: Option<Option<u128>>,
 }
 

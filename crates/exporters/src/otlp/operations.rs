@@ -154,7 +154,7 @@ mod tests {
         CallOperation { request: Some(request), response: Some(response) }
     }
 
-    /// Its attributes, each as `key=value`.
+    /// Attributes of a call, each as `key=value`.
     fn attributes_in_words(said: &CallOperation<'_>, side: SpanSide) -> Vec<String> {
         let value = |value: Value| match value {
             Value::StringValue(text) => text,

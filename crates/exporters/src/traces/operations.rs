@@ -37,7 +37,7 @@ impl OperationLookup {
         OperationIndex::read(data).map(OperationLookup)
     }
 
-    /// These operations, in the order of their messages.
+    /// Table of the given operations, in the order of their messages.
     #[cfg(test)]
     pub(super) fn from_rows<'a>(
         rows: impl IntoIterator<Item = OperationRow<'a>>,
@@ -89,7 +89,7 @@ impl<'a> CallOperation<'a> {
         self.response.or(self.request).map_or("", |said| said.status)
     }
 
-    /// Whether it failed, as the node on that side sees it.
+    /// Whether the call failed, as the node on that side sees it.
     pub(crate) fn is_error(&self, side: SpanSide) -> bool {
         self.response.or(self.request).is_some_and(|said| match side {
             SpanSide::Caller => said.is_error_to_caller(),

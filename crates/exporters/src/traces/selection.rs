@@ -59,8 +59,8 @@ impl TraceExport<'_> {
         let spans = spans::spans_of_calls(&calls);
         self.written.spans += spans.len() as u64;
         self.writer.write_spans(&spans, window.parties)?;
-        // A trace that continues has a call in this window: only such a call can be the parent of a
-        // later one.
+        // A trace that continues has a call in this window: only a call in the window can be the
+        // parent of a later one.
         let none_goes_on = calls.is_empty() && !window.is_empty();
         let full = self.selection.limit.is_some_and(|limit| self.written.traces >= limit);
         Ok(if full && none_goes_on { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })

@@ -145,7 +145,7 @@ pub(crate) fn operation_rows() -> Vec<OperationRow<'static>> {
     ]
 }
 
-/// These operations, in the order of their messages.
+/// Table of the given operations, in the order of their messages.
 pub(crate) fn operation_lookup(
     rows: impl IntoIterator<Item = OperationRow<'static>>,
 ) -> OperationLookup {

@@ -39,9 +39,9 @@ pub(crate) struct CapturedFrame<'a> {
     /// The interface, by its index in the section.
     pub(crate) interface: u32,
     pub(crate) direction: FrameDirection,
-    /// Its size on the wire.
+    /// Size of the frame on the wire, in bytes.
     pub(crate) original: u32,
-    /// Its bytes, as far as they were captured.
+    /// Bytes of the frame, as far as they were captured.
     pub(crate) data: &'a [u8],
 }
 
@@ -101,11 +101,11 @@ struct CaptureInterface {
 /// Reason why a file is not a capture.
 #[derive(Debug)]
 pub(crate) enum NotACapture {
-    /// It could not be read.
+    /// The file could not be read.
     Io(io::Error),
-    /// It is empty.
+    /// The file is empty.
     Empty,
-    /// It is something else, or its header is damaged.
+    /// The file is something else, or its header is damaged.
     Other,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) id: u16,
     pub(crate) interface: u32,
     pub(crate) direction: FrameDirection,
-    /// Whether it was captured on a loopback interface.
+    /// Whether the packet was captured on a loopback interface.
     pub(crate) loopback: bool,
     pub(crate) transport: Transport,
     /// Size of its payload.

@@ -1,5 +1,5 @@
-//! Logs of the hosts that are timed by one sniffer: the records that their programs would have
-//! written, as far as packets show.
+//! Logs of the hosts with packets that are timed by one sniffer's clock: the records that their
+//! programs would have written, as far as packets show.
 //!
 //! A log is written piece by piece, under another name, and gets its own name at the end: a failing
 //! import leaves no partial log, and the size of a capture does not matter.
@@ -256,7 +256,8 @@ impl Drop for SnifferLogs {
     /// Removes logs that were not finished.
     fn drop(&mut self) {
         for log in self.logs.iter().filter(|log| log.begun) {
-            // It may have its own name already, or be out of reach; it is not read in either case.
+            // The log may have its final name already, or be out of reach; it is not read in either
+            // case.
             let _ = log.unfinished.remove_file();
         }
     }

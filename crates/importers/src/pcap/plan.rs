@@ -40,7 +40,8 @@ pub(crate) struct PlannedHost {
     pub(crate) name: String,
     /// Sniffer with the clock for its packets.
     pub(crate) sniffer: u32,
-    /// Whether that sniffer is on the host itself: incoming packets that it sees have arrived.
+    /// Whether the sniffer that times the host's packets is on the host itself: incoming packets
+    /// that it sees have arrived.
     pub(crate) near: bool,
     /// Ports of its services that are separate nodes.
     pub(crate) services: Vec<u16>,
@@ -59,7 +60,8 @@ impl CapturePlan {
         self.addresses.get(&address).copied()
     }
 
-    /// That host if it is timed by that sniffer.
+    /// Number and plan of the host at `address`, if its packets are timed by the clock of
+    /// `sniffer`.
     pub(crate) fn timed_by(&self, address: IpAddr, sniffer: u32) -> Option<(u32, &PlannedHost)> {
         let host = self.host_of(address, sniffer)?;
         self.hosts
@@ -289,7 +291,8 @@ fn find_services(plan: &mut CapturePlan, indexes: &[SnifferIndex]) {
     let mut call = |client: IpAddr, (address, port): PacketEnd, sniffer: u32| {
         let host = plan.host_of(address, sniffer);
         let from = plan.host_of(client, sniffer);
-        // Such traffic stays on the host, whichever of its addresses it uses.
+        // Traffic between a host's own addresses stays on the host, whichever of its addresses it
+        // uses.
         let inner = from == host;
         if let Some(host) = host {
             *ports[host as usize].entry(port).or_default() |= inner;

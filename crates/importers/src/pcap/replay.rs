@@ -281,7 +281,7 @@ impl<'a> SnifferReplay<'a> {
             let sum = &mut self.result.odd;
             sum.repeated += repeated;
             sum.missed += missed;
-            // Whether they arrived is determined where the receiver is timed.
+            // The packets' arrival is determined by the sniffer that times the receiver.
             sum.unacknowledged += if host.is_some() { unacknowledged } else { 0 };
             sum.impossible += impossible;
         }

@@ -24,7 +24,7 @@ use crate::tuning::LINKS_NAMED;
 pub struct Sniffer {
     /// Name: that of the host on which it captured, or of the file.
     pub name: String,
-    /// Its files. Their packets are merged by time.
+    /// The capture files. Their packets are merged by time.
     pub files: Vec<PathBuf>,
     /// Bytes in place of the files.
     pub(crate) held: Option<Vec<u8>>,

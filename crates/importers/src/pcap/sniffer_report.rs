@@ -21,7 +21,7 @@ use crate::tuning::MAX_CAPTURED_BYTES;
 pub struct SnifferReport {
     /// The sniffer's name.
     pub sniffer: String,
-    /// Its files.
+    /// Files of the sniffer.
     pub files: Vec<PathBuf>,
     /// Number of frames in them.
     pub frames: u64,

@@ -235,7 +235,7 @@ fn wire() -> impl Strategy<Value = Wire> {
             while at < end {
                 let (bytes, before, delay, twice) = cuts.next().unwrap_or((1, 0, 0, false));
                 let bytes = bytes.min(end - at);
-                // It may begin earlier, with bytes that were sent already.
+                // The segment may begin earlier, with bytes that were sent already.
                 let from = at - before.min(at);
                 let order = segments.len() + delay;
                 segments.push((from, at + bytes - from, order));

@@ -61,8 +61,8 @@ impl AddressTranslations {
         self.canonical.get(names).copied()
     }
 
-    /// Whether that sniffer is where names are translated: most of its traffic is not its own
-    /// host's.
+    /// Whether `sniffer` is at a place where names are translated: most of its traffic is not its
+    /// own host's.
     pub(crate) fn is_between_hosts(&self, sniffer: u32) -> bool {
         self.both_sides.contains(&sniffer)
     }

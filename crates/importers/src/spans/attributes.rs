@@ -83,8 +83,8 @@ fn set_once<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
 
 /// Resource with these attributes.
 ///
-/// Its host is the one that has its clock. A pod or a container has no clock of its own: if its
-/// name is given as the host's, the name of its machine is the better one.
+/// The host of the resource is the one that has its clock. A pod or a container has no clock of its
+/// own: if its name is given as the host's, the name of its machine is the better one.
 pub(super) fn resource_of_attributes<'t>(attributes: &'t SpanAttributes<'_>) -> SpanResource<'t> {
     let value = |name: &'static str| {
         let found = attributes.iter().find(|(key, value)| key == name && !value.is_empty());

@@ -43,7 +43,7 @@ pub(super) enum ObjectOutcome {
 /// Reason why nothing was consumed.
 #[derive(Debug)]
 pub(super) enum ObjectRefusal {
-    /// It is damaged, or another kind of object.
+    /// The text is damaged, or another kind of object.
     Json(serde_json::Error),
     /// Results cannot be written any more.
     Failed(Error),
@@ -64,7 +64,7 @@ impl From<Error> for ObjectRefusal {
 /// Parses the value at the beginning of `text`, and returns its length, too.
 ///
 /// # Errors
-/// When it is damaged, or another kind of value.
+/// When the text is damaged, or another kind of value.
 pub(super) fn parse_first<'a, T: Deserialize<'a>>(
     text: &'a [u8],
 ) -> serde_json::Result<(T, usize)> {
@@ -77,7 +77,7 @@ pub(super) fn parse_first<'a, T: Deserialize<'a>>(
 
 /// Place of an object.
 pub(super) struct ObjectSpot<'a> {
-    /// Whether it is inside or after a damaged one.
+    /// Whether the object is inside or after a damaged one.
     pub(super) is_lost: bool,
     file: &'a Path,
     text: FileText<'a>,
@@ -111,9 +111,9 @@ pub(super) fn read_objects<R: SpanReceiver>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DamageState {
     Not,
-    /// It is, until an object is intact again.
+    /// The text is damaged, until an object is intact again.
     UntilWhole,
-    /// It is, up to that offset: the object is valid JSON of another kind.
+    /// The text is damaged up to this offset: the object is valid JSON of another kind.
     Until(usize),
 }
 

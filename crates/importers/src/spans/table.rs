@@ -1,8 +1,8 @@
 //! `import spans`: a CSV table with one span per row.
 //!
 //! A row reports a span at its service, and may report what its caller saw of it: `caller_begin`
-//! and `caller_end` are on the caller's clock. Such a row is both halves of a call. Columns with
-//! other names are parameters.
+//! and `caller_end` are on the caller's clock. A row with these columns is both halves of a call.
+//! Columns with other names are parameters.
 
 mod columns;
 

@@ -30,7 +30,7 @@ struct TextRange {
 pub(crate) struct FileText<'t> {
     /// Position where it begins.
     pub(crate) at: FilePosition,
-    /// Its bytes.
+    /// Bytes of the text.
     pub(crate) bytes: &'t [u8],
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::tabular::WrongValue;
 
-/// It is wrong, or nothing can be written any more.
+/// Why a record is not used: it is wrong, or nothing can be written any more.
 #[derive(Debug)]
 pub(super) enum UnusedRecord {
     Skipped(WrongValue),

@@ -228,7 +228,7 @@ fn could_arrive(sent: &[(i64, u64)], received: &[(i64, u64)]) -> bool {
     received.iter().all(|(time, bytes)| {
         match sent.iter().find(|(_, sum)| sum >= bytes) {
             Some((then, _)) => *then <= time.saturating_add(STRACE_LATE_NS),
-            // It is not among the first.
+            // The call is not among the first.
             None => sent.len() >= FIRST_CALLS,
         }
     })

@@ -204,7 +204,7 @@ pub(super) fn handle_connect(world: &mut TracedSystem, call: StraceCall) -> Opti
             ends_connection(world, id, &name);
             mark_connected(world, call.caller, id, fd, name);
         }
-        // It continues in the kernel.
+        // The connect continues in the kernel.
         CallResult::Failed(EINPROGRESS | EINTR) => mark_connected(world, call.caller, id, fd, name),
         CallResult::Failed(errno) => log_failed_call(world, call, Direction::Send, id, fd, errno),
         _ => {}
@@ -300,7 +300,7 @@ pub(super) fn handle_name(
 /// `close(4<...>) = 0`, applied at its call: by its return another thread may have got the number.
 pub(super) fn handle_close(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let descriptor = call.arguments().read_descriptor()?;
-    // Its last decoration may be the only record of the socket's names.
+    // The last decoration of a closed descriptor may be the only record of the socket's names.
     if let Some(id) = world.socket_of_descriptor(call.caller, descriptor)
         && world.is_known(call.caller, id)
     {

@@ -43,13 +43,13 @@ pub(super) enum LineContent<'a> {
 /// Reason why a line cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineProblem {
-    /// It is not strace's, or truncated.
+    /// The line is not strace's, or truncated.
     NotUnderstood,
-    /// It has no time.
+    /// The line has no time.
     NoTime,
-    /// It has the time of day without a date (`-t`, `-tt`).
+    /// The line has the time of day without a date (`-t`, `-tt`).
     TimeOfDay,
-    /// It has the time since the previous line (`-r`).
+    /// The line has the time since the previous line (`-r`).
     Relative,
 }
 
@@ -180,7 +180,7 @@ fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
         let after = resumed.windows(8).take(64).position(|word| word == b"resumed>");
         let rest = after.and_then(|at| resumed.get(at + 8..)).ok_or(LineProblem::NotUnderstood)?;
         return match strip_end(rest, b"<unfinished ...>") {
-            // It was interrupted again by the thread's end.
+            // The call was interrupted again by the thread's end.
             Some(_) => Ok(LineContent::Remark),
             None => Ok(LineContent::Resumed { rest }),
         };

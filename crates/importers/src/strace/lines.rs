@@ -17,7 +17,7 @@ use super::result;
 use crate::import_input::ImportInput;
 use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 
-/// One file.
+/// An open file of strace's output.
 struct StraceFile {
     path: PathBuf,
     /// Open file, or `None` if it is reopened for each read; compressed files stay open.
@@ -57,7 +57,7 @@ impl NextTime for PlacedLine<'_> {
 
 /// Source of the time of the next line in the same file.
 pub(super) trait NextTime {
-    /// That time; 0 if there is none.
+    /// Time of the next line, in nanoseconds since the Unix epoch; 0 if there is none.
     fn next_time(&self) -> i64;
 }
 

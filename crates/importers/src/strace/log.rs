@@ -314,7 +314,7 @@ pub(super) enum ProcessLogEnd {
     Killed(i32),
     /// Another program runs in its place.
     Replaced,
-    /// Its end was not seen.
+    /// The end of the process was not seen.
     Unknown,
 }
 

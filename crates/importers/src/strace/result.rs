@@ -5,11 +5,11 @@ use super::arguments::ArgumentCursor;
 /// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallResult {
-    /// It returned this value.
+    /// The call returned this value.
     Returned(i64),
-    /// It failed with this error.
+    /// The call failed with this error (`errno`).
     Failed(i32),
-    /// It did not return, or the kernel will restart it.
+    /// The call did not return, or the kernel will restart it.
     Unknown,
 }
 

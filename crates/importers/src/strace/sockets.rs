@@ -43,7 +43,7 @@ pub(super) struct TracedSocket {
     /// Number of connections: a socket that is connected anew has another flow.
     pub(super) connection: u32,
     pub(super) inode: Option<u64>,
-    /// Its latest decoration.
+    /// Latest decoration of the socket by strace (`-yy`).
     pub(super) decoration: Vec<u8>,
     /// Size into which its sends are cut, unless a message states it.
     pub(super) segment: Size,
@@ -51,7 +51,7 @@ pub(super) struct TracedSocket {
     pub(super) joins: bool,
     /// Whether its calls return immediately.
     pub(super) is_nonblocking: bool,
-    /// Whether it belongs to a pair of sockets that are known to be each other's ends.
+    /// Whether the socket belongs to a pair of sockets that are known to be each other's ends.
     is_paired: bool,
     /// Number of descriptors that refer to it.
     references: u32,
@@ -69,7 +69,7 @@ pub(super) struct SocketSpec {
 }
 
 impl TracedSocket {
-    /// Whether it preserves message boundaries.
+    /// Whether the socket preserves message boundaries.
     pub(super) fn is_datagram(&self) -> bool {
         self.kind != STREAM
     }
@@ -340,7 +340,7 @@ mod tests {
         let socket = sockets.get(id).unwrap();
         assert_eq!(address::inet_address(&socket.local), Some("10.0.0.1:5000".parse().unwrap()));
         assert_eq!(socket.version, 1);
-        // The same number for another connection, or another socket.
+        // The number stands for another connection, or another socket.
         assert!(!show(&mut sockets, id, "TCP:[10.0.0.1:5001->10.0.0.2:80]"));
         assert!(!show(&mut sockets, id, "TCP:[78]"));
         assert!(!show(&mut sockets, id, "UDP:[77]"));

@@ -179,7 +179,8 @@ impl TaskTable {
                 Some(())
             }
             LineContent::Superseded(by) => {
-                // All threads except that one are gone, and it continues under this number.
+                // All other threads are gone, and the one that executed a program continues under
+                // this number.
                 let begun = self.all.remove(&by).and_then(|task| task.unfinished);
                 if let Some(task) = self.all.get_mut(&thread) {
                     task.unfinished = begun;

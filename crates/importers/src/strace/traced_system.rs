@@ -27,8 +27,8 @@ pub(super) struct StraceProcess {
     /// Time when its program began.
     pub(super) started: i64,
     pub(super) log: Option<ProcessLog>,
-    /// Whether it has a log even if it uses no sockets: a child that only waits to execute another
-    /// program has none.
+    /// Whether the process has a log even if it uses no sockets: a child that only waits to execute
+    /// another program has none.
     pub(super) counts: bool,
     /// Number of its threads, as far as they are known.
     pub(super) threads: u32,
@@ -82,7 +82,7 @@ impl StraceCaller {
         RecordStamp { thread: self.thread, time: self.time }
     }
 
-    /// The same caller at another time.
+    /// The caller at the time `time`, in nanoseconds since the Unix epoch.
     pub(super) fn at_time(self, time: i64) -> StraceCaller {
         StraceCaller { time, ..self }
     }
@@ -238,7 +238,7 @@ impl TracedSystem {
                 self.pair_socket(caller, socket, number, &seen);
                 return Some(socket);
             }
-            // It was closed unseen, and its number was reused.
+            // The descriptor was closed unseen, and its number was reused.
             self.forget_descriptor(caller, number);
         }
         // Paths begin with a slash; most descriptors are files.

@@ -48,7 +48,7 @@ impl PayloadShape {
     }
 }
 
-/// One call on one socket.
+/// A call that transfers bytes on one socket.
 #[derive(Clone, Copy)]
 struct TransferCall<'a> {
     call: StraceCall<'a>,
@@ -189,7 +189,7 @@ fn effective_time(
     if call.end.is_some() {
         return (call.caller_at_return(), duration);
     }
-    // It returned before the next line was written. A non-blocking call returned immediately.
+    // The call returned before the next line was written. A non-blocking call returned immediately.
     world.imported.without_end += 1;
     let returns_at_once =
         world.sockets.get(moved.socket).is_some_and(|socket| socket.is_nonblocking)

@@ -148,7 +148,8 @@ impl<R: Read, const N: usize> TableRow<'_, R, N> {
         FilePlace { file: PathBuf::from(self.file), at: FilePosition::Line(self.rows.line()) }
     }
 
-    /// The field of `column`, without white space around it; empty without such a column.
+    /// The field of the row in `column`, without white space around it; empty if the table lacks
+    /// the column.
     #[inline]
     pub(super) fn field(&self, column: usize) -> &[u8] {
         match self.columns.places.get(column) {

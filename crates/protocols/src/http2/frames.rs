@@ -167,7 +167,7 @@ impl Http2Frame<'_> {
         Some(Http2Frame { length, kind: *kind, flags: *flags, stream, payload })
     }
 
-    /// Whether the RFC allows such a frame.
+    /// Whether RFC 9113 allows a frame of this type with this stream and length.
     fn is_valid(&self) -> bool {
         let on_stream = self.stream != 0;
         match self.kind {

@@ -135,7 +135,7 @@ impl Http2Streams {
             return;
         }
         if !self.open.contains_key(&number) {
-            // Its request was not seen.
+            // The request of the stream was not seen.
             let protocol = if fields.is_grpc == Some(true) || fields.grpc_status.is_some() {
                 "grpc"
             } else {
@@ -292,7 +292,7 @@ fn request_name(fields: &HeaderFields, protocol: &str) -> String {
     }
     let method = fields.method.as_deref().filter(|method| names::is_token(method));
     if fields.is_partial && fields.is_grpc.is_none() && method == Some("POST") {
-        // It may be a gRPC call, which is named differently.
+        // The stream may be a gRPC call, which is named differently.
         return String::new();
     }
     method.map_or(String::new(), |method| names::request_route(method, path))

@@ -17,9 +17,9 @@ use crate::operations::operation_file::{self, OperationFileError};
 pub enum SnippetReplacement {
     /// The log has no snippets, or only blank ones.
     Nothing,
-    /// Its snippets are now blank, and the operation file has this many operations.
+    /// The snippets of the log are now blank, and the operation file has this many operations.
     Operations(usize),
-    /// Its process may still write to it, so its snippets stay.
+    /// The process may still write to the log, so its snippets stay.
     Running,
 }
 
@@ -37,7 +37,8 @@ pub fn replace_snippets(
     replace_log_snippets(&log, || is_running(log.header()))
 }
 
-/// Does the same for an open log. If another file is at its path by now, that is an error.
+/// Replaces the snippets of an open log as [`replace_snippets`] does. If another file is at its
+/// path by now, that is an error.
 ///
 /// # Errors
 /// As for [`replace_snippets`].

@@ -80,7 +80,7 @@ fn an_interrupted_replacement_is_completed_without_loss() {
     let path = written_log(&directory);
     let expected = operations_of_log(&SocketLog::open(&path).unwrap()).entries;
     update_operations(&path).unwrap();
-    // One of its chunks was blanked before the program was killed.
+    // One chunk of the log was blanked before the program was killed.
     let mut bytes = fs::read(&path).unwrap();
     let blanked = bytes.chunks_mut(4096).skip(1).map(blank_snippets).find(|count| *count > 0);
     assert_eq!(blanked, Some(2));
@@ -109,7 +109,7 @@ fn an_unfinished_record_is_blanked_too() {
     let mut bytes = server_log().to_bytes();
     let at = bytes.windows(7).position(|window| window == b"hunter2").unwrap();
     let chunk = at / 4096 * 4096;
-    // Its first word still marks it as reserved.
+    // The first word of the record still marks it as reserved.
     let tag = (chunk..at).rev().step_by(1).find(|at| at % 4 == 0 && bytes[*at] == 33).unwrap();
     bytes[tag] = 255;
     blank_snippets(&mut bytes[chunk..chunk + 4096]);

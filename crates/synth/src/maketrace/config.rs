@@ -28,14 +28,13 @@ pub struct TraceConfig {
     pub delay: DelayDistribution,
     /// Delay of a node before a return without its own.
     pub return_delay: Option<DelayDistribution>,
-    /// Groups of nodes; an invocation takes one node of a group at random. In a tracelet, `GROUP`
-    /// is always the same node, and so is `GROUP:x` for each x.
+    /// Network delay of a message for which none is given.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
-    /// The tracelets.
+    /// Delay of a node before it sends a message for which none is given.
     #[serde(rename = "tracelet", default)]
     pub tracelets: Vec<TraceletConfig>,
-    /// The file it was read from.
+    /// Delay of a node before it sends a return for which none is given.
     #[serde(skip)]
     pub path: PathBuf,
 }
@@ -54,7 +53,7 @@ pub struct TraceletConfig {
     /// Think time of each sequence before every invocation.
     #[serde(default)]
     pub think: DelayDistribution,
-    /// Its messages.
+    /// Messages of the tracelet.
     pub messages: Vec<MessageConfig>,
 }
 
@@ -74,8 +73,8 @@ pub struct MessageConfig {
     pub after: Option<NameList>,
     /// Cause, if it is not the last message that its sender waited for.
     pub cause: Option<String>,
-    /// Whether it has no cause; its time is still relative to the sending of the message that it
-    /// comes after.
+    /// Whether the message has no cause; its time is still relative to the sending of the message
+    /// that it comes after.
     pub spontaneous: bool,
     /// Delay of the sender.
     pub delay: Option<DelayDistribution>,
@@ -83,7 +82,7 @@ pub struct MessageConfig {
     pub extra: BTreeMap<String, DelayDistribution>,
     /// Network delay of the message.
     pub network: Option<DelayDistribution>,
-    /// Its size.
+    /// Size of the message in bytes.
     pub bytes: Option<i64>,
 }
 

@@ -126,7 +126,7 @@ struct InvocationMessage {
     cause: Option<usize>,
 }
 
-/// One invocation of a tracelet that begins at `start`.
+/// Generates an invocation of a tracelet that begins at `start`.
 fn invoke_tracelet(
     tracelet: &CheckedTracelet,
     start: i64,

@@ -269,7 +269,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_text_is_a_configuration_or_an_error(at in 0usize..400, byte in any::<char>(), drop in any::<bool>()) {
-        // One letter of a valid configuration is replaced or removed.
+        // A letter of a valid configuration is replaced or removed.
         let mut letters: Vec<char> = NESTED.chars().collect();
         let at = at % letters.len();
         if drop { letters.remove(at); } else { letters[at] = byte; }

@@ -16,7 +16,7 @@ pub const SHIPPED: [(&str, &str); 6] = [
     ("multi-tier-added-delay", include_str!("../../configs/multi-tier-added-delay.toml")),
 ];
 
-/// The configuration of that name, if there is one.
+/// The configuration with the name `name`, if there is one.
 ///
 /// # Errors
 /// When it is malformed, which a test rules out.

@@ -23,7 +23,7 @@ pub(super) struct CheckedTracelet {
 pub(super) enum TraceletActor {
     /// The node of that number.
     Node(usize),
-    /// One of these nodes, chosen anew for each invocation.
+    /// A node of these, chosen anew for each invocation.
     OneOf(Vec<usize>),
 }
 

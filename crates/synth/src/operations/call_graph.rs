@@ -69,8 +69,9 @@ impl CallGraph {
         }
     }
 
-    /// Adds a call of a known operation by one that never called it. Operations that call others
-    /// are preferred, as their calls can be added later. Returns whether a call could be added.
+    /// Adds a call of a known operation by an operation that never called it. Operations that call
+    /// others are preferred, as their calls can be added later. Returns whether a call could be
+    /// added.
     fn add_pair(&mut self, config: &OperationsConfig, random: &mut ChaCha8Rng) -> bool {
         let calls: BTreeSet<usize> = self.pairs.iter().filter_map(|(caller, _)| *caller).collect();
         for tries in 0..100 * config.operations {

@@ -51,15 +51,15 @@ pub struct OperationsConfig {
     pub noise: f64,
     /// Standard deviation of the logarithms of the factors of callers.
     pub by_caller: f64,
-    /// The same for stacks.
+    /// Standard deviation of the logarithms of the factors of stacks.
     pub by_stack: f64,
-    /// The same for positions in classes.
+    /// Standard deviation of the logarithms of the factors of positions in classes.
     pub by_trace: f64,
     /// The file it was read from.
     pub path: PathBuf,
 }
 
-/// A file with such a configuration.
+/// A file with a configuration of traces of operations.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {

@@ -17,7 +17,7 @@ pub struct ContextTruth {
     pub node: String,
     /// The operation.
     pub operation: String,
-    /// Its caller: the node and operation, or `$`.
+    /// Caller of the operation: the node and operation, or `$`.
     pub caller: String,
     /// Number of executions.
     pub count: u64,

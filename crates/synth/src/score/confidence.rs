@@ -32,7 +32,7 @@ pub struct ReliabilityBin {
     pub to: f64,
     /// Number of links.
     pub links: u64,
-    /// Their mean probability.
+    /// Mean probability of the links of the bin.
     pub probability: Option<f64>,
     /// The share of them that is right.
     pub accuracy: Option<f64>,

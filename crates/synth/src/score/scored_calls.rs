@@ -54,7 +54,7 @@ pub struct ScoredCalls {
 pub(super) struct ScoredCall {
     /// The caller and the callee.
     pub(super) nodes: [NodeId; 2],
-    /// Their names, as indices of [`ScoredCalls::names`].
+    /// Names of both nodes, as indices of [`ScoredCalls::names`].
     pub(super) names: [u32; 2],
     /// When the request was sent.
     pub(super) sent: Option<i64>,

@@ -22,13 +22,13 @@ pub(crate) struct PendingUsage {
 pub(crate) struct ThreadAccount {
     pub host: NameId,
     pub id: i32,
-    /// Its process, 0 if it is not known.
+    /// Process of the thread, 0 if it is not known.
     pub process: i32,
-    /// Its live sector, or [`ThreadAccount::NO_SECTOR`].
+    /// Live sector of the thread, or [`ThreadAccount::NO_SECTOR`].
     pub sector: u32,
     /// Processor on which it last ran; [`Event::NO_PROCESSOR`] if it is not known.
     pub processor: i32,
-    /// Its state.
+    /// State of the thread.
     pub state: ThreadRunState,
     /// Time until which the state is accounted for.
     pub since: i64,

@@ -10,21 +10,21 @@ use crate::joined_request::JoinedRequest;
 /// State of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneState {
-    /// It ran.
+    /// The thread ran.
     Running,
-    /// It was ready to run without a processor.
+    /// The thread was ready to run without a processor.
     Runnable,
-    /// It waited for a file or a disk.
+    /// The thread waited for a file or a disk.
     Disk,
-    /// It waited for a lock or another thread.
+    /// The thread waited for a lock or another thread.
     Lock,
-    /// It waited for another program.
+    /// The thread waited for another program.
     Peer,
-    /// It slept.
+    /// The thread slept.
     Asleep,
     /// Unknown.
     Unknown,
-    /// It waited for the steps that it called.
+    /// The thread waited for the steps that it called.
     Calls,
 }
 
@@ -41,7 +41,7 @@ impl LaneState {
         LaneState::Calls,
     ];
 
-    /// Its name on screen.
+    /// Name of the state on screen.
     pub fn screen_words(self) -> &'static str {
         match self {
             LaneState::Running => "running",
@@ -59,9 +59,9 @@ impl LaneState {
 /// A time span in one state, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneSlice {
-    /// When it begins.
+    /// Begin of the time slice, in nanoseconds since the Unix epoch.
     pub begin: i64,
-    /// When it ends.
+    /// End of the time slice, in nanoseconds since the Unix epoch.
     pub end: i64,
     /// The state.
     pub state: LaneState,
@@ -72,7 +72,7 @@ pub struct LaneSlice {
 pub struct RequestLane {
     /// The thread or step.
     pub name: String,
-    /// Its slices, in the order of time.
+    /// Time slices of the lane, in the order of time.
     pub slices: Vec<LaneSlice>,
 }
 

@@ -9,37 +9,37 @@ use crate::canonical::ElementAct;
 use crate::demands::{Demands, WaitTimes};
 use crate::joined_request::{JoinedEvent, JoinedRequest};
 
-/// One request with all its facts. Times are nanoseconds since the Unix epoch.
+/// A request with all its facts. Times are nanoseconds since the Unix epoch.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequestDetails {
-    /// Its number.
+    /// Number of the request.
     pub request: u64,
-    /// Its name.
+    /// Name of the request.
     pub name: String,
-    /// When it began.
+    /// When the request began.
     pub begin: i64,
-    /// When it ended.
+    /// When the request ended.
     pub end: i64,
     /// Resources used on its behalf.
     pub demands: Demands,
     /// Times in which its threads were blocked.
     pub waits: WaitTimes,
-    /// Its events in the order of time; empty if it consists of steps.
+    /// Events of the request in the order of time; empty if it consists of steps.
     pub events: Vec<EventDetails>,
     /// Synchronisations: indices of two events each.
     pub syncs: Vec<[u32; 2]>,
-    /// Its steps, depth first; empty if it is joined from events.
+    /// Steps of the request, depth first; empty if it is joined from events.
     pub steps: Vec<StepDetails>,
-    /// Its canonical form.
+    /// Canonical form of the request.
     pub canonical: Vec<ElementDetails>,
 }
 
 /// An event of a joined request.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventDetails {
-    /// When it happened.
+    /// When the event happened, in nanoseconds since the Unix epoch.
     pub time: i64,
-    /// Its kind.
+    /// Kind of the event.
     pub event: String,
     /// The host.
     pub host: String,
@@ -64,7 +64,7 @@ pub struct StepDetails {
     pub operation: String,
     /// When its node began it.
     pub begin: Option<i64>,
-    /// When it ended.
+    /// When the step ended, in nanoseconds since the Unix epoch.
     pub end: Option<i64>,
     /// Processor time in nanoseconds.
     pub processor_ns: Option<i64>,
@@ -81,11 +81,12 @@ pub struct ElementDetails {
     pub act: ElementAct,
     /// The role that performs it.
     pub role: String,
-    /// Its demands.
+    /// Demands of the element.
     pub demands: Demands,
-    /// Its begin with unlimited processors, in nanoseconds from the begin of the request.
+    /// Begin of the element with unlimited processors, in nanoseconds from the begin of the
+    /// request.
     pub begin: i64,
-    /// Its end with unlimited processors.
+    /// End of the element with unlimited processors, in nanoseconds from the begin of the request.
     pub end: i64,
 }
 

@@ -26,9 +26,9 @@ pub trait RequestSource {
 /// A request that was found.
 #[derive(Clone, Debug)]
 pub struct SourceRequest<'request> {
-    /// Its facts for the model.
+    /// Facts of the request for the model.
     pub facts: RequestFacts,
-    /// Its canonical form.
+    /// Canonical form of the request.
     pub canonical: CanonicalRequest,
     /// The request as the source recorded it.
     pub record: RequestRecord<'request>,

@@ -17,25 +17,26 @@ use crate::model::ClusterMember;
 /// A request in a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestTableRow {
-    /// Its facts for the model.
+    /// Facts of the request for the model.
     pub facts: RequestFacts,
-    /// Its name.
+    /// Name of the request.
     pub name: String,
-    /// Index of its cluster in the model, if the cluster was kept.
+    /// Index of the request's cluster in the model, if the cluster was kept.
     pub cluster: Option<u32>,
-    /// Distance from the centre of that cluster.
+    /// Distance of the request from the centre of its cluster.
     pub distance: Option<f32>,
-    /// Number of its events or steps.
+    /// Number of events or steps of the request.
     pub parts: i64,
     /// Number of seed events; 1 for a tree of steps.
     pub seeds: i32,
-    /// Whether it is known from begin to end.
+    /// Whether the request is known from begin to end.
     pub whole: bool,
-    /// Time of its seed event; for a tree of steps, the begin at the root's node.
+    /// Time of the seed event, in nanoseconds since the Unix epoch; for a tree of steps, the begin
+    /// at the root's node.
     pub seed_time: i64,
-    /// The process of that moment; 0 if it is not known.
+    /// Process of the seed event or of the root's begin; 0 if it is not known.
     pub process: i32,
-    /// The thread of that moment; 0 if it is not known.
+    /// Thread of the seed event or of the root's begin; 0 if it is not known.
     pub thread: i32,
 }
 

@@ -71,7 +71,7 @@ fn refine_colours(plan: &ActivationPlan) -> Vec<u64> {
     colours
 }
 
-/// The same with begins and demands, and without a limit of steps: activations of the same colour
+/// Colours with begins and demands, and without a limit of passes: activations of the same colour
 /// have identical output and surroundings. Each pass mixes everything that leads to an activation
 /// into its colour, and then everything that it leads to.
 fn exact_colours(plan: &ActivationPlan, order: &[usize], begins: &[i64]) -> Vec<u64> {

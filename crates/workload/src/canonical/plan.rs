@@ -51,7 +51,7 @@ impl ThreadActivation {
         self.works.len() - 2
     }
 
-    /// Its total demands.
+    /// Total demands of the activation.
     pub(super) fn total_demands(&self) -> Demands {
         let mut all = Demands::default();
         self.works.iter().for_each(|work| all += *work);

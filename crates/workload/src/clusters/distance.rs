@@ -130,7 +130,7 @@ fn align_common_ends(a: &ScaledRequest, b: &ScaledRequest) -> Vec<AlignedPair> {
 /// Aligned elements of two requests, by their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AlignedPair {
-    /// One of each.
+    /// An element of each of the two requests.
     Both(usize, usize),
     /// An element of the first request only.
     First(usize),

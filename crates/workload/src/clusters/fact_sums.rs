@@ -12,13 +12,13 @@ use crate::tuning::MAX_NAMES;
 /// The facts of a request besides its canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestFacts {
-    /// Its number, by which it can be looked up. Numbers are unique.
+    /// Number of the request, by which it can be looked up. Numbers are unique.
     pub number: u64,
-    /// Its name, or the label with which clusters are compared.
+    /// Name of the request, or the label with which clusters are compared.
     pub name: NameId,
-    /// When it began, in nanoseconds since the Unix epoch.
+    /// When the request began, in nanoseconds since the Unix epoch.
     pub begin: i64,
-    /// When it ended.
+    /// When the request ended, in nanoseconds since the Unix epoch.
     pub end: i64,
     /// Total usage on its behalf, as parsed.
     pub demands: Demands,

@@ -32,7 +32,7 @@ impl Default for AgeLink {
 
 /// An item with a position in the list of an age.
 pub(crate) trait AgeNode: Copy + Default {
-    /// Its position.
+    /// Position of the node in the list.
     fn age_link(&mut self) -> &mut AgeLink;
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct EventContext {
     pub thread: u32,
     /// Id of the thread that posts the event.
     pub poster: i32,
-    /// Its process, 0 if it is not known.
+    /// Process of the poster, 0 if it is not known.
     pub poster_process: i32,
     /// Number of open interrupts on its processor, including the one that it begins.
     pub depth: u8,

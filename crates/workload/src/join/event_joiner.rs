@@ -7,7 +7,7 @@ use crate::join::program::JoinProgram;
 use crate::join::set_store::{SetStore, ValueHandle};
 use crate::schema::BindMode;
 
-/// Bindings of an event, in buffers that are reused for each event.
+/// Binder of events: finds the bound values and the set of an event, in buffers that are reused.
 #[derive(Debug, Default)]
 pub(crate) struct EventJoiner {
     /// Bound values, the strongest first.
@@ -21,9 +21,9 @@ pub(crate) struct EventJoiner {
 pub(crate) struct BoundValue {
     /// The value.
     pub handle: ValueHandle,
-    /// The effect of the event on its interval.
+    /// Effect of the event on the value's interval.
     pub mode: BindMode,
-    /// Its live sector, or [`NONE`]; [`LEFT`] if it is left unchanged.
+    /// Live sector of the value, or [`NONE`]; [`LEFT`] if the sector stays as it is.
     pub sector: u32,
 }
 

@@ -9,7 +9,7 @@ use crate::tuning::SLOTS;
 pub(crate) struct ExtractedEvent {
     /// The event.
     pub event: Event,
-    /// Its kind in the program.
+    /// Kind of the event in the program.
     pub kind: u16,
     /// Bits of the values that are present.
     pub present: u8,

@@ -112,7 +112,7 @@ impl JoinState {
         if before == Some(number) {
             return;
         }
-        // It may have continued on another processor since.
+        // The thread may have continued on another processor since.
         if let Some(before) = before.and_then(|before| self.threads.get_mut(before))
             && before.processor == event.processor
             && matches!(before.state, ThreadRunState::Running | ThreadRunState::Interrupted)

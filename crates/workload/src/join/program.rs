@@ -32,7 +32,7 @@ pub(crate) struct JoinProgram {
 /// A kind of events.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledKind {
-    /// Its name.
+    /// Name of the kind.
     pub name: NameId,
     /// Used attributes.
     pub slots: Vec<AttributeSlot>,
@@ -53,7 +53,7 @@ pub(crate) struct CompiledKind {
 /// A used attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttributeSlot {
-    /// Its name.
+    /// Name of the attribute.
     pub name: NameId,
     /// Whether its text is used as a name.
     pub is_name: bool,

@@ -38,9 +38,9 @@ pub(crate) struct QueueCounts {
 /// Result of adding an event to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueOutcome {
-    /// It was queued.
+    /// The event was queued.
     Taken,
-    /// It is late, and was dropped.
+    /// The event is late, and was dropped.
     Late,
     /// Too many consecutive events were late: the clock must have jumped back. All queued events
     /// must be released, and [`jump_back`](ReorderQueue::jump_back) called, before this one can be

@@ -10,7 +10,7 @@ use crate::schema::{
 /// The requirements for events that begin requests, in the words of the schema.
 #[derive(Debug, Default)]
 pub(crate) struct SeedRequirements {
-    /// Their kinds.
+    /// Kinds of the required events.
     kinds: Vec<String>,
     /// Marks that their values must have: the mark's number, and its notation in the schema.
     marks: Vec<(u16, String)>,

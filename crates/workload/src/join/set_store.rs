@@ -13,11 +13,11 @@ use crate::join::arena::{Arena, NONE};
 /// A live sector: the current valid-interval of a value of a join attribute.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveSector {
-    /// Its value.
+    /// Value that the sector belongs to.
     pub handle: ValueHandle,
     /// The set that it belongs to.
     pub set: u32,
-    /// Its neighbours in the list of its set.
+    /// The sector before it in the list of its set.
     before: u32,
     after: u32,
 }
@@ -36,12 +36,12 @@ pub(crate) struct ValueHandle {
 /// The joined events of a request so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventSet {
-    /// Its events, as a list.
+    /// First event of the set's list.
     pub first: u32,
     last: u32,
     /// Number of its events.
     pub events: u32,
-    /// Its live sectors, as a list.
+    /// First of the set's live sectors, which are a list.
     sectors: u32,
     live: u32,
     /// Number of its seed events.
@@ -50,12 +50,12 @@ pub(crate) struct EventSet {
     pub seed: (u64, NameId),
     /// Order number of the first event that names the request, and the name.
     pub name: (u64, NameId),
-    /// Whether it contains an event that may be its last one.
+    /// Whether the set contains an event that may be its last one.
     pub complete: bool,
-    /// Its touches, as a list.
+    /// First of the set's touches, which are a list.
     pub touches: u32,
     last_touch: u32,
-    /// Its position in the list of its age.
+    /// Position of the set in the list of its age.
     link: AgeLink,
 }
 
@@ -86,9 +86,9 @@ pub(crate) struct EventNode {
     pub order: u64,
     /// The next event of its set.
     pub next: u32,
-    /// Whether it is an event that blocks.
+    /// Whether the event blocks.
     pub is_wait: bool,
-    /// Whether it ends an interrupt and has the interrupt's processor time.
+    /// Whether the event ends an interrupt and has the interrupt's processor time.
     pub is_interrupt: bool,
     /// Processor time since the previous event of the same thread, in nanoseconds.
     pub processor_ns: i64,

@@ -14,7 +14,7 @@ use super::timelines::ThreadTimelines;
 pub struct RequestTablePaths<'path> {
     /// Requests.
     pub requests: &'path DataPath,
-    /// Their steps.
+    /// Table of the requests' steps.
     pub steps: &'path DataPath,
 }
 

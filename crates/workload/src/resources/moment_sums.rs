@@ -156,8 +156,8 @@ impl MomentSums {
     }
 }
 
-/// Whether it is a message of another step than the gap's. A message at the gap's own ends is the
-/// gap's, which belongs to several requests if its cause is uncertain.
+/// Whether a change of the timeline is a message of another step than the gap's. A message at the
+/// gap's own ends is the gap's, which belongs to several requests if its cause is uncertain.
 fn is_of_other_step(what: TimelineChange, step: i64, gap: MessageGap, time: i64) -> bool {
     let is_mark = matches!(what, TimelineChange::Mark { .. });
     is_mark && step != gap.step && time > gap.from.1 && time < gap.to.1

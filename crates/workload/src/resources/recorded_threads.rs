@@ -27,9 +27,9 @@ pub struct ThreadName<'threads> {
 /// A time span in which a thread did one thing. Times are nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadSlice {
-    /// When it begins.
+    /// When the time slice begins, in nanoseconds since the Unix epoch.
     pub from: i64,
-    /// When it ends.
+    /// When the time slice ends, in nanoseconds since the Unix epoch.
     pub to: i64,
     /// The resource that the thread used or waited for.
     pub what: StepResource,

@@ -27,7 +27,7 @@ pub struct ThreadLane {
     pub process: i32,
     /// Id of the thread.
     pub thread: i32,
-    /// Its slices, in order. Unknown time has no slice.
+    /// Time slices of the lane, in order. Unknown time has no slice.
     pub slices: Vec<ThreadSlice>,
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let lanes: Vec<i32> = found.lanes.iter().map(|lane| lane.thread).collect();
         assert_eq!((lanes, found.is_cut), (vec![8, 9], false));
         assert_eq!(found.lanes[0].slices[0].from, 12);
-        // It waits, is runnable, and runs.
+        // The thread waits, is runnable, and runs.
         assert_eq!((found.lanes[1].slices[0].to, found.lanes[1].slices[1].to), (18, 20));
         assert_eq!(found.lanes[1].slices[2].processor, Some(1));
         assert_eq!(found.wakes, [LaneWake { by: 0, signalled: 18, to: 1, woken: 21 }]);

@@ -206,7 +206,7 @@ fn a_thread_of_many_steps_works_for_the_step_of_its_last_message() {
         made.add_request(&[root_step(21, 30, 1)]);
         made.sums_of_steps(&[root_step(10, 50, 1), call_step(1, 15, answered)])[0]
     };
-    // Its own time: 10-18 and 40-50. Its wait counts as call time while the call is open.
+    // The step's own time: 10-18 and 40-50. Its wait counts as call time while the call is open.
     assert_eq!(run(42), Some(MomentSums { children_ns: 22, ..processor_sums(18, NONE) }));
     assert_eq!(run(17), Some(processor_sums(18, WaitTimes { unknown_ns: 22, ..NONE })));
     // A message that belongs to two requests does not separate them.

@@ -25,9 +25,9 @@ pub(super) struct TimelineBuilder {
 struct ThreadProgress {
     process: (NameId, i32),
     id: i32,
-    /// Whether it was seen in events.
+    /// Whether the thread was seen in events.
     is_recorded: bool,
-    /// Its state before the first scheduler event; `None` until that arrives.
+    /// State of the thread before the first scheduler event; `None` until that arrives.
     before: Option<SchedulerState>,
     /// End of its last call.
     call_end: i64,

@@ -30,9 +30,10 @@ pub(super) enum TimelineChange {
     Ended,
     /// Another thread starts or wakes it.
     Wake,
-    /// It handles a message. After the last message of a step, the step no longer uses the thread.
+    /// The thread handles a message. After the last message of a step, the step no longer uses the
+    /// thread.
     Mark {
-        /// Whether it is the last message of its step.
+        /// Whether the message is the last one of its step.
         last: bool,
     },
     /// A call begins.
@@ -48,7 +49,7 @@ pub(super) struct ThreadState {
     pub sched: SchedulerState,
     /// The current call, if any.
     pub call: Option<BlockingCall>,
-    /// Whether it has handled a message of an unfinished step, and has not polled since.
+    /// Whether the thread has handled a message of an unfinished step, and has not polled since.
     pub is_busy: bool,
     /// The number of its current or last processor, plus one; 0 if it is not known.
     pub processor: u16,
@@ -137,7 +138,7 @@ impl ThreadState {
         }
     }
 
-    /// Whether it waits, so that a signal wakes it.
+    /// Whether the thread waits, so that a signal wakes it.
     pub(super) fn is_waiting(self) -> bool {
         match self.sched {
             SchedulerState::Blocked => true,

@@ -8,19 +8,19 @@ use super::timeline_entry::BlockingCall;
 /// Meaning of an event for its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimelineEvent {
-    /// It is on a processor from now on.
+    /// The thread is on a processor from now on.
     In,
-    /// It is on no processor from now on.
+    /// The thread is on no processor from now on.
     Out,
     /// From now on it is not known whether it is on one.
     Lost,
-    /// It begins.
+    /// The thread begins.
     Start,
-    /// It ends.
+    /// The thread ends.
     Exit,
-    /// It was in a call until now.
+    /// The thread was in a call until now.
     Call(BlockingCall),
-    /// It waited for another thread until now.
+    /// The thread waited for another thread until now.
     Wake,
 }
 
@@ -56,7 +56,7 @@ const KINDS: [(&str, TimelineEvent); 14] = [
 ];
 
 impl TimelineEventKinds {
-    /// Their numbers in `names`.
+    /// Numbers of the kinds in `names`.
     pub(super) fn from_names(names: &NameInterner) -> TimelineEventKinds {
         let kinds = KINDS.iter().filter_map(|(text, kind)| Some((names.find_id(text)?, *kind)));
         TimelineEventKinds {

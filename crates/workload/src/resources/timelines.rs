@@ -18,19 +18,19 @@ pub(super) struct ThreadTimelines {
 /// A thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimelineThread {
-    /// Its host and the id of its process.
+    /// Host of the thread and id of its process.
     pub process: (NameId, i32),
-    /// Its id.
+    /// Id of the thread.
     pub id: i32,
-    /// Whether it was seen in events, and not only in messages.
+    /// Whether the thread was seen in events, and not only in messages.
     pub is_recorded: bool,
-    /// Its state before its first entry.
+    /// State of the thread before its first entry.
     pub before: SchedulerState,
     /// Range of its entries.
     pub entries: Range<usize>,
-    /// Its total time on processors, in nanoseconds.
+    /// Total time of the thread on processors, in nanoseconds.
     pub running_ns: i64,
-    /// Whether it handled a message.
+    /// Whether the thread handled a message.
     pub has_messages: bool,
 }
 

@@ -30,11 +30,12 @@ pub(super) struct MessageGap {
 pub(super) struct ThreadSpan {
     /// The thread; [`NO_THREAD`] if it is not known which thread worked.
     pub thread: u32,
-    /// Its begin; if another thread signalled, the time of the signal.
+    /// Begin of the span, in nanoseconds since the Unix epoch; if another thread signalled, the
+    /// time of the signal.
     pub from: i64,
     /// The time at which the thread continued after the signal; equal to `from` if there was none.
     pub woken: i64,
-    /// When it ends.
+    /// When the span ends, in nanoseconds since the Unix epoch.
     pub to: i64,
 }
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 /// A schema: its EVENT parts in the order of the file, and its global statements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventSchema {
-    /// Its origin, for errors.
+    /// Origin of the schema, for errors.
     pub file: PathBuf,
     /// Whether two sets with a seed event each are never joined (APART).
     pub apart: bool,
-    /// Its EVENT parts.
+    /// EVENT parts of the schema.
     pub parts: Vec<EventRule>,
-    /// Its SYNC statements.
+    /// SYNC statements of the schema.
     pub syncs: Vec<SyncRule>,
     /// Kinds that block, with the line of the statement (WAIT).
     pub waits: Vec<(u32, String)>,
@@ -20,7 +20,7 @@ pub struct EventSchema {
 /// An EVENT with the lines below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventRule {
-    /// Its line, from 1.
+    /// Line of the part, from 1.
     pub line: u32,
     /// Kinds of the events to which it applies.
     pub kinds: Vec<String>,
@@ -42,7 +42,7 @@ pub struct EventRule {
     pub marks: Vec<ValueMark>,
     /// Used resources (RESOURCE).
     pub resources: Vec<ResourceUse>,
-    /// Its meaning for the processor (PROCESSOR).
+    /// Meaning of the event for the processor (PROCESSOR).
     pub processor: Option<ProcessorUse>,
     /// The reason of the thread's wait if it blocks from here on (INSIDE).
     pub inside: Option<WaitReason>,
@@ -50,11 +50,11 @@ pub struct EventRule {
     pub begins: Vec<SyntheticBegin>,
     /// Attribute that names the request (NAME).
     pub name: Option<String>,
-    /// Whether it occurs only and always in a request (SEED).
+    /// Whether the event occurs only and always in a request (SEED).
     pub seed: bool,
-    /// Whether it blocks (WAIT).
+    /// Whether the event blocks (WAIT).
     pub wait: bool,
-    /// Whether it may be the last event of its request (COMPLETE).
+    /// Whether the event may be the last one of its request (COMPLETE).
     pub complete: bool,
 }
 
@@ -71,18 +71,18 @@ pub struct AttributeValues {
 /// Relation of an event to the valid-interval of a value (Magpie, section 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BindMode {
-    /// It joins the interval, and opens one if there is none.
+    /// The event joins the interval, and opens one if there is none.
     #[default]
     Basic,
-    /// It is the first event of a new interval.
+    /// The event is the first one of a new interval.
     Start,
-    /// It is the last event of the interval.
+    /// The event is the last one of the interval.
     Stop,
-    /// It joins the interval if there is one.
+    /// The event joins the interval if there is one.
     Live,
-    /// It opens an interval if there is none, and leaves one of another request unchanged.
+    /// The event opens an interval if there is none, and leaves one of another request unchanged.
     Claim,
-    /// It does not affect the interval; the value is noted for synchronisation only.
+    /// The event does not affect the interval; the value is noted for synchronisation only.
     Note,
 }
 
@@ -100,7 +100,7 @@ pub struct AttributeBinding {
 pub struct IntervalEffect {
     /// The join attribute.
     pub attribute: String,
-    /// Whether they continue as intervals of the event's new request. Otherwise they end.
+    /// Whether the intervals continue as intervals of the event's new request. Otherwise they end.
     pub starts: bool,
 }
 
@@ -120,7 +120,7 @@ pub enum EventCondition {
     Marked {
         /// The mark and the location of its values.
         values: AttributeValues,
-        /// Whether it must not be set.
+        /// Whether the mark must not be set.
         not: bool,
     },
 }
@@ -128,19 +128,19 @@ pub enum EventCondition {
 /// Comparison of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueComparison {
-    /// It is one of them.
+    /// The value is one of the given ones.
     Equal,
-    /// It is none of them.
+    /// The value is none of the given ones.
     NotEqual,
-    /// It is smaller.
+    /// The value is smaller.
     Less,
-    /// It is smaller or equal.
+    /// The value is smaller or equal.
     AtMost,
-    /// It is greater.
+    /// The value is greater.
     Greater,
-    /// It is greater or equal.
+    /// The value is greater or equal.
     AtLeast,
-    /// It has one of these bits.
+    /// The value has one of these bits.
     HasBits,
 }
 
@@ -149,7 +149,7 @@ pub enum ValueComparison {
 pub struct ValueMark {
     /// The mark and the location of its values.
     pub values: AttributeValues,
-    /// Whether it is set.
+    /// Whether the mark is set.
     pub on: bool,
 }
 
@@ -182,9 +182,9 @@ pub enum ResourceKind {
 pub enum ProcessorUse {
     /// The thread runs from here on.
     In,
-    /// It does not run from here on: for that reason, or for the reason of INSIDE.
+    /// The thread does not run from here on: for that reason, or for the reason of INSIDE.
     Out(Option<WaitReason>),
-    /// It is runnable from here on.
+    /// The thread is runnable from here on.
     Ready,
     /// An interrupt takes the processor.
     Interrupt,
@@ -195,15 +195,15 @@ pub enum ProcessorUse {
 /// Reason why a thread does not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitReason {
-    /// It is runnable, but has no processor.
+    /// The thread is runnable, but has no processor.
     Runnable,
-    /// It waits for a disk.
+    /// The thread waits for a disk.
     Disk,
-    /// It waits for a lock or for another thread.
+    /// The thread waits for a lock or for another thread.
     Lock,
-    /// It waits for a socket.
+    /// The thread waits for a socket.
     Peer,
-    /// It sleeps.
+    /// The thread sleeps.
     Asleep,
     /// Unknown.
     #[default]
@@ -233,7 +233,7 @@ pub enum BeginBy {
 /// A synchronisation (Magpie, section 3.5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncRule {
-    /// Its line, from 1.
+    /// Line of the statement, from 1.
     pub line: u32,
     /// Kind of the event that signals.
     pub source: String,

@@ -10,11 +10,11 @@ use crate::schema::rules::EventSchema;
 /// A shipped schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShippedSchema {
-    /// Its name.
+    /// Name of the schema.
     pub name: &'static str,
-    /// Its purpose, in one line.
+    /// Purpose of the schema, in one line.
     pub about: &'static str,
-    /// Its text.
+    /// Text of the schema.
     pub text: &'static str,
 }
 

@@ -30,7 +30,7 @@ pub struct UnusualRequest {
 /// A difference of a request from the usual ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestDifference {
-    /// Its kind.
+    /// Kind of the difference.
     pub kind: DifferenceKind,
     /// The role that performs the act, or the signalled role.
     pub role: String,
@@ -40,7 +40,7 @@ pub struct RequestDifference {
     pub element: usize,
     /// The resource, if demands differ.
     pub resource: Option<DemandedResource>,
-    /// Its demand, in nanoseconds, calls or bytes.
+    /// Demand of the request, in nanoseconds, calls or bytes.
     pub demand: i64,
     /// The usual demand.
     pub usual: i64,
@@ -54,10 +54,10 @@ pub struct RequestDifference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DifferenceKind {
-    /// It demands more or less of a resource.
+    /// The request demands more or less of a resource.
     Demand,
-    /// It has an additional element.
+    /// The request has an additional element.
     More,
-    /// It lacks an element.
+    /// The request lacks an element.
     Less,
 }

@@ -162,7 +162,7 @@ fn figure_11_four_types_with_different_inner_structure() {
     assert_eq!(works('B'), [(0, 15 * MS)]);
     // Two concurrent threads, and then the work that joins them.
     assert_eq!(works('E'), [(0, 0), (0, 15 * MS), (0, 15 * MS), (15 * MS, 0), (15 * MS, 0)]);
-    // One after the other.
+    // The threads run one after the other.
     let first = 7_500_000;
     let both = first + 15 * MS;
     assert_eq!(

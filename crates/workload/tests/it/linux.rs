@@ -271,7 +271,7 @@ fn work_between_two_answers_belongs_to_the_second_request() {
         events.filter(|event| event.thread == 2).map(|event| event.demands.processor_ns).sum()
     };
     let (one, other) = if outcome.requests[0].demands.sent_bytes == 1000 { (0, 1) } else { (1, 0) };
-    // Its work after its last response until it waits belongs to that response.
+    // The work of a thread after its last response until it waits belongs to that response.
     assert_eq!((worker(one), worker(other)), (50, 60 + 40 + 20));
     assert_eq!((found[0].3, found[1].3), (1000, 2000));
 }

@@ -19,7 +19,7 @@ fn random_steps(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, ThreadAction
             0..=3 => all
                 .push((thread as i32, ThreadAction::Works(1 + i64::from(random.next_u32() >> 8)))),
             4 | 5 => {
-                // One signal wakes one or two new threads.
+                // A signal wakes one or two new threads.
                 all.push((thread as i32, ThreadAction::Signals(signals)));
                 for _ in 0..=random.next_u32() % 2 {
                     let kind = 10 + random.next_u32() % 3;
@@ -62,7 +62,8 @@ fn pick(random: &mut ChaCha8Rng, below: usize) -> usize {
     random.next_u32() as usize % below.max(1)
 }
 
-/// The same request on other threads and processors, in another order, with other preemptions.
+/// Moves the steps of a request to other threads and processors, in another order, with other
+/// preemptions.
 fn reschedule_steps(
     random: &mut ChaCha8Rng,
     all: &[(i32, ThreadAction)],
@@ -103,7 +104,7 @@ fn reschedule_steps(
     done
 }
 
-/// The same with many actions of equal duration and kind.
+/// The steps with many actions of equal duration and kind.
 fn alike(all: &[(i32, ThreadAction)]) -> Vec<(i32, ThreadAction)> {
     let alike = |does: ThreadAction| match does {
         ThreadAction::Works(used) => ThreadAction::Works(1 + used % 2),

@@ -197,7 +197,7 @@ impl PeriodPair {
         self.periods_of_tables(&self.tables)
     }
 
-    /// The same tables with all columns.
+    /// The tables of requests of both periods, with all columns.
     pub(super) fn whole_tables(&self) -> Result<Vec<RequestTables>, CommandError> {
         let open = |data: &DataDir| {
             RequestTables::open(data.requests_path(), data.steps_path(), ColumnSelection::ALL)
@@ -206,7 +206,7 @@ impl PeriodPair {
         self.directories.iter().map(open).collect()
     }
 
-    /// Both periods of these tables.
+    /// Both periods, of the tables `tables`.
     pub(super) fn periods_of_tables<'t>(&self, tables: &'t [RequestTables]) -> [Period<'t>; 2] {
         let [first, second] = self.cuts;
         let of = |place: usize| &tables[place.min(tables.len() - 1)];

@@ -22,7 +22,7 @@ use crate::words;
 /// The logs of a data directory.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct RecordedProcesses {
-    /// One for each readable log.
+    /// The recorded processes, one for each readable log.
     pub(super) processes: Vec<RecordedProcess>,
     /// The reasons why others cannot be read.
     pub(super) unreadable: Vec<String>,
@@ -51,7 +51,7 @@ pub(super) struct RecordedProcess {
     /// The size of its log on the disk, in bytes.
     bytes: u64,
     has_sockets: bool,
-    /// Whether it still runs here, and writes to its log.
+    /// Whether the process still runs here, and writes to its log.
     still_running: bool,
     /// Records that were not written, by cause.
     lost: BTreeMap<&'static str, u64>,

@@ -72,7 +72,7 @@ pub(super) fn record_attached(asked: &AttachArguments<'_>) -> Result<(), Command
         longest.as_secs_f64() * 1e3,
     );
     while !stop.load(Relaxed) && wait_briefly(&recorded) {}
-    // This comes first, or a program that is started meanwhile would keep the library.
+    // The socket is closed first, or a program that is started meanwhile would keep the library.
     let unseen = injection.close_socket();
     detach_all(&recorded).iter().for_each(|error| print_warning(error));
     unseen.iter().for_each(|program| print_warning(program));

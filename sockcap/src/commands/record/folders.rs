@@ -103,7 +103,7 @@ mod tests {
         let (hosts, host) = (place.path().join("hosts"), place.path().join("hosts/a_b"));
         let expected = if geteuid().is_root() { (0o755, 0o1733) } else { (0o755, 0o750) };
         assert_eq!((mode_of(&hosts), mode_of(&host)), expected);
-        // As earlier versions made them.
+        // Directories as earlier versions made them.
         for path in [&hosts, &host] {
             fs::set_permissions(path, Permissions::from_mode(OPEN_TO_ALL)).unwrap();
         }

@@ -51,7 +51,7 @@ const SOCKET: &str = "SOCKCAP_INJECTOR";
 /// Programs into which the library could not be put, with the reasons.
 type InjectionFailures = Arc<Mutex<Vec<(PathBuf, String)>>>;
 
-/// Injection into the programs that one command starts.
+/// Injection of the library into the programs that one command starts.
 pub(super) struct InjectionSession {
     patcher: Arc<LibraryPatcher>,
     server: AnnouncementServer,
@@ -150,7 +150,7 @@ impl InjectionSession {
 
 /// The reason why a command does not run.
 pub(super) enum StartError {
-    /// It cannot be started.
+    /// The command cannot be started.
     Command(io::Error),
     /// Anything else.
     Other(CommandError),
@@ -169,7 +169,7 @@ fn note_failure(
 ) {
     let why = match result {
         Ok(InjectionOutcome::Injected(_)) => return,
-        // It did not execute another program, or executed one that loads the library.
+        // The process did not execute another program, or executed one that loads the library.
         Ok(InjectionOutcome::Left(SkipReason::NoExec | SkipReason::Unwanted)) => return,
         Ok(InjectionOutcome::Left(left)) => left.to_string(),
         Err(error) => error.to_string(),

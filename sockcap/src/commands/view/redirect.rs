@@ -39,7 +39,7 @@ impl BrowserRedirect {
         made
     }
 
-    /// The same, in a new directory below this one.
+    /// Writes the page that redirects the browser in a new directory below `directory`.
     fn new_below(directory: &Path, url: &str) -> io::Result<BrowserRedirect> {
         let mut private = tempfile::Builder::new();
         private.prefix("sockcap-").permissions(Permissions::from_mode(0o700));
@@ -64,8 +64,8 @@ fn own_directories() -> impl Iterator<Item = PathBuf> {
     runtime.into_iter().chain(places::user_folder("XDG_DATA_HOME", ".local/share"))
 }
 
-/// Whether it is a directory of `user` in which no other user can replace files. `sudo` may leave
-/// the variables with the values of another user.
+/// Whether `directory` belongs to `user` and is one in which no other user can replace files.
+/// `sudo` may leave the variables with the values of another user.
 fn belongs_to(directory: &Path, user: u32) -> bool {
     fs::metadata(directory)
         .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)

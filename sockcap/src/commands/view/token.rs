@@ -67,7 +67,7 @@ impl PageToken {
         }
     }
 
-    /// Whether it is this token. The duration does not reveal how much of it is right.
+    /// Whether `other` is this token. The duration does not reveal how much of `other` is right.
     fn equals_text(&self, other: &str) -> bool {
         let (own, other) = (self.text.as_bytes(), other.as_bytes());
         let differences = own.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));

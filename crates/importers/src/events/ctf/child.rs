@@ -28,7 +28,7 @@ pub(super) struct BabeltraceFailure {
 }
 
 impl Babeltrace {
-    /// Runs the program on the trace in the directory `path`.
+    /// Runs the program babeltrace2 on the trace in the directory `path`.
     ///
     /// # Errors
     /// When it cannot be run: the error says how to install it.

@@ -1,7 +1,7 @@
 //! Repair of traces with truncated streams, as after a machine stopped while it was traced.
-//! babeltrace2 rejects such a trace as a whole and names the stream. The stream's last packet is
-//! then left out, in a copy next to links to the other files, so that the complete packets are
-//! read.
+//! babeltrace2 rejects a trace with a truncated stream as a whole and names the stream. The
+//! stream's last packet is then left out, in a copy next to links to the other files, so that the
+//! complete packets are read.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -52,7 +52,7 @@ type BabeltraceLines = TextLines<Box<dyn Read>>;
 
 /// Stream that is being read.
 pub(super) struct CtfStream {
-    /// Its file.
+    /// File of the stream.
     file: PathBuf,
     /// Trace with this stream only; it is removed in the end.
     _alone: TempDir,
@@ -105,7 +105,7 @@ impl CtfStream {
         })
     }
 
-    /// Its file.
+    /// File of the stream.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }

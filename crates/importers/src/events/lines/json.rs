@@ -14,9 +14,8 @@ const ATTRIBUTES: &str = "attributes";
 
 /// Adds the event of a line to the sink.
 ///
-/// # Errors
-/// When it is not an object, or lacks a field that events need; attributes may have been added
-/// then.
+/// # Errors When the line is not an object, or lacks a field that events need; attributes may have
+/// been added then.
 pub(super) fn add_event(
     rows: &EventRowReader,
     line: &[u8],
@@ -42,7 +41,7 @@ pub(super) fn add_event(
 /// Adds the attributes of a JSON object.
 ///
 /// # Errors
-/// When it is not such an object.
+/// When `text` is not a JSON object.
 pub(super) fn add_attributes(text: &[u8], sink: &mut EventSink) -> Result<(), WrongValue> {
     add_members(&parse_object(text)?, sink);
     Ok(())

@@ -6,7 +6,7 @@ use crate::tabular::{TimeUnit, WrongValue, parse_time};
 /// its offset from UTC.
 ///
 /// # Errors
-/// When it is neither, or out of range.
+/// When `text` is neither, or out of range.
 pub(super) fn parse_moment(text: &str, unit: Option<TimeUnit>) -> Result<i64, WrongValue> {
     let wrong = || {
         let why = "is not a time; it must be a number, or a date such as 2026-11-25T18:47:57.076Z";

@@ -12,7 +12,7 @@ use crate::events::value::parse_value;
 pub(super) enum FieldSyntax {
     /// `name=value` or `name: value`.
     Named,
-    /// One number: the return value of a system call.
+    /// A number: the return value of a system call.
     Returned,
     /// A request of the block layer.
     Block,

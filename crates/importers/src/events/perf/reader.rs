@@ -22,8 +22,8 @@ impl<R: Read> PerfTextReader<R> {
         PerfTextReader { lines: TextLines::new(bytes), parser, unknown: 0 }
     }
 
-    /// Replaces the contents of `piece` with the next events; returns `false` at the end. It waits
-    /// for the first event only: from a pipe, the available events are returned immediately. Events
+    /// Replaces the contents of `piece` with the next events; returns `false` at the end. Waits for
+    /// the first event only: from a pipe, the available events are returned immediately. Events
     /// come in perf's order, which is nearly that of time.
     ///
     /// # Errors

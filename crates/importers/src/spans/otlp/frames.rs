@@ -140,7 +140,8 @@ impl<R: Read + Send> OtlpFrames<R> {
                     texts.append_text(at, |into| bytes.take(length).read_to_end(into))? as u64;
                 *offset += read;
                 if read < length {
-                    // It may end between two of its fields, where a parser would notice nothing.
+                    // The message may end between two of its fields, where a parser would notice
+                    // nothing.
                     texts.add_fault(at, "the file ends before this message does");
                 }
             }

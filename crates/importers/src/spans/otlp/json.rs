@@ -108,7 +108,7 @@ struct OtlpJsonScope(ResourceId);
 struct OtlpJsonSpan<'de> {
     resource: ResourceId,
     span: OtlpSpan<'de>,
-    /// Whether it was found after damage, where links look like spans but have no times.
+    /// Whether the span was found after damage, where links look like spans but have no times.
     is_recovered: bool,
 }
 

@@ -21,9 +21,9 @@ use crate::tuning::{MAX_ENTRIES, MAX_VALUE_DEPTH};
 
 /// Reason why a message was not read to its end.
 enum BrokenMessage {
-    /// It is truncated or invalid.
+    /// The message is truncated or invalid.
     Damaged,
-    /// Its spans cannot be written.
+    /// The spans of the message cannot be written.
     Failed(Error),
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-/// One line with the reason why there are no switches, and the remedy.
+/// Line with the reason why the thread switches are not recorded, and the remedy.
 pub(in super::super) fn refusal_line(error: &io::Error) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
     let paranoid = paranoid.and_then(|text| text.trim().parse::<i32>().ok());

@@ -91,7 +91,7 @@ impl PerfRing {
         Ok(PerfRing { processor, queue })
     }
 
-    /// Whether the kernel permits such an event at all.
+    /// Whether the kernel permits this process to open an event of thread switches at all.
     fn may_open() -> bool {
         Builder::new(Software::DUMMY).build().is_ok()
     }

@@ -18,7 +18,7 @@ pub(in crate::events::perf) struct TracepointField {
     pub(in crate::events::perf) name: String,
     /// Offset in bytes from the beginning of the event.
     pub(in crate::events::perf) offset: usize,
-    /// Its size in bytes.
+    /// Size of the field in bytes.
     pub(in crate::events::perf) size: usize,
     pub(in crate::events::perf) shown: FieldEncoding,
 }

@@ -14,7 +14,7 @@ pub(super) struct FieldPrinting {
     pub(super) name: Option<String>,
     /// Names of its values; for flags also the separator.
     pub(super) table: Option<(NamedValues, Option<String>)>,
-    /// Whether it is printed as an IP address.
+    /// Whether the field is printed as an IP address.
     pub(super) is_address: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) enum JsonScalar<'t> {
 }
 
 impl<'t> JsonScalar<'t> {
-    /// Its text; for a number, its digits.
+    /// Text of the value; for a number, its digits.
     pub(super) fn into_text(self) -> Cow<'t, str> {
         match self {
             JsonScalar::Null | JsonScalar::Other => Cow::Borrowed(""),
@@ -45,7 +45,7 @@ impl<'t> JsonScalar<'t> {
         }
     }
 
-    /// Whether it is null or an empty text.
+    /// Whether the value is null or an empty text.
     pub(super) fn is_empty_or_null(&self) -> bool {
         match self {
             JsonScalar::Null => true,
