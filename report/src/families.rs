@@ -1,6 +1,7 @@
-//! Families: patterns that users regard as one. They have the same hops, a different number of
-//! times or in a different order. A loop that ran three times in one request and four times in the
-//! next makes two patterns; so do concurrent calls with their responses in a different order.
+//! Families: patterns that users regard as one. The patterns of a family have the same hops, a
+//! different number of times or in a different order. A loop that ran three times in one request
+//! and four times in the next makes two patterns; so do concurrent calls with their responses in a
+//! different order.
 //!
 //! ```text
 //! web → db, db → web                           one family: the same two hops, once,

@@ -1,6 +1,6 @@
 //! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, the
-//! operation if it is known, and a diamond before an untraced node. It is shortened to the room
-//! available, so that both names stay recognisable.
+//! operation if it is known, and a diamond before an untraced node. The label is shortened to the
+//! available width, so that both names stay recognisable.
 
 use analyze::paths::Hop;
 use message_trace::TransportProtocol;

@@ -34,7 +34,7 @@ impl CallCounts {
         (self.answered > 0.0).then(|| self.errors / self.answered)
     }
 
-    /// Adds the calls of `other`.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: CallCounts) {
         self.calls += other.calls;
         self.answered += other.answered;

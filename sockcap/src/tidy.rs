@@ -15,7 +15,7 @@ use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 use crate::own_logs::OwnLogs;
 
 /// Releases the unused space of the logs of `data` that are `own`, and preallocated logs that were
-/// never used, which have no known owner. A log for which that fails is left as it is, as every
+/// never used, which have no known owner. A log that cannot be ended is left as it is, as every
 /// tool can still read it.
 pub(crate) fn tidy_logs(data: &DataDir, own: &OwnLogs) {
     for host in data.hosts_dir().entries().unwrap_or_default() {

@@ -1,7 +1,7 @@
 //! Categories: requests with the same structure (Spectroscope, 4.1).
 //!
 //! A request's steps are encoded by a depth-first walk, in which concurrent steps are in a fixed
-//! order, so that their races make no new category:
+//! order, so that different orders of arrival make no new category:
 //!
 //! ```text
 //! shop GET /page

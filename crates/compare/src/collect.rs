@@ -45,9 +45,9 @@ pub struct PeriodTotals {
     pub response: f64,
     /// Number of torn requests.
     pub torn: u64,
-    /// Begin of the first one, in nanoseconds since the Unix epoch.
+    /// Begin of the first request, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,
-    /// Begin of the last one.
+    /// Begin of the last request, in nanoseconds since the Unix epoch.
     pub last: Option<i64>,
 }
 

@@ -1,5 +1,5 @@
-//! Conditions: results of a comparison that fail a continuous integration run. Each is tested
-//! statistically: a bare threshold would fail by chance.
+//! Conditions: results of a comparison that fail a continuous integration run. Each condition is
+//! tested statistically: a bare threshold would fail by chance.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! Critical path: the steps and messages on which a request's response time depends (Spectroscope,
 //! 4.2.1). With concurrent calls it is the slowest branch.
 //!
-//! The path is walked backwards. A step's end waits for the child that ended last before it, that
-//! child's begin for the child that had ended last before that, and so on:
+//! The path is walked backwards. A step's end waits for the child that ended last before it, the
+//! begin of that child for the child that had ended last before the begin, and so on:
 //!
 //! ```text
 //! shop     |--------------------------------|

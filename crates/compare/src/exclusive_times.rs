@@ -1,6 +1,6 @@
-//! Exclusive times: how long each step of a request worked itself, while none of its calls was
-//! open, and how long its call and response were in transfer. Neither grows for a step that only
-//! waits longer because another is slow.
+//! Exclusive times: the time for which each step of a request worked itself, while none of its
+//! calls was open, and the transfer time of its call and response. Neither grows for a step that
+//! only waits longer because another is slow.
 
 use request_flow::Request;
 

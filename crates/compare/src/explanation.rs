@@ -1,5 +1,5 @@
 //! Explanation (Spectroscope, 4.3): the parameters that distinguish the requests of a mutation from
-//! the ones of its originator, or from its own in the first period.
+//! those of its originator, or from the mutation's own requests in the first period.
 //!
 //! ```text
 //! requests of both --features--> rows: bytes, host, thread, open requests, all parameters

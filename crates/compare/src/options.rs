@@ -24,7 +24,8 @@ pub struct Options {
     pub least_relative: f64,
     /// Smallest change of a time that matters, in nanoseconds.
     pub least_ns: f64,
-    /// Smallest change of a hop that matters, as a share of the mean response time of all requests.
+    /// Smallest change of a hop's time that matters, as a share of the mean response time of all
+    /// requests.
     pub least_of_response: f64,
     /// Smallest change of a category's share of its kind that matters, from 0 to 1.
     pub least_share: f64,

@@ -1,4 +1,5 @@
-//! Overall: the response times of all requests together, and the contributions to their change.
+//! Overall change: the response times of all requests together, and the contributions to their
+//! change.
 
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ pub struct OverallChange {
     /// Design effect: the number of observations with the information of one; 1 if they are
     /// independent. `None` if there are too few to be tested, or all at about one time.
     pub effect: Option<f64>,
-    /// Probability of so different response times if nothing changed.
+    /// Probability of response times that differ at least this much, if nothing changed.
     pub p_value: f64,
     /// The p-value adjusted for all tests of the comparison.
     pub adjusted: f64,

@@ -10,7 +10,7 @@ use crate::tuning::{MAX_WINDOW_BEGINS, WINDOWS};
 /// The windows of a period.
 #[derive(Clone, Copy, Debug)]
 pub struct PeriodWindows {
-    /// Begin of each window but the first.
+    /// Begin of each window but the first, in nanoseconds since the Unix epoch.
     boundaries: [i64; WINDOWS - 1],
     length: f64,
 }

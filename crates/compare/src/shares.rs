@@ -24,7 +24,7 @@ use crate::request_kinds::RequestKind;
 pub struct ChangeShares {
     /// The whole change.
     pub total: f64,
-    /// For each category, the part of changed response times.
+    /// For each category, the part of the change that is due to its changed response times.
     pub slower: Vec<f64>,
     /// For each category, the part of its changed share of its kind.
     pub paths: Vec<f64>,

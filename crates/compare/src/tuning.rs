@@ -46,9 +46,9 @@ pub(crate) const MAX_CHANCE: f64 = 0.5;
 /// Maximum number of originators of a mutation that are kept. Chosen, not measured.
 pub(crate) const MAX_ORIGINATORS: usize = 5;
 
-/// Levels from which on times are far above the usual, in powers of two above the median: 4, 16 and
-/// 64 times as long. If many are 4 times as long anyway, 64 times is significant. Chosen, not
-/// measured.
+/// Thresholds from which on times count as far above the usual, as powers of two by which they
+/// exceed the median: 4, 16 and 64 times as long. If many are 4 times as long anyway, 64 times is
+/// significant. Chosen, not measured.
 pub(crate) const FAR_OCTAVES: [u32; 3] = [2, 4, 6];
 
 /// Maximum number of call patterns of a call site that are counted; with more, none is tested.
@@ -64,8 +64,8 @@ pub(crate) const TESTED_PATTERNS: usize = 64;
 pub(crate) const MIN_RATIO_NS: f64 = 20_000.0;
 
 /// Power of the share of a node's edges that changed together, in the division of an edge's change
-/// among its ends. On four of the 20 labelled faults, 2 instead of 1 increased the named service's
-/// lead.
+/// among its ends. On four of the 20 labelled faults, the power 2 instead of 1 increased the named
+/// service's lead.
 pub(crate) const EDGE_POWER: i32 = 2;
 
 /// Number of requests of a period below which a comparison has a warning. Chosen, not measured.

@@ -65,7 +65,8 @@ struct TraceEventWriter<'a, W> {
     out: W,
     operations: &'a OperationLookup,
     lanes: lanes::SpanLanes,
-    /// The time of the first event; all times are relative to it.
+    /// The time of the first event, in nanoseconds since the Unix epoch; all times are relative to
+    /// it.
     begin: Option<i64>,
     named: Vec<bool>,
 }

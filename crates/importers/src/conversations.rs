@@ -62,9 +62,9 @@ pub(crate) struct ConversationKey {
 /// Earliest times of the messages of one direction; [`i64::MAX`] without any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct EarliestTimes {
-    /// On the common clock of the table.
+    /// Earliest time on the common clock of the table, in nanoseconds.
     common: i64,
-    /// On the clocks of the two ends.
+    /// Earliest times on the clocks of the two ends, in nanoseconds.
     sent: i64,
     received: i64,
 }

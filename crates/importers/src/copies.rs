@@ -76,7 +76,7 @@ pub(crate) fn time_of(message: &Message) -> Option<i64> {
 }
 
 impl DirectionRuns {
-    /// Adds a message of a file.
+    /// Adds a message of a file to its direction's messages.
     pub(crate) fn add_message(
         &mut self,
         way: ConversationDirection,

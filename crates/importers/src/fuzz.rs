@@ -1,5 +1,5 @@
-//! Table importers on arbitrary bytes, without a directory. Panics if an importer violates its
-//! contract: everything that is read is either used or counted as skipped.
+//! Fuzzing of table importers on arbitrary bytes, without a directory. Panics if an importer
+//! violates its contract: everything that is read is either used or counted as skipped.
 
 use std::io::Cursor;
 use std::path::Path;

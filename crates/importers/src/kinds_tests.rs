@@ -1,4 +1,4 @@
-//! Every importer on damaged files.
+//! Tests of every importer on damaged files.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! Row resolution: an import's messages get the values that depend on all rows. Numbers of nodes,
-//! threads and flows and the directions of conversations do not depend on the order of the rows,
-//! and one copy is kept of messages in several files.
+//! Row resolution: sets the values of an import's messages that depend on all rows. Numbers of
+//! nodes, threads and flows and the directions of conversations do not depend on the order of the
+//! rows, and one copy is kept of messages in several files.
 
 use message_trace::table::{self, MessageWriter};
 use message_trace::{DataPath, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace};

@@ -172,7 +172,7 @@ fn import_lines(
 
 /// Facts from the beginning of a file.
 struct StraceHead {
-    /// Time of its first call.
+    /// Time of the file's first call, in nanoseconds since the Unix epoch.
     time: Option<i64>,
     /// Thread of lines that name none.
     thread: Option<u32>,
@@ -255,9 +255,9 @@ fn socket_salt(files: &[PathBuf], heads: &[StraceHead]) -> u64 {
 struct StraceImport {
     world: TracedSystem,
     tasks: TaskTable,
-    /// Latest time so far.
+    /// Latest time so far, in nanoseconds since the Unix epoch.
     latest: i64,
-    /// Time of the last line of each file.
+    /// Time of the last line of each file, in nanoseconds since the Unix epoch.
     clocks: Vec<i64>,
 }
 
@@ -303,7 +303,7 @@ impl StraceImport {
         *clock = line.time;
     }
 
-    /// Processes lines that were deferred.
+    /// Processes lines that were deferred until their process was known.
     fn replay_deferred(&mut self, files: &[PathBuf]) {
         for held in std::mem::take(&mut self.tasks.released) {
             let Ok(mut line) = line::parse_line(&held.text) else { continue };

@@ -127,7 +127,7 @@ impl SkipCounts {
         }
     }
 
-    /// Adds the counts of `later`, which follow these.
+    /// Adds the counts of `later`, which belong to later input.
     pub(crate) fn append(&mut self, later: SkipCounts) {
         for (cause, count) in later.causes {
             *self.causes.entry(cause).or_default() += count;

@@ -85,7 +85,7 @@ impl MessageTarget {
         }
     }
 
-    /// Begins a file, one of `files`.
+    /// Begins one file of an import of `files` files.
     pub(crate) fn begin_file(&mut self, files: usize) {
         self.files.push(self.messages);
         if files > 1 && self.runs.is_none() {

@@ -111,7 +111,7 @@ impl<R: Read> TextLines<R> {
 mod tests {
     use super::*;
 
-    /// Reads in pieces of the given number of bytes.
+    /// Input that is read in pieces of the given number of bytes.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {

@@ -60,7 +60,7 @@ const METHOD: u8 = 1;
 const HEARTBEAT: u8 = 8;
 const END: u8 = 0xce;
 
-/// Largest plausible frame size; a larger one is not AMQP.
+/// Largest plausible frame size in bytes; a larger one is not AMQP.
 const GREATEST: u32 = 1 << 24;
 
 /// Whether the bytes begin with a complete frame of a known method.

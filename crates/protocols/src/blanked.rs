@@ -1,5 +1,5 @@
-//! Tests on samples as the library keeps them, with secrets and values blanked: the operations are
-//! the same as without blanking.
+//! Tests on samples in the form that the library records, with secrets and values blanked: the
+//! operations are the same as without blanking.
 
 use snippets::{TurnContext, blank_datagram, blank_turn};
 

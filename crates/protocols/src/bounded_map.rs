@@ -1,4 +1,5 @@
-//! Bounded map from earlier messages to later ones: the oldest entry is evicted first.
+//! Bounded map that keeps facts of earlier messages for later ones: the oldest entry is evicted
+//! first.
 
 use std::collections::VecDeque;
 

@@ -247,7 +247,7 @@ fn whole_params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Reads a length of one byte or four bytes.
+/// Reads a length that is encoded in one byte or in four bytes.
 fn param_length(cursor: &mut ByteCursor<'_>) -> Option<usize> {
     match cursor.0.first()? {
         0..=127 => cursor.u8().map(usize::from),

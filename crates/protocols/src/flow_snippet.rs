@@ -1,5 +1,5 @@
-//! Flow snippet: the part of a message that the preloaded library captured, as passed to a
-//! conversation.
+//! Flow snippet: the part of a message that the preloaded library captured, as a conversation
+//! receives it.
 
 /// Sender of a message on a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

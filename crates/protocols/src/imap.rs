@@ -168,7 +168,7 @@ struct Imap {
     is_asked: bool,
     /// Whether the client's next line continues its previous command.
     continues: bool,
-    /// Length of a literal that the client sends when the server requests it.
+    /// Length in bytes of a literal that the client sends when the server requests it.
     literal: u64,
     /// Command that the server wants continued: what the client sends next is another request of
     /// that command.

@@ -51,7 +51,7 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "kafka";
 
-/// Largest plausible size of a message.
+/// Largest plausible size of a message, in bytes.
 const GREATEST: u32 = 1 << 28;
 
 const PRODUCE: u16 = 0;

@@ -1,4 +1,4 @@
-//! Every protocol on its samples: damaged, divided and truncated.
+//! Tests of every protocol on its samples: damaged, divided and truncated.
 
 use std::path::Path;
 

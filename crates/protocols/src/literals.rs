@@ -1,4 +1,5 @@
-//! Literals that a client sends, in all protocols and positions: none may appear in the output.
+//! Tests with literals that a client sends, in all protocols and positions: no literal may appear
+//! in the output.
 
 use proptest::prelude::*;
 

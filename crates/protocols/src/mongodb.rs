@@ -47,10 +47,10 @@ const OP_QUERY: u32 = 2004;
 const OP_COMPRESSED: u32 = 2012;
 const OP_MSG: u32 = 2013;
 
-/// Length of a message header.
+/// Length of a message header, in bytes.
 const HEAD: usize = 16;
 
-/// Maximum length of a message that the server accepts.
+/// Maximum length in bytes of a message that the server accepts.
 const GREATEST: u32 = 48_000_000;
 
 /// Message flag: no response follows.

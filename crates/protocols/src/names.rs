@@ -1,8 +1,8 @@
 //! Names without literals: separates a program's own words from values that could identify a
 //! person.
 //!
-//! Everything here keeps what is recognisably a word of the program and replaces all else by `{}`
-//! (in statements `?`). docs/protocols.md describes the rules and their limits.
+//! The functions of this module keep the recognisable words of the program and replace all else by
+//! `{}` (in statements `?`). docs/protocols.md describes the rules and their limits.
 
 mod actions;
 mod followers;

@@ -49,7 +49,7 @@ struct KeptSnippet {
 }
 
 impl FlowOpening {
-    /// Adds the next snippet.
+    /// Adds the next snippet of the flow.
     pub(crate) fn add_snippet(&mut self, piece: &FlowSnippet<'_>) {
         let goes_on = |turn: &OpeningTurn| turn.speaker == piece.speaker && piece.continues;
         if piece.datagram || !self.turns.back().is_some_and(goes_on) {

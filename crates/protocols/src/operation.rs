@@ -115,7 +115,7 @@ impl ProtocolOperation {
         }
     }
 
-    /// Sets the name.
+    /// Sets the name of the operation.
     pub(crate) fn with_name(mut self, name: impl Into<String>) -> ProtocolOperation {
         self.name = name.into();
         self
@@ -131,7 +131,7 @@ impl ProtocolOperation {
         self
     }
 
-    /// Sets the id that pairs it with its response.
+    /// Sets the id that pairs a request with its response.
     pub(crate) fn with_call(mut self, call: u64) -> ProtocolOperation {
         self.call = Some(call);
         self

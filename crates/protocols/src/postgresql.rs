@@ -56,10 +56,10 @@ const CANCEL: u32 = 80_877_102;
 const TLS: u32 = 80_877_103;
 const GSSAPI: u32 = 80_877_104;
 
-/// Largest plausible length of a message.
+/// Largest plausible length of a message, in bytes.
 const GREATEST: usize = 1 << 30;
 
-/// Maximum length of a statement's or portal's name that is remembered.
+/// Maximum length in bytes of a statement's or portal's name that is remembered.
 const NAME_LENGTH: usize = 64;
 
 fn is_startup(client: &[u8]) -> bool {
@@ -108,7 +108,7 @@ struct PostgreSql {
 /// Messages that an execution may follow.
 #[derive(Debug)]
 struct PreparedExecution {
-    /// Place where they begin.
+    /// Place where the messages begin.
     place: LogPosition,
     /// Statement of the prepared execution if no Execute message follows.
     alone: StatementSummary,

@@ -99,7 +99,7 @@ fn parse_number(bytes: &[u8], kind: u8) -> Option<(u64, usize)> {
     (number < GREATEST).then_some((number, length))
 }
 
-/// Sets the error code of a response.
+/// The response with its error code.
 fn with_error(response: ProtocolOperation, code: &[u8]) -> ProtocolOperation {
     let code = known_command(code, ERRORS).unwrap_or("ERR");
     response.with_status(code, !matches!(code, "MOVED" | "ASK"))

@@ -1,4 +1,4 @@
-//! Divided bytes, and the messages that are assembled from them.
+//! Tests of divided bytes, and of the messages that are assembled from them.
 
 use super::*;
 use crate::flow_snippet::SnippetRule;

@@ -1,4 +1,4 @@
-//! Unreadable turns, in conversations of all protocols.
+//! Tests of unreadable turns, in conversations of all protocols.
 
 use std::collections::BTreeSet;
 

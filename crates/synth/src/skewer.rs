@@ -15,7 +15,7 @@ pub struct SkewedClock {
     pub host: String,
     /// Offset at [`TraceSkew::at`]: nanoseconds that it is ahead.
     pub offset: i64,
-    /// Skew: rate at which it runs ahead, in millionths.
+    /// Skew: rate at which the clock runs ahead, in millionths.
     pub skew_ppm: f64,
 }
 

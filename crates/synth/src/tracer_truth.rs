@@ -1,8 +1,8 @@
 //! Ground truth from the recording itself, if messages carry ids of a tracer's traces
 //! (`traceparent`, b3): a request was caused by the request of the same trace that its sender
-//! received. If the sender received several, it is the one with the same span, if the header was
-//! passed on unchanged; otherwise the truth has no cause. A sender that receives no requests begins
-//! a trace.
+//! received. If the sender received several, the cause is the one with the same span, if the header
+//! was passed on unchanged; otherwise the truth has no cause. A sender that receives no requests
+//! begins a trace.
 
 use message_trace::table::operations::OperationReader;
 use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeId, OperationRole};

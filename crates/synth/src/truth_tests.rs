@@ -1,4 +1,4 @@
-//! Hand-written truths.
+//! Tests of hand-written truths.
 
 use std::io::Write;
 

@@ -51,7 +51,7 @@ pub struct ClusterMember {
     /// Index of its cluster in [`WorkloadModel::clusters`].
     pub cluster: u32,
     /// Distance from the centre of the cluster; for growing clusters, from the centre at the time
-    /// when it was added.
+    /// when the request was added.
     pub distance: f32,
 }
 
@@ -82,11 +82,11 @@ pub struct RequestCluster {
     pub endless_ns: i64,
     /// Begin of its first request, in nanoseconds since the Unix epoch.
     pub begin: i64,
-    /// End of its last request.
+    /// End of the cluster's last request, in nanoseconds since the Unix epoch.
     pub end: i64,
-    /// Mean distance of its requests from its centre: the paper's diameter.
+    /// Mean distance of the requests from the cluster's centre: the paper's diameter.
     pub mean_distance: f64,
-    /// Longest distance of one of its requests from its centre.
+    /// Longest distance of a request from the cluster's centre.
     pub farthest: f64,
     /// Distance from the centre of the nearest other cluster, if there is one.
     pub separation: Option<f64>,

@@ -4,8 +4,8 @@
 /// cause differences of that size.
 pub(crate) const PROCESSOR_FLOOR_NS: f64 = 200_000.0;
 
-/// Difference of processor time that is one apart, as a share. Equal requests of a busy server
-/// differ by 2 to 5%.
+/// Difference of processor time that counts as the distance 1, as a share. Equal requests of a busy
+/// server differ by 2 to 5%.
 pub(crate) const PROCESSOR_SPREAD: f64 = 0.05;
 
 /// Number of disk calls below which demands count as equal. Chosen: 0 and 1 must differ.
@@ -14,8 +14,8 @@ pub(crate) const DISK_CALLS_FLOOR: f64 = 0.5;
 /// Bytes to and from disks below which demands count as equal. Chosen: two pages.
 pub(crate) const DISK_BYTES_FLOOR: f64 = 8_192.0;
 
-/// Difference of demands of the disk that is one apart, as a share. Chosen: the content of caches
-/// differs from request to request.
+/// Difference of demands of the disk that counts as the distance 1, as a share. Chosen: the content
+/// of caches differs from request to request.
 pub(crate) const DISK_SPREAD: f64 = 0.1;
 
 /// Bytes sent or received below which demands count as equal. Chosen: headers differ by that.
@@ -30,7 +30,7 @@ pub(crate) const NETWORK_SPREAD: f64 = 0.05;
 pub(crate) const EDIT: f32 = 2.2;
 
 /// Distance from the nearest cluster above which a request begins a new one. Requests of twice the
-/// processor time are 14 apart, those of 35% more are 6 apart.
+/// processor time have the distance 14, those of 35% more the distance 6.
 pub(crate) const THRESHOLD: f32 = 6.0;
 
 /// Maximum product of the lengths of two requests for a full alignment. It takes as many steps, and
@@ -50,7 +50,8 @@ pub(crate) const MIN_CLUSTER: usize = 5;
 /// Minimum share of the requests of one text that are split off, as one in this many. Chosen.
 pub(crate) const SPLIT_SHARE: usize = 500;
 
-/// Minimum distance of two groups of requests that a batch separates. 3 is 16% of processor time.
+/// Minimum distance of two groups of requests that a batch separates. The distance 3 is 16% of
+/// processor time.
 pub(crate) const MIN_APART: f32 = 3.0;
 
 /// Number of values on each side of a gap for the spread with which it is compared. Chosen.
@@ -98,7 +99,7 @@ pub(crate) const MAX_UNUSUAL: usize = 50;
 /// sentence.
 pub(crate) const MAX_DIFFERENCES: usize = 3;
 
-/// Share of the greatest difference below which others are not reported. Chosen.
+/// Share of the greatest difference below which other differences are not reported. Chosen.
 pub(crate) const DIFFERENCE_SHARE: f64 = 0.3;
 
 /// Maximum number of attributes of one kind of events that a schema can use. Eight make an event

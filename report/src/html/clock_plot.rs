@@ -15,7 +15,7 @@ const HEIGHT: f64 = 200.0;
 const LEFT: f64 = 76.0;
 const BOTTOM: f64 = 26.0;
 const TOP: f64 = 8.0;
-/// Room for names at the end of lines.
+/// Space for names at the end of lines.
 const RIGHT: f64 = 120.0;
 /// The number of colours in the style sheet.
 const COLORS: usize = 10;

@@ -1,5 +1,5 @@
-//! The contexts of operations: as much of the profile of `contexts` as a page has room for. The
-//! page shows how much of each part is left out.
+//! The contexts of operations: as much of the profile of `contexts` as fits into a page. The page
+//! shows how much of each part is left out.
 //!
 //! [`choice`] selects what is left out, [`shape`] and [`summary`] define the form of the rest, and
 //! [`classes`] has the steps of the requests of trace-contexts.

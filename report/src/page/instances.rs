@@ -1,5 +1,5 @@
-//! All instances of the patterns of a page, for [`sockcap view`](super), which serves them a screen
-//! at a time. They take 16 bytes a message and 32 an instance.
+//! All instances of the patterns of a page, for [`sockcap view`](super), which serves one screen of
+//! instances at a time. A message takes 16 bytes and an instance 32.
 
 use std::cmp::Reverse;
 
@@ -39,9 +39,10 @@ impl InstanceOrder {
 /// The instances of one pattern.
 #[derive(Debug, Default)]
 struct PatternInstances {
-    /// Path, probability, time of the beginning, and duration of each instance.
+    /// Path, probability, time of the beginning and duration in nanoseconds of each instance.
     instances: Vec<(i64, f32, i64, i64)>,
-    /// The times of sending and receipt of each message, since the beginning of its instance.
+    /// The times of sending and receipt of each message, in nanoseconds since the beginning of its
+    /// instance.
     times: Vec<[i64; 2]>,
     /// The waits for connections: index of the instance, index of the hop, and nanoseconds. They
     /// are sorted.

@@ -1,6 +1,6 @@
 //! Series: the time of the trace is cut into slices of equal length. Each slice has the number of
-//! paths that began in it and their durations. Slices are long enough to have enough paths in each:
-//! the duration of two paths is no trend.
+//! paths that began in it and their durations. Slices are so long that each has enough paths: the
+//! duration of two paths is no trend.
 
 use serde::Serialize;
 

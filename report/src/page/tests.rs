@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::*;
 use crate::sample_reports;
 
-/// The time at which the trace begins.
+/// The time at which the trace begins, in nanoseconds since the Unix epoch.
 const BEGIN: i64 = 1_700_000_000_000_000_000;
 
 fn report(patterns: &[PathPattern]) -> Report<'_> {

@@ -52,10 +52,10 @@ struct PageCluster {
     names: Vec<(String, u64)>,
     /// The number of further names.
     more_names: usize,
-    /// Mean, shortest and longest duration.
+    /// Mean, shortest and longest duration, in nanoseconds.
     time: i64,
     range: [i64; 2],
-    /// Mean times by resource.
+    /// Mean times by resource, in nanoseconds.
     spent: [i64; 7],
     /// Mean bytes read from and written to files, sent, and received.
     bytes: [i64; 3],

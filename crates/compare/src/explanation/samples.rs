@@ -71,7 +71,7 @@ impl FeatureSamples {
         });
     }
 
-    /// Adds the rows of another part.
+    /// Adds the rows of another part of the periods.
     pub(super) fn merge(&mut self, other: FeatureSamples) {
         let before = self.rows.len() as u32;
         self.rows.extend(other.rows);

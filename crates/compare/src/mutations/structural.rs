@@ -2,7 +2,7 @@
 //! requests. The ones that became more frequent are mutations, the others may be their originators.
 //!
 //! The paper compares numbers of requests with a threshold. Numbers depend on the length of the
-//! recording and on sampling, shares do not.
+//! recording and on sampling; shares depend on neither.
 
 use crate::analysis::CategoryStats;
 use crate::options::Options;

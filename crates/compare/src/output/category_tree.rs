@@ -25,7 +25,7 @@ pub struct TreePlace {
     pub concurrent: bool,
     /// Mean own time on the critical path in both periods, in nanoseconds.
     pub own_ns: [f64; 2],
-    /// Mean transfer time of its call and response.
+    /// Mean transfer time of the step's call and response, in nanoseconds.
     pub network_ns: [f64; 2],
 }
 

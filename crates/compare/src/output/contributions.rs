@@ -1,4 +1,5 @@
-//! Contributions to a change of the mean or of a quantile, with names. They add up to it.
+//! Contributions to a change of the mean or of a quantile, with names. The contributions add up to
+//! the change.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;

@@ -24,7 +24,7 @@ pub struct DescribedPeriod {
     pub torn: u64,
     /// Begin of the first request, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,
-    /// Begin of the last one.
+    /// Begin of the last request, in nanoseconds since the Unix epoch.
     pub last: Option<i64>,
 }
 

@@ -35,7 +35,7 @@ impl SiteKey {
 pub struct ExecutionWeights(pub [[f64; WINDOWS]; 2]);
 
 impl ExecutionWeights {
-    /// Adds an execution.
+    /// Adds an execution in a window of a period, with its probability `weight`.
     pub(super) fn add(&mut self, side: PeriodSide, stretch: usize, weight: f64) {
         if let Some(count) = self.0[side as usize].get_mut(stretch) {
             *count += weight;

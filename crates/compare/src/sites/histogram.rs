@@ -34,9 +34,10 @@ struct PeriodSums {
 /// Results of the tests of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeTest {
-    /// Probability of so different times if nothing changed, by the Kolmogorov-Smirnov test.
+    /// Probability of times that differ at least this much, if nothing changed, by the
+    /// Kolmogorov-Smirnov test.
     pub p_value: f64,
-    /// Probability of so different means.
+    /// Probability of means that differ at least this much, if nothing changed.
     pub shift: f64,
     /// Design effect: the number of times with the information of one.
     pub effect: f64,
@@ -45,10 +46,10 @@ pub struct TimeTest {
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
 }
 
-/// Approximate width of a bucket in logarithms of times.
+/// Approximate width of a bucket in natural logarithms of times.
 const BUCKET_WIDTH: f64 = std::f64::consts::LN_2 / PER_OCTAVE as f64;
 
-/// The bucket of the median if times are relative to it.
+/// The bucket of the median if times are stored relative to it.
 const RELATIVE_MEDIAN: u32 = 1 << 11;
 
 /// The bucket of a time in nanoseconds.
@@ -67,7 +68,7 @@ fn cell_index(side: PeriodSide, stretch: usize, bucket: u32) -> u32 {
 }
 
 impl SiteHistogram {
-    /// Adds a time in nanoseconds.
+    /// Adds a time of `ns` nanoseconds in a window of a period, with its probability `weight`.
     pub fn add_time(&mut self, side: PeriodSide, stretch: usize, ns: i64, weight: f64) {
         let sums = &mut self.sums[side as usize];
         sums.count += 1;

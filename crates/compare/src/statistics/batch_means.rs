@@ -1,9 +1,9 @@
 //! Test of batch means: whether the means of two periods differ by more than means of windows
-//! within each period do (Law and Kelton 1982; the test is Welch's).
+//! within each period do (Law and Kelton 1982; the test is Welch's t-test).
 //!
 //! The Kolmogorov-Smirnov test ignores magnitudes. If times are so regular that a drift of 2% is
-//! all their variance, it has the information of few observations and cannot even find a shift of
-//! 50%. Compared with the differences between windows, that shift is plain.
+//! all their variance, the test has the information of few observations and cannot even find a
+//! shift of 50%. Compared with the differences between windows, that shift is plain.
 
 use statrs::function::beta::beta_reg;
 

@@ -3,8 +3,8 @@
 //! Consecutive requests meet the same queue, the same cache and the same neighbour. Tests that
 //! assume independence find a change in each pair of periods. So each period is cut into windows:
 //! if observations were independent, means of windows would differ by the variance of one
-//! observation over the number in a window. The factor by which they differ more is the factor by
-//! which there are fewer effective observations (Kish 1965).
+//! observation over the number in a window. The factor by which their variance exceeds this is the
+//! factor by which there are fewer effective observations (Kish 1965).
 
 use crate::tuning::WINDOWS;
 

@@ -10,7 +10,8 @@ use crate::tuning::EXACT_SIZES;
 pub struct KolmogorovSmirnov {
     /// Greatest difference between the two distribution functions, from 0 to 1.
     pub statistic: f64,
-    /// Probability of a difference of at least that, if both samples come from one distribution.
+    /// Probability of a difference of at least this size, if both samples come from one
+    /// distribution.
     pub p_value: f64,
 }
 

@@ -16,7 +16,7 @@ pub struct WeightedMoments {
 }
 
 impl WeightedMoments {
-    /// Adds an observation.
+    /// Adds an observation with its weight.
     pub fn add(&mut self, value: f64, weight: f64) {
         if weight <= 0.0 {
             return;

@@ -127,8 +127,9 @@ fn resource_of_change(site: &CallSite, own: [f64; 2]) -> Option<(StepResource, [
     most.filter(|(_, of)| change(of) > 0.0)
 }
 
-/// The probability of so different times as a test found, if nothing changed. Its parts detect
-/// different changes: of the distribution, of the mean, and of a few very slow executions.
+/// The probability of times that differ at least as much as a test found, if nothing changed. The
+/// parts of the test detect different changes: of the distribution, of the mean, and of a few very
+/// slow executions.
 fn p_value(test: &TimeTest, far: &[RatePrior; FAR_OCTAVES.len()]) -> f64 {
     let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
     let third = 1.0 / 3.0;

@@ -23,9 +23,9 @@ pub(super) struct SiteTimes {
     pub(super) executions: [f64; 2],
     /// Mean times in nanoseconds.
     pub(super) values: [f64; 2],
-    /// Sum of both periods' times on the critical path.
+    /// Sum of both periods' times on the critical path, in nanoseconds.
     pub(super) critical: f64,
-    /// Sum of both periods' times.
+    /// Sum of both periods' times, in nanoseconds.
     pub(super) total: f64,
 }
 

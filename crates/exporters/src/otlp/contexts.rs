@@ -45,7 +45,7 @@ impl<'a> TracerContexts<'a> {
         TracerContexts { operations, calls: Default::default(), roots: Default::default() }
     }
 
-    /// Begins a window with its spans.
+    /// Begins a window of the export with the spans of its calls.
     pub(super) fn begin_window(&mut self, spans: &[ExportedSpan<'_>]) {
         if !self.operations.has_traces() {
             return;

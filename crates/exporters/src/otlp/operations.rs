@@ -1,5 +1,6 @@
 //! The operation of a call as attributes of its span, by OpenTelemetry's conventions for HTTP, RPC,
-//! databases and messaging. Facts without an attribute there get one that begins with `sockcap.`.
+//! databases and messaging. A fact for which the conventions have no attribute gets one that begins
+//! with `sockcap.`.
 //!
 //! For RPC, the names of the stable conventions are written and, in addition, the earlier names
 //! with the same meaning, as back ends still look for these.

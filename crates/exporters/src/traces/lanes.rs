@@ -1,6 +1,6 @@
 //! Lanes: rows in which a timeline draws spans, so that no span covers another. A node has lanes
-//! for the calls that it serves and lanes for the calls that it makes, as many as are open at the
-//! same time.
+//! for the calls that it serves and lanes for the calls that it makes, one for each call that is
+//! open at the same time.
 
 use rustc_hash::FxHashMap;
 

@@ -59,7 +59,7 @@ impl EventSink {
         self.made + self.piece.len() as u64
     }
 
-    /// Passes events on if there are enough.
+    /// Passes the events of the batch to the table's writer if there are enough.
     ///
     /// # Errors
     /// When they cannot be written, or `file` has too many different names.

@@ -198,7 +198,7 @@ impl<'a> CaptureFile<'a> {
         self.head.map_or(i64::MAX, |head| head.time)
     }
 
-    /// Takes the damage since the last call.
+    /// Takes the damages that were found since the last call.
     pub(crate) fn take_damage(&mut self) -> Vec<CaptureDamage> {
         std::mem::take(&mut self.damage)
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::headers::IpFragment;
 use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
 
-/// Maximum size of an IP packet.
+/// Maximum size of an IP packet, in bytes.
 const LONGEST: u32 = 65_535;
 
 type FragmentKey = (IpAddr, IpAddr, u8, u32);

@@ -31,7 +31,7 @@ pub(crate) struct Packet<'a> {
     /// Whether the packet was captured on a loopback interface.
     pub(crate) loopback: bool,
     pub(crate) transport: Transport,
-    /// Size of its payload.
+    /// Size of the packet's payload, in bytes.
     pub(crate) bytes: u32,
     /// Payload, as far as it was captured.
     pub(crate) payload: &'a [u8],
@@ -74,7 +74,7 @@ pub(crate) struct IpFragment<'a> {
     /// Offset in the whole IP payload, in bytes.
     pub(crate) offset: u32,
     pub(crate) more: bool,
-    /// Size of the fragment.
+    /// Size of the fragment, in bytes.
     pub(crate) bytes: u32,
     pub(crate) data: &'a [u8],
 }

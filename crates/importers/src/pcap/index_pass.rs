@@ -42,7 +42,7 @@ pub(crate) struct ClientCall {
 pub(crate) struct MidstreamConnection {
     /// First sequence number of each end.
     pub(crate) first: [Option<u32>; 2],
-    /// End from which data was seen first.
+    /// End from which data was seen first, as an index of the flow's two ends.
     pub(crate) speaker: Option<usize>,
 }
 

@@ -1,10 +1,10 @@
 //! One direction of a TCP connection, assembled from its segments as one sniffer saw them.
 //!
-//! Only the times at which bytes went out and came in matter, never their content; so a stream is
-//! its sequence numbers. A byte was sent when it was first seen, as the sender had it then. It has
-//! arrived when all bytes before it have. Segments come twice, out of order, overlapping, or not at
-//! all if the sniffer was too slow: bytes that the receiver acknowledges were sent and have
-//! arrived, whether they were seen or not.
+//! Only the times at which bytes went out and came in matter, never their content; so only the
+//! sequence numbers of a stream are kept. A byte was sent when it was first seen, as the sender had
+//! it then. It has arrived when all bytes before it have. Segments come twice, out of order,
+//! overlapping, or not at all if the sniffer was too slow: bytes that the receiver acknowledges
+//! were sent and have arrived, whether they were seen or not.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ pub(crate) struct HalfStream {
     acknowledged: u64,
     /// Acknowledged bytes that have not been seen, and since when.
     gap: Option<StreamGap>,
-    /// Offset where the stream ends.
+    /// Offset in bytes where the stream ends.
     end: Option<u64>,
     /// Message that is being sent.
     open: Option<StreamMessage>,

@@ -1,5 +1,5 @@
-//! Span importers on arbitrary bytes, without a directory. Panics if an importer violates its
-//! contract: every span that is read is either in the sink or counted as skipped.
+//! Fuzzing of span importers on arbitrary bytes, without a directory. Panics if an importer
+//! violates its contract: every span that is read is either in the sink or counted as skipped.
 
 use std::path::Path;
 

@@ -32,7 +32,7 @@ impl<R: Read> LineTexts<R> {
         }
     }
 
-    /// Reads on, at most until there are enough texts.
+    /// Reads lines into `into`, at most until there are enough texts.
     fn fill_text(&mut self, into: &mut Vec<u8>) {
         let room = TEXTS_BYTES.saturating_sub(into.len()).max(READ_BUFFER_BYTES) as u64;
         match self.bytes.by_ref().take(room).read_to_end(into) {

@@ -26,7 +26,7 @@ struct SpanReport {
     failed: bool,
 }
 
-/// Base of all times, so that none is 0.
+/// Base of all times, in microseconds since the Unix epoch, so that none is 0.
 const BEGIN_US: i64 = 1_700_000_000_000_000;
 
 impl SpanReport {

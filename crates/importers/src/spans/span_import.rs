@@ -59,7 +59,7 @@ impl<'r, 'a> SpanImport<'r, 'a> {
         SpanBatch::new(self.sink, self.pieces - 1)
     }
 
-    /// Adds a batch.
+    /// Adds the counts and spans of a batch.
     pub(crate) fn add_batch(&mut self, piece: SpanBatch<'r, 'a>) -> Result<(), Error> {
         self.add_tally(piece.finish()?);
         Ok(())

@@ -12,7 +12,7 @@ pub(super) struct StraceCall<'a> {
     pub(super) rest: &'a [u8],
     /// Calling thread, with the time of the call.
     pub(super) caller: StraceCaller,
-    /// Time of its return, if that is known.
+    /// Time of the call's return, in nanoseconds since the Unix epoch, if that is known.
     pub(super) end: Option<i64>,
     /// Time of the next line of the file: the call returned before.
     pub(super) next: &'a dyn NextTime,

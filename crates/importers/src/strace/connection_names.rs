@@ -29,7 +29,8 @@ pub(super) type OwnNames = FxHashMap<NamingCall, Vec<u8>>;
 #[derive(Clone, Debug)]
 struct NamelessEnd {
     by: NamingCall,
-    /// Time of the call for a connect; time of the return for an accept.
+    /// Time in nanoseconds since the Unix epoch: of the call for a connect, of the return for an
+    /// accept.
     time: i64,
     local: Option<SocketAddr>,
     peer: SocketAddr,

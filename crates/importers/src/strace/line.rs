@@ -110,7 +110,7 @@ fn parse_thread<'a>(cursor: &mut ArgumentCursor<'a>) -> (Option<u32>, &'a [u8]) 
 /// Parses seconds since the epoch and their fraction, in nanoseconds; returns their resolution,
 /// too.
 fn parse_time(cursor: &mut ArgumentCursor) -> Result<(i64, i64), LineProblem> {
-    /// Smaller numbers (years before 1973) are times since the previous line.
+    /// Smaller numbers of nanoseconds (years before 1973) are times since the previous line.
     const RELATIVE: i64 = 100_000_000;
     cursor.skip_spaces();
     if !cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {

@@ -1,9 +1,9 @@
 //! Lines of one or several files, in the order of time.
 //!
-//! Each file keeps its own order; of several files, the line with the earliest time comes first
+//! Each file keeps its own order; among several files, the line with the earliest time comes first
 //! (`strace -ff` writes a file for each thread). Every line comes with the time of the next one in
-//! its file: if strace was not asked to show how long calls took, only that limits when a call
-//! ended.
+//! its file: if strace was not asked to show how long calls took, the time of the next line is the
+//! only upper bound of the call's end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -219,7 +219,7 @@ pub(super) struct MergedLines {
     /// For the other files: the time of their line, and their index.
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     present: Option<usize>,
-    /// Latest time so far in each file.
+    /// Latest time so far in each file, in nanoseconds since the Unix epoch.
     times: Vec<i64>,
     read: u64,
 }

@@ -1,10 +1,8 @@
 //! The kernel's sockets, as far as the trace shows them, independent of the processes that hold
-//! them.
-//!
-//! A socket is known from the call that created it, and is followed by its descriptors, which are
-//! copied by `dup` and inherited by children. A socket with its creation not in the trace is known
-//! by its decoration: its inode, or its names, by which it is found when processes share it. A
-//! number of ours replaces the kernel's id.
+//! them.  A socket is known from the call that created it, and is followed by its descriptors,
+//! which are copied by `dup` and inherited by children. A socket that was created outside the trace
+//! is known by its decoration: its inode, or its names, by which it is found when processes share
+//! it. A number of this importer replaces the kernel's id.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{FlowOrigin, FlowRole};
@@ -99,7 +97,7 @@ impl TracedSocket {
                 && address::names_agree(&self.peer, &seen.peer))
     }
 
-    /// Applies a decoration.
+    /// Applies the names and the inode of a decoration to the socket.
     fn apply_decoration(&mut self, seen: &DecoratedSocket) {
         self.inode = self.inode.or(seen.inode);
         let better = |known: &[u8], seen: &[u8]| {
@@ -186,7 +184,7 @@ impl SocketTable {
         self.next
     }
 
-    /// Adds a descriptor that refers to it.
+    /// Adds a descriptor that refers to the socket.
     pub(super) fn add_reference(&mut self, id: SocketId) {
         if let Some(socket) = self.all.get_mut(&id) {
             socket.references += 1;

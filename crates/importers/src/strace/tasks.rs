@@ -35,7 +35,7 @@ pub(super) struct DeferredLine {
     pub(super) text: Vec<u8>,
     pub(super) file: usize,
     pub(super) number: u64,
-    /// Time of the line, in the order of its file.
+    /// Time of the line in nanoseconds since the Unix epoch, in the order of its file.
     pub(super) time: i64,
     pub(super) next: i64,
 }

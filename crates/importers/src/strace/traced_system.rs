@@ -24,15 +24,15 @@ pub(super) struct StraceProcess {
     pub(super) parent: u32,
     pub(super) table: TableId,
     pub(super) program: ProgramIdentity,
-    /// Time when its program began.
+    /// Time when the process's program began, in nanoseconds since the Unix epoch.
     pub(super) started: i64,
     pub(super) log: Option<ProcessLog>,
     /// Whether the process has a log even if it uses no sockets: a child that only waits to execute
     /// another program has none.
     pub(super) counts: bool,
-    /// Number of its threads, as far as they are known.
+    /// Number of the process's threads, as far as they are known.
     pub(super) threads: u32,
-    /// Time when it called `exit`.
+    /// Time when the process called `exit`, in nanoseconds since the Unix epoch.
     pub(super) exits: Option<i64>,
 }
 

@@ -150,7 +150,7 @@ fn handle_descriptor(
     }
 }
 
-/// Handles a send that connects.
+/// Handles a send that also connects the socket (`MSG_FASTOPEN`).
 fn fast_open(world: &mut TracedSystem, moved: &TransferCall, has_begun: bool) -> Option<()> {
     if !has_begun
         || moved.direction != Direction::Send

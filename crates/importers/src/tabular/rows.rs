@@ -95,7 +95,7 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// Reads more; returns `false` at the end.
+    /// Reads more of the file; returns `false` at the end.
     fn fill_buffer(&mut self) -> io::Result<bool> {
         self.start = 0;
         self.end = loop {

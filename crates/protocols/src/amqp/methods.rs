@@ -53,7 +53,7 @@ const fn one_way_method(class: u16, number: u16, name: &'static str) -> AmqpMeth
 }
 
 impl AmqpMethod {
-    /// Adds a number of texts after the first two bytes.
+    /// The method with `count` texts among its arguments, after the first two bytes.
     const fn with_texts(self, count: usize) -> AmqpMethod {
         AmqpMethod { arguments: MethodArguments::Texts { skip: 2, count }, ..self }
     }

@@ -1,7 +1,6 @@
 //! HTTP/2 frames (RFC 9113, 4 and 6): header blocks are assembled, decoded, and passed to the
-//! streams.
-//!
-//! DATA frames that end a stream have only their header; other DATA frames are missing.
+//! streams.  Of DATA frames that end a stream, snippets contain only the header; other DATA frames
+//! are missing.
 
 use super::hpack::HpackDecoder;
 use super::streams::{HeaderFields, Http2Streams};
@@ -12,7 +11,7 @@ use crate::tuning::{HTTP2_BLOCK_BYTES, HTTP2_FRAME_BYTES};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Length of a frame header.
+/// Length of a frame header, in bytes.
 const HEAD: usize = 9;
 
 const DATA: u8 = 0;

@@ -19,10 +19,10 @@ use crate::tuning::{HEADER_VALUE_BYTES, HPACK_ENTRIES, HPACK_VALUE_BYTES};
 use fields::STATIC;
 use value::BrokenBlock;
 
-/// Size of an entry in addition to its name and value (4.1).
+/// Size of an entry in bytes in addition to its name and value (4.1).
 const ENTRY_OVERHEAD: usize = 32;
 
-/// Table size until the encoder changes it.
+/// Table size in bytes until the encoder changes it.
 const FIRST_LIMIT: usize = 4096;
 
 /// Decoder of one direction.
@@ -30,7 +30,7 @@ const FIRST_LIMIT: usize = 4096;
 pub(super) struct HpackDecoder {
     /// Entries, the newest first.
     table: VecDeque<HpackEntry>,
-    /// Size as counted by RFC 7541.
+    /// Size of the table in bytes, as counted by RFC 7541.
     size: usize,
     /// Size of the kept values, in bytes.
     kept_bytes: usize,

@@ -30,7 +30,7 @@ pub(super) struct HeaderFields {
 }
 
 impl HeaderFields {
-    /// Adds one field.
+    /// Adds a header field.
     pub(super) fn add_field(&mut self, field: HeaderField, value: &HeaderValue) {
         let text = || String::from_utf8_lossy(&value.bytes).into_owned();
         match field {
@@ -200,7 +200,7 @@ impl Http2Streams {
         out.push(promise.with_name(request_name(fields, "http2")));
     }
 
-    /// Handles the reset of a stream.
+    /// Ends a stream that was reset.
     pub(super) fn reset_stream(
         &mut self,
         speaker: FlowSpeaker,

@@ -8,10 +8,10 @@ use crate::streams::{ParseStep, UnparsedBytes};
 pub(super) const REQUEST: u8 = 0x80;
 pub(super) const RESPONSE: u8 = 0x81;
 
-/// Length of a header.
+/// Length of a header, in bytes.
 const HEAD: u64 = 24;
 
-/// Largest plausible length of a body.
+/// Largest plausible length of a body, in bytes.
 const GREATEST: u32 = 1 << 28;
 
 /// Commands, by their numbers.

@@ -59,7 +59,7 @@ enum CommandFormat {
 #[derive(Debug)]
 struct MemcachedCommand {
     name: &'static str,
-    /// Length of the value after the line, including its line end.
+    /// Length in bytes of the value after the line, including its line end.
     value: u64,
     is_answered: bool,
 }

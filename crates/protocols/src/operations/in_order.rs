@@ -1,9 +1,10 @@
 //! Records of a log in the order of time, although each chunk belongs to one thread.
 //!
 //! Chunks come in the order in which they were begun, so no record of a later chunk is older than
-//! the beginning of the present one. Records after that moment wait, and only these are in memory:
-//! about a chunk for each thread. A snippet that was captured in parts may be older than that and
-//! come late; no other record of the same flow and direction comes in between.
+//! the beginning of the present one. Records after the beginning of the present chunk wait, and
+//! only these are in memory: about a chunk for each thread. A snippet that was captured in parts
+//! may be older than the beginning of its chunk and come late; no other record of the same flow and
+//! direction comes in between.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

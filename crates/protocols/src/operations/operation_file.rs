@@ -1,10 +1,10 @@
 //! Operation file: `PID-TIME.operations` next to the log `PID-TIME.sclog`.
 //!
 //! It begins with the log's own header page, with a source that marks the kind of file, so that
-//! tools which collect logs know its origin. The entries follow the header: each is its length in
-//! four bytes (little-endian) and a value encoded by postcard. A text is written once and referred
-//! to by its number afterwards. An entry that is truncated, or that our writer does not produce,
-//! ends the readable part.
+//! tools which collect logs know its origin. The entries follow the header: each is a u32 length
+//! (little-endian) and a value of that many bytes encoded by postcard. A text is written once and
+//! referred to by its number afterwards. An entry that is truncated, or that our writer does not
+//! produce, ends the readable part.
 
 use std::io::{self, BufWriter, Read, Write};
 use std::mem::offset_of;

@@ -1,4 +1,4 @@
-//! Tuned figures.
+//! Tuned figures of the operations of logs.
 
 /// Maximum number of conversations that are followed at the same time. The one that has been silent
 /// for the longest time is evicted, and its protocol has to be recognised again later. Each takes

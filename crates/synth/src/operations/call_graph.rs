@@ -17,7 +17,7 @@ use crate::tuning::MAX_STACK;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallStack {
     pub(super) operation: usize,
-    /// `None` if it begins traces.
+    /// Stack of the caller; `None` if the operation begins traces.
     pub(super) caller: Option<usize>,
     pub(super) calls: Vec<usize>,
     depth: usize,

@@ -11,11 +11,11 @@ use super::config::OperationsConfig;
 /// The times of a position, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PositionTimes {
-    /// Mean of its own time.
+    /// Mean of the position's own time, in nanoseconds.
     pub(super) own: f64,
-    /// Mean of its response time.
+    /// Mean of the position's response time, in nanoseconds.
     pub(super) mean: f64,
-    /// Variance of its response time.
+    /// Variance of the position's response time, in square nanoseconds.
     pub(super) variance: f64,
 }
 

@@ -28,13 +28,13 @@ pub struct LinkConfidence {
 pub struct ReliabilityBin {
     /// The lowest probability of the range.
     pub from: f64,
-    /// The highest; it belongs to the next bin, except for 1.
+    /// The highest probability of the range; it belongs to the next bin, except for 1.
     pub to: f64,
     /// Number of links.
     pub links: u64,
     /// Mean probability of the links of the bin.
     pub probability: Option<f64>,
-    /// The share of them that is right.
+    /// The share of the bin's links that is right.
     pub accuracy: Option<f64>,
 }
 

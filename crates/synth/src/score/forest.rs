@@ -1,6 +1,6 @@
 //! Calls as trees: the root of each call, and the path pattern of each tree. Two trees have the
 //! same pattern if the same callers make the same calls at every position; the order of the calls
-//! of one request does not count, as parallel calls come in any order.
+//! of one request is ignored, as parallel calls come in any order.
 
 use rustc_hash::FxHashMap;
 

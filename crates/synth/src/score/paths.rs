@@ -4,7 +4,7 @@
 //! instance is real. Instances are false negatives if a pattern has too few of them, and false
 //! positives if it has too many. A message is ascribed to the right path if its inferred instance
 //! has the root and the pattern of its true one; as every message is in one instance, a message
-//! that one path lacks is one too many in another.
+//! that is missing in one path is an additional message in another.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;

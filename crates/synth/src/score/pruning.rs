@@ -1,10 +1,10 @@
 //! Top-N omission (Project 5, section 7.5.1 and Figure 17): a user looks at the most frequent
-//! patterns. Of the N most frequent ones in the truth, how many are not among the N most frequent
-//! inferred ones?
+//! patterns. Omitted are those of the N most frequent patterns in the truth that are not among the
+//! N most frequent inferred patterns.
 //!
-//! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a
-//! pattern with an inferred count within 2 or 6 percent of that of the Nth is not counted as
-//! omitted. Of equal counts, the pattern that occurs first in the truth comes first.
+//! Most omitted patterns have nearly the count of the Nth pattern, so they are also counted with a
+//! tolerance: a pattern with an inferred count within 2 or 6 percent of the Nth pattern's count is
+//! not counted as omitted. Of equal counts, the pattern that occurs first in the truth comes first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -12,20 +12,23 @@ use serde::Serialize;
 use super::forest::PatternNumber;
 use crate::tuning::MAX_TOP_N;
 
-/// Omissions among the N most frequent patterns.
+/// Numbers of omitted patterns for one N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PatternOmission {
-    /// N.
+    /// N, the number of most frequent patterns that are compared.
     pub n: u64,
-    /// Omitted patterns.
+    /// Number of omitted patterns.
     pub omitted: u64,
-    /// Omitted patterns with a count that is not within 2% of the Nth's.
+    /// Number of omitted patterns with an inferred count that is not within 2% of the Nth
+    /// pattern's.
     pub omitted_at_2_percent: u64,
-    /// Omitted patterns with a count that is not within 6% of the Nth's.
+    /// Number of omitted patterns with an inferred count that is not within 6% of the Nth
+    /// pattern's.
     pub omitted_at_6_percent: u64,
 }
 
-/// The omissions for every N up to the number of true patterns, given the count of each.
+/// The numbers of omitted patterns for every N up to the number of true patterns, from the number
+/// of instances of each pattern in the truth and in the result.
 pub(super) fn find_omissions(
     truth: &FxHashMap<PatternNumber, u64>,
     result: &FxHashMap<PatternNumber, u64>,

@@ -1,4 +1,4 @@
-//! Part of a whole, as all measures compute it.
+//! Part of a whole, as all measures of the score compute it.
 
 /// `part` of `whole`, from 0 to 1; `None` if `whole` is 0.
 pub(super) fn share_of_whole(part: usize, whole: usize) -> Option<f64> {

@@ -21,7 +21,7 @@ impl LruCache {
         LruCache { room, ..LruCache::default() }
     }
 
-    /// Uses a key, and returns whether it was cached.
+    /// Marks a key as used last, caches it, and returns whether it was cached before.
     pub(super) fn use_key(&mut self, key: u64) -> bool {
         self.now += 1;
         let was_there = self.last.insert(key, self.now).is_some();

@@ -49,7 +49,7 @@ impl<'w> FlowBuilder<'w> {
         self.request
     }
 
-    /// Begins a step.
+    /// Begins a step of the request.
     pub(super) fn begin_step(
         &mut self,
         parent: Option<u32>,
@@ -64,7 +64,7 @@ impl<'w> FlowBuilder<'w> {
         self.request.steps.len() as u32 - 1
     }
 
-    /// Ends a step.
+    /// Ends a step of the request.
     pub(super) fn end_step(&mut self, step: u32, now: i64) {
         if let Some(step) = self.request.steps.get_mut(step as usize) {
             step.end = Some(now);

@@ -14,7 +14,8 @@ const MEMORY: f64 = 0.95;
 /// Standard deviation of the logarithm of a node's speed, and of the amount that clients write.
 const DRIFT: [f64; 2] = [0.12, 0.25];
 
-/// The same of the difference between two runs.
+/// Standard deviation of the logarithms of a node's speed, and of the amount that clients write,
+/// between two runs.
 const BETWEEN_RUNS: [f64; 2] = [0.03, 0.1];
 
 /// Mean number of episodes of contention in a run, and the mean length of one as a share of the
@@ -38,7 +39,7 @@ pub(super) fn uniform_share(random: &mut ChaCha8Rng) -> f64 {
 #[derive(Debug)]
 pub(super) struct SystemLoad {
     length: f64,
-    /// Factor of the time of each node at each point.
+    /// Factor by which each node's times are multiplied at each point.
     nodes: [Vec<f64>; NODES.len()],
     /// Factor of the amount that clients write in one request.
     amounts: Vec<f64>,

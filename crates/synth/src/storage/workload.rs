@@ -18,7 +18,7 @@ const COPYING: f64 = 0.25;
 /// Files of a directory.
 const FILES: u64 = 24;
 
-/// Headers that sources include, in a tree of usual size.
+/// Number of headers that sources include, in a tree of usual size.
 const HEADERS: f64 = 3_000.0;
 
 /// The golden ratio: multiples of it are spread evenly between whole numbers.
@@ -29,7 +29,7 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 pub(super) enum ClientOperation {
     /// Attributes of a file are read.
     Getattr,
-    /// The same, to see whether it may be used.
+    /// Attributes of a file are read, to see whether it may be used.
     Access,
     /// A file is looked up in its directory.
     Lookup,

@@ -53,7 +53,7 @@ impl ProcessorState {
         self.depth
     }
 
-    /// Begins an interrupt.
+    /// Begins an interrupt at the time `now`, in nanoseconds since the Unix epoch.
     pub(crate) fn begin_interrupt(&mut self, now: i64) {
         if let Some(outer) = self.innermost_interrupt() {
             outer.1 += (now - outer.0).max(0);

@@ -30,15 +30,15 @@ pub(crate) struct ThreadAccount {
     pub processor: i32,
     /// State of the thread.
     pub state: ThreadRunState,
-    /// Time until which the state is accounted for.
+    /// Time until which the state is accounted for, in nanoseconds since the Unix epoch.
     pub since: i64,
-    /// The reason of its wait if it blocks.
+    /// Reason of the thread's wait if it blocks.
     pub inside: WaitReason,
-    /// Usage since its last event in a request.
+    /// Usage of the thread since its last event in a request.
     pub pending: PendingUsage,
-    /// All its processor time, in nanoseconds.
+    /// All processor time of the thread, in nanoseconds.
     pub total_ns: i64,
-    /// Time of its last event.
+    /// Time of the thread's last event, in nanoseconds since the Unix epoch.
     pub active: i64,
     /// Kind of the event with the kept attributes.
     pub kept_kind: Option<u16>,
@@ -91,7 +91,7 @@ impl ThreadAccount {
         self.state = state;
     }
 
-    /// Takes the usage since its last event.
+    /// Takes the usage of the thread since its last event in a request, and resets it.
     pub(crate) fn take_pending(&mut self) -> PendingUsage {
         std::mem::take(&mut self.pending)
     }

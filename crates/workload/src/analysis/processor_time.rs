@@ -5,11 +5,11 @@ use serde::Serialize;
 /// Processor time in nanoseconds, and the part of it that was charged to requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ProcessorTime {
-    /// Time charged to requests.
+    /// Processor time charged to requests, in nanoseconds.
     pub charged_ns: i64,
-    /// Time of the processes that worked for requests.
+    /// Processor time of the processes that worked for requests, in nanoseconds.
     pub relevant_ns: i64,
-    /// Time of all processes known to the source, if it knows of others.
+    /// Processor time of all processes, in nanoseconds, if the source knows of other processes.
     pub all_ns: Option<i64>,
 }
 

@@ -62,7 +62,7 @@ pub struct StepDetails {
     pub parent: Option<u32>,
     /// The operation.
     pub operation: String,
-    /// When its node began it.
+    /// When the step's node began it, in nanoseconds since the Unix epoch.
     pub begin: Option<i64>,
     /// When the step ended, in nanoseconds since the Unix epoch.
     pub end: Option<i64>,

@@ -1,4 +1,4 @@
-//! Row: a request in a table, with its cluster.
+//! Row of the table of requests: a request, with its cluster.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Order: the binary tree of a request, flattened so that equal requests give equal lists (4.2).
+//! Flattening: the binary tree of a request, flattened so that equal requests give equal lists
+//! (4.2).
 
 use std::hash::{Hash, Hasher};
 
@@ -108,7 +109,7 @@ struct SubtreeKey {
     role: NameId,
     structure: u64,
     demands: [i64; 6],
-    /// The sum of the begins with unlimited processors.
+    /// The sum of the begins with unlimited processors, in nanoseconds.
     begins: i64,
     /// Hash of the whole output.
     all: u64,

@@ -1,8 +1,9 @@
 //! Idle wakes: a thread is woken for work that another has taken already, and waits again.
 //!
-//! Which thread of a pool takes up a task is random, and if a running one comes first, the woken
-//! one finds nothing. So its activation is left out; its small usage is charged to the waker. If
-//! nothing is known to have led to it, as for an interrupt, it is charged to the seed's thread.
+//! Which thread of a pool takes up a task is random, and if a running thread takes it first, the
+//! woken thread finds nothing. So its activation is left out; its small usage is charged to the
+//! waker. If nothing is known to have led to it, as for an interrupt, it is charged to the seed's
+//! thread.
 
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
 use crate::demands::Demands;

@@ -12,9 +12,9 @@ pub struct FragmentPacket {
     pub connection: u64,
     /// Which of the two directions of the connection; both ends agree on it.
     pub is_back: bool,
-    /// Offset of its first byte in that direction of the connection, from 0.
+    /// Offset of the packet's first byte in its direction of the connection, from 0.
     pub begin: i64,
-    /// Offset after its last byte. It counts as at least one byte.
+    /// Offset after the packet's last byte. An empty packet counts as one byte.
     pub end: i64,
     /// Whether the event sent it. Otherwise it received it.
     pub is_sent: bool,

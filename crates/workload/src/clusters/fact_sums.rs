@@ -91,7 +91,7 @@ impl FactSums {
         (self.half, (self.count - self.half.0, rest.into()))
     }
 
-    /// Adds other sums.
+    /// Adds the sums of other requests.
     pub(crate) fn append(&mut self, other: FactSums) {
         self.count += other.count;
         self.demands += other.demands;

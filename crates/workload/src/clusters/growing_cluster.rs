@@ -24,7 +24,7 @@ pub(crate) struct GrowingCluster {
     pub(crate) gathered: FactSums,
     /// Sum of the distances of members from the centre.
     pub(crate) distances: f64,
-    /// Longest distance of a member from the centre.
+    /// Longest distance of a member from the cluster's centre.
     pub(crate) farthest: f32,
     /// Whether a batch separated it from neighbouring clusters.
     pub(crate) is_distinct: bool,

@@ -31,7 +31,7 @@ pub(crate) struct TextColumns {
 }
 
 impl RequestColumns {
-    /// Adds a request.
+    /// Adds a request with its facts.
     pub(crate) fn push_request(&mut self, of: &CanonicalRequest, facts: &RequestFacts) {
         let text: Vec<TextCharacter> =
             of.elements.iter().map(|element| (element.act, element.role)).collect();

@@ -1,4 +1,4 @@
-//! Split: the place at which values of one kind separate into two groups.
+//! Split of a group: the place at which values of one kind separate into two groups.
 
 use crate::tuning::{
     MIN_APART, MIN_CLUSTER, SPLIT_NEIGHBOURS, VALLEY_SHARE, VALLEY_SIGMAS, VALLEY_WIDTHS,

@@ -20,7 +20,7 @@ pub(crate) struct AgeLink {
     age: SetAge,
     older: u32,
     newer: u32,
-    /// Time of its last use.
+    /// Time of the item's last use, in nanoseconds since the Unix epoch.
     used: i64,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct EventContext {
     pub poster: i32,
     /// Process of the poster, 0 if it is not known.
     pub poster_process: i32,
-    /// Number of open interrupts on its processor, including the one that it begins.
+    /// Number of open interrupts on the event's processor, including one that the event begins.
     pub depth: u8,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct BoundValue {
     pub sector: u32,
 }
 
-/// A sector that belongs to another request.
+/// Stands for a sector that belongs to another request, and is left unchanged.
 const LEFT: u32 = NONE - 1;
 
 /// Tables of the join.
@@ -38,7 +38,7 @@ pub(crate) struct JoinTables<'state> {
     /// Closed sets.
     pub closed: &'state mut Vec<u32>,
     pub counts: &'state mut StateCounts,
-    /// Time of the event.
+    /// Time of the event, in nanoseconds since the Unix epoch.
     pub now: i64,
 }
 

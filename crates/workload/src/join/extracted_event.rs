@@ -1,4 +1,4 @@
-//! Item: an event with the attributes that the schema uses.
+//! Extracted event: an event with the attributes that the schema uses.
 
 use events::Event;
 

@@ -15,7 +15,7 @@ pub(crate) struct MarkedValues {
 }
 
 impl MarkedValues {
-    /// Sets the mark of this number on a value.
+    /// Sets the mark with this number on a value.
     pub(crate) fn set_mark(&mut self, mark: u16, key: u64) {
         let mark = usize::from(mark);
         if self.put.len() <= mark {

@@ -14,7 +14,7 @@ pub(crate) struct ReorderQueue {
     others: BinaryHeap<QueuedEvent>,
     delay: i64,
     newest: i64,
-    /// Time of the last released event.
+    /// Time of the last released event, in nanoseconds since the Unix epoch.
     given: i64,
     came: u64,
     late_in_a_row: u32,

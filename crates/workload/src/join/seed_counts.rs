@@ -12,7 +12,7 @@ use crate::schema::{
 pub(crate) struct SeedRequirements {
     /// Kinds of the required events.
     kinds: Vec<String>,
-    /// Marks that their values must have: the mark's number, and its notation in the schema.
+    /// Marks that the events' values must have: the mark's number, and its notation in the schema.
     marks: Vec<(u16, String)>,
     /// Whether the values belong to processes.
     by_process: bool,

@@ -1,5 +1,5 @@
-//! Store: live sectors, the sets that they belong to, and the events of sets (Magpie, section 3.4,
-//! Figure 7).
+//! Store of sets: live sectors, the sets that they belong to, and the events of sets (Magpie,
+//! section 3.4, Figure 7).
 
 use events::Event;
 use out_of_core::NameId;
@@ -15,7 +15,7 @@ use crate::join::arena::{Arena, NONE};
 pub(crate) struct LiveSector {
     /// Value that the sector belongs to.
     pub handle: ValueHandle,
-    /// The set that it belongs to.
+    /// The set that the sector belongs to.
     pub set: u32,
     /// The sector before it in the list of its set.
     before: u32,
@@ -39,14 +39,14 @@ pub(crate) struct EventSet {
     /// First event of the set's list.
     pub first: u32,
     last: u32,
-    /// Number of its events.
+    /// Number of the set's events.
     pub events: u32,
     /// First of the set's live sectors, which are a list.
     sectors: u32,
     live: u32,
-    /// Number of its seed events.
+    /// Number of the set's seed events.
     pub seeds: u32,
-    /// Order number and kind of the first one.
+    /// Order number and kind of the first seed event.
     pub seed: (u64, NameId),
     /// Order number of the first event that names the request, and the name.
     pub name: (u64, NameId),
@@ -84,7 +84,7 @@ pub(crate) struct EventNode {
     pub event: Event,
     /// Order number of the join, which increases.
     pub order: u64,
-    /// The next event of its set.
+    /// The next event of the same set.
     pub next: u32,
     /// Whether the event blocks.
     pub is_wait: bool,

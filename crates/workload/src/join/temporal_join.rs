@@ -1,4 +1,4 @@
-//! Stream: events in, requests out.
+//! Temporal join as a stream: events in, requests out.
 
 use events::EventBatch;
 use out_of_core::NameInterner;
@@ -53,9 +53,9 @@ pub struct TemporalJoin {
     state: JoinState,
     shares: UsageSums,
     counts: JoinCounts,
-    /// Time of events at which ages are checked next.
+    /// Event time from which on ages are checked next, in nanoseconds since the Unix epoch.
     look: i64,
-    /// Time of the last processed event.
+    /// Time of the last processed event, in nanoseconds since the Unix epoch.
     now: i64,
 }
 

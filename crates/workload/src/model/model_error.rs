@@ -25,7 +25,7 @@ pub struct ModelError {
 /// Differences relative to the demands: 0.02 is 2%. `None` if there were no demands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DemandErrors {
-    /// Processor time.
+    /// Error of the processor time, as a share.
     pub processor: Option<f64>,
     /// Bytes read from and written to disks.
     pub disk: Option<f64>,

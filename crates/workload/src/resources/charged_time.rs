@@ -10,13 +10,13 @@ use super::timelines::ThreadTimelines;
 /// was charged to requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChargedTime {
-    /// Processor time of all threads of the processes in which any thread handled a message of a
-    /// request.
+    /// Processor time, in nanoseconds, of all threads of the processes in which any thread handled
+    /// a message of a request.
     pub processor_ns: i64,
     /// Processor time of steps, weighted by their probabilities.
     pub charged_ns: f64,
-    /// Processor time of threads without messages: they collect garbage, run timers, or work for
-    /// requests without a known hand-off.
+    /// Processor time, in nanoseconds, of threads without messages: they collect garbage, run
+    /// timers, or work for requests without a known hand-off.
     pub without_messages_ns: i64,
 }
 
@@ -36,7 +36,7 @@ impl ChargedTime {
         charged
     }
 
-    /// Adds the steps of a request.
+    /// Adds the threads that handled the steps of a request.
     pub(super) fn add_request(&mut self, request: &Request) {
         let of_steps = request.steps.iter();
         let charged = of_steps.filter_map(|step| Some((step.waits?, step.processor_ns?)));

@@ -1,4 +1,4 @@
-//! Ledger: classification of each moment of a step.
+//! Sums of moments: classification of each moment of a step.
 //!
 //! Work takes precedence over calls, and calls over waits: a moment in which a thread of the step
 //! runs, is runnable or waits for a disk counts as that, whatever calls are open. Any other moment
@@ -16,7 +16,7 @@ use super::wake_chain::{MessageGap, ThreadSpan};
 pub(super) struct MomentSums {
     pub processor_ns: i64,
     pub waits: WaitTimes,
-    /// Time with open calls, in which no thread worked.
+    /// Time in nanoseconds with open calls, in which no thread worked.
     pub children_ns: i64,
     /// Bytes that were read from and written to files.
     pub disk_bytes: i64,
@@ -27,7 +27,7 @@ pub(super) struct MomentSums {
 pub(super) struct OpenCalls(Vec<(i64, i64)>);
 
 impl OpenCalls {
-    /// Sets the calls of the next step.
+    /// Sets the calls of the next step, as begins and ends in nanoseconds.
     pub(super) fn set_calls(&mut self, calls: impl IntoIterator<Item = (i64, i64)>) {
         let OpenCalls(open) = self;
         open.clear();

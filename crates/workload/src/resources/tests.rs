@@ -1,4 +1,5 @@
-//! Cases by hand for the classification of each moment of a step, and that the times add up.
+//! Tests of the classification of each moment of a step on handwritten cases, and that the times
+//! add up.
 
 mod adding_up;
 mod recording_builder;

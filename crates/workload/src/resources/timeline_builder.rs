@@ -1,5 +1,5 @@
-//! Gathering: converts events of threads, and the messages that they handled, to entries of
-//! timelines.
+//! Builder of timelines: converts events of threads, and the messages that they handled, to entries
+//! of timelines.
 
 use events::{AttributeValue, Event, EventBatch, EventReader};
 use out_of_core::{DataPath, MemoryPool, NameId, NameInterner, PathError, SpillableVec};
@@ -29,7 +29,7 @@ struct ThreadProgress {
     is_recorded: bool,
     /// State of the thread before the first scheduler event; `None` until that arrives.
     before: Option<SchedulerState>,
-    /// End of its last call.
+    /// End of the thread's last call, in nanoseconds since the Unix epoch.
     call_end: i64,
 }
 

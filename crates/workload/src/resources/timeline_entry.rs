@@ -1,4 +1,4 @@
-//! Entry: a change in the timeline of a thread, and the state of the thread after it.
+//! Timeline entry: a change in the timeline of a thread, and the state of the thread after it.
 
 /// A change in the timeline of a thread. Entries are sorted by [`TimelineEntry::sort_key`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,19 +72,19 @@ pub(super) enum SchedulerState {
 /// A call in which a thread may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BlockingCall {
-    /// On a file.
+    /// A call on a file.
     File,
-    /// For a lock or another thread.
+    /// A wait for a lock or another thread.
     Lock,
     /// A wait with a condition that is met: the thread only needs a processor.
     Woken,
     /// A sleep.
     Sleep,
-    /// Sending or receiving.
+    /// A call that sends or receives.
     Socket,
-    /// Poll, select and similar calls that found something.
+    /// A poll, select or similar call that found something.
     Poll,
-    /// The same, if they timed out.
+    /// A poll, select or similar call that timed out.
     PollInVain,
 }
 

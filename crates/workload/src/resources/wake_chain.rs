@@ -1,5 +1,5 @@
-//! Chain of hand-offs: the threads that worked between two messages of a step that different
-//! threads handled, or that one thread handled which waited for another.
+//! Chain of hand-offs: the threads that worked between two messages of a step. Either different
+//! threads handled the two messages, or one thread handled both and waited for another in between.
 //!
 //! ```text
 //! a   received ---- signal
@@ -33,7 +33,8 @@ pub(super) struct ThreadSpan {
     /// Begin of the span, in nanoseconds since the Unix epoch; if another thread signalled, the
     /// time of the signal.
     pub from: i64,
-    /// The time at which the thread continued after the signal; equal to `from` if there was none.
+    /// The time at which the thread continued after the signal, in nanoseconds since the Unix
+    /// epoch; equal to `from` if there was none.
     pub woken: i64,
     /// When the span ends, in nanoseconds since the Unix epoch.
     pub to: i64,

@@ -182,7 +182,7 @@ pub enum ResourceKind {
 pub enum ProcessorUse {
     /// The thread runs from here on.
     In,
-    /// The thread does not run from here on: for that reason, or for the reason of INSIDE.
+    /// The thread does not run from here on: the reason is given, or is that of INSIDE.
     Out(Option<WaitReason>),
     /// The thread is runnable from here on.
     Ready,

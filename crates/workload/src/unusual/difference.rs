@@ -8,22 +8,22 @@ use crate::clusters::DemandedResource;
 /// Requests of one small cluster that are far from all others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UnusualRequest {
-    /// Number of the request, or of the representative of several.
+    /// Number of the request, or of the representative of several requests.
     pub request: u64,
-    /// Numbers of all of them; some may be missing if not all are kept.
+    /// Numbers of all these requests; some may be missing if not all are kept.
     pub requests: Vec<u64>,
     /// Name of the request.
     pub name: String,
-    /// Index of their cluster in
+    /// Index of the requests' cluster in
     /// [`WorkloadModel::clusters`](crate::model::WorkloadModel::clusters).
     pub cluster: usize,
-    /// Index of the nearest usual cluster there, if there is one.
+    /// Index of the nearest usual cluster in the same list, if there is one.
     pub nearest: Option<usize>,
-    /// Distance from it.
+    /// Distance from the nearest usual cluster.
     pub distance: f64,
-    /// Differences from it, the greatest first.
+    /// Differences from the nearest usual cluster, the greatest first.
     pub differences: Vec<RequestDifference>,
-    /// All of it in words.
+    /// The request and its differences in words.
     pub what: String,
 }
 
@@ -44,7 +44,7 @@ pub struct RequestDifference {
     pub demand: i64,
     /// The usual demand.
     pub usual: i64,
-    /// Distance of both.
+    /// Distance of the two demands.
     pub distance: f64,
     /// The difference in words.
     pub what: String,

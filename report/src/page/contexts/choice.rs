@@ -1,4 +1,4 @@
-//! Choice: the contexts of an operation that a page has, and the examples of a context.
+//! Choice of the contexts of an operation that a page has, and of the examples of a context.
 
 use contexts::equivalence::ContextLevel;
 use contexts::result::{ContextProfile, OperationProfile};

@@ -1,4 +1,4 @@
-//! Commands that show data that the page has no room for.
+//! Commands that show data that do not fit into the page.
 
 use serde::Serialize;
 

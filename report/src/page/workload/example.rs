@@ -29,10 +29,11 @@ pub struct ExampleRequest {
 struct PageStep {
     parent: Option<u32>,
     name: String,
-    /// The times at which its node began and ended the step or, if these were not seen, its caller
-    /// did; null if these were not seen either.
+    /// The times, in nanoseconds, at which its node began and ended the step or, if these were not
+    /// seen, its caller did; null if these were not seen either.
     time: Option<[i64; 2]>,
-    /// Times by resource, the time of its calls last; null if they were not recorded.
+    /// Times by resource in nanoseconds, the time of the step's calls last; null if they were not
+    /// recorded.
     spent: Option<[i64; 8]>,
 }
 

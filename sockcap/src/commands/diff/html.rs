@@ -16,7 +16,7 @@ pub(super) struct ComparisonPageFile {
 }
 
 impl ComparisonPageFile {
-    /// Checks whether a page can be written there.
+    /// Checks whether a page can be written at `path`.
     pub(super) fn try_out(path: &Path) -> Result<ComparisonPageFile, CommandError> {
         Ok(ComparisonPageFile { file: ResultTarget::try_out(Some(path))? })
     }

@@ -61,7 +61,7 @@ pub(crate) struct PeriodCut {
     until: Option<PeriodPoint>,
 }
 
-/// Reads a point in time.
+/// Parses a point in time.
 fn parse_point(text: &str) -> Result<PeriodPoint, String> {
     let of_day = || text.contains(':').then(|| text.parse::<Time>().ok()).flatten();
     parse_moment(text)
@@ -69,7 +69,7 @@ fn parse_point(text: &str) -> Result<PeriodPoint, String> {
         .or_else(|error| of_day().map(PeriodPoint::OfDay).ok_or(error))
 }
 
-/// Reads a period.
+/// Parses a period that is cut out of a recording.
 fn parse_cut(text: &str) -> Result<PeriodCut, String> {
     let (from, until) = text.split_once("..").ok_or_else(|| {
         format!(

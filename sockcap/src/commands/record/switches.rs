@@ -138,14 +138,16 @@ struct SwitchRecorder {
     rings: PerfRings,
     writer: SwitchWriter,
     tally: SwitchTally,
-    /// The time of the last record that states up to when the file is complete.
+    /// The time, in nanoseconds of the monotonic clock, of the last record that states up to when
+    /// the file is complete.
     marked: i64,
 }
 
 impl SwitchRecorder {
     /// Records until `stop` can be read.
     fn record_until(mut self, stop: &OwnedFd) -> SwitchTally {
-        // For this thread only. Without the right to raise its priority, it stays as it is.
+        // Sets the priority of this thread only. Without the right to raise it, the priority stays
+        // as it is.
         let _ = setpriority_process(None, RECORDER_NICE);
         let stopped = loop {
             match self.wait_for_records(stop) {

@@ -77,7 +77,7 @@ impl Babeltrace {
         Ok(Babeltrace { child, said })
     }
 
-    /// Takes the output pipe.
+    /// Takes the output pipe of babeltrace2 out of this struct; `None` if it was taken before.
     pub(super) fn take_output(&mut self) -> Option<impl Read + use<>> {
         self.child.stdout.take()
     }

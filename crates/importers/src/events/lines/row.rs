@@ -30,7 +30,7 @@ pub(super) struct EventRow {
 }
 
 impl EventRowReader {
-    /// Takes a value that is not empty.
+    /// Sets the event's field or attribute of a column to a value that is not empty.
     ///
     /// # Errors
     /// When a time or an id is invalid.

@@ -9,7 +9,7 @@ pub(super) struct PerfHeader {
 }
 
 impl PerfHeader {
-    /// Reads a line, without its `#`.
+    /// Reads a header line, without its `#`.
     pub(super) fn read_line(&mut self, text: &[u8]) {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some((name, value)) = text.split_once(':') else { return };

@@ -9,7 +9,7 @@ pub(super) struct PerfImport {
     pub(super) offset: Option<i64>,
 }
 
-/// Counts a skipped record at that place.
+/// Counts a record as skipped, with its place.
 pub(super) fn skip_record(
     summary: &mut ImportSummary,
     cause: &'static str,

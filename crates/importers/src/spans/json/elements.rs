@@ -191,7 +191,7 @@ impl<R: Read + Send> JsonElements<R> {
         self.skip_bytes(1);
     }
 
-    /// Takes an element of an array.
+    /// Takes an element of an array into `texts`.
     fn take_element(&mut self, texts: &mut TextBatch) {
         let at = self.at();
         let end = texts.append_text(at, |bytes| self.take_value(Some(bytes)));
@@ -276,7 +276,7 @@ mod tests {
 
     const KEYS: &[&str] = &["spans", "data"];
 
-    /// Reads in pieces of the given number of bytes.
+    /// Input that is read in pieces of the given number of bytes.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {

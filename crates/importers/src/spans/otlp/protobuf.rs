@@ -61,7 +61,7 @@ pub(super) fn read_resource_spans(
     count_damage(read, &mut reader)
 }
 
-/// Counts damage, and passes other errors on.
+/// Counts the damage of a broken message, and returns other errors to the caller.
 fn count_damage(
     read: Result<(), BrokenMessage>,
     reader: &mut OtlpSpanReader<'_, impl SpanReceiver>,

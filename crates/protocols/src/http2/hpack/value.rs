@@ -9,7 +9,7 @@ pub(in super::super) struct BrokenBlock;
 pub(in super::super) struct HeaderValue {
     /// First bytes of the value; empty for fields that name nothing.
     pub(in super::super) bytes: Vec<u8>,
-    /// Length of the whole value.
+    /// Length of the whole value, in bytes.
     pub(in super::super) length: usize,
 }
 

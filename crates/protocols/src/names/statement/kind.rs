@@ -130,7 +130,7 @@ const OF_OBJECTS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Maximum distance of the object from `CREATE`: `CREATE OR REPLACE TEMPORARY TABLE`.
+/// Maximum distance of the object from `CREATE`, in words: `CREATE OR REPLACE TEMPORARY TABLE`.
 const OBJECT_WITHIN: usize = 5;
 
 /// Whether a statement can begin with a word in capital letters.

@@ -25,7 +25,7 @@ const CLOCK_DATA: usize = 29;
 #[derive(Debug, Default)]
 pub(super) struct PerfLayout {
     pub(super) file: PathBuf,
-    /// Offset and length of the records; `None`: to the end.
+    /// Offset and length of the records in bytes; the length `None` is up to the end.
     pub(super) begin: u64,
     pub(super) length: Option<u64>,
     pub(super) about: PerfFeatures,
@@ -42,7 +42,7 @@ pub(super) struct PerfFeatures {
 }
 
 impl PerfFeatures {
-    /// Reads the feature of that number.
+    /// Reads the feature section with this number.
     pub(super) fn take_feature(&mut self, number: usize, section: &[u8]) {
         match number {
             TRACING_DATA => self.formats.extend(parse_formats(section)),
@@ -62,7 +62,9 @@ fn parse_text(section: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned()).filter(|text| !text.is_empty())
 }
 
-/// Parses the difference between the wall clock and perf's: version, clock, both times.
+/// Parses the section CLOCK_DATA to the difference between the wall clock and perf's, in
+/// nanoseconds. The section is u32 version, u32 clock id, u64 wall clock time, u64 time of perf's
+/// clock, both in nanoseconds.
 fn parse_clock_offset(section: &[u8]) -> Option<i64> {
     let mut bytes = ByteReader(section);
     bytes.take_bytes(8)?;
