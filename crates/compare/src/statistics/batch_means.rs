@@ -3,7 +3,7 @@
 //!
 //! The Kolmogorov-Smirnov test ignores magnitudes. If times are so regular that a drift of 2% is
 //! all their variance, the test has the information of few observations and cannot even find a
-//! shift of 50%. Compared with the differences between windows, that shift is plain.
+//! shift of 50%. Compared with the differences between windows, such a shift is significant.
 
 use statrs::function::beta::beta_reg;
 

@@ -76,7 +76,7 @@ impl RateLimitedLog {
 }
 
 impl LineBudget {
-    /// Takes one of the tokens, each of which permits a line, if there is one.
+    /// Takes a token, which permits one line, if there is one left.
     fn take_token(&mut self, burst: u32, now: Instant) -> bool {
         if now >= self.next {
             let passed = now.duration_since(self.next).as_nanos() / LINE_INTERVAL.as_nanos();
