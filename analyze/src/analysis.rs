@@ -73,8 +73,8 @@ pub fn analyze(
     analyze_by(&mut *options.algorithm.begin_inference(), dir, options, progress)
 }
 
-/// Like [`analyze`], with a new `inference`. `options` contains the name of its algorithm, which
-/// need not be one of [`ALGORITHMS`](crate::ALGORITHMS).
+/// Analyzes as [`analyze`] does, by a new `inference`. `options` contains the name of its
+/// algorithm, which need not be one of [`ALGORITHMS`](crate::ALGORITHMS).
 ///
 /// # Errors
 /// Same as [`analyze`].
@@ -188,7 +188,7 @@ impl AnalysisSummary {
     /// Reads the summary at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, or is no summary.
+    /// If the file cannot be read, or is no summary.
     pub fn read(path: impl Into<DataPath>) -> Result<AnalysisSummary, PathError> {
         let path = &path.into();
         let text = path.read().map_err(|error| PathError::io(path, error))?;

@@ -124,7 +124,7 @@ impl TraceBatches {
 
 /// Overview of the whole trace, from a first pass.
 pub(crate) struct TraceOverview {
-    /// Outline of the whole trace.
+    /// Outline of the whole trace: its nodes, and each pair of endpoints once.
     pub(crate) outline: MessageTrace,
     /// Flows with unequal numbers of messages without call ids on their two sides. A first message
     /// from the accepting side is not counted, since it answers no message that was seen. `None` if
@@ -135,8 +135,8 @@ pub(crate) struct TraceOverview {
 }
 
 impl TraceOverview {
-    /// Returns the same overview, without operations as evidence if the excluded `evidence`
-    /// contains them.
+    /// Returns this overview, without operations as evidence if the excluded `evidence` contains
+    /// them.
     pub(crate) fn without_evidence(self, evidence: &[Evidence]) -> TraceOverview {
         let operations = self.operations && !evidence.contains(&Evidence::Operations);
         TraceOverview { operations, ..self }
@@ -155,7 +155,7 @@ impl TraceOverview {
         let reader = EndsReader::open(data.messages_path(), data.nodes_path(), calls)?;
         let mut outline = OutlineBuilder::new(reader.nodes().clone());
         let mut more = FlowSurplus::default();
-        // The outline of an outline is itself, so each group's outline is built separately.
+        // An outline is its own outline, so the outline of each row group is built separately.
         let of_group = |group: usize| {
             let mut outline = OutlineBuilder::new(NodeList::default());
             let mut more = FlowSurplus::default();

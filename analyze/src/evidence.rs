@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Evidence {
     /// The delay after which a call is made or a request answered.
     Delays,
-    /// How that delay depends on the time since the request was received.
+    /// How the delay of a call or response depends on the time since the request was received.
     Context,
     /// The set of calls that a kind of request makes.
     Shapes,

@@ -1,5 +1,5 @@
-//! Traces for tests. Built by hand: nodes by name, made when they are first mentioned, and messages
-//! with just the facts of the test. Or random traces, for properties of all traces.
+//! Traces for tests: built by hand, with nodes that are made when their names are first mentioned,
+//! and messages with just the facts of the test; or random, for properties of all traces.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -72,8 +72,8 @@ impl Fixture {
         })
     }
 
-    /// Adds a message from port 40000 to port 80, sent and received at these times, if the ends
-    /// were traced.
+    /// Adds a message from port 40000 to port 80, sent and received at these times, in nanoseconds,
+    /// if the ends were traced.
     pub(crate) fn send(
         &mut self,
         src: &str,
@@ -126,7 +126,7 @@ impl Fixture {
 }
 
 impl FixtureMessage {
-    /// Sets the ports of sender and receiver.
+    /// Sets the ports of the sender and the receiver of the message.
     pub(crate) fn ports(&mut self, src: u16, dst: u16) -> &mut FixtureMessage {
         self.ports = (src, dst);
         self
@@ -138,13 +138,13 @@ impl FixtureMessage {
         self
     }
 
-    /// Sets the number of the connection.
+    /// Sets the connection of the message, by its number.
     pub(crate) fn on(&mut self, flow: i64) -> &mut FixtureMessage {
         self.message.flow = flow;
         self
     }
 
-    /// Sets the time when the first byte was received, before the last one.
+    /// Sets the time when the first byte of the message was received, before the last one.
     pub(crate) fn arrives(&mut self, first: i64) -> &mut FixtureMessage {
         self.message.recv_first = self.message.recv_first.map(|_| first);
         self
@@ -177,13 +177,13 @@ impl FixtureMessage {
         self
     }
 
-    /// Sets the threads of sender and receiver.
+    /// Sets the threads that sent and received the message.
     pub(crate) fn threads(&mut self, src: i32, dst: i32) -> &mut FixtureMessage {
         (self.message.src_tid, self.message.dst_tid) = (Some(src), Some(dst));
         self
     }
 
-    /// Sets the size.
+    /// Sets the size of the message, in bytes.
     pub(crate) fn bytes(&mut self, bytes: i64) -> &mut FixtureMessage {
         self.message.bytes = bytes;
         self
@@ -197,7 +197,8 @@ impl FixtureMessage {
         self
     }
 
-    /// Sets the number of the operation, and whether the request failed.
+    /// Sets the operation of the message, by the number of its name, and whether the request
+    /// failed.
     pub(crate) fn named(&mut self, name: Option<u32>, is_error: bool) -> &mut FixtureMessage {
         self.operation = self.operation.map(|facts| OperationFacts { name, is_error, ..facts });
         self

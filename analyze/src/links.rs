@@ -93,8 +93,8 @@ impl Links {
         self.elsewhere.insert(child as u32, parent);
     }
 
-    /// Returns the number of the parent of `child` in the whole trace, if it is known to be
-    /// outside.
+    /// Returns the number of the parent of `child` in the whole trace, if it is known to be outside
+    /// the messages in memory.
     pub(crate) fn outside_parent(&self, child: usize) -> Option<u64> {
         self.elsewhere.get(&(child as u32)).copied()
     }

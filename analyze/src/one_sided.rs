@@ -1,5 +1,5 @@
-//! Counts the messages that were seen at one end only, by sender and receiver. What the other end
-//! did with such a message is unknown.
+//! Counts the messages that were seen at one end only, by sender and receiver. What happened to a
+//! message at the other end is unknown.
 
 use std::collections::BTreeMap;
 
@@ -42,13 +42,14 @@ pub struct OneSided {
     pub messages: u64,
     /// Number of flows with such messages.
     pub flows: u64,
-    /// Total size of their payloads.
+    /// Total size of their payloads, in bytes.
     pub bytes: i64,
 }
 
-/// Key of a sum before nodes have names.
+/// Key of a sum of messages by node ids: sender, receiver, protocol, and missing end.
 type NodeEnds = (NodeId, NodeId, TransportProtocol, MissingEnd);
-/// The same with names, and whether the node at the missing end was traced.
+/// Key of a sum of messages by node names: sender, receiver, protocol, missing end, and whether the
+/// node at the missing end was traced.
 type NamedEnds = (String, String, &'static str, MissingEnd, bool);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +103,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
     Ok(sum_by_name(&sums, &servers, nodes, options))
 }
 
-/// Adds up sums with the same names.
+/// Adds up the sums of nodes with the same names.
 fn sum_by_name(
     sums: &FxHashMap<NodeEnds, OneSidedSum>,
     servers: &FxHashSet<NodeId>,

@@ -70,7 +70,7 @@ pub struct Options {
     pub resources: AnalysisResources,
 }
 
-/// A grain by its name, as on the command line.
+/// Serialization of a grain as its name on the command line.
 mod grain {
     use message_trace::NodeGrain;
     use serde::de::Error;

@@ -4,18 +4,19 @@
 //! network. Then the message was received with its first byte, so that the node's time is not
 //! negative and the network's does not include the receiver's.
 //!
-//! In a path, the first action of the receiver because of a message is below it, so the response
-//! need not be searched. For a single call the response shows it.
+//! In a path, the first action of the receiver because of a message is a child of the message, so
+//! the response need not be searched. For a single call, the response shows when its receiver
+//! acted.
 
 use message_trace::MessageTrace;
 
 /// The receipt of a message: nanoseconds on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MessageReceipt {
-    /// When its first byte was received; `None` if that was not seen.
+    /// When the first byte of the message was received; `None` if that was not seen.
     pub(crate) first: Option<i64>,
-    /// When it was received, as far as known by now: with its last byte or, if its receiver acted
-    /// earlier, its first.
+    /// When the message was received, as far as known by now: with its last byte or, if its
+    /// receiver acted earlier, its first.
     pub(crate) at: Option<i64>,
 }
 

@@ -27,7 +27,7 @@ pub enum WarningCause {
     /// Calls of a service were made while no request was open that lasted as long as they did.
     FitsNoRequest,
     /// Calls were open at the same time on one connection, and nothing shows which response belongs
-    /// to which.
+    /// to which request.
     SharedConnection,
     /// Threads received the response of a call and then answered another request than the one to
     /// which the call was assigned.

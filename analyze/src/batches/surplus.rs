@@ -23,7 +23,7 @@ impl FlowSurplus {
         self.append_count(flow, SurplusCount { more, accepting_first: more < 0 });
     }
 
-    /// Adds the counts of later messages.
+    /// Adds the counts `others` of later messages.
     pub(super) fn append_later(&mut self, others: FlowSurplus) {
         for (flow, count) in others.flows {
             self.append_count(flow, count);
@@ -39,8 +39,8 @@ impl FlowSurplus {
     }
 
     /// Returns the flows with different numbers of messages on their sides. A first message from
-    /// the accepting side is not counted. One that comes when both sides have sent equally many is
-    /// like a first: it can answer no open request and does not shift later responses.
+    /// the accepting side is not counted. Nor is its message at a time when both sides have sent
+    /// equally many: it can answer no open request and does not shift later responses.
     pub(super) fn into_uneven_flows(self) -> FxHashSet<i64> {
         let counted = |count: &SurplusCount| count.more + i64::from(count.accepting_first);
         self.flows

@@ -8,9 +8,9 @@ use crate::fixture::{Fixture, FixtureMessage};
 /// How the client of [`files`] continues after a reply.
 #[derive(Clone, Copy)]
 struct Client {
-    /// Whether it acts on behalf of a request that it received.
+    /// Whether the client acts on behalf of a request that it received.
     is_asked: bool,
-    /// How long it waits for the second reply, and after that before its next request.
+    /// How long the client waits for the second reply, and after that before its next request.
     waits: [i64; 2],
 }
 

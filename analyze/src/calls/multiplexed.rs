@@ -2,12 +2,12 @@
 //! pairs responses with requests, as far as possible without reading contents, and estimates how
 //! uncertain each pair is.
 //!
-//! Responses are assigned to open requests in the order of the requests. That is right while one is
-//! open. If several are, the statistics of the connection show which is likelier ([`likelihood`]).
-//! Control messages (acknowledgements, pings, the closing of a stream) are neither requests nor
-//! responses. They are small, and must not shift all later pairs. Nor must requests that were never
-//! answered, or several requests in one write: the number of open requests goes up and down, and
-//! its part that is never closed again does not count as open.
+//! Responses are assigned to open requests in the order of the requests. That is right while one
+//! request is open. If several are open, the statistics of the connection show which is likelier
+//! ([`likelihood`]). Control messages (acknowledgements, pings, the closing of a stream) are
+//! neither requests nor responses. They are small, and must not shift all later pairs. Nor must
+//! requests that were never answered, or several requests in one write: the number of open requests
+//! goes up and down, and requests that are never closed again do not count as open.
 
 mod likelihood;
 
@@ -24,14 +24,14 @@ use crate::tuning::calls::multiplexed::{
 use likelihood::{ConcurrentCalls, ObservedCall};
 
 /// Returns whether the flow of these rows, which are in order with their times, is a multiplexed
-/// connection. If not, control messages are removed from `rows`.
+/// connection. If the flow is not multiplexed, control messages are removed from `rows`.
 pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
     pair_multiplexed(trace, rows, &mut Vec::new())
 }
 
 /// Appends the pairs of a flow if it is a multiplexed connection. `rows` are in order, with their
-/// times. If it is not, only control messages become unpaired and are removed from `rows`; the rest
-/// is to be paired by turns.
+/// times. If the flow is not multiplexed, only control messages become unpaired and are removed
+/// from `rows`; the rest is to be paired by turns.
 pub(super) fn pair_multiplexed(
     trace: &MessageTrace,
     rows: &mut Vec<(i64, u32)>,

@@ -1,7 +1,7 @@
-//! The order in which the parents of calls can be found. A call that was made after the response of
-//! another one inherits that one's parent, so the other one comes first. The links show which that
-//! is; the rows of the trace do not, since they are in the order of the common clock, and a clock
-//! error can put an effect before its cause.
+//! The order in which the parents of calls can be found. A call that was made after the response to
+//! an earlier call inherits the parent of the earlier call, so the earlier call comes first. The
+//! links show which call is earlier; the rows of the trace do not, since they are in the order of
+//! the common clock, and a clock error can put an effect before its cause.
 
 use super::Calls;
 use crate::links::Links;
@@ -68,7 +68,7 @@ mod tests {
         links.set_parents(1, &[(0, 0.25), (4, 0.75)], 0.0);
         links.set_parents(3, &[(0, 1.0)], 0.0);
         assert_eq!(order_by_causes(&calls, &links), [0, 2, 1]);
-        // In a cycle each comes once.
+        // In a cycle each call comes once.
         let mut links = Links::spontaneous_only(6);
         links.set_parents(1, &[(4, 1.0)], 0.0);
         links.set_parents(3, &[(2, 1.0)], 0.0);

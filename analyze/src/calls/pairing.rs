@@ -6,9 +6,10 @@
 //! request: the sender of a request receives the response later. On a connection without ids the
 //! k-th request of the connecting side is answered by the k-th merged message back. If the two
 //! sides sent different numbers of messages, some request has no response, or a message came in
-//! several fragments. Only there, open requests are dropped at the next turn of the connecting
-//! side; otherwise one such message would shift all later pairs. Also there, a request that was
-//! lost in transit is not the answered one if another one was not lost.
+//! several fragments. Only on a connection with different numbers, open requests are dropped at the
+//! next turn of the connecting side; otherwise one missing response would shift all later pairs.
+//! Also only there, a request that was lost in transit is not the answered one if another one was
+//! not lost.
 //!
 //! If all messages have roles without ids, the order is certain ([`super::in_order`]). If
 //! operations have ids, a message without one may be a control message (`flows_with_ids`).
@@ -117,8 +118,8 @@ fn pair_partition(
     }
 }
 
-/// Appends the pairs of messages given as flow, number of the id, and row. Returns those that have
-/// a role but no partner: their flow, their row, and whether they are requests.
+/// Appends the pairs of messages given as flow, number of the id, and row. Returns the messages
+/// that have a role but no partner: their flow, their row, and whether they are requests.
 fn pair_by_id(
     trace: &MessageTrace,
     mut messages: Vec<(i64, u32, u32)>,
@@ -287,8 +288,8 @@ impl AlternatingFlow {
     }
 }
 
-/// Before a response, drops the first `open` requests if they were lost and one soon after them was
-/// not: that one is answered, as after the retransmission of a datagram.
+/// Before a response, drops the first `open` requests if they were lost and a request soon after
+/// them was not: the later one is answered, as after the retransmission of a datagram.
 fn drop_lost_requests(
     trace: &MessageTrace,
     open: &mut VecDeque<u32>,

@@ -28,7 +28,8 @@ pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
     calls_at(rows, TransportProtocol::Tcp, |endpoint| endpoint.clone())
 }
 
-/// The same, with other endpoints, over another protocol.
+/// A trace of these messages over `protocol`, with the endpoints that `named` returns, and its
+/// calls.
 fn calls_at(
     rows: &[Row<'_>],
     protocol: TransportProtocol,
@@ -67,7 +68,7 @@ fn pairs_by_row(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
     pairs_of(&calls(rows).1)
 }
 
-/// The same, without known connections.
+/// Requests and responses by row, without known connections.
 fn found_by_order(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
     pairs_of(&calls_at(rows, TransportProtocol::Tcp, |_| Endpoint::Other(String::new())).1)
 }
@@ -151,8 +152,8 @@ fn without_connections_each_return_is_of_the_earliest_unmatched_call() {
     let rows = [q(0), q(1), r(3), r(4), q(5), q(6), r(7)];
     let all = [(Some(0), Some(2)), (Some(1), Some(3)), (Some(4), Some(6)), (Some(5), None)];
     assert_eq!(found_by_order(&rows), all);
-    // A return is outstanding when the next call is made. On a connection that call would begin a
-    // turn.
+    // A return is outstanding when the next call is made. On a connection the next call would begin
+    // a turn.
     let rows = [q(0), q(1), r(2), q(3), r(4)];
     assert_eq!(found_by_order(&rows), [(Some(0), Some(2)), (Some(1), Some(4)), (Some(3), None)]);
     assert_eq!(pairs_by_row(&rows), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
@@ -220,8 +221,8 @@ fn a_lost_request_is_not_the_answered_one() {
 fn a_first_message_of_the_accepting_side_is_not_part_of_later_turns() {
     let q = |time| ("c", "a", "", time, time + 1);
     let r = |time| ("a", "c", "", time, time + 1);
-    // It answers something that was not seen: the connection setup, or a request before the
-    // recording.
+    // The first message answers something that was not seen: the connection setup, or a request
+    // before the recording.
     assert_eq!(pairs_by_row(&[r(0), q(2), r(4)]), [(None, Some(0)), (Some(1), Some(2))]);
     // Both sides have sent equally many, since the first request came in two fragments: it does not
     // take the second response.
@@ -244,7 +245,7 @@ fn a_connection_setup_is_answered_by_the_greeting() {
     trace.send("a", "c", 2, 3).ports(80, 40_000).on(1).accepting();
     trace.send("c", "a", 4, 5).on(1);
     trace.send("a", "c", 6, 7).ports(80, 40_000).on(1).accepting();
-    // It sends a farewell, which is not answered.
+    // c sends a farewell, which is not answered.
     trace.send("c", "a", 8, 9).on(1);
     assert_eq!(
         pairs_of(&Calls::from_trace(&trace.trace())),

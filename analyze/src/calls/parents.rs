@@ -2,10 +2,10 @@
 //!
 //! The cause of a request is a message that its sender received. If that is a request, its call is
 //! the parent. If it is the response of a call that the sender made before (message linking
-//! produces such links, too), both calls were made for the same one: the parent is that of the
-//! earlier call or, if that call fetched work from a queue, the call that put the work there. The
-//! most likely links lead to the parent; its probability is the sum over all links, since other
-//! routes may lead to the same parent ([`CandidateParents`]).
+//! produces such links, too), both calls were made for the same call: the parent is the parent of
+//! the earlier call or, if the earlier call fetched work from a queue, the call that put the work
+//! there. The most likely links lead to the parent; its probability is the sum over all links,
+//! since other routes may lead to the same parent ([`CandidateParents`]).
 
 use super::deliveries::likeliest_delivering_call;
 use super::{Calls, CandidateParents, NONE, order};
@@ -21,9 +21,9 @@ pub struct LikelyParents {
 /// The most likely parent of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LikelyParent {
-    /// The parent call; `None` if the call most likely has none.
+    /// The parent call; `None` if the call most likely has no parent.
     pub call: Option<usize>,
-    /// Probability of that, from 0 to 1. 0 if the links do not say.
+    /// Probability of this parent, or of no parent, from 0 to 1; 0 if the links do not show it.
     pub probability: f64,
 }
 

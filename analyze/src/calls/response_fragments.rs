@@ -19,13 +19,14 @@ use crate::tuning::calls::response_fragments::{
 /// A possible later fragment of a response.
 struct ResponseFragment {
     row: u32,
-    /// Index of the pair that it may belong to.
+    /// Index of the pair that the fragment may belong to.
     pair: usize,
-    /// Time for which the client waited for it, since the previous reply.
+    /// Nanoseconds for which the client waited for the fragment, since the previous reply.
     waited: i64,
-    /// Time after it at which the client sent the next request.
+    /// Nanoseconds from the fragment to the next request of the client.
     then: Option<i64>,
-    /// Time of the client's request and of the arrival of the fragment, by the client's clock.
+    /// Time of the client's request and of the arrival of the fragment, in nanoseconds, by the
+    /// client's clock.
     span: Option<[i64; 2]>,
     client: NodeId,
 }
@@ -34,7 +35,7 @@ struct ResponseFragment {
 #[derive(Default)]
 struct EndpointFragments {
     fragments: Vec<ResponseFragment>,
-    /// Durations of the calls.
+    /// Durations of the calls, in nanoseconds.
     answers: Vec<i64>,
 }
 

@@ -4,8 +4,8 @@
 //! ([`crate::batches`]), and of earlier calls only their roots.
 //!
 //! Within a batch and its context, a quarter of its length on each side, calls and parents are
-//! found as in a single trace. A first pass finds the responses that come later than that
-//! ([`late_responses`]); only calls caused by such a response get no parent.
+//! found as in a single trace. A first pass finds the responses that come later than the context
+//! ([`late_responses`]); only calls caused by a late response get no parent.
 
 mod late_responses;
 mod message;
@@ -35,26 +35,26 @@ pub use roots::TraceRoot;
 pub struct ParentCall {
     /// Number of the call.
     pub call: u64,
-    /// Whether one of its messages was seen at the node that made it.
+    /// Whether a message of the call was seen at the node that made the call.
     pub at_caller: bool,
-    /// Whether one of its messages was seen at the node that serves it.
+    /// Whether a message of the call was seen at the node that serves the call.
     pub at_callee: bool,
 }
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracedCall<'window> {
-    /// Number of its first message in the whole trace.
+    /// Number of the call's first message in the whole trace.
     pub number: u64,
     /// The most likely parent; `None` if the call is most likely spontaneous, or nothing is known.
     pub parent: Option<ParentCall>,
-    /// Probability of that parent, from 0 to 1; `None` if the links do not cover the call.
+    /// Probability of the parent, from 0 to 1; `None` if the links do not cover the call.
     pub probability: Option<f64>,
-    /// The root of its trace; the call itself if it has no parent.
+    /// The root of the call's trace; the call itself if it has no parent.
     pub root: TraceRoot,
     /// The caller, as an index into [`CallWindow::parties`].
     pub caller: usize,
-    /// The callee, as such an index.
+    /// The callee, as an index into [`CallWindow::parties`].
     pub callee: usize,
     /// The threads of caller and callee.
     pub threads: [Option<i32>; 2],
@@ -175,7 +175,7 @@ impl CallWindow<'_> {
     }
 }
 
-/// Passes the calls of `data`, analyzed with `options`, to `each`, window by window, until it
+/// Passes each window of the calls of `data`, analyzed with `options`, to `each`, until `each`
 /// breaks off.
 ///
 /// # Errors

@@ -8,11 +8,11 @@ use super::span::{NodeSpan, OPEN};
 use crate::calls::Calls;
 use crate::tuning::links::call_links::{CALLS_BACK, MAX_PARENTS, MIN_PROBABILITY};
 
-/// Marks a missing request or call.
+/// Value for a missing request or call.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Marks a request that is a delivery instead: the response to that call, or its only message, with
-/// which the node received work.
+/// Flag in the number of a call: in place of a request stands the delivery of the call, that is,
+/// its response or only message, with which the node received work.
 pub(super) const DELIVERY: u32 = 1 << 31;
 
 /// The requests that a node received and the calls that it made, each by time.
@@ -36,8 +36,8 @@ struct CallsByRequest {
     calls: Vec<u32>,
 }
 
-/// Passes the links of the messages that a node sent to `link`: the message, its possible parents
-/// with their probabilities, and the probability that it has none. `shares` returns the requests
+/// Calls `link` for each message that a node sent, with the message, its possible parents with
+/// their probabilities, and the probability that it has no parent. `shares` returns the requests
 /// that a call may have been made for, including [`NONE`], each with its probability.
 pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
     calls: &Calls,

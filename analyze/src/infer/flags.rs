@@ -15,7 +15,7 @@ pub(super) static WINDOW: Flag<Duration> = Flag::text(
 )
 .shows_default(|| values::show_nanoseconds(Options::default().window));
 
-/// Sets the window that the user chose.
+/// Sets the window of `options` if the user gave the flag.
 pub(super) fn set_window(given: &FlagValues, options: &mut Options) {
     options.window = given.get(&WINDOW).map_or(options.window, to_nanoseconds);
 }

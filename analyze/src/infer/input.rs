@@ -20,7 +20,7 @@ pub struct InferenceInput<'a> {
     pub naming: &'a Naming,
     /// Options that the user chose, also for other algorithms.
     pub options: &'a Options,
-    /// Progress reports go here.
+    /// Receiver of progress reports.
     pub progress: &'a dyn Progress,
 }
 

@@ -3,8 +3,8 @@
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `parent` | Int64, nullable | the message that caused it; null if it began a path |
-//! | `probability` | Float64 | the probability of that |
+//! | `parent` | Int64, nullable | the message that caused this one; null if this one began a path |
+//! | `probability` | Float64 | the probability that `parent` caused the message |
 //!
 //! With the remaining probability a message with a parent is spontaneous.
 

@@ -21,10 +21,10 @@ use rustc_hash::FxHashMap;
 pub(super) struct ObservedCall {
     pub(super) request: u32,
     pub(super) answer: u32,
-    /// Times of the request and the response, by one clock.
+    /// Times of the request and the response, by one clock, in nanoseconds.
     pub(super) asked: i64,
     pub(super) answered: i64,
-    /// When the response was seen at the other end.
+    /// When the response was seen at the other end, in nanoseconds.
     pub(super) seen: Option<i64>,
     /// Sizes of the request and the response, in bytes.
     pub(super) bytes: [i64; 2],
@@ -32,7 +32,7 @@ pub(super) struct ObservedCall {
 
 impl ObservedCall {
     /// Returns whether the responses of both calls are indistinguishable, for example cut from the
-    /// same write: then nothing depends on which call has which.
+    /// same write: then nothing depends on which call has which response.
     fn is_answered_as(&self, other: &ObservedCall) -> bool {
         let answer = |call: &ObservedCall| (call.answered, call.seen, call.bytes[1]);
         answer(self) == answer(other)

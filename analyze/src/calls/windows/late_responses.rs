@@ -17,8 +17,8 @@ use crate::tuning::calls::late_responses::MAX_OPEN_REQUESTS;
 pub(super) struct LateResponses {
     /// Late responses, by the number of the request.
     answers: FxHashMap<u64, CallMessage>,
-    /// Numbers of these responses, and of those that are within the context of the batch of their
-    /// request, but also in another batch without the request.
+    /// Numbers of the late responses, and of responses within the context of the batch of their
+    /// request that are also in another batch without the request.
     numbers: FxHashSet<u64>,
 }
 

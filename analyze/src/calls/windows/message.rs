@@ -5,14 +5,14 @@ use message_trace::MessageTrace;
 /// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallMessage {
-    /// Its number in the whole trace.
+    /// Number of the message in the whole trace.
     pub number: u64,
-    /// When it was sent, if that was seen.
+    /// When the message was sent, if that was seen.
     pub sent: Option<i64>,
-    /// When it was received: with its last byte or, if it is a request that was answered before
-    /// that, with its first.
+    /// When the message was received: with its last byte or, if it is a request that was answered
+    /// before that, with its first.
     pub received: Option<i64>,
-    /// Size of the payload.
+    /// Size of the payload, in bytes.
     pub bytes: i64,
 }
 

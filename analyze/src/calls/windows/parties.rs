@@ -13,17 +13,17 @@ use crate::options::Options;
 /// not traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Party {
-    /// Its name at the chosen grain.
+    /// The name of the party at the chosen grain.
     pub name: String,
-    /// Its host, by the user's name for it.
+    /// The user's name of the party's host.
     pub host: String,
-    /// The short name of its program.
+    /// The short name of the party's program.
     pub command: String,
-    /// The path of its program; empty where unknown.
+    /// The path of the party's program; empty if unknown.
     pub executable: String,
-    /// Its process; `None` for an untraced party.
+    /// The process id of the party; `None` if it is untraced.
     pub pid: Option<i32>,
-    /// Whether it was traced.
+    /// Whether the party was traced.
     pub traced: bool,
 }
 

@@ -1,5 +1,5 @@
 //! The roots of the traces that the calls of a window belong to: found by going up from parent to
-//! parent, to a call without one or to one of an earlier window.
+//! parent, to a call without a parent or to a call of an earlier window.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ use super::super::{Calls, LikelyParents};
 pub struct TraceRoot {
     /// Number of the call.
     pub call: u64,
-    /// The time of its first message: nanoseconds since the Unix epoch on the common clock.
+    /// The time of the call's first message: nanoseconds since the Unix epoch on the common clock.
     pub time: i64,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct PostReplyWork {
 #[derive(Debug, Default)]
 struct ActivityState {
     open: usize,
-    /// Time of the last response.
+    /// Time of the last response, in nanoseconds.
     answered: Option<i64>,
     /// Number of calls made since then.
     made: usize,
@@ -35,9 +35,9 @@ struct ActivityState {
 /// Times after responses in which no request was open, and the calls that were made then.
 #[derive(Debug, Default)]
 struct IdleTimes {
-    /// Time after the last response at which each call was made, and its kind.
+    /// Nanoseconds from the last response to each call, and the kind of the call.
     calls: Vec<(i64, u32)>,
-    /// Times between a response and the next request.
+    /// Nanoseconds between a response and the next request.
     idle: Vec<i64>,
     /// Number of calls made in each of these times.
     windows: Vec<(i64, usize)>,

@@ -136,8 +136,8 @@ fn worth(
     seen.into_iter().map(|(key, seen)| (key, worth(seen))).collect()
 }
 
-/// Passes for each call of `service` the candidate requests: the open requests that do not end
-/// before the call does.
+/// Calls `each` for each call of `service` with the call and its candidate requests: the open
+/// requests that do not end before the call does.
 pub(super) fn candidates(
     service: &Service,
     events: &[(i64, ServiceEvent)],

@@ -62,8 +62,8 @@ impl Beam {
         &mut self.states[at * self.open..(at + 1) * self.open]
     }
 
-    /// Passes each place at which the state of a hypothesis differs from the first one, with both
-    /// states.
+    /// Calls `each` for each place at which hypothesis `at` differs from the first one, with the
+    /// place, the state in hypothesis `at`, and the state in the first one.
     pub(super) fn for_each_difference(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
         // Number of states that are compared together.
         const LANES: usize = 16;

@@ -231,8 +231,8 @@ impl EmStep<'_> {
     }
 
     /// Runs one EM iteration of all restarts. Equal assignments have equal results, and several
-    /// restarts mostly converge to the same assignment sooner or later. So each iteration is `done`
-    /// only once.
+    /// restarts mostly converge to the same assignment sooner or later. So each iteration is run
+    /// only once and kept in `done`.
     fn run_iteration(
         &self,
         trials: &mut [RestartTrial],
@@ -280,7 +280,7 @@ impl EmStep<'_> {
         }
     }
 
-    /// The restart with that assignment and its log-likelihood.
+    /// The restart with its current assignment and log-likelihood.
     fn score_restart(
         &self,
         trial: &RestartTrial,

@@ -17,8 +17,8 @@ pub(super) struct ConnectionEvidence {
 }
 
 impl ConnectionEvidence {
-    /// Learns from an assignment of the calls of `service` to requests; `events` has its events in
-    /// order.
+    /// Learns the evidence of connections from an assignment of the calls of `service` to requests;
+    /// `events` has its events in order.
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],

@@ -10,7 +10,8 @@ use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 /// A continuation of a hypothesis at an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Continuation {
-    /// The score after the event, and its new part.
+    /// The score after the event, the part of it that the event added, and the continued
+    /// hypothesis.
     pub(super) score: f64,
     pub(super) added: f64,
     pub(super) from: u32,
@@ -23,22 +24,23 @@ pub(super) struct Continuation {
 pub(super) struct RequestCandidate {
     /// Log-likelihood in nats.
     pub(super) score: f64,
-    /// Since when it has been waiting for such a call; [`NEVER`] if it has not.
+    /// Time since which the request has been waiting for a call of this kind; [`NEVER`] if it has
+    /// not.
     pub(super) waiting: i64,
-    /// Whether the previous call on the same connection was made for it.
+    /// Whether the previous call on the same connection was made for the request.
     pub(super) has_before: bool,
 }
 
 /// All candidate requests of a call, in one hypothesis.
 #[derive(Debug, Default)]
 pub(super) struct RequestCandidates {
-    /// Their places among the open requests.
+    /// Places of the candidates among the open requests.
     slots: Vec<u32>,
-    /// State of each; [`NONE`] if it was not scored.
+    /// State of each candidate; [`NONE`] if it was not scored.
     states: Vec<u32>,
     scores: Vec<f64>,
     waiting: Vec<i64>,
-    /// Weight of each among the waiting requests; 0 if it does not wait.
+    /// Weight of each candidate among the waiting requests; 0 if it does not wait.
     weights: Vec<f64>,
     /// The candidate that the previous call on the same connection was made for.
     same_connection: Option<usize>,
@@ -95,7 +97,8 @@ impl RequestCandidates {
         }
     }
 
-    /// Adds the continuations of the current hypothesis, which has that number and score.
+    /// Adds the continuations of the current hypothesis, which has the number `from` and this
+    /// score, to `continuations`.
     pub(super) fn add_to(&mut self, continuations: &mut Continuations, from: u32, score: f64) {
         let held = self.same_connection.zip(self.shares);
         let (mut score_of_all, mut own) = (0.0, None);

@@ -30,7 +30,7 @@ pub(super) const NEVER: i64 = i64::MAX;
 /// Nats added because requests that wait for the same result are mostly served FIFO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Precedence {
-    /// Since when the longest-waiting request waits.
+    /// Time since which the longest-waiting request waits.
     first: i64,
     /// Nats added to the log-likelihood of the call for that request, and for the requests that
     /// overtake it.
@@ -39,11 +39,11 @@ pub(super) struct Precedence {
 }
 
 impl Precedence {
-    /// Makes it `less` nats less likely that a call is for a request while another one has waited
-    /// longer for such a call, whichever client made that request: a connection pool has one queue
-    /// for all. The sum over all waiting requests is unchanged. `waiting` is since when each waits,
-    /// `weights` how likely each is, 0 for requests that do not wait. Returns `None` if no request
-    /// would overtake.
+    /// Creates the precedence by which it is `less` nats less likely that a call is for a request
+    /// while another one has waited longer for a call of this kind, whichever client made the other
+    /// request: a connection pool has one queue for all. The sum over all waiting requests is
+    /// unchanged. `waiting` are the times since which requests wait, `weights` how likely each is,
+    /// 0 for requests that do not wait. Returns `None` if no request would overtake.
     pub(super) fn from_waiting_times(
         waiting: &[i64],
         weights: &[f64],
@@ -67,7 +67,7 @@ impl Precedence {
         counts.then_some(Precedence { first, ahead: rest, overtaking: rest - less })
     }
 
-    /// Nats added for a request that has waited since then.
+    /// Nats added for a request that has waited since the time `since`.
     pub(super) fn added_nats(&self, since: i64) -> f64 {
         match since {
             NEVER => 0.0,

@@ -1,6 +1,6 @@
 //! Warnings about links: it may be ambiguous which messages are of one call, and whether the calls
-//! of a service are for its requests at all. Each reduces the probability of links and is recorded
-//! for the whole analysis.
+//! of a service are for its requests at all. Each warning reduces the probability of links and is
+//! recorded for the whole analysis.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -38,9 +38,9 @@ pub(super) fn discount_ambiguous_parents(
     (parents, left)
 }
 
-/// Largest share that a discount may take from each of these parents, so that the likeliest stays
-/// likelier than no parent, if it is. If there are several candidate parents, the sum of their
-/// discounts soon exceeds the probability of a single one.
+/// Largest share that a discount may take from each of these parents, so that the likeliest parent
+/// stays likelier than no parent, if it is likelier now. If there are several candidate parents,
+/// the sum of their discounts soon exceeds the probability of a single one.
 fn max_ambiguity(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
     let all: f64 = parents.iter().map(|(_, probability)| probability).sum();

@@ -1,8 +1,8 @@
 //! Work that starts before the message that announces it. A receiver of one-way messages that
 //! announce work may also look for work by itself, as a program does that reads a folder or a table
 //! whenever it is awake. It then does work before the announcement arrives. The calls of that work
-//! come before the message, and the message later causes nothing. The request of such a message
-//! begins when its work did. The work is caused by the request for which the message itself was
+//! come before the message, and the message later causes nothing. The request of an announcement
+//! begins when its work began. The work is caused by the request for which the message itself was
 //! sent.
 
 mod pairs;
@@ -115,7 +115,8 @@ impl Service {
     }
 }
 
-/// For each request another one which may have caused its work instead; [`NONE`] if there is none.
+/// For each request, another request that may have caused its work instead; [`NONE`] if no other
+/// may.
 fn rival_messages(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
     let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
     let mut rivals = vec![NONE; service.requests.len()];
@@ -131,7 +132,7 @@ fn rival_messages(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -
     rivals
 }
 
-/// Takes from the shares of each call the part for which its request is ambiguous.
+/// Lowers the share of each call's request by the part for which the request is ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.rivals.is_empty() {
         return;

@@ -39,14 +39,14 @@ pub(super) struct LearnedModel {
     restarts: Option<RestartResults>,
     /// Whether delays are in the time of a thread.
     in_thread_time: bool,
-    /// Number of requests that it was learned from.
+    /// Number of requests that the model was learned from.
     requests: usize,
     /// The kinds of these requests, and of their calls.
     kinds: [FxHashSet<u32>; 2],
 }
 
 impl LearnedModel {
-    /// Learns from the beginning of `service`.
+    /// Learns a model from the beginning of `service`.
     fn from_service(service: &Service) -> LearnedModel {
         let mut shapes = Shapes::new();
         let sample = service.prefix_of_size(learning_size(service));
@@ -82,8 +82,8 @@ impl LearnedModel {
         LearnedModel { model, shapes, restarts: Some(begun), in_thread_time, requests, kinds }
     }
 
-    /// The same model for another batch; `None` if so much is new there that the batch should be
-    /// learned from itself.
+    /// This model, for use in another batch; `None` if so much is new there that the batch should
+    /// be learned from itself.
     fn in_another(self, service: &Service) -> Option<LearnedModel> {
         let more =
             service.requests.len().min(learning_size(service)) > RELEARN_FACTOR * self.requests;

@@ -14,8 +14,9 @@ use crate::tuning::auto::model::fit::{
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
 impl ServiceModel {
-    /// Log-likelihood of an action for a request at `time`, after such a delay. `triggered` is the
-    /// time of its trigger; `own` is the delay that was learned from this very action.
+    /// Log-likelihood of an action at `time` for a request in the state `at`, if it comes after a
+    /// delay that is distributed as `delay`. `triggered` is the time of its trigger; `own` is the
+    /// delay that was learned from this very action.
     fn timing(
         &self,
         service: &Service,
@@ -52,8 +53,8 @@ impl ServiceModel {
         self.score_call(service, shapes, at, call).0
     }
 
-    /// Since when a request in that state has been waiting to make such a call; `None`: it is not
-    /// waiting.
+    /// Time since which a request in the state `at` has been waiting to make `call`; `None`: it is
+    /// not waiting.
     pub(super) fn waiting_since(
         &mut self,
         service: &Service,
@@ -64,8 +65,8 @@ impl ServiceModel {
         self.score_call(service, shapes, at, call).1
     }
 
-    /// Log-likelihood of `call` for a request in that state, and since when the request has been
-    /// waiting to make such a call.
+    /// Log-likelihood of `call` for a request in that state, and the time since which the request
+    /// has been waiting to make it.
     pub(super) fn score_call(
         &mut self,
         service: &Service,
@@ -183,7 +184,7 @@ impl ServiceModel {
             + self.by_thread(service, at, REPLY, service.answering_thread(at.request), request.end)
     }
 
-    /// Log-odds that this thread makes such a call (or the reply).
+    /// Log-odds that this thread makes a call of the kind `call` (or the reply).
     fn by_thread(
         &self,
         service: &Service,

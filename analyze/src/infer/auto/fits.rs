@@ -10,20 +10,21 @@ use crate::tuning::auto::services::fits::MAX_PREPARING_CALLS;
 /// How a call fits the requests of its service.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestMatch {
-    /// Whether requests were open when it was made, and all of them were answered at some time.
+    /// Whether requests were open when the call was made, and all of them were answered at some
+    /// time.
     pub(super) are_answered: bool,
-    /// Whether one of them lasted until the call was answered.
+    /// Whether one of these requests lasted until the call was answered.
     pub(super) is_covered: bool,
-    /// Whether its thread was working on a request when it made the call.
+    /// Whether the calling thread was working on a request when it made the call.
     is_at_it: bool,
 }
 
 impl Service {
     /// Number of calls that no request covers: no request that was ever answered was open when they
     /// were made and lasted until they were answered. A request that is never answered covers
-    /// everything after it, and so proves nothing, unless the calling thread works on it: it
-    /// received that request last. Calls of a thread before its first request are preparation, and
-    /// for no request.
+    /// everything after it, and so proves nothing, unless the calling thread works on it, having
+    /// received it last. Calls of a thread before its first request are preparation, and for no
+    /// request.
     pub(super) fn unmatched_calls(&self) -> usize {
         let prepares = self.made_in_preparation();
         let unfit =

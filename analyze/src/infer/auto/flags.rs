@@ -18,8 +18,8 @@ pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
 .unlisted()
 .delimited(',');
 
-/// Sets the options that the user chose. Messages that are not calls are linked by message linking,
-/// so its constants count, too.
+/// Sets the `options` of the flags that the user gave. Messages that are not calls are linked by
+/// message linking, so its constants count, too.
 pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     if given.is_given(&WITHOUT) {
         options.without = given.all_values(&WITHOUT);

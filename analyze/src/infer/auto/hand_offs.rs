@@ -9,9 +9,9 @@ use crate::infer::input::InferenceInput;
 /// A hand-off between two threads of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServiceHandoff {
-    /// Time at which the first one signalled, by the clock of the service.
+    /// Time at which the first thread signalled, by the clock of the service.
     pub(super) signalled: i64,
-    /// Time at which the other one woke, by the same clock.
+    /// Time at which the other thread woke, by the clock of the service.
     pub(super) woken: i64,
     /// The thread that signalled, by its number in the service.
     pub(super) from: u32,

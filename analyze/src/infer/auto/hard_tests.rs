@@ -18,7 +18,7 @@ struct RetryTrace {
     /// response.
     sent: Vec<(i64, &'static str, &'static str, i64, bool)>,
     lost: Vec<i64>,
-    /// Whether all are datagrams.
+    /// Whether all messages are datagrams.
     datagrams: bool,
     /// For each message its sending time, which is unique, the sending time of its cause, and its
     /// kind.
@@ -37,7 +37,7 @@ struct Call {
 /// The caller and the callee.
 type CallerAndCallee = (&'static str, &'static str);
 
-/// Latency of a message.
+/// Latency of a message, in nanoseconds.
 const NETWORK: i64 = MS / 10;
 
 impl RetryTrace {
@@ -53,7 +53,7 @@ impl RetryTrace {
         self.call_on(ends, time, cause, what, None)
     }
 
-    /// The same call on that connection, if given.
+    /// A call as by [`RetryTrace::call`], but on the given connection, if any.
     fn call_on(
         &mut self,
         (from, to): CallerAndCallee,
@@ -69,7 +69,7 @@ impl RetryTrace {
         Call { from, to, flow, sent }
     }
 
-    /// Loses the message that was sent at that time.
+    /// Makes the message that was sent at the time `sent` lost.
     fn lose(&mut self, sent: i64) {
         self.lost.push(sent);
     }
@@ -126,7 +126,7 @@ enum RetryScenario {
     Late { other: &'static str, after: Option<i64> },
     /// A datagram is lost; the second one goes to the same store from the same socket.
     Lost,
-    /// The same, but the response is lost.
+    /// The response is lost; the second datagram goes to the same store from the same socket.
     AnswerLost,
 }
 

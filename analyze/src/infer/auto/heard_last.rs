@@ -1,7 +1,8 @@
 //! Contradicted calls: the last response that a thread received before it answered, compared with
 //! the request that the call was assigned to. A thread that answers a request which another thread
 //! received, and waits for its own calls, answers with the last response that it received. If most
-//! such calls are assigned to other requests, the model is wrong, however confident it is.
+//! calls that were received last are assigned to other requests, the model is wrong, however
+//! confident it is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,10 +1,10 @@
 //! The request that the thread of a call is bound to. In a server with one thread per request,
 //! which does all of its work and answers it, a call was made for the request that its thread has
 //! received and not answered yet. No search can find more. The trace itself shows whether a service
-//! is such a server: no thread receives a request while it is bound to another one, the thread that
-//! receives a request answers it, and calls are made by bound threads and end before these answer.
-//! Requests must overlap for this to be visible. An event loop, which has one thread for all
-//! requests, fails immediately.
+//! has one thread per request: no thread receives a request while it is bound to another one, the
+//! thread that receives a request answers it, and calls are made by bound threads and end before
+//! these answer. Requests must overlap for this to be visible. An event loop, which has one thread
+//! for all requests, fails immediately.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
 /// The request that the thread of each call of `service` is bound to, [`NONE`] if it is bound to
-/// none; empty if the service is no such server.
+/// none; empty if the service does not have one thread per request.
 pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
     if service.call_threads.is_empty() {
         return Vec::new();

@@ -20,7 +20,7 @@ use crate::tuning::auto::queues::jobs::{
 pub(super) struct Job {
     /// From the receipt to the end, by the node's own clock.
     pub(super) span: NodeSpan,
-    /// The delivery.
+    /// The row of the delivery.
     pub(super) row: u32,
     /// The call that the delivery belongs to, marked as a delivery.
     pub(super) call: u32,
@@ -30,7 +30,7 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(super) struct Jobs<'trace> {
     of_nodes: FxHashMap<u32, Vec<Job>>,
-    /// The giver of each process that may do work of another process.
+    /// For each process that may do work of another process, the process that gave it the work.
     givers: FxHashMap<u32, u32>,
     queues: Option<&'trace Queues>,
 }

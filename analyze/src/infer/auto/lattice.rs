@@ -13,7 +13,7 @@ struct LatticeEdge {
     /// The request that the call of the step is assigned to.
     request: u32,
     weight: f64,
-    /// The logarithm of the sum over all paths to `from`.
+    /// The logarithm of the sum over all paths to the hypothesis `from`.
     forward: f64,
 }
 
@@ -23,7 +23,7 @@ struct LatticeStep {
     /// The call that was assigned in this step; [`NONE`] for other events.
     call: u32,
     froms: u32,
-    /// Index of its first edge.
+    /// Index of the step's first edge.
     edges: usize,
 }
 
@@ -71,8 +71,8 @@ impl Lattice {
         std::mem::swap(&mut self.forward, &mut self.next);
     }
 
-    /// Passes, for every call and request, the probability that the call belongs to the request,
-    /// and starts again with one hypothesis.
+    /// Calls `take` for every call and possible request with the call, the request, and the
+    /// probability that the call belongs to the request, and starts again with one hypothesis.
     pub(super) fn finish(&mut self, mut take: impl FnMut(u32, u32, f64)) {
         let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
         let mut backward = vec![0.0; self.forward.len()];

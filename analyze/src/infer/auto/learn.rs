@@ -1,5 +1,5 @@
 //! Learns the model of a service from an assignment of its calls to its requests: the counting half
-//! of expectation maximisation. The trigger of each kind of call is chosen here: the one after
+//! of expectation maximisation. The trigger of each kind of call is chosen here: the trigger after
 //! which the delay is most predictable, that is, has the least entropy.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::tuning::auto::model::fit::SLOTS;
 /// The samples of one kind of call for one kind of request.
 #[derive(Default)]
 struct CallSamples {
-    /// The request and the call.
+    /// The request and the call of each sample.
     of: Vec<(u32, u32)>,
     /// Delays by trigger: the call, its delay, and the time of the trigger since the receipt.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,

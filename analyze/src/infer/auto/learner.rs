@@ -42,7 +42,8 @@ impl EmStep<'_> {
         model
     }
 
-    /// The same model without the order of service, which restarts are too inaccurate to learn.
+    /// The model of an assignment without the order of service, which restarts are too inaccurate
+    /// to learn.
     pub(super) fn model_without_fifo(
         &self,
         owner: &[u32],

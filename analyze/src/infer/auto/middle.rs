@@ -1,12 +1,12 @@
 //! Untraced intermediaries. A program that was not recorded (a static one, say) is visible only
 //! through its traced peers. It is a server if they call it; if it calls others, these have
-//! connections from unknown clients. Here its own calls are found among those, so that it becomes a
-//! service like any other, timed by its peers' clocks.
+//! connections from unknown clients. Here the calls of the program are found among those of unknown
+//! clients, so that it becomes a service like any other, with times on its peers' clocks.
 //!
 //! Calls of one kind from unknown clients were made by an untraced server at the same address if
 //! they all lie within requests to it, and would not at other times. So clients are not attributed
-//! to a server that happens to be on their machine (a load generator next to a database), nor to
-//! one that always has a request open (a queue that is polled).
+//! to a server that happens to be on their machine (a load generator next to a database), nor to a
+//! server that always has a request open (a queue that is polled).
 
 use std::net::IpAddr;
 
@@ -120,8 +120,8 @@ fn server_address(
     Some((address, host.filter(|_| address.is_loopback())))
 }
 
-/// The share of the calls that would also lie within requests at other times; `None` unless they
-/// all do at their own.
+/// The share of the calls that would also lie within requests at other times; `None` unless all
+/// calls lie within requests at their own times.
 fn coincidence_share(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64> {
     let mut requests = requests.to_vec();
     requests.sort_unstable();

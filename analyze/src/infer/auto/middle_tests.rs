@@ -12,8 +12,8 @@ use crate::infer::auto::tests::{MS, lot};
 use crate::infer::{Inference, InferenceInput, Links};
 use crate::options::Options;
 
-/// The same trace with loopback addresses only, and with a node for each connection of an untraced
-/// client, as in a capture.
+/// The trace `plain` with loopback addresses only, and with a node for each connection of an
+/// untraced client, as in a capture.
 fn on_loopback(plain: &MessageTrace) -> MessageTrace {
     let mut trace = MessageTrace::new(plain.nodes.clone());
     for message in plain.messages() {

@@ -24,7 +24,8 @@ use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, SLOTS};
 pub(super) struct CallDelay {
     pub(super) trigger: Trigger,
     pub(super) density: Density,
-    /// The logarithms of the probabilities that 0, 1, 2 or more other calls are open then.
+    /// The logarithms of the probabilities that 0, 1, 2 or more other calls are open when a call of
+    /// the kind is made.
     pub(super) open: [f64; 4],
 }
 
@@ -87,9 +88,9 @@ pub(super) struct ModelCache {
 /// Parts of the log-likelihood of a call of one kind for requests of one kind and shape.
 #[derive(Clone, Debug)]
 pub(super) struct StepScores {
-    /// Whether calls of that kind were ever made for such requests.
+    /// Whether calls of this kind were ever made for requests of this kind and shape.
     pub(super) is_known: bool,
-    /// Nats by which such requests have the shape including the call less often.
+    /// Nats by which these requests have the shape including the call less often.
     pub(super) shaped: f64,
     /// Log-probability that this kind is called next.
     pub(super) next: f64,
@@ -103,7 +104,8 @@ pub(super) enum BackgroundAssumption {
     /// As frequent as in the assignment that is learned from. A call that fits no request well is
     /// then not learned from.
     Counted,
-    /// The same, but a background call must be likelier than all open requests together.
+    /// As frequent as in the assignment that is learned from, but a background call must be
+    /// likelier than all open requests together.
     AmongAll,
     /// As frequent as while no request is open.
     WhileIdle,

@@ -42,8 +42,8 @@ impl<'a> NodeClocks<'a> {
         self.by_peers[node as usize]
     }
 
-    /// Returns whether messages like this one have sending times, and whether they have receiving
-    /// times.
+    /// Returns whether messages with the hop and side of this one have sending times, and whether
+    /// they have receiving times.
     pub(super) fn times_known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
         let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
         self.known[self.naming.hop(row) as usize][side]

@@ -75,7 +75,7 @@ struct Observer<'a> {
     operation_kinds: &'a OperationKinds,
     /// Messages that one system call sent or received.
     side_by_side: SyscallBatches,
-    /// The kinds of requests, and of calls, that are timed by their peers.
+    /// The kinds of requests, and of calls, that have the times of their peers' clocks.
     requests_by_peers: FxHashSet<u32>,
     calls_by_peers: FxHashSet<u32>,
     services: Vec<Service>,

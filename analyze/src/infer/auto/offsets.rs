@@ -13,8 +13,8 @@ use crate::tuning::auto::services::offsets::{
     AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
 };
 
-/// Shifts the spans of the kinds of requests and calls that are timed by peers' clocks, each kind
-/// by the difference of its clock.
+/// Shifts the spans of the kinds of requests and calls that have the times of peers' clocks, each
+/// kind by the difference of its clock.
 pub(super) fn align(
     service: &mut Service,
     requests_by_peers: &FxHashSet<u32>,

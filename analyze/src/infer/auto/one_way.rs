@@ -74,7 +74,7 @@ fn unanswered_kinds(service: &Service) -> FxHashSet<u32> {
 }
 
 /// Cause of the message `row` by message linking: the message that it followed, or the request of a
-/// call if it followed the response of that call.
+/// call if it followed the response to the call.
 fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     for _ in 0..MAX_CALLS_BACK {
         let (parent, _) =

@@ -92,7 +92,7 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     Some(pool)
 }
 
-/// Takes from the shares of each call of the pool the part for which its job is ambiguous.
+/// Lowers the share of the job of each call of the pool by the part for which the job is ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     for (call, alternative) in
         (0..).zip(&service.alternative_job).filter(|(_, alternative)| **alternative != NONE)

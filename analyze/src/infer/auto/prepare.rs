@@ -67,8 +67,8 @@ impl Service {
         Some((pool.bound_to, pool.alternative_job))
     }
 
-    /// A service may begin a call in one request and continue it in the next, as one that receives
-    /// a mail line by line.
+    /// Finds the kinds of calls that requests do not wait for: a service may begin a call in one
+    /// request and continue it in the next, as one that receives a mail line by line.
     fn learn_unwaited(&mut self) {
         let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
         for (call, fit) in

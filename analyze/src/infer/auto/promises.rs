@@ -29,13 +29,13 @@ struct EndGaps {
     own: FxHashMap<u32, f64>,
     others: FxHashMap<u32, f64>,
     totals: [f64; 2],
-    /// Lookahead of each bin, and the same with the scored pair left out.
+    /// Lookahead of each bin, and the lookahead with the scored pair left out.
     odds: Vec<[f64; 2]>,
 }
 
 impl LookaheadModel {
-    /// Learns from an assignment of the calls of `service` to requests; `events` has its events in
-    /// order.
+    /// Learns the lookahead model from an assignment of the calls of `service` to requests;
+    /// `events` has its events in order.
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],

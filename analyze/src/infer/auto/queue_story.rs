@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
 
-/// A microsecond.
+/// A microsecond, in nanoseconds.
 pub(super) const US: i64 = 1000;
-/// Latency of a message.
+/// Latency of a message, in nanoseconds.
 pub(super) const NETWORK: i64 = 20 * US;
 
 /// A trace with the known cause of each message.
@@ -24,7 +24,7 @@ pub(super) struct StoryMessage {
     flow: i64,
     accepting: bool,
     pub(super) sent: i64,
-    /// Time at which it was read, if the reader is late.
+    /// Time at which the message was read, if the reader is late.
     pub(super) read: Option<i64>,
     bytes: i64,
     pub(super) cause: Option<usize>,
@@ -142,7 +142,7 @@ impl Story {
 struct PoppingWorker {
     name: String,
     flow: i64,
-    /// Time at which it asked, and the message.
+    /// Time at which the worker asked, and the message.
     asked: (i64, usize),
 }
 

@@ -31,7 +31,8 @@ pub(super) struct Service {
     /// The call before each call on the same connection; [`NONE`] if there is none. Empty if no
     /// connection is known.
     pub(super) call_before: Vec<u32>,
-    /// The call after each call on the same connection, in the same form.
+    /// The call after each call on the same connection; [`NONE`] if there is none. Empty if no
+    /// connection is known.
     pub(super) call_after: Vec<u32>,
     /// Whether it is ambiguous which response each call has, and so when it ended.
     pub(super) call_unsure: Vec<bool>,
@@ -54,8 +55,8 @@ pub(super) struct Service {
     /// is of one.
     pub(super) request_traces: Vec<u64>,
     pub(super) call_traces: Vec<u64>,
-    /// For each request another one that may have caused its work instead; [`NONE`] if there is
-    /// none. Empty if no work starts before its announcement.
+    /// For each request, another request that may have caused its work instead; [`NONE`] if there
+    /// is none. Empty if no work starts before its announcement.
     pub(super) rivals: Vec<u32>,
     /// The call of each request, by its number in the trace.
     pub(super) request_calls: Vec<u32>,
@@ -74,7 +75,8 @@ pub(super) struct Service {
     pub(super) has_unanswered_kinds: bool,
     /// Time after which a request without a response is closed, in nanoseconds.
     pub(super) window: i64,
-    /// The same time by the kind of request, if the usual duration of that kind is known.
+    /// Time after which a request of a kind is closed without a response, in nanoseconds, if the
+    /// usual duration of the kind is known.
     pub(super) patience: FxHashMap<u32, i64>,
     /// Time after its response for which calls may still be made for a request, in nanoseconds.
     pub(super) linger: i64,
@@ -152,8 +154,8 @@ impl Service {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
 
-    /// Time of the next call after `time` on the connection of this one, if that is before the
-    /// request is answered.
+    /// Time of the next call after `time` on the connection of `call`, if the request is not
+    /// answered before it.
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
         let next =
             self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
@@ -204,8 +206,8 @@ impl Service {
         together as f64 >= TOGETHER_SHARE * self.calls.len() as f64 && together > 0
     }
 
-    /// Time of the first call sent by the system call that sent the one at `time`, if it sent
-    /// several. None of them triggers another one.
+    /// Time of the first call sent by the system call that sent the call at `time`, if it sent
+    /// several. None of these calls triggers another one.
     #[inline]
     pub(super) fn shared_write(&self, time: i64) -> Option<i64> {
         let place = self.shared_writes.partition_point(|[_, last]| *last < time);
@@ -252,7 +254,7 @@ impl Service {
         unit as f64
     }
 
-    /// The calls from which its links are made.
+    /// The requests and calls from which the links of the service are made.
     pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.requests,

@@ -10,11 +10,11 @@ use crate::tuning::auto::services::service::MAX_CALLS_PER_REQUEST;
 /// A request of a service, in one row of its columns.
 pub(super) struct RequestRow {
     pub(super) span: NodeSpan,
-    /// The threads that received it, and that answered it.
+    /// The threads that received the request, and that answered it.
     pub(super) threads: [u32; 2],
     /// Its size, and the size of the response.
     pub(super) bytes: [i64; 2],
-    /// Time for which the response was being sent, in nanoseconds.
+    /// Nanoseconds for which the response was being sent.
     pub(super) answering: i64,
     /// Its call in the trace.
     pub(super) call: u32,
@@ -23,13 +23,13 @@ pub(super) struct RequestRow {
 /// A call of a service, in one row of its columns.
 pub(super) struct CallRow {
     pub(super) span: NodeSpan,
-    /// The threads that made it, and that received its response.
+    /// The threads that made the call, and that received its response.
     pub(super) threads: [u32; 2],
     /// Its size, and the size of the response.
     pub(super) bytes: [i64; 2],
     /// The previous call on the same connection, or [`NONE`].
     pub(super) before: u32,
-    /// Whether it is ambiguous which response it has.
+    /// Whether it is ambiguous which response the call has.
     pub(super) is_unsure: bool,
     /// Its call in the trace.
     pub(super) call: u32,

@@ -46,7 +46,7 @@ impl SyscallBatches {
         time.saturating_add(self.0.get(row).map_or(0, |[sent, _]| *sent))
     }
 
-    /// Time at which it was received, if its system call was at `time`.
+    /// Time at which the message of that row was received, if its system call was at `time`.
     pub(super) fn received_time(&self, row: usize, time: i64) -> i64 {
         time.saturating_add(self.0.get(row).map_or(0, |[_, received]| *received))
     }

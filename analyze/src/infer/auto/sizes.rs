@@ -23,8 +23,8 @@ pub(super) struct SizeEvidence {
 }
 
 impl SizeEvidence {
-    /// Learns from an assignment of the calls of `service` to requests; `events` has its events in
-    /// order.
+    /// Learns the evidence of sizes from an assignment of the calls of `service` to requests;
+    /// `events` has its events in order.
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
@@ -113,7 +113,7 @@ impl SizeDifferences {
         self.totals[usize::from(!is_own)] += 1.0;
     }
 
-    /// Log-odds of such a difference.
+    /// Log-odds that a pair with this difference in size belongs together.
     fn odds(&self, difference: i64, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);

@@ -25,14 +25,14 @@ pub(super) struct SpawnedProcesses {
 /// A process that was started for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpawnedProcess {
-    /// The node that started it or its first intermediate process.
+    /// The node that started the process or its first intermediate process.
     pub(super) starter: u32,
-    /// Time at which it was started, on its host's clock.
+    /// Time at which the process was started, on its host's clock.
     pub(super) begin: i64,
-    /// Time at which it received or sent its last message; [`OPEN`] if it waits for a response that
-    /// never came.
+    /// Time at which the process received or sent its last message; [`OPEN`] if it waits for a
+    /// response that never came.
     pub(super) end: i64,
-    /// Its first call, which represents all of them.
+    /// The first call of the process, which represents all of its calls.
     pub(super) first_call: u32,
 }
 

@@ -76,7 +76,7 @@ impl States {
         std::mem::take(&mut state.lookahead)
     }
 
-    /// Calls `work` with the calls of a state, in their order.
+    /// Calls `work` with all calls of a state, in their order.
     pub(super) fn with_calls<T>(
         &mut self,
         state: u32,
@@ -113,7 +113,8 @@ impl States {
         mark
     }
 
-    /// Passes all calls of a state with their requests.
+    /// Calls `take` for each call of a state, from the last to the first, with the call and its
+    /// request.
     pub(super) fn calls(&self, state: u32, mut take: impl FnMut(u32, u32)) {
         let mut at = self.get(state);
         while at.call != NONE {

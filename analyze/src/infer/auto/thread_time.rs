@@ -15,7 +15,7 @@ use super::trigger::{Trigger, open_calls};
 use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 
 impl Service {
-    /// The same service, with delays in the time of its thread.
+    /// This service, with delays in the time of its thread.
     pub(super) fn in_thread_time(&self) -> Service {
         let mut service = self.prefix_until(self.requests.len(), self.calls.len(), self.until);
         let spans = || self.requests.iter().chain(&self.calls);

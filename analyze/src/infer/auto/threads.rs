@@ -5,8 +5,8 @@
 //! by the thread of the request's last event, or by one that acted for it earlier, and how often by
 //! any thread.
 //!
-//! All of it is a ratio to the share of such calls that a thread makes anyway. So nothing changes
-//! if threads are not known, or if there is only one.
+//! All of this evidence is a ratio to the share of the calls of the kind that a thread makes
+//! anyway. So nothing changes if threads are not known, or if there is only one.
 
 use rustc_hash::FxHashMap;
 
@@ -24,12 +24,12 @@ const RELATIONS: usize = 3;
 pub(super) struct ThreadEvidence {
     /// Weights of the relations and of none of them, by the kinds of the request and the call.
     weights: FxHashMap<(u32, u32), [f64; RELATIONS + 1]>,
-    /// Share of such calls that a thread makes, by the kind of call and the thread.
+    /// Share of the calls of a kind that a thread makes, by the kind and the thread.
     usual: FxHashMap<(u32, u32), f64>,
 }
 
 /// A call that was made for a request: how its thread is related to the request, and the share of
-/// such calls that the thread makes.
+/// the calls of its kind that the thread makes.
 pub(super) type ThreadSample = ([bool; RELATIONS], f64);
 
 impl ThreadEvidence {
@@ -54,7 +54,7 @@ impl ThreadEvidence {
         ThreadEvidence { weights: FxHashMap::default(), usual }
     }
 
-    /// The same evidence for all of `service`, learned from a part of it.
+    /// This evidence, which was learned from a part of `service`, for all of it.
     pub(super) fn in_all_of(self, service: &Service) -> ThreadEvidence {
         ThreadEvidence { usual: ThreadEvidence::from_service(service).usual, ..self }
     }
@@ -85,8 +85,8 @@ impl ThreadEvidence {
         Some(([receipt == thread, last == thread, earlier], usual))
     }
 
-    /// Learns why threads make such calls, from the samples of one kind of call for one kind of
-    /// request: expectation maximisation over the relations. If several relations hold, any of them
+    /// Learns why threads make calls of one kind for requests of one kind, from samples of these
+    /// calls: expectation maximisation over the relations. If several relations hold, any of them
     /// may be the reason.
     pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[ThreadSample]) {
         if samples.is_empty() {

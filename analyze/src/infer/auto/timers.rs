@@ -3,9 +3,9 @@
 //! would be attributed to it.
 //!
 //! A kind of call belongs to a timer if nearly all of its gaps have one length, no kind of request
-//! recurs at that interval or one in a simple proportion to it, and it is made as often while the
-//! node is idle as otherwise. All three conditions are required. So calls for requests that arrive
-//! at even intervals stay with their requests, and so does post-reply work.
+//! recurs at that interval or at one in a simple proportion to it, and it is made as often while
+//! the node is idle as otherwise. All three conditions are required. So calls for requests that
+//! arrive at even intervals stay with their requests, and so does post-reply work.
 
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,8 @@
 //! Trace ids of tracers (`traceparent`, b3) in messages: a call was made for a request of the same
-//! trace. If the node received one such request, that is the request, and nothing is inferred. If
-//! it received several, it is one of them: the one with the same span, if the node forwarded the
-//! header unchanged. A call is never for a request of another trace. Messages without ids are
-//! treated as without tracers.
+//! trace. If the node received one request of the trace, the call was made for it, and nothing is
+//! inferred. If the node received several, the call was made for one of them: the one with the same
+//! span, if the node forwarded the header unchanged. A call is never for a request of another
+//! trace. Messages without ids are treated as without tracers.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use crate::calls::Calls;
 use crate::infer::call_links::DELIVERY;
 use message_trace::{MessageTrace, OperationFacts, OperationRole};
 
-/// Marks a missing trace id.
+/// Value for a missing trace id.
 const NO_TRACE: u64 = 0;
 
 /// The operation of the request of a call, if it belongs to a trace.
@@ -97,7 +97,8 @@ impl Service {
     }
 }
 
-/// Keeps those candidate requests of each call that belong to its trace.
+/// Removes from `shares` the candidate requests of each call that do not belong to the trace of the
+/// call.
 pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.call_traces.is_empty() {
         return;

@@ -22,8 +22,8 @@ pub(super) enum Trigger {
 }
 
 impl Trigger {
-    /// Time at which it happened to a request that made the calls `made` before `time`; `None`: it
-    /// did not.
+    /// Time at which the trigger happened to a request that made the calls `made` before `time`;
+    /// `None`: it did not happen.
     pub(super) fn time(
         self,
         service: &Service,

@@ -7,9 +7,9 @@
 //! - If another thread answers, runs are separated by the signals of workers, if hand-offs were
 //!   recorded, or by a kind of call that each run begins with ([`runs`]). The requests are those
 //!   that fit the order of the queues at both ends ([`both_ends`]): the run that begins first has
-//!   the request received first, and the run that ends first is answered first. Two that are so
-//!   near to each other at one end that their order is ambiguous there are mostly far apart at the
-//!   other.
+//!   the request received first, and the run that ends first is answered first. Two runs that are
+//!   so near to each other at one end that their order is ambiguous there are mostly far apart at
+//!   the other.
 //! - Wake-up edges between goroutines are always recorded ([`woken`]).
 //! - If threads are bound to requests, others may write some of their calls ([`waiting`]).
 //!
@@ -115,7 +115,8 @@ impl Service {
     }
 }
 
-/// Takes from the shares of each call of a worker the part for which its request is ambiguous.
+/// Lowers the share of the request of each call of a worker by the part for which the request is
+/// ambiguous.
 pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.alternative_request.is_empty() {
         return;

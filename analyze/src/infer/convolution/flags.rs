@@ -65,7 +65,7 @@ pub(super) static LEAST_SHARE: Flag<f64> = Flag::text(
 .shows_default(|| ConvolutionOptions::default().least_share.to_string())
 .heading(HEADING);
 
-/// Sets the options that the user chose.
+/// Sets the `options` of the flags that the user gave.
 pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     set_window(given, options);
     let former = &options.convolution;

@@ -24,7 +24,7 @@ pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
 )
 .shows_default(|| Options::default().iterations.to_string());
 
-/// Sets the options that the user chose.
+/// Sets the `options` of the flags that the user gave.
 pub(in crate::infer) fn apply_flags(given: &FlagValues, options: &mut Options) {
     flags::set_window(given, options);
     options.spontaneous_delay = given.get(&SPONTANEOUS_DELAY).unwrap_or(options.spontaneous_delay);

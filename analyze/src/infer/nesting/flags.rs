@@ -47,7 +47,7 @@ pub(super) static SCOREBOARD_WINDOW: Flag<Duration> = Flag::text(
 )
 .heading(HEADING);
 
-/// Sets the options that the user chose.
+/// Sets the `options` of the flags that the user gave.
 pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
     let former = &options.nesting;
     options.nesting = NestingOptions {
