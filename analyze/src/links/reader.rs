@@ -22,7 +22,7 @@ impl LinkReader {
     /// Opens the table at `path`.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the table cannot be read.
     pub(crate) fn open(path: &DataPath) -> Result<LinkReader, PathError> {
         let batches = table::read_batches(path)?;
         Ok(LinkReader {
@@ -34,7 +34,7 @@ impl LinkReader {
     }
 
     /// Appends the links of the next children, up to `end`, to `links`, in which message 0 has the
-    /// number `first` in the whole trace. A parent before that one is [`Links::ELSEWHERE`].
+    /// number `first` in the whole trace. A parent before message 0 is [`Links::ELSEWHERE`].
     ///
     /// # Errors
     /// If the table cannot be read, or is not a table of links.

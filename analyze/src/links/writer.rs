@@ -135,7 +135,7 @@ impl Links {
     /// Reads the table at `path`; messages without a row are unknown, except before the last child.
     ///
     /// # Errors
-    /// If it cannot be read, or is not such a table.
+    /// If the table cannot be read, or is not a table of links.
     pub fn read(path: impl Into<DataPath>) -> Result<Links, PathError> {
         let path = &path.into();
         let mut links = Links::default();

@@ -57,13 +57,13 @@ pub(super) struct RoleLabeler<'trace> {
     of_name: FxHashMap<u32, u32>,
     roles: ValueInterner<RoleName>,
     hops: ValueInterner<HopName>,
-    /// As in [`RoleLabels`].
+    /// Role labels by hop, as in [`RoleLabels`].
     of_hop: Vec<u32>,
     how_many: Vec<u32>,
 }
 
 impl<'trace> RoleLabeler<'trace> {
-    /// Creates a namer for the nodes of `trace`, which may be an outline.
+    /// Creates a namer for the nodes of `trace`, which may be the outline of a trace.
     pub(super) fn new(
         trace: &'trace MessageTrace,
         known: &[NodeIdentity<'trace>],

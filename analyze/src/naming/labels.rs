@@ -10,11 +10,11 @@ pub(super) const EPHEMERAL: &str = "*";
 /// A node at the chosen grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrainNode {
-    /// Its name, as an index into the texts.
+    /// The name of the node, as an index into the texts.
     pub(crate) name: u32,
-    /// Whether its side of the communication was captured.
+    /// Whether the node's side of the communication was captured.
     pub(crate) traced: bool,
-    /// Whether it uses ephemeral ports only (WAP5 section 2.5.1).
+    /// Whether the node uses ephemeral ports only (WAP5 section 2.5.1).
     pub(crate) client: bool,
 }
 

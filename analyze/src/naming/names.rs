@@ -11,7 +11,7 @@ use super::node_identity::NodeIdentity;
 use super::role_names::is_host;
 use super::roles::ServerRoles;
 
-/// Smallest thread id that stands for a goroutine; its number is the excess over this
+/// Smallest thread id that stands for a goroutine; the goroutine's number is the excess over it
 /// (docs/log-format.md).
 const FIRST_GOROUTINE: i32 = 1 << 30;
 

@@ -10,11 +10,11 @@ use crate::options::Options;
 /// Facts about a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Its host, by the user's name for it; empty if unknown.
+    /// The node's host, by the user's name for it; empty if unknown.
     pub host: String,
-    /// Its process.
+    /// The node's process id.
     pub pid: Option<i32>,
-    /// Whether it uses ephemeral ports only: it makes calls and serves none.
+    /// Whether the node uses ephemeral ports only: it makes calls and serves none.
     pub is_client: bool,
 }
 

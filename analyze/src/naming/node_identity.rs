@@ -15,7 +15,7 @@ use super::Aliases;
 /// Names of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NodeIdentity<'a> {
-    /// Its host.
+    /// The node's host.
     pub(super) host: &'a str,
     /// The user's name of the host.
     pub(super) host_alias: Option<&'a str>,
@@ -154,7 +154,7 @@ impl<'a> AddressOwners<'a> {
                     let own = host(node);
                     let owner =
                         owners.addresses.entry(address.ip().to_canonical()).or_insert(Some(own));
-                    // Several hosts have it: it is a private address that identifies none.
+                    // Several hosts have the address: it is private and identifies none of them.
                     *owner = owner.filter(|owner| *owner == own);
                 }
             }

@@ -4,8 +4,8 @@
 //! not be in memory as a whole.
 //!
 //! Connections come from ever new ports, which identify nothing; the port that accepts them does.
-//! So the connecting ends at one address are one endpoint here. Only those of datagrams, which may
-//! be a server's, stay separate.
+//! So the connecting ends at one address are one endpoint here. Only the ends of datagrams, which
+//! may be a server's, stay separate.
 
 use std::sync::Arc;
 

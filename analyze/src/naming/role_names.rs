@@ -64,7 +64,7 @@ pub(super) struct RoleFinder<'trace> {
 }
 
 impl<'trace> RoleFinder<'trace> {
-    /// Learns the programs and name stems of hosts from all of a trace, or its outline.
+    /// Finds the programs and name stems of hosts in a whole trace, or its outline.
     pub(super) fn from_trace(
         trace: &'trace MessageTrace,
         known: &[NodeIdentity<'trace>],

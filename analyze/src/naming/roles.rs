@@ -24,9 +24,9 @@ pub(super) struct ServerRoles {
 }
 
 impl ServerRoles {
-    /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own;
-    /// with `grain` host a host is a node, and otherwise a process is, since a thread that only
-    /// makes calls is no client within its process.
+    /// Finds the roles of the nodes of `trace`. A node is a server if it ever uses a fixed port of
+    /// its own; with `grain` host a host is a node, and otherwise a process is, since a thread that
+    /// only makes calls is no client within its process.
     pub(super) fn from_trace(
         trace: &MessageTrace,
         known: &[NodeIdentity],

@@ -4,10 +4,10 @@
 //! fragment identifies nothing, like an ephemeral port, and becomes `*`. A number that
 //! distinguishes services stays: `/run/redis-6379.sock`, `/run/php8.2-fpm.sock`.
 //!
-//! The evidence, best first: a number is a process id if it is that of a process that is bound to
-//! the name, or of an ancestor; and if it is that in other names of the same form. A random
-//! fragment looks random ([`random`]), as do the fragments in its place in names of the same form.
-//! A number without such evidence stays.
+//! The evidence, best first: a number is a process id if it is the id of a process that is bound to
+//! the name, or of an ancestor; and if the numbers in its place in other names of the same form are
+//! process ids. A random fragment looks random ([`random`]), as do the fragments in its place in
+//! names of the same form. A number without this evidence stays.
 
 mod fragments;
 mod random;
@@ -36,11 +36,11 @@ type FragmentContext = (Vec<String>, usize, usize);
 /// Values at a position in the names of one form.
 #[derive(Default)]
 struct FragmentValues {
-    /// Number of names in which it is the process id of a bound process.
+    /// Number of names in which the fragment is the id of a bound process.
     is_pid: usize,
-    /// Number of names in which it is not.
+    /// Number of names in which the fragment is a number but not the id of a bound process.
     is_other: usize,
-    /// Number of names in which it looks random.
+    /// Number of names in which the fragment looks random.
     random: usize,
     all: usize,
 }
@@ -72,7 +72,8 @@ impl FragmentValues {
 }
 
 impl StablePaths {
-    /// Learns from a trace, or its outline.
+    /// Finds the stable forms of the socket names in `trace`: a whole trace, or its outline, which
+    /// has each pair of endpoints once.
     pub(super) fn from_trace(trace: &MessageTrace) -> StablePaths {
         let names = socket_names(trace);
         if names.is_empty() {
@@ -190,7 +191,7 @@ impl BoundProcesses {
     }
 
     /// Returns whether the fragment of the name is the id of a process that is bound to it; `None`
-    /// if it is no number, or no such process is known.
+    /// if the fragment is no number, or no bound process is known.
     fn is_pid(&self, name: EndpointId, part: &NameFragment<'_>) -> Option<bool> {
         let number = part.as_number()?;
         let pids = self.of.get(&name).filter(|pids| !pids.is_empty())?;

@@ -1,7 +1,7 @@
 //! Transient ports, at which a program accepts for a short time only. Some servers announce over
 //! one connection the port at which they wait for another one (FTP's files, calls back). The kernel
 //! chooses the port, or it is the next of a range. It is open for a moment, and the next one has
-//! another number. All such connections are of one kind, whatever the ports are.
+//! another number. All connections to transient ports are of one kind, whatever the ports are.
 //!
 //! The trace shows a program that accepts at many ports, few connections at nearly all of them,
 //! each for a short time. Services of one program name on one host, each at a port of its own, are
@@ -28,7 +28,8 @@ impl AcceptedConnections {
         }
     }
 
-    /// Returns whether there are few, all of them used for no longer than `most`.
+    /// Returns whether there are few connections, all of them used for no longer than `most`
+    /// nanoseconds.
     fn is_transient(&self, most: f64) -> bool {
         let short =
             |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
@@ -83,14 +84,14 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// A program that is called at port 21 and then at one of `ports`, `rounds` times, for `long`
-    /// each time.
+    /// Number of transient ports of a program that is called at port 21 and then at one of `ports`,
+    /// `rounds` times, for `long` each time.
     fn passing(rounds: i64, ports: i64, long: i64) -> usize {
         count_transient(rounds, ports, long, 0)
     }
 
-    /// The same, with `others` other ports of the program, each called over one connection all the
-    /// time.
+    /// Number of transient ports as by [`passing`], with `others` other ports of the program, each
+    /// called over one connection all the time.
     fn count_transient(rounds: i64, ports: i64, long: i64, others: i64) -> usize {
         let mut trace = Fixture::new();
         for (at, port) in

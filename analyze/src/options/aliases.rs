@@ -67,7 +67,7 @@ impl Aliases {
     /// Reads the rules in `file`.
     ///
     /// # Errors
-    /// If it cannot be read, or a line is not a rule.
+    /// If the file cannot be read, or a line is not a rule.
     pub fn read(file: impl Into<DataPath>) -> Result<Aliases, AliasError> {
         let file = &file.into();
         let text = file.read_named().map_err(|source| PathError::io(file, source))?;
@@ -97,7 +97,7 @@ impl Aliases {
         Ok(aliases)
     }
 
-    /// The same rules with `file` as their source, which the user named.
+    /// These rules, with `file`, which the user named, as their source.
     pub fn with_source(self, file: PathBuf) -> Aliases {
         Aliases { named: Some(file), ..self }
     }
@@ -117,28 +117,28 @@ impl Aliases {
         self.rules.is_empty()
     }
 
-    /// The name of that address.
+    /// The user's name of `address`.
     pub fn address(&self, address: IpAddr) -> Option<&str> {
         let address = address.to_canonical();
         self.find_rule(RuleSubject::Address, &address.to_string(), Some(address))
     }
 
-    /// The name of that host.
+    /// The user's name of `host`.
     pub fn host(&self, host: &str) -> Option<&str> {
         self.find_rule(RuleSubject::Host, host, None)
     }
 
-    /// The name of that command.
+    /// The user's name of `command`.
     pub fn command(&self, command: &str) -> Option<&str> {
         self.find_rule(RuleSubject::Command, command, None)
     }
 
-    /// The name of the node at that endpoint.
+    /// The user's name of the node at `endpoint`.
     pub fn endpoint(&self, endpoint: &str) -> Option<&str> {
         self.find_rule(RuleSubject::Endpoint, endpoint, None)
     }
 
-    /// The role of the node of that name.
+    /// The role of the node called `name`.
     pub(crate) fn role(&self, name: &str) -> Option<&str> {
         self.find_rule(RuleSubject::Role, name, None)
     }
@@ -148,8 +148,8 @@ impl Aliases {
         self.rules.iter().any(|rule| rule.what == RuleSubject::Role && rule.name == role)
     }
 
-    /// Name of that endpoint in a table of messages: the name of the node there, or else the name
-    /// of the address, with the port.
+    /// Name of `endpoint` in a table of messages: the name of the node there, or else the name of
+    /// the address, with the port.
     pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
         if let Some(name) = self.endpoint(endpoint) {
             return Some(name.to_owned());

@@ -21,7 +21,7 @@ pub(crate) struct PathBuilder<'a> {
     options: &'a Options,
     collector: PathCollector<'a>,
     last: Option<InferredBatch>,
-    /// Number of its messages that belong to the previous batch.
+    /// Number of messages that belong to the previous batch.
     roots: usize,
     operations: OperationLabels,
 }
@@ -32,7 +32,7 @@ struct InferredBatch {
     messages: PathMessages,
     naming: Naming,
     children: PossibleChildren,
-    /// Number of messages of the whole trace before them.
+    /// Number of messages of the whole trace before these.
     before: u64,
 }
 

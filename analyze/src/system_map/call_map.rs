@@ -34,7 +34,7 @@ impl CallMapBuilder {
         self.parties.extend(parties.iter().skip(known).cloned());
     }
 
-    /// Adds a call.
+    /// Adds a call to the edge between its caller and callee.
     pub fn add_call(&mut self, call: &TracedCall<'_>) {
         let (request, response) = (call.request, call.response);
         let times = request

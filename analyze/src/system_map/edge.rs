@@ -17,7 +17,7 @@ pub struct SystemMap {
 /// A node of the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MapNode {
-    /// Whether it was traced.
+    /// Whether the node was traced.
     pub traced: bool,
     /// The node latencies in all patterns together. Only patterns contain them.
     pub work: TimeSum,

@@ -63,11 +63,13 @@ pub(crate) mod one_way {
     pub(crate) const ANSWERED_SHARE: f64 = 0.75;
     /// Minimum excess of these responses over chance, in standard deviations.
     pub(crate) const MIN_DEVIATIONS: f64 = 4.0;
-    /// Shortest tried time, in nanoseconds; each further one is twice the one before.
+    /// Shortest time after a request that is tried, in nanoseconds; each further one is twice the
+    /// one before.
     pub(crate) const FIRST_TIME: i64 = 10_000;
     /// Number of tried times.
     pub(crate) const TIMES_TRIED: u32 = 18;
-    /// Smallest share of the responses between two tried times.
+    /// Smallest share of the responses that come later than one tried time after a request and no
+    /// later than the next, in excess of chance.
     pub(crate) const SHARE_BETWEEN: f64 = 0.4;
     /// Maximum number of responses that are examined.
     pub(crate) const MAX_SAMPLE: usize = 2000;

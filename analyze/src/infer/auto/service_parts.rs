@@ -12,11 +12,11 @@ pub(super) struct RequestRow {
     pub(super) span: NodeSpan,
     /// The threads that received the request, and that answered it.
     pub(super) threads: [u32; 2],
-    /// Its size, and the size of the response.
+    /// The size of the request, and of its response, in bytes.
     pub(super) bytes: [i64; 2],
     /// Nanoseconds for which the response was being sent.
     pub(super) answering: i64,
-    /// Its call in the trace.
+    /// The call of the request in the trace.
     pub(super) call: u32,
 }
 
@@ -25,13 +25,13 @@ pub(super) struct CallRow {
     pub(super) span: NodeSpan,
     /// The threads that made the call, and that received its response.
     pub(super) threads: [u32; 2],
-    /// Its size, and the size of the response.
+    /// The size of the call, and of its response, in bytes.
     pub(super) bytes: [i64; 2],
     /// The previous call on the same connection, or [`NONE`].
     pub(super) before: u32,
     /// Whether it is ambiguous which response the call has.
     pub(super) is_unsure: bool,
-    /// Its call in the trace.
+    /// The number of the call in the trace.
     pub(super) call: u32,
 }
 

@@ -6,17 +6,17 @@ use super::sites::SiteEvent;
 /// A set O of messages to one node with a common delay, as FindCausedMessages returns it.
 pub(super) struct CausedMessages {
     pub(super) group: u32,
-    /// d, in quanta.
+    /// d: the delay, in quanta.
     pub(super) delay: usize,
-    /// The range of the delays of these messages.
+    /// The range of the delays of these messages, in quanta.
     pub(super) shifts: ShiftRange,
-    /// Excess of C over its mean at each of them.
+    /// Excess of C over its mean at each delay of the range.
     pub(super) excess: Vec<f64>,
     pub(super) messages: Vec<SiteEvent>,
 }
 
 impl CausedMessages {
-    /// Number of messages with such a delay in excess of chance.
+    /// Number of messages with a delay in the range in excess of chance.
     pub(super) fn excess_count(&self) -> f64 {
         self.excess.iter().sum()
     }

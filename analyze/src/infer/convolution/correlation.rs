@@ -3,10 +3,10 @@
 //! messages of s2 that came d quanta after one of s1.
 //!
 //! Signals are treated as cyclic: the first quantum follows the last one. With as many zeros in
-//! between as the longest requested delay, no shift up to that reaches the other end. A correlation
-//! of finite signals would be highest at shift zero and fall on both sides, just because their
-//! overlap shrinks, and a peak above that slope at one shift would be hidden at another
-//! (docs/decisions/0403).
+//! between as the longest requested delay, no shift up to this delay reaches the other end. A
+//! correlation of finite signals would be highest at shift zero and fall on both sides, just
+//! because their overlap shrinks, and a peak above that slope at one shift would be hidden at
+//! another (docs/decisions/0403).
 
 use fourier::{Complex, ForwardTransform, InverseTransform};
 
@@ -47,7 +47,7 @@ impl Correlator {
     /// The spectrum of `signal`, which is overwritten.
     pub(super) fn compute_spectrum(&self, signal: &mut [f64]) -> Spectrum {
         let mut spectrum = self.forward.make_output_vec();
-        // It fails only for signals of another length.
+        // The transform fails only for signals of another length.
         match self.forward.process(signal, &mut spectrum) {
             Ok(()) => spectrum,
             Err(_) => Spectrum::new(),

@@ -1,6 +1,6 @@
 //! The output graph in the form of Project 5 (section 5.4, Figure 9): if a path continues to the
 //! same node after several delays, these form one edge, the most frequent delay first. A trace that
-//! is analyzed in batches has one such graph, into which the graphs of its batches are merged.
+//! is analyzed in batches has one delay graph, into which the graphs of its batches are merged.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::naming::Namer;
 use crate::options::Options;
 use crate::tuning::convolution::NEAR_DIVISOR;
 
-/// Delays by edge. Below each root it is a tree.
+/// Delays by edge. Below each root the graph is a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DelayGraph {
     /// The names of the vertices' nodes; a node may occur several times in a path.

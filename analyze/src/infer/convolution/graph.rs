@@ -1,6 +1,6 @@
 //! The output graph (Project 5 section 5.2 and Figure 9). Vertices are labelled with nodes, and a
 //! node may occur several times in a path. Edges are labelled with a delay and the number of
-//! messages that showed it. Below each root it is a tree.
+//! messages that showed it. Below each root the graph is a tree.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct PathGraph {
 pub struct GraphVertex {
     /// The node's name.
     pub node: String,
-    /// The edge that leads to it; `None` for a root.
+    /// The edge that leads to the vertex; `None` for a root.
     pub edge: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ pub struct GraphEdge {
     pub(super) messages: Vec<SiteEvent>,
     /// The group of W.
     pub(super) group: u32,
-    /// The mean time between sending and receipt.
+    /// The mean time between sending and receipt, in nanoseconds.
     pub(super) travel: i64,
     /// The shifts within which W was selected, and the excess of C over its mean at each.
     pub(super) shifts: ShiftRange,

@@ -17,9 +17,9 @@ use crate::naming::Naming;
 pub(super) struct SiteEvent {
     /// The process.
     pub(super) place: u32,
-    /// Nanoseconds, common clock.
+    /// Time of the sending or receipt: nanoseconds, common clock.
     pub(super) time: i64,
-    /// Its row in the trace.
+    /// Row of the message in the trace.
     pub(super) message: u32,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct MessageGroup {
     pub(super) from: u32,
     /// The receiving site; `None` if no message was received.
     pub(super) to: Option<u32>,
-    /// Their labels, for [`Naming::hop_name`].
+    /// The labels of the messages, for [`Naming::hop_name`].
     pub(super) hop: u32,
-    /// Whether clients sent them, so that they begin paths.
+    /// Whether clients sent the messages, so that these begin paths.
     pub(super) begins: bool,
-    /// Times at which they were sent, by place and time.
+    /// Sendings of the messages, by place and time.
     pub(super) sent: Vec<SiteEvent>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct SiteMessages {
     of_site: Vec<Vec<u32>>,
     /// The site that received each message, and the event there.
     received: Vec<Option<(u32, SiteEvent)>>,
-    /// The first and the last time.
+    /// The times of the first and the last event: nanoseconds, common clock.
     pub(super) bounds: (i64, i64),
 }
 

@@ -1,7 +1,7 @@
 //! The spikes of a correlation (Project 5 section 5.2): a spike is a local maximum at least N
-//! standard deviations above the mean. Between two of them there is a point less than S standard
-//! deviations above it, S < N; among the candidates without such a point between them the largest
-//! one is the spike.
+//! standard deviations above the mean. Between two spikes C falls to less than S standard
+//! deviations above the mean, S < N; among candidates between which it does not fall so far the
+//! largest one is the spike.
 //!
 //! Only shifts from 0 up are examined: an effect has no negative delay (section 5.2.3).
 
@@ -11,7 +11,7 @@ use crate::tuning::convolution::REACH_DEVIATIONS;
 /// A spike of C, by shifts in quanta.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spike {
-    /// d: where it is highest.
+    /// d: the shift at which C is highest.
     pub(super) delay: usize,
     /// The first and the last shift of the spike. No two spikes share a shift.
     pub(super) extent: (usize, usize),

@@ -11,7 +11,7 @@ use super::caused::CausedMessages;
 use super::graph::PathGraph;
 use super::sites::SiteEvent;
 
-/// Marks messages, to count those that two sets have in common.
+/// Marks of messages, to count those that two sets have in common.
 pub(super) struct MessageMarks {
     marked: Vec<u32>,
     mark: u32,

@@ -43,7 +43,7 @@ impl CauseWriter {
     }
 
     /// Appends the cause of the next message: the message that caused it, or `None` if it began a
-    /// path; and the probability of that.
+    /// path; and the probability that this is the cause.
     ///
     /// # Errors
     /// If the file cannot be written, or the number of the cause is too large for it.
@@ -76,7 +76,8 @@ impl CauseWriter {
     }
 }
 
-/// Passes the causes of the table at `path` to `each`, in the order of messages.
+/// Calls `each` for each message of the table at `path`, in order, with the number of the message
+/// that caused it (`None` if it began a path) and the probability of this cause.
 pub(super) fn for_each_cause(
     path: &DataPath,
     mut each: impl FnMut(Option<i64>, f64) -> Result<(), PathError>,

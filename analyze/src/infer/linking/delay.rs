@@ -18,8 +18,8 @@ use super::places::{DepartureChunk, EarlierArrivals};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A probability of 1 in the integers in which weights are summed: such sums do not depend on their
-/// order.
+/// A probability of 1 in the integers in which weights are summed: sums of integers do not depend
+/// on their order.
 const ONE: f64 = (1_u64 << 32) as f64;
 
 /// The sums of the smallest delays by labels, from which the averages are made.
@@ -102,9 +102,9 @@ impl DelaySums {
         total
     }
 
-    /// d of a message with the labels `hop`, in nanoseconds. It is at least one: if all delays are
-    /// below the resolution of the clock, a simultaneous arrival is a likely cause and one a
-    /// nanosecond earlier is still possible.
+    /// d of a message with the labels `hop`, in nanoseconds. The delay is at least one: if all
+    /// delays are below the resolution of the clock, a simultaneous arrival is a likely cause and
+    /// one a nanosecond earlier is still possible.
     pub(super) fn mean_delay(&self, hop: u32) -> f64 {
         let (sum, count) = self.sums[hop as usize];
         (sum as f64 / count.max(1) as f64).max(1.0)

@@ -7,8 +7,8 @@ use crate::options::Options;
 use crate::tuning::linking::NEGLIGIBLE;
 
 /// Appends the possible parents of `departure` with their probabilities to `parents`, the latest
-/// first, and returns the probability that there is none. `d` is the average delay of its pair in
-/// nanoseconds.
+/// first, and returns the probability that it has no parent. `d` is the average delay of its pair
+/// in nanoseconds.
 pub(super) fn find_parents(
     before: &EarlierArrivals<'_>,
     departure: PlaceEvent,

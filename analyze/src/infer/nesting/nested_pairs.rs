@@ -8,8 +8,8 @@ use super::penalties::{AssignedChildren, NestingPenalties};
 use super::scoreboard::{self, DelayScores};
 use crate::infer::call_links::NONE;
 
-/// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] if
-/// there is none.
+/// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] if it
+/// has no parent.
 pub(super) fn choose_parent(
     node: &NodeCallPairs,
     given: &mut AssignedChildren,

@@ -86,7 +86,8 @@ mod tests {
             &[(20, 25, 2), (40, 50, 2)],
         );
         assert_eq!(parents(&node, 0), [vec![0, 1], vec![1]]);
-        // One that returns first though it begins last, and one that outlasts the calls before it.
+        // A call that returns first though it begins last, and a call that outlasts the calls
+        // before it.
         let node = NodeCallPairs::by_hand(
             &[(0, 30, 1), (10, 60, 1), (20, 70, 1)],
             &[(5, 55, 2), (25, 28, 2)],

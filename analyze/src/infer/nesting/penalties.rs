@@ -2,9 +2,10 @@
 //! children that it was already assigned. They are c to the power of -x for children that overlap
 //! in time with the current child, -y for children of the same destination, -z for all.
 //!
-//! The paper does not define c if there is no such child: taken literally, a score would become
-//! infinite without one and stay unchanged with one. Here the current child is counted, too, so
-//! that no other child leaves the score unchanged, and one halves it with an exponent of 1.
+//! The paper does not define c if the parent has no child of the kind: taken literally, a score
+//! would become infinite without a child and stay unchanged with one child. Here the current child
+//! is counted, too: without another child the score is unchanged, and one other child halves it
+//! with an exponent of 1.
 
 use super::call_pairs::NodeCallPairs;
 use crate::infer::call_links::NONE;
@@ -114,8 +115,8 @@ mod tests {
 
     #[test]
     fn children_that_overlap_are_counted_by_their_times() {
-        // With the child itself: 1, 2, 3 and 4 to the power of -2. One that begins when another
-        // ends does not overlap.
+        // With the child itself: 1, 2, 3 and 4 to the power of -2. A child that begins when another
+        // ends does not overlap it.
         assert_eq!(factor([2.0, 0.0, 0.0], 45), 1.0);
         assert_eq!(factor([2.0, 0.0, 0.0], 40), 1.0);
         assert_eq!(factor([2.0, 0.0, 0.0], 39), 1.0 / 4.0);

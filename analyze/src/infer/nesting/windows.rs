@@ -1,10 +1,10 @@
 //! Sliding windows of the nesting algorithm (Project 5 section 8), for systems that change over
 //! time: a parent is chosen by the scoreboard of a surrounding window of time. Time is divided into
-//! slices of a third of a window. When the next slice is scored, the parents in a slice are chosen
-//! by it and its two neighbours, and earlier slices are dropped. A call may be open over any number
-//! of slices. Without windows the whole trace is one slice.
+//! time slices of a third of a window. When the next time slice is scored, the parents in a time
+//! slice are chosen by it and its two neighbours, and earlier ones are dropped. A call may be open
+//! over any number of time slices. Without windows the whole trace is one time slice.
 //!
-//! Slices are on each node's own clock. These need not agree, only approximately.
+//! Time slices are on each node's own clock. The clocks of nodes need only agree approximately.
 
 use message_trace::Progress;
 
@@ -37,7 +37,7 @@ impl SweptNode<'_> {
     }
 }
 
-/// The length of a slice of time, in nanoseconds; `None` if the whole trace is one slice.
+/// The length of a time slice, in nanoseconds; `None` if the whole trace is one time slice.
 #[derive(Clone, Copy, Debug)]
 struct NestingSlices(Option<i64>);
 
@@ -50,7 +50,8 @@ impl NestingSlices {
         self.0.map_or(0, |length| time.div_euclid(length))
     }
 
-    /// The first slice with a returning call of one of `nodes` that `sweep` has not processed.
+    /// The first time slice in which a call returns that a node in `nodes` made and `sweep` has not
+    /// processed yet.
     fn first_unswept_slice(
         self,
         nodes: &[SweptNode<'_>],
@@ -67,8 +68,8 @@ impl NodeSweep {
         node.returns.get(self.next).map(|child| node.children[*child as usize].end)
     }
 
-    /// Passes the calls that return in a slice, each with its possible parents, and the children
-    /// assigned to these.
+    /// Calls `each` for each call that returns in the time slice `slice`, with the call, its
+    /// possible parents, and the children assigned to parents of the node so far.
     fn sweep_slice(
         &mut self,
         node: &NodeCallPairs,
@@ -137,7 +138,7 @@ pub(super) fn choose_parents(
     }
 }
 
-/// The scoreboard of a slice.
+/// The scoreboard of a time slice.
 fn score_slice(
     nodes: &mut [SweptNode<'_>],
     slice: i64,

@@ -8,7 +8,7 @@ use super::random::{self, WordPosition};
 pub(super) struct NameFragment<'name> {
     pub(super) text: &'name str,
     kind: FragmentKind,
-    /// Whether it looks as if it was drawn at random.
+    /// Whether the fragment looks as if it was drawn at random.
     pub(super) is_random: bool,
 }
 
@@ -24,12 +24,12 @@ enum FragmentKind {
 }
 
 impl NameFragment<'_> {
-    /// Returns whether it may vary.
+    /// Returns whether the fragment may vary.
     pub(super) fn may_change(&self) -> bool {
         self.kind != FragmentKind::Fixed
     }
 
-    /// Returns its value if it is a number.
+    /// Returns the value of the fragment if it is a number.
     pub(super) fn as_number(&self) -> Option<u32> {
         if self.kind != FragmentKind::Number {
             return None;

@@ -8,11 +8,11 @@ use crate::tuning::naming::{
 /// Position of a run of letters and digits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WordPosition {
-    /// Below a folder of temporary files, or in an abstract name.
+    /// Whether the run is below a folder of temporary files, or in an abstract name.
     pub(super) is_temporary: bool,
-    /// At the end of its component of the path, as `mkstemp` and `mkdtemp` have it.
+    /// Whether the run ends its component of the path, as names by `mkstemp` and `mkdtemp` do.
     pub(super) is_last: bool,
-    /// The character before it in the component.
+    /// The character before the run in the component.
     pub(super) before: Option<char>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct AliasRule {
     pub(crate) what: RuleSubject,
     /// The text or the pattern.
     pub(crate) which: String,
-    /// The net, if it is one: its address and the length of its prefix in bits.
+    /// The net, if the rule is for one: its address and the length of its prefix in bits.
     pub(crate) net: Option<(IpAddr, u8)>,
     pub(crate) name: String,
 }

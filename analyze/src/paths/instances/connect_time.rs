@@ -16,7 +16,7 @@ pub(crate) struct MessageTree<'a> {
     pub(crate) messages: &'a [(u32, u32)],
     /// The index of each message's cause.
     pub(crate) causes: &'a [Option<u32>],
-    /// When each was received.
+    /// When each message was received.
     pub(crate) receipts: &'a [MessageReceipt],
 }
 

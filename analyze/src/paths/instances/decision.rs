@@ -10,16 +10,16 @@ pub(crate) enum LinkDecision {
     False,
     /// Trees are built with it and without it.
     TryBoth {
-        /// Whether it is the most likely cause of its child, which decides if there are too many to
-        /// try.
+        /// Whether the parent is the most likely cause of its child, which decides if there are too
+        /// many links to try.
         likely: bool,
     },
 }
 
 impl LinkDecision {
-    /// Returns the decision for a link with this probability. A link that is the `likely` cause of
-    /// its child, even if only by a small margin, is never left out untried, so that at least one
-    /// cause of every message is considered.
+    /// Returns the decision for a link with this probability. A link to the `likely` cause of a
+    /// child, even if only by a small margin, is never left out untried, so that at least one cause
+    /// of every message is considered.
     pub(crate) fn from_probability(probability: f64, likely: bool, band: [f64; 2]) -> LinkDecision {
         let [low, high] = band;
         if probability > high {

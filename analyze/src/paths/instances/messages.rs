@@ -7,7 +7,7 @@ use message_trace::{ConnectSpan, MessageTrace, OperationRole, SparseColumn};
 
 use crate::receipt::MessageReceipt;
 
-/// Marks a missing time within a column.
+/// Value of a missing time in a column.
 const NIL: i64 = i64::MIN;
 
 /// Messages of a trace, by columns. Times are nanoseconds on the common clock.
@@ -24,7 +24,7 @@ pub(crate) struct PathMessages {
 /// The operation of a message of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PathOperation {
-    /// Number of the name of the operation; a response has none.
+    /// Number of the name of the operation; `None` for a response.
     pub(crate) operation: Option<u32>,
     /// Whether the answering side failed, for a response.
     pub(crate) is_error: Option<bool>,
@@ -98,7 +98,7 @@ impl PathMessages {
         self.operations.get(message).unwrap_or_default()
     }
 
-    /// Returns the size of the payload.
+    /// Returns the size of the payload, in bytes.
     #[inline]
     pub(crate) fn bytes(&self, message: usize) -> i64 {
         self.bytes[message]

@@ -31,7 +31,7 @@ pub(crate) struct PossibleChildren {
 
 /// The links to the messages of a batch, by parent.
 struct BatchChildren {
-    /// The first of the messages.
+    /// Number of the first of the messages.
     first: u32,
     /// Offset of the numbers of parents, due to messages that were removed since.
     parents_from: i64,
@@ -47,7 +47,7 @@ struct BatchChildren {
 }
 
 impl PossibleChildren {
-    /// Inverts `links`, which are all.
+    /// Inverts `links`, which are the links of all messages.
     #[cfg(test)]
     pub(crate) fn from_links(links: &Links, options: &Options) -> PossibleChildren {
         let mut children = PossibleChildren::default();

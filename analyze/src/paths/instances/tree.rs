@@ -2,9 +2,9 @@
 //! to the path instances it generates, Figure 4 (b). Every link taken contributes a factor p, every
 //! link left out 1 - p, and a link that is tried both ways makes two instances of one.
 //!
-//! The paper leaves open what happens if two links of one tree lead to the same message. It has one
-//! cause, so it is in an instance once, and the factors are those of a choice among exclusive
-//! causes (docs/decisions/0202).
+//! The paper leaves open what happens if two links of one tree lead to the same message. A message
+//! has one cause, so it is in an instance once, and the factors are those of a choice among
+//! exclusive causes (docs/decisions/0202).
 
 use super::decision::LinkDecision;
 use super::possible_children::PossibleChildren;

@@ -211,7 +211,7 @@ impl PatternHop {
         HopMeasures::read_measures(reader, delay, connect, PathByteReader::read_float, outcomes)
     }
 
-    /// Returns the same for a message of the only instance.
+    /// Returns the summary of a message of a pattern with one instance.
     #[inline]
     fn from_instance(seen: InstanceHop, p: f64) -> PatternHop {
         let connect = |time| ConnectTimes {

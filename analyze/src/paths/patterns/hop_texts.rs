@@ -68,7 +68,7 @@ impl HopTexts {
         ]
     }
 
-    /// Returns the column of their operations, if operations are known.
+    /// Returns the column of the operations of messages with these labels, if operations are known.
     pub(crate) fn operation_column(&self, labels: &[ShapeLabels]) -> Option<ArrayRef> {
         let keys = labels.iter().map(|label| label.operation.map(|operation| operation as i32));
         Some(keyed_array(keys.collect(), self.operations.clone()?))

@@ -8,7 +8,7 @@ use message_trace::stats::DelaySummary;
 /// nanoseconds, and every summary is weighted by the probability of the instances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathPattern {
-    /// Its number; the pattern with the largest total time is 0.
+    /// The number of the pattern; the pattern with the largest total time is 0.
     pub id: i64,
     /// The messages of the tree in depth-first order, children of one node in the order of sending.
     /// The first is the root.
@@ -43,9 +43,9 @@ impl PathPattern {
 /// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
-    /// The message that caused it, as an index of [`PathPattern::hops`]; `None` for the root.
+    /// The message that caused this one, as an index of [`PathPattern::hops`]; `None` for the root.
     pub parent: Option<usize>,
-    /// Number of causes before it: 0 for the root.
+    /// Number of causes before the message: 0 for the root.
     pub depth: usize,
     /// The name of the sending node at the chosen grain, or `CLIENT`.
     pub src: String,
@@ -84,7 +84,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Returns whether it has the reverse direction of `call`.
+    /// Returns whether the message has the reverse direction of `call`.
     pub fn is_response_to(&self, call: &Hop) -> bool {
         self.src == call.dst
             && self.dst == call.src
@@ -97,7 +97,7 @@ impl Hop {
 /// Outcomes of calls, over the instances in which the message is known to be a response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallOutcomes {
-    /// Number of instances in which it is known to be a response.
+    /// Number of instances in which the message is known to be a response.
     pub answers: i64,
     /// Number of these in which the answering side failed.
     pub errors: i64,
@@ -115,7 +115,7 @@ pub struct ConnectTimes {
     pub expected: f64,
     /// Expected share of them among all instances or messages, from 0 to 1.
     pub share: f64,
-    /// Times of waiting.
+    /// Times of waiting, in nanoseconds.
     pub delay: DelaySummary,
 }
 
@@ -129,7 +129,7 @@ impl ConnectTimes {
         Some(ConnectTimes { count: samples.len() as i64, expected, share: expected / all, delay })
     }
 
-    /// Returns the mean over all, including those without a new connection.
+    /// Returns the mean over all instances or messages, including those without a new connection.
     pub fn mean_over_all(&self) -> f64 {
         self.delay.mean * self.share
     }

@@ -15,13 +15,13 @@ use crate::paths::storage::bytes::{PathByteReader, put_number, put_slice};
 /// Properties of a pattern that decide its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RankedPattern {
-    /// In nanoseconds.
+    /// The total time of the pattern, in nanoseconds.
     pub(crate) total_time: f64,
-    /// The number of its first instance.
+    /// The number of the pattern's first instance.
     pub(crate) first: u64,
-    /// Number of its messages.
+    /// Number of the pattern's messages.
     pub(crate) rows: u32,
-    /// Its index among all patterns in the order of description.
+    /// The pattern's index among all patterns in the order of description.
     pub(crate) id: u32,
 }
 

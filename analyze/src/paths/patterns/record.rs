@@ -108,7 +108,7 @@ impl<T, B, C, O> HopMeasures<T, B, C, O> {
 pub(crate) type InstanceHop = HopMeasures<i64, i64, i64, bool>;
 
 impl InstanceHop {
-    /// Appends it as bytes.
+    /// Appends the message as bytes to `out`.
     #[inline]
     pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
         out.push(self.flag_bits());
@@ -143,7 +143,7 @@ pub(crate) struct InstanceRecorder<'trace> {
     /// The index of each message's cause.
     causes: Vec<Option<u32>>,
     receipts: Vec<MessageReceipt>,
-    /// Time for which the sender of each message waited for its connection.
+    /// Time for which the sender of each message waited for its connection, in nanoseconds.
     connecting: Vec<i64>,
     shape: Vec<u8>,
     once: Vec<u8>,
@@ -272,14 +272,14 @@ impl<'trace> InstanceRecorder<'trace> {
 /// An instance as it was recorded, without its shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedInstance<'bytes> {
-    /// The work item that built it, and its number there.
+    /// The work item that built the instance, and the instance's number there.
     pub(crate) place: (u64, u64),
     pub(crate) probability: f64,
-    /// In nanoseconds.
+    /// Duration of the instance, in nanoseconds.
     pub(crate) duration: i64,
-    /// Its messages, for [`InstanceHop::read_from`].
+    /// The messages of the instance, for [`InstanceHop::read_from`].
     pub(crate) messages: PathByteReader<'bytes>,
-    /// All bytes from the probability on.
+    /// All bytes of the record from the probability on.
     pub(crate) bytes: &'bytes [u8],
 }
 

@@ -1,8 +1,8 @@
 //! Labels of a message within a path. With its depth they are its place in the shape. By names they
 //! are the labels of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are the roles of its two
 //! ends. Since a path may pass several servers with one role, they also contain the number of
-//! either end within its role in this path. So two servers are distinguished from one that is
-//! passed twice, but not which ones they are.
+//! either end within its role in this path. So the labels distinguish two servers from one that is
+//! passed twice, but do not show which servers these are.
 
 use rustc_hash::FxHashMap;
 
@@ -12,11 +12,12 @@ use crate::paths::storage::bytes::{PathByteReader, put_number};
 /// The labels of a message within a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ShapeLabels {
-    /// The labels of its hop: an index for `Naming::hop_name` or, by roles, `RoleLabels::hop_name`.
+    /// The labels of the message's hop: an index for `Naming::hop_name` or, by roles,
+    /// `RoleLabels::hop_name`.
     pub(crate) hop: u32,
     /// Number of other nodes with the sender's role before it in the path; 0 by names.
     pub(crate) src: u16,
-    /// The same for the receiver.
+    /// Number of other nodes with the receiver's role before it in the path; 0 by names.
     pub(crate) dst: u16,
     /// The number of the operation's name, for a request or one-way message with a known operation.
     pub(crate) operation: Option<u32>,

@@ -17,7 +17,7 @@ impl PathPattern {
     /// Reads the patterns of the table at `path`, in the order of the table.
     ///
     /// # Errors
-    /// If it cannot be read, or is not such a table.
+    /// If the table cannot be read, or is not a table of patterns.
     pub fn read_all(path: impl Into<DataPath>) -> Result<Vec<PathPattern>, PathError> {
         let path = &path.into();
         let mut patterns: Vec<PathPattern> = Vec::new();
@@ -87,7 +87,7 @@ fn read_summaries(
 }
 
 /// Reads the columns of connect times, of patterns with an `expected` number of instances. A table
-/// of an older version has none.
+/// of an older version does not have these columns.
 fn read_connect_times(
     table: &BatchColumns<'_>,
     expected: &[Option<f64>],
@@ -107,7 +107,7 @@ fn read_connect_times(
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
-/// Reads the columns of call outcomes. A table without operations has none.
+/// Reads the columns of call outcomes. A table without operations does not have these columns.
 fn read_outcomes(table: &BatchColumns<'_>) -> Result<Option<Vec<Option<CallOutcomes>>>, PathError> {
     let Some(answers) = table.int64_if_any("answer_count")? else { return Ok(None) };
     let (errors, shares) =

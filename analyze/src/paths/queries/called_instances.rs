@@ -46,9 +46,9 @@ pub struct HopLabels<'a> {
 /// The receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageReceiver<'a> {
-    /// The thread that received it.
+    /// The thread that received the message.
     pub tid: Option<i32>,
-    /// The endpoint at which it arrived.
+    /// The endpoint at which the message arrived.
     pub endpoint: &'a str,
     /// The node.
     pub node: &'a NodeFacts,
@@ -59,17 +59,17 @@ pub struct MessageReceiver<'a> {
 pub struct MessageThreads {
     /// Process of the sender.
     pub from_process: Option<i32>,
-    /// Thread that sent its first part.
+    /// Thread that sent the message's first part.
     pub from: Option<i32>,
     /// Process of the receiver.
     pub to_process: Option<i32>,
-    /// Thread that received its last part.
+    /// Thread that received the message's last part.
     pub to: Option<i32>,
 }
 
 /// An instance as calls.
 pub struct CalledInstance<'group> {
-    /// Its messages with their times.
+    /// The messages of the instance with their times.
     pub timed: TimedInstance<'group>,
     /// The calls that the messages belong to.
     pub calls: &'group CallTree,
@@ -101,7 +101,7 @@ impl CalledInstances {
         self.timed.group_count()
     }
 
-    /// Passes the instances of a row group to `each`, by number. The groups in sequence contain all
+    /// Passes each instance of a row group to `each`, by number. The groups in sequence contain all
     /// instances by number.
     ///
     /// # Errors

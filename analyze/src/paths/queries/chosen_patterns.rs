@@ -20,7 +20,7 @@ pub struct ChosenPatterns {
     pub instances: i64,
     /// Expected number of real instances of all patterns: the sum of their probabilities.
     pub expected: f64,
-    /// The sum of the total times of all, in nanoseconds.
+    /// The sum of the total times of all patterns, in nanoseconds.
     pub total_time: f64,
 }
 
@@ -39,7 +39,7 @@ impl ChosenPatterns {
         ChosenPatterns::read_wanted(path, most, order, |_| true)
     }
 
-    /// Reads the same from the patterns that are `wanted`, by their numbers.
+    /// Reads patterns as [`ChosenPatterns::read`] does, but only those with `wanted` numbers.
     ///
     /// # Errors
     /// As for [`ChosenPatterns::read`].

@@ -29,9 +29,9 @@ pub struct DelayStatistics {
     pub expected: f64,
     /// Mean, median and 99th percentile; `None` if no delay could be measured.
     pub delay: Option<DelaySummary>,
-    /// The sum of delay times probability.
+    /// The sum of delay times probability, in nanoseconds.
     pub total_time: f64,
-    /// The mean size of the messages.
+    /// The mean size of the messages, in bytes.
     pub bytes: f64,
     /// Times for which the senders waited for connections; `None` if none was made.
     pub connect: Option<ConnectTimes>,
@@ -42,7 +42,7 @@ pub struct DelayStatistics {
 pub struct NodeDelays {
     /// The node's name, as in the patterns.
     pub node: String,
-    /// Whether it was traced. For an untraced node the delay includes its network in both
+    /// Whether the node was traced. For an untraced node the delay includes its network in both
     /// directions.
     pub traced: bool,
     /// The delays, one for each message that was caused at the node.
@@ -58,7 +58,7 @@ pub struct HopDelays {
     pub dst: String,
     /// The sender's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub src_port: String,
-    /// The receiver's port, likewise.
+    /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub dst_port: String,
     /// Transport protocol of the messages.
     pub protocol: TransportProtocol,
@@ -77,7 +77,7 @@ pub struct DelayTable<T> {
     pub rows: Vec<T>,
     /// Number of instances covered.
     pub instances: u64,
-    /// Expected number of real ones among these.
+    /// Expected number of real instances among these.
     pub expected: f64,
     /// The total time of these instances: the sum of duration times probability, in nanoseconds.
     pub total_time: f64,

@@ -52,8 +52,8 @@ impl PathFilter {
         !self.errors || instance.has_error()
     }
 
-    /// Returns whether an instance begins within the chosen time. One without a known time does
-    /// not, if a time was chosen.
+    /// Returns whether an instance begins within the chosen time. An instance without a known time
+    /// does not, if a time was chosen.
     pub(crate) fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
         if self.from.is_none() && self.to.is_none() {
             return true;
@@ -167,7 +167,7 @@ pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathErr
 
 /// Calls `row` with the pattern of each row of the table at `path`, and with a flag for each of
 /// `parts` that the names of its two ends contain, followed by a flag for each of the `operations`
-/// that equals its own.
+/// that equals the operation of the row.
 fn for_each_hop(
     path: &DataPath,
     parts: &[String],

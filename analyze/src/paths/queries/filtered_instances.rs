@@ -39,7 +39,7 @@ impl FilteredInstances<'_> {
     /// [`TimedInstances::read_group`] does with all.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`TimedInstances::read_group`].
     pub fn read_group(
         &self,
         group: usize,

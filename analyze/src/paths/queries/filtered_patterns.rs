@@ -216,8 +216,8 @@ fn aggregate_partition(
 }
 
 impl UnlabelledPattern {
-    /// Returns the pattern with the labels of the same pattern in the table; `None` if that is
-    /// another one.
+    /// Returns the pattern with the labels of the same pattern in the table; `None` if `table` is
+    /// another pattern.
     fn with_labels(self, table: PathPattern) -> Option<PathPattern> {
         let UnlabelledPattern { pattern, hops } = self;
         if table.id != pattern.id || table.hops.len() != hops.len() {

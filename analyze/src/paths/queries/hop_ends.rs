@@ -140,7 +140,8 @@ impl HopEnds {
         Ok(ends)
     }
 
-    /// Returns the number of the labels of a pattern's hop, if there is such a hop.
+    /// Returns the number of the labels of a pattern's hop; `None` if the pattern has no hop of
+    /// this index.
     #[inline]
     pub(crate) fn labels_number(&self, pattern: i64, hop: usize) -> Option<u32> {
         self.keys.get(self.hop_index(pattern, hop)?).copied()
@@ -152,7 +153,8 @@ impl HopEnds {
         self.names.get(number as usize).map(String::as_str)
     }
 
-    /// Returns the index of a pattern's hop among all hops, if there is such a hop.
+    /// Returns the index of a pattern's hop among all hops; `None` if the pattern has no hop of
+    /// this index.
     #[inline]
     fn hop_index(&self, pattern: i64, hop: usize) -> Option<usize> {
         let pattern = usize::try_from(pattern).ok()?;
@@ -160,8 +162,8 @@ impl HopEnds {
         Some(begin as usize + hop).filter(|place| *place < end as usize)
     }
 
-    /// Returns, by number of labels, the number of the labels of the reverse direction, if there
-    /// are such.
+    /// Returns, by number of labels, the number of the labels of the reverse direction; `None` if
+    /// no hop has these.
     pub(crate) fn reverse_labels(&self) -> Vec<Option<u32>> {
         let numbers: FxHashMap<&EndLabels, u32> = self.hops.iter().zip(0..).collect();
         let back = |hop: &EndLabels| EndLabels {

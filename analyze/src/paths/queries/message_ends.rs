@@ -18,9 +18,9 @@ pub(super) struct MessageEnds {
 pub(super) struct MessageEnd {
     pub(super) src: NodeId,
     pub(super) dst: NodeId,
-    /// The thread that sent its first part.
+    /// The thread that sent the message's first part.
     pub(super) src_tid: Option<i32>,
-    /// The thread that received it.
+    /// The thread that received the message.
     pub(super) dst_tid: Option<i32>,
     /// The receiver's endpoint, as a number of [`EndsOfMessages::endpoints`].
     pub(super) dst_endpoint: u32,

@@ -3,11 +3,11 @@
 /// An instance of the table of paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InstanceRow {
-    /// Its number, from 0, in the order of the roots.
+    /// The number of the instance, from 0, in the order of the roots.
     pub path: i64,
-    /// The number of its pattern ([`PathPattern::id`](crate::paths::PathPattern::id)).
+    /// The number of the instance's pattern ([`PathPattern::id`](crate::paths::PathPattern::id)).
     pub pattern: i64,
-    /// Probability that it happened in this way.
+    /// Probability that the instance happened in this way.
     pub probability: f64,
 }
 
@@ -16,7 +16,7 @@ pub struct InstanceRow {
 pub struct TimedInstance<'group> {
     /// The instance.
     pub which: InstanceRow,
-    /// Its messages in depth-first order, as in
+    /// The messages of the instance in depth-first order, as in
     /// [`PathPattern::hops`](crate::paths::PathPattern::hops); at least one, the root.
     pub hops: &'group [TimedHop],
 }
@@ -25,18 +25,19 @@ pub struct TimedInstance<'group> {
 /// corrected for the errors of the hosts' clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedHop {
-    /// The message that caused it, as an index of the instance's hops; `None` for the root.
+    /// The message that caused this one, as an index of the instance's hops; `None` for the root.
     pub parent: Option<u32>,
-    /// Number of causes before it: 0 for the root.
+    /// Number of causes before the message: 0 for the root.
     pub depth: u32,
-    /// Its row in the table of messages.
+    /// The row of the message in the table of messages.
     pub message: i64,
-    /// When its first byte was sent; `None` if the sender was not traced.
+    /// When the first byte of the message was sent; `None` if the sender was not traced.
     pub sent: Option<i64>,
-    /// When it was received: with its last byte or, if its receiver sent something because of it
-    /// before that came, its first. `None` if the receiver was not traced, or it was lost.
+    /// When the message was received: with its last byte or, if the receiver sent something because
+    /// of the message before its last byte came, with its first. `None` if the receiver was not
+    /// traced, or the message was lost.
     pub received: Option<i64>,
-    /// Size of the payload.
+    /// Size of the payload, in bytes.
     pub bytes: i64,
     /// Time for which the sender waited for the connection, in nanoseconds. It lies between the
     /// receipt of the cause and the sending.
@@ -46,13 +47,14 @@ pub struct TimedHop {
 }
 
 impl TimedInstance<'_> {
-    /// Returns when it begins: the sending of its root or, if that is not known, its receipt.
+    /// Returns when the instance begins: the sending of its root or, if that is not known, the
+    /// receipt.
     pub fn begin_time(&self) -> Option<i64> {
         let root = self.hops.first()?;
         root.sent.or(root.received)
     }
 
-    /// Returns whether one of its messages reports that the answering side failed.
+    /// Returns whether a message of the instance reports that the answering side failed.
     pub fn has_error(&self) -> bool {
         self.hops.iter().any(|hop| hop.is_error == Some(true))
     }
@@ -69,7 +71,7 @@ impl TimedInstance<'_> {
     /// known.
     ///
     /// # Panics
-    /// If it has no such message, as an index out of bounds does; as for the other delays.
+    /// If the instance has no message of this index; likewise for the other delays.
     pub fn node_latency(&self, hop: usize) -> Option<i64> {
         let latency = time_since(self.hops[hop].sent, self.parent_hop(hop)?.received)?;
         Some(latency.saturating_sub(self.hops[hop].connecting))
@@ -105,7 +107,7 @@ impl TimedInstance<'_> {
     }
 }
 
-/// Returns the time between two events, if both are known.
+/// Returns the nanoseconds between two events, if the times of both are known.
 fn time_since(end: Option<i64>, begin: Option<i64>) -> Option<i64> {
     Some(end?.saturating_sub(begin?))
 }

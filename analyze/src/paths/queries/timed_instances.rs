@@ -46,8 +46,8 @@ impl TimedInstances {
         self.groups.group_count()
     }
 
-    /// Passes the `wanted` instances of a row group to `each`, by number. The groups in sequence
-    /// contain all instances by number.
+    /// Passes each of the `wanted` instances of a row group to `each`, by number. The groups in
+    /// sequence contain all instances by number.
     ///
     /// # Errors
     /// If a table cannot be read, or the two do not match; and errors of `each`, which end the

@@ -30,7 +30,7 @@ pub(crate) fn put_slice(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads the values that were put, in the same order. Beyond the end everything is zero.
+/// Reader of the values that were appended, in the same order. Beyond the end everything is zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathByteReader<'bytes>(pub(crate) &'bytes [u8]);
 

@@ -14,8 +14,8 @@ use super::bytes::{PathByteReader, put_float, put_number, put_signed};
 use super::path_table;
 use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
 
-/// Bits below the depth of a message: its sender waited for the connection; it is known to be a
-/// response, and one that reports a failure.
+/// Bits below the depth of a message: the sender waited for the connection; the message is known to
+/// be a response; the response reports a failure.
 const CONNECTING: u64 = 1;
 const OUTCOME: u64 = 2;
 const ERROR: u64 = 4;
@@ -44,9 +44,9 @@ impl PathLogger {
         PathLogger { before: before as i64, block: PathBlock::default(), full: Vec::new() }
     }
 
-    /// Adds a tree of messages with their depths. `connecting` is the time for which each sender
-    /// waited for its connection, and `is_error` returns whether the call failed that a message
-    /// answers, if known.
+    /// Adds a tree of messages with their depths. `connecting` are the nanoseconds for which each
+    /// sender waited for its connection, and `is_error` returns whether the call failed that a
+    /// message answers, if known.
     pub(crate) fn push_tree(
         &mut self,
         tree: &[(u32, u32)],

@@ -20,9 +20,9 @@ pub struct PathInstances {
 /// deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathInstance<'instances> {
-    /// Probability that it happened in this way (WAP5 section 5.1, step 3).
+    /// Probability that the instance happened in this way (WAP5 section 5.1, step 3).
     pub probability: f64,
-    /// The number of its pattern.
+    /// The number of the instance's pattern.
     pub pattern: u32,
     /// The messages in depth-first order, children in the order of sending; the first is the root.
     pub messages: &'instances [u32],
@@ -61,7 +61,7 @@ impl PathInstances {
     /// Reads the table at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, or is not such a table.
+    /// If the table cannot be read, or is not a table of paths.
     pub fn read(path: impl Into<DataPath>) -> Result<PathInstances, PathError> {
         let path = &path.into();
         let mut instances = PathInstances::default();

@@ -39,8 +39,8 @@ pub(crate) mod fit {
     /// Log-density of any delay if delays do not count, in nats per nanosecond: as if all were a
     /// tenth of a second.
     pub(crate) const ANY_DELAY: f64 = -18.0;
-    /// Log-likelihood of a call of a kind that was never made for such a request, in nats per
-    /// nanosecond: above no request.
+    /// Log-likelihood of a call of a kind that was never made for a request of the kind, in nats
+    /// per nanosecond: higher than that of no request.
     pub(crate) const UNKNOWN: f64 = -22.0;
     /// Share of requests that may have any calls, each kind with its own frequency.
     pub(crate) const ANY_SHAPE: f64 = 0.05;
@@ -124,7 +124,7 @@ pub(crate) mod sizes {
     pub(crate) const BOUNDS: [f64; 2] = [-4.0, 8.0];
     /// Number of other requests that are examined for one call, to measure differences by chance.
     pub(crate) const OTHERS: usize = 4;
-    /// Distance between those requests.
+    /// Distance between the other requests that are examined, as a number of requests.
     pub(crate) const OTHERS_APART: usize = 101;
 }
 

@@ -25,7 +25,7 @@ pub(crate) mod early {
 pub(crate) mod in_turn {
     /// Maximum distance between items given and items begun, in both directions.
     pub(crate) const MAX_AHEAD: usize = 32;
-    /// Time, relative to the usual one, that leaving one out must save.
+    /// Time, relative to the usual wait, that leaving an item out must save.
     pub(crate) const LEFT_OUT_FACTOR: i64 = 8;
 }
 
@@ -126,7 +126,7 @@ pub(crate) mod wakes {
     pub(crate) const MAX_SAMPLE: usize = 2000;
     /// Minimum number of woken replies.
     pub(crate) const MIN_WOKEN: usize = 5;
-    /// Factor by which they must be woken more often than by chance.
+    /// Factor by which replies must be woken more often than by chance.
     pub(crate) const MIN_LIFT: f64 = 4.0;
     /// Minimum log-odds of waking against chance.
     pub(crate) const MIN_ODDS: f64 = 10.0;

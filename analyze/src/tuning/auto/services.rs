@@ -70,7 +70,7 @@ pub(crate) mod offsets {
 
 /// Services of one-way messages (docs/decisions/0409).
 pub(crate) mod one_way {
-    /// Time after which a message ends, relative to nearly all linked messages.
+    /// Time after which a message ends, relative to the delays of nearly all linked messages.
     pub(crate) const LONGER_FACTOR: i64 = 4;
     /// Percentage that counts as nearly all.
     pub(crate) const NEARLY_PERCENT: usize = 95;
@@ -128,7 +128,7 @@ pub(crate) mod spawned {
 /// Delays in thread time (docs/decisions/0423).
 pub(crate) mod thread_time {
     /// Largest difference between the calls of a kind and the requests, or a multiple, as a share
-    /// of them.
+    /// of the requests.
     pub(crate) const UNEVEN_SHARE: f64 = 0.03;
     /// Largest difference, as an average number of calls of one request.
     pub(crate) const MAX_UNEVEN: f64 = 0.1;
@@ -145,10 +145,10 @@ pub(crate) mod timers {
     pub(crate) const MIN_CALLS: usize = 20;
     /// Smallest share of the gaps that must be of one length.
     pub(crate) const EVEN_SHARE: f64 = 0.9;
-    /// Largest difference of such a gap from that length, as a share of it.
+    /// Largest difference of an even gap from the common length, as a share of the length.
     pub(crate) const EVEN_WITHIN: f64 = 0.1;
-    /// Maximum of both numbers in a ratio of calls to requests (2 calls for 3 requests). Calls at
-    /// such a ratio are made for requests, not by a timer.
+    /// Maximum of both numbers in a ratio of calls to requests (2 calls for 3 requests). Calls at a
+    /// ratio within this maximum are made for requests, not by a timer.
     pub(crate) const MAX_RATIO: i64 = 5;
     /// Smallest share of the expected calls that must occur while no request is open at the node.
     pub(crate) const IDLE_SHARE: f64 = 0.7;
@@ -168,15 +168,16 @@ pub(crate) mod together {
 pub(crate) mod afterwards {
     /// Minimum number of calls outside any request for learning.
     pub(crate) const MIN_CALLS: usize = 5;
-    /// Minimum number of such calls of a thread that serves one request after the other.
+    /// Minimum number of calls outside any request, of a thread that serves one request after the
+    /// other.
     pub(crate) const MIN_CALLS_BY_THREAD: usize = 2;
     /// Largest probability that as many calls of a thread come so soon by chance.
     pub(crate) const MAX_CHANCE: f64 = 0.002;
     /// Smallest share of these calls that must lie within the learned time.
     pub(crate) const WITHIN_SHARE: f64 = 0.5;
-    /// Factor by which these calls must be denser there than over the idle time.
+    /// Factor by which calls must be denser in the learned time than over the idle time.
     pub(crate) const MIN_DENSITY: f64 = 3.0;
-    /// Smallest share of the responses that such calls must follow if the idle time is no evidence.
+    /// Smallest share of the responses that calls must follow if the idle time is no evidence.
     pub(crate) const FOLLOWED_SHARE: f64 = 0.5;
     /// Maximum factor by which there may be more of them in longer idle times.
     pub(crate) const MAX_GROWTH: f64 = 1.5;

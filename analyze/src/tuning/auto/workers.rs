@@ -3,8 +3,7 @@
 /// Minimum number of requests of workers; fewer are no evidence.
 pub(crate) const MIN_REQUESTS: usize = 20;
 /// Largest share of the calls of workers that may be open when a run ends, or begin before its
-/// request: a worker that dies, or a clock that was set. The same as for threads that are bound to
-/// requests.
+/// request: a worker that dies, or a clock that was set. As for threads that are bound to requests.
 pub(crate) const MAX_EXCEPTIONS: f64 = 0.002;
 /// Largest share of the calls that may be made by threads other than workers.
 pub(crate) const MAX_OUTSIDE: f64 = 0.1;
@@ -14,8 +13,8 @@ pub(crate) const MIN_FIRST_RUNS: usize = 4;
 /// Smallest share of the later runs that begin with a kind of call before its absence from first
 /// runs counts. Chosen, not measured.
 pub(crate) const MIN_BEGUN: f64 = 0.5;
-/// Largest share of the first runs that may have that kind if it is made after responses. Chosen,
-/// not measured.
+/// Largest share of the first runs that may have a kind of call that is made after responses.
+/// Chosen, not measured.
 pub(crate) const MAX_FIRST: f64 = 0.1;
 /// Number of requests among which one may be without a run, or one run without a request.
 pub(crate) const REQUESTS_PER_EXCEPTION: usize = 20;
@@ -44,9 +43,9 @@ pub(crate) const JITTER: i64 = 20_000;
 pub(crate) const SHOWN: i64 = 1_000_000_000;
 /// Minimum number of hand-offs by an object, from workers to answering threads, to evaluate it.
 pub(crate) const MIN_SHOWN: usize = 20;
-/// Smallest share of them that must show the request that also follows from the order of the
-/// queues. Of the wake-ups of a writer in C++ and Java, 2348 of 2348 were right; of those by which
-/// Python passes its interpreter lock, 87%.
+/// Smallest share of these hand-offs that must show the request that also follows from the order of
+/// the queues. Of the wake-ups of a writer in C++ and Java, 2348 of 2348 were right; of those by
+/// which Python passes its interpreter lock, 87%.
 pub(crate) const SHOWN_SHARE: f64 = 0.95;
 /// Smallest probability of an alternative request for a run that is recorded.
 pub(crate) const MIN_RIVAL_SHARE: f64 = 0.05;
@@ -93,24 +92,25 @@ pub(crate) mod waiting {
     pub(crate) const MAX_WRONG: f64 = 0.1;
     /// Probability of the request that has waited second longest, if several wait.
     pub(crate) const RIVALS_SHARE: f64 = 0.15;
-    /// The same for calls that were sent before the first response on their connection.
+    /// Probability of the request that has waited second longest, for calls that were sent before
+    /// the first response on their connection.
     pub(crate) const FIRST_RIVALS_SHARE: f64 = 0.45;
 }
 
 /// Delegated replies of workers (docs/decisions/0442).
 pub(crate) mod passed_on {
     /// Smallest share of the own responses of a kind of request that must follow the same calls, if
-    /// these are to be the plan of such a request. Chosen, not measured: for a server of gRPC in
-    /// Python with 50 concurrent requests it is 0.8.
+    /// these are to be the plan of the kind. Chosen, not measured: for a server of gRPC in Python
+    /// with 50 concurrent requests it is 0.8.
     pub(crate) const MIN_USUAL: f64 = 0.5;
     /// Largest difference between the numbers of runs and of responses by other threads, relative
-    /// to the latter. Chosen, not measured: for the same server they are equal.
+    /// to the latter. Chosen, not measured: for the server of gRPC in Python they are equal.
     pub(crate) const MAX_ODD: f64 = 0.05;
     /// Smallest share of the own responses that must follow the same number of signals, if that
-    /// number is to show when a response was delegated. For the same server it is 98%.
+    /// number is to show when a response was delegated. For the server of gRPC in Python it is 98%.
     pub(crate) const MIN_ALIKE: f64 = 0.9;
     /// Probability of the alternative request for a run with several candidates. In five recordings
-    /// of the same server 16 of 745 runs were for another request than the next one by the ends of
-    /// their calls, and 6 by their signals.
+    /// of the server of gRPC in Python 16 of 745 runs were for another request than the next one by
+    /// the ends of their calls, and 6 by their signals.
     pub(crate) const RIVALS_SHARE: f64 = 0.05;
 }

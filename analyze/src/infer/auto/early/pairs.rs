@@ -33,7 +33,7 @@ pub(super) struct WorkPairs {
     pub(super) in_turn: Vec<(usize, usize)>,
     /// Pairs of a message and work that started before it.
     pub(super) early: Vec<(usize, usize)>,
-    /// Usual time from a message to its work.
+    /// Usual time from a message to its work, in nanoseconds.
     pub(super) usual: i64,
     /// Number of messages and pieces of work without a counterpart.
     pub(super) alone: usize,

@@ -1,11 +1,11 @@
 //! Backlogs: queues that are hardly ever empty. An overloaded worker receives a job immediately
 //! whenever it asks. So almost no reply waits, and [`super::wakes`] has nothing to learn from. The
-//! account of such a queue shows it: nothing is delivered before as much was pushed; when a worker
-//! has to wait, or is answered with nothing, everything was delivered; and the first push meanwhile
-//! ends the wait. Then the queue is FIFO.
+//! account of such a backlog shows the queue: nothing is delivered before as much was pushed; when
+//! a worker has to wait, or is answered with nothing, everything was delivered; and the first push
+//! meanwhile ends the wait. Then the queue is FIFO.
 //!
-//! A server may ask on behalf of others, and the messages before a response may only be theirs. So
-//! only workers that accept no connections are examined.
+//! A server may ask on behalf of others, and the messages before a response may only belong to
+//! these. So only workers that accept no connections are examined.
 
 use rustc_hash::FxHashSet;
 

@@ -1,5 +1,5 @@
 //! A broker's messages by kinds: those that it receives, and those that it sends on connections
-//! that it accepted. Times are its own or, if it was not traced, its peers' times.
+//! that it accepted. Times are the broker's own or, if it was not traced, its peers' times.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,8 +25,8 @@ pub(super) struct BrokerReceipt {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BrokerReply {
     pub(super) time: i64,
-    /// Start of the wait for it: the receipt of the request or, without one, the previous message
-    /// on the connection.
+    /// Start of the wait for the reply: the receipt of the request or, without a request, the
+    /// previous message on the connection.
     pub(super) since: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
@@ -35,7 +35,7 @@ pub(super) struct BrokerReply {
     pub(super) bytes: i64,
     /// Whether the peer accepts no connections.
     pub(super) to_client: bool,
-    /// The message that is treated as its request.
+    /// The message that is treated as the request of the reply.
     pub(super) request: Option<u32>,
     pub(super) call: u32,
 }
@@ -45,7 +45,7 @@ pub(super) struct BrokerReply {
 pub(super) struct ReceiptsOfKind {
     /// The sending and the receiving node, and the port.
     pub(super) hop: u32,
-    /// Magnitudes of their lengths, and of the lengths of their responses.
+    /// Magnitudes of the lengths of the messages, and of the lengths of their responses.
     pub(super) asked: i64,
     pub(super) answered: i64,
     pub(super) all: Vec<BrokerReceipt>,
@@ -54,7 +54,8 @@ pub(super) struct ReceiptsOfKind {
 /// The replies of one kind, by time.
 #[derive(Debug, Default)]
 pub(super) struct RepliesOfKind {
-    /// The length of their requests or, negative, its magnitude; 0 without any.
+    /// The length of the requests of the replies or, negative, its magnitude; 0 if there are no
+    /// requests.
     pub(super) asked: i64,
     pub(super) all: Vec<BrokerReply>,
 }
@@ -64,21 +65,21 @@ pub(super) struct RepliesOfKind {
 pub(super) struct Broker {
     pub(super) receipts: Vec<ReceiptsOfKind>,
     pub(super) replies: Vec<RepliesOfKind>,
-    /// Times at which it received responses to calls of its own.
+    /// Times at which the broker received responses to calls of its own.
     own_answers: Vec<i64>,
     /// Replies of kinds with too few messages.
     rare: Vec<BrokerReply>,
 }
 
 impl Broker {
-    /// Returns whether a response to a call of its own came after `from` and not after `to`: it may
-    /// have waited for that.
+    /// Returns whether a response to a call of the broker itself came after `from` and not after
+    /// `to`: the broker may have waited for it.
     pub(super) fn was_answered(&self, from: i64, to: i64) -> bool {
         let next = self.own_answers.partition_point(|time| *time <= from);
         self.own_answers.get(next).is_some_and(|time| *time <= to)
     }
 
-    /// Replies to the peers that connected to it, in no particular order.
+    /// Replies to the peers that connected to the broker, in no particular order.
     pub(super) fn all_replies(&self) -> impl Iterator<Item = &BrokerReply> {
         self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
     }
@@ -98,7 +99,7 @@ impl ReceiptsOfKind {
 }
 
 /// A kind of message: its labels; its length or, negative, the magnitude of its length; and the
-/// same of its response.
+/// length or magnitude of its response.
 type BrokerMessageKind = (u32, i64, i64);
 
 /// The magnitude of a length, in half octaves, as a negative number.

@@ -21,7 +21,7 @@ use crate::tuning::auto::queues::wakes::{
 pub(super) struct ReplyQueue {
     /// The index of the kind of replies at the broker.
     pub(super) replies: usize,
-    /// The indices of the kinds of receipts at the broker that wake it.
+    /// The indices of the kinds of receipts at the broker that wake these replies.
     pub(super) pushes: Vec<usize>,
     /// Longest time from the wake-up to the sending of a reply, in nanoseconds.
     pub(super) within: i64,
@@ -31,7 +31,7 @@ pub(super) struct ReplyQueue {
     pub(super) longer: Option<i64>,
     /// Whether a push is delivered to all waiting workers instead of one.
     pub(super) to_all: bool,
-    /// Probability that a reply that seems to be woken was.
+    /// Probability that a reply that seems to be woken was woken.
     pub(super) sure: f64,
 }
 
@@ -110,11 +110,12 @@ fn last_of<'broker>(
     })
 }
 
-/// The relation of receipts of that kind to replies of the `sample`, if they wake them.
+/// The relation of receipts of that kind to replies of the `sample`, if the receipts wake the
+/// replies.
 fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<WakeRelation> {
     let receipts: &ReceiptsOfKind = &broker.receipts[pushes];
-    // For each reply: how long it was awaited, the number of such messages meanwhile, and the time
-    // since the last one.
+    // For each reply: how long it was awaited, the number of messages of the kind `pushes`
+    // meanwhile, and the time since the last of them.
     let waits: Vec<(i64, f64, i64)> = sample
         .iter()
         .filter_map(|reply| {
@@ -154,7 +155,7 @@ fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<Wake
 /// Returns whether messages of a kind that is too rare on its own wake replies like the known kinds
 /// do, sent by the same nodes to the same port: if a worker waited, they mostly did. Only one of
 /// several waiting workers is woken, so each message is tested for whether it woke any; if another
-/// message may have woken that worker, the case does not count.
+/// message may have woken the same worker, the case does not count.
 fn is_alike(
     broker: &Broker,
     all: &[BrokerReply],

@@ -168,7 +168,7 @@ mod tests {
         align_ends(&ends, answers, |_| true)
     }
 
-    /// Each of `count` items paired with its own.
+    /// Pairs each of `count` items with the item at the same place.
     fn straight(count: usize) -> Vec<(usize, usize)> {
         (0..count).map(|at| (at, at)).collect()
     }
@@ -179,7 +179,7 @@ mod tests {
         let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
         answers[20] = ends[20] - 10;
         assert_eq!(aligned_pairs(&ends, 30, &answers), straight(40));
-        // It could not be answered before its calls had ended.
+        // Request 20 could not be answered before its calls had ended.
         assert!(!aligned_pairs(&ends, 5, &answers).contains(&(20, 20)));
     }
 

@@ -7,8 +7,8 @@ use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 
 /// The requests of `service` for which the receiving thread signalled an object of a queue between
-/// their receipt and the next one. A queue is an object with which such a thread ever woke a thread
-/// that makes calls.
+/// their receipt and the next one. A queue is an object with which a receiving thread ever woke a
+/// thread that makes calls.
 pub(super) fn handed_over_requests(
     service: &Service,
     hand_offs: &[ServiceHandoff],

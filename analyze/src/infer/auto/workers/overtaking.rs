@@ -17,7 +17,7 @@ pub(super) struct RunRequest {
     pub(super) begin: i64,
     pub(super) done: i64,
     pub(super) end: i64,
-    /// The request's times.
+    /// Times of the request's receipt and response.
     pub(super) of: NodeSpan,
     /// The request that a hand-off shows.
     pub(super) shown: Option<usize>,
@@ -103,8 +103,8 @@ impl RunRequests {
         self.all[at].shown = Some(request);
     }
 
-    /// Passes each pair and, if its request is ambiguous, the alternative request with its
-    /// probability.
+    /// Calls `tell` for each pair with the pair and, if its request is ambiguous, the place and the
+    /// probability of the alternative request.
     pub(super) fn for_each_pair(mut self, mut tell: impl FnMut(&RunRequest, Option<(usize, f64)>)) {
         for at in 0..self.len() {
             let mut rival: Option<(usize, f64)> = None;

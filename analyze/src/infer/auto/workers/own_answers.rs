@@ -14,8 +14,8 @@ use crate::tuning::auto::workers::{
 };
 
 /// The requests of the calls of workers that answer themselves. The requests `given` were handed
-/// over according to records. `None` if there are none, if calls are made for several requests at a
-/// time, or if workers seem to do post-reply work.
+/// over according to records. `None` if no worker answers itself, if calls are made for several
+/// requests at a time, or if workers seem to do post-reply work.
 pub(super) fn find_worker_replies(
     service: &Service,
     hand_offs: &[ServiceHandoff],

@@ -5,12 +5,12 @@
 pub(super) struct WorkerRun {
     /// The worker.
     pub(super) thread: u32,
-    /// Time at which it began, at the latest.
+    /// Time at which the run began, at the latest.
     pub(super) begin: i64,
-    /// Time at which its last call ended. Its request cannot be answered before.
+    /// Time at which the last call of the run ended. The request cannot be answered before.
     pub(super) done: i64,
-    /// Time at which it visibly ended. A worker may be delayed between the hand-over and its
-    /// signal, so that its request is answered before this.
+    /// Time at which the run visibly ended. A worker may be delayed between the hand-over and its
+    /// signal, so that the request may be answered before this time.
     pub(super) end: i64,
     /// The calls, in the order of time. Empty if the work needs none.
     pub(super) calls: Vec<u32>,

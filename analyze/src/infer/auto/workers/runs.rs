@@ -14,7 +14,7 @@ use crate::tuning::auto::workers::{
 type SignalTimes = Vec<(usize, i64)>;
 
 /// The calls of each thread that neither receives nor answers requests, in the order of time, if
-/// nearly all calls are made by such threads.
+/// nearly all calls are made by these threads.
 pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
     let others: FxHashSet<u32> = service.request_threads.iter().flatten().copied().collect();
     let mut of_threads: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -48,7 +48,7 @@ pub(super) fn split_runs(
     by_signals.chain(by_kinds(service, workers, requests).map(|runs| (runs, false))).collect()
 }
 
-/// Returns whether there is about one for each request.
+/// Returns whether there are about as many items as requests.
 fn is_one_each(count: usize, requests: usize) -> bool {
     REQUESTS_PER_EXCEPTION * count.abs_diff(requests) <= requests
 }

@@ -16,9 +16,10 @@ pub(super) struct WorkerWindow {
     pub(super) thread: u32,
     /// The calls, in the order of time.
     pub(super) calls: Vec<u32>,
-    /// The request that it answers then. `None` after its last response.
+    /// The request that the worker answers at the end of the window. `None` after its last
+    /// response.
     pub(super) answer: Option<u32>,
-    /// Whether it is the worker's first.
+    /// Whether the window is the worker's first.
     pub(super) is_first: bool,
 }
 

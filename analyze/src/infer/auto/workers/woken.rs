@@ -4,7 +4,7 @@
 //! - *Forwards*: a goroutine that works for another one wakes it when the work is done. That also
 //!   holds for a worker that is always busy and is never woken.
 //! - *Backwards*: a goroutine that works for another one was woken or started by it, unless it was
-//!   busy. If the other one has made another call since, the work may have been that call.
+//!   busy. If the other one has made another call since, the work may have been that other call.
 //!
 //! Each call is followed from its beginning and from its end. Its request is the one that most
 //! hand-offs lead to, if that was open all the time; duplicate edges count once. A wake-up may only
@@ -35,7 +35,7 @@ pub(super) const GOROUTINE: i64 = 0;
 /// The object of hand-offs to goroutines that were started.
 const STARTED: i64 = 1;
 
-/// The requests of the calls of goroutines that are not bound to one. `None` if this is not a
+/// The requests of the calls of goroutines that are not bound to a request. `None` if this is not a
 /// service of goroutines, or if few calls lead to a request.
 pub(super) fn find_woken_calls(
     service: &Service,

@@ -1,8 +1,8 @@
 //! Signals of workers, which show when a response was delegated. Between the end of its last call
 //! and its response a worker mostly sends the same number of signals. So after a run with a
 //! response that another thread writes, the response has been delegated when one signal more than
-//! that was sent. That is nearer to it than the end of the last call, after which a worker may have
-//! to wait for a lock.
+//! that was sent. That time is nearer to the delegation than the end of the last call, after which
+//! a worker may have to wait for a lock.
 
 use rustc_hash::FxHashMap;
 

@@ -59,7 +59,7 @@ impl ThreadActs {
         (!objects.is_empty()).then_some(ThreadActs { times, objects })
     }
 
-    /// Since when a thread has been waiting, if it waits until a call is answered.
+    /// Time since which a thread has been waiting, if it waits until a call is answered.
     pub(super) fn waits_since(&self, thread: u32, service: &Service, call: u32) -> Option<i64> {
         let span = service.calls[call as usize];
         let acts = self.times.get(&thread)?;

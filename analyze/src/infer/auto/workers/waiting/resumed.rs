@@ -1,9 +1,9 @@
 //! Threads that responses resume. The thread that reads a response wakes the thread that waits for
 //! it, before it reads anything else. It may wake other threads, too, such as one that is to read
-//! in its place. But such a thread continues to wait, so it is woken again before it acts. Hence
-//! the last wake-up of a thread before it acts comes from the reader of its response, and the
-//! response belongs to the last read before that wake-up. A thread that reads for all may also read
-//! its own response.
+//! in its place. But a thread that is woken to read continues to wait, so it is woken again before
+//! it acts. Hence the last wake-up of a thread before it acts comes from the reader of its
+//! response, and the response belongs to the last read before that wake-up. A thread that reads for
+//! all may also read its own response.
 
 use rustc_hash::FxHashMap;
 

@@ -102,7 +102,7 @@ pub(super) fn from_starts(
 
 /// The requests by the goroutine that acts on them, in order. A goroutine that only begins to read
 /// a connection, and then starts another one that continues, leaves the requests that it has read
-/// to that one.
+/// to the other one.
 fn received_requests(
     service: &Service,
     starts: &FxHashMap<u32, TimedIds>,

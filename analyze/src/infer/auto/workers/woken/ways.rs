@@ -20,7 +20,8 @@ pub(super) struct WakeUpGraph {
     pub(super) received: FxHashMap<u32, Vec<i64>>,
     /// The threads that serve connections with several concurrent calls.
     pub(super) shared: FxHashSet<u32>,
-    /// The goroutines woken by the responses that these have read, by call.
+    /// The goroutines woken by the responses that the threads in `shared` have read, with the
+    /// times, by call.
     pub(super) waited: FxHashMap<u32, (i64, u32)>,
     /// The threads that were started for an unknown request.
     pub(super) unknown: FxHashSet<u32>,
@@ -50,8 +51,8 @@ impl WakeUpGraph {
         claim.or_else(|| self.follow_backwards(thread, time - 1))
     }
 
-    /// The request of the goroutine that a thread wakes next, or of the one that that wakes, and so
-    /// on.
+    /// The request of the goroutine that a thread wakes next, or of the one that this one wakes,
+    /// and so on.
     pub(super) fn follow_forwards(&self, mut thread: u32, mut time: i64) -> Option<RequestClaim> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
@@ -69,7 +70,8 @@ impl WakeUpGraph {
         None
     }
 
-    /// The request of the goroutine that woke a thread, or of the one that woke that, and so on.
+    /// The request of the goroutine that woke a thread, or of the one that woke this one, and so
+    /// on.
     pub(super) fn follow_backwards(&self, mut thread: u32, mut time: i64) -> Option<RequestClaim> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
@@ -103,7 +105,7 @@ pub(super) fn count_between(times: &[i64], first: i64, last: i64) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestClaim {
     pub(super) request: u32,
-    /// The hand-off that was followed first: its time, the other goroutine, and its own. `None` if
-    /// a goroutine is bound to the request itself.
+    /// The hand-off that was followed first: its time, the other goroutine, and the goroutine that
+    /// was followed. `None` if a goroutine is bound to the request itself.
     pub(super) by: Option<((i64, u32), u32)>,
 }
