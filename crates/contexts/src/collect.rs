@@ -167,7 +167,7 @@ impl<'b> CollectedContexts<'b> {
 
     /// The partition of the response times of an operation.
     pub fn partition_of(&self, operation: OperationId) -> usize {
-        operation as usize % self.partition_count()
+        operation.index() % self.partition_count()
     }
 
     /// Takes the response times of a partition.
@@ -246,7 +246,7 @@ impl ContextPass<'_, '_> {
             let weight = request.probability as f32;
             let observation =
                 ResponseObservation { time, request: number as i64, position, weight };
-            let partition = node.operation as usize % OPERATION_PARTITIONS;
+            let partition = node.operation.index() % OPERATION_PARTITIONS;
             self.writer.partition_record(partition, observation)?;
         }
         Ok(())

@@ -7,8 +7,30 @@ use request_flow::{NameId, NameInterner, Step};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Number of an operation, dense.
-pub type OperationId = u32;
+/// Number of an operation in an [`OperationInterner`], dense from 0, which is the external caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct OperationId(u32);
+
+impl OperationId {
+    /// The external caller, `$` in the paper.
+    pub const EXTERNAL: OperationId = OperationId(0);
+
+    /// The id of the operation at this index.
+    pub const fn from_index(index: usize) -> OperationId {
+        OperationId(index as u32)
+    }
+
+    /// The index of the operation.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of the operation as a word of a shape.
+    pub(crate) const fn word(self) -> u32 {
+        self.0
+    }
+}
 
 /// What identifies an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +103,7 @@ impl fmt::Display for OperationLabel {
     }
 }
 
-/// Operations as numbers. The number 0 is the external caller, `$` in the paper.
+/// Operations as numbers, beginning with [`OperationId::EXTERNAL`].
 #[derive(Clone, Debug)]
 pub struct OperationInterner {
     by: OperationIdentity,
@@ -90,9 +112,6 @@ pub struct OperationInterner {
 }
 
 impl OperationInterner {
-    /// The external caller.
-    pub const EXTERNAL: OperationId = 0;
-
     /// An interner with this identity of operations.
     pub fn new(by: OperationIdentity) -> OperationInterner {
         // The external caller is not in the table: a step without any name is something else.
@@ -107,14 +126,14 @@ impl OperationInterner {
     /// The caller of a root: a node without further details.
     pub fn intern_caller(&mut self, node: NameId, host: NameId) -> OperationId {
         match node {
-            NameInterner::UNKNOWN => OperationInterner::EXTERNAL,
+            NameInterner::UNKNOWN => OperationId::EXTERNAL,
             _ => self.intern(host, node, NameInterner::UNKNOWN),
         }
     }
 
     fn intern(&mut self, host: NameId, node: NameId, operation: NameId) -> OperationId {
         let host = if self.by == OperationIdentity::Host { host } else { NameInterner::UNKNOWN };
-        let next = self.names.len() as OperationId;
+        let next = OperationId::from_index(self.names.len());
         *self.numbers.entry((host, node, operation)).or_insert_with(|| {
             self.names.push((host, node, operation));
             next
@@ -160,7 +179,7 @@ mod tests {
             let mut operations = OperationInterner::new(by);
             let numbers = [one, two].map(|host| operations.intern_step(&step(host)));
             assert_eq!(numbers[0] == numbers[1], same);
-            assert_eq!(operations.all_names(&names)[numbers[0] as usize].to_string(), shown);
+            assert_eq!(operations.all_names(&names)[numbers[0].index()].to_string(), shown);
         }
     }
 
@@ -188,15 +207,12 @@ mod tests {
         let mut operations = OperationInterner::new(OperationIdentity::Operation);
         assert_eq!(
             operations.intern_caller(NameInterner::UNKNOWN, NameInterner::UNKNOWN),
-            OperationInterner::EXTERNAL
+            OperationId::EXTERNAL
         );
-        assert_ne!(
-            operations.intern_caller(client, NameInterner::UNKNOWN),
-            OperationInterner::EXTERNAL
-        );
+        assert_ne!(operations.intern_caller(client, NameInterner::UNKNOWN), OperationId::EXTERNAL);
         assert_ne!(
             operations.intern_step(&Step::new(NameInterner::UNKNOWN, NameInterner::UNKNOWN)),
-            OperationInterner::EXTERNAL
+            OperationId::EXTERNAL
         );
         let shown: Vec<String> =
             operations.all_names(&names).iter().map(OperationLabel::to_string).collect();

@@ -108,7 +108,9 @@ fn is_several(tree: &[CallNode], calls: &[u32]) -> bool {
 fn repeat_calls(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
     let nodes = calls.iter().filter_map(|call| tree.get(*call as usize));
     nodes
-        .flat_map(|node| std::iter::repeat_n((node.operation, node.group), node.times as usize))
+        .flat_map(|node| {
+            std::iter::repeat_n((node.operation.word(), node.group), node.times as usize)
+        })
         .collect()
 }
 
@@ -151,8 +153,10 @@ fn join_groups(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::OperationId;
 
-    fn node(parent: u32, operation: u32, group: u32, is_concurrent: bool) -> CallNode {
+    fn node(parent: u32, operation: usize, group: u32, is_concurrent: bool) -> CallNode {
+        let operation = OperationId::from_index(operation);
         CallNode { parent, operation, group, is_concurrent, times: 1 }
     }
 
@@ -166,8 +170,11 @@ mod tests {
         // The same calls for another caller, which always makes them sequentially.
         let mut contexts = TraceContexts::default();
         let trees = [&at_once, &one_first, &other_first];
-        assert_eq!(trees.map(|tree| contexts.class_of_trace(tree, 0)), [0, 1, 2]);
-        assert_eq!(contexts.class_of_trace(&one_first, 9), 3);
+        assert_eq!(
+            trees.map(|tree| contexts.class_of_trace(tree, OperationId::EXTERNAL)),
+            [0, 1, 2]
+        );
+        assert_eq!(contexts.class_of_trace(&one_first, OperationId::from_index(9)), 3);
         let by_kind = ContextsByKind::from_trace_contexts(&contexts, &[17, 2, 1, 5]).unwrap();
         assert_eq!(by_kind.class_of, [0, 0, 0, 1]);
         assert_eq!(by_kind.contexts.len(), 8);
@@ -190,7 +197,11 @@ mod tests {
         let at_once = [root, node(0, 2, 1, true), node(0, 2, 1, true)];
         let one_by_one = [root, node(0, 2, 1, false), node(0, 2, 2, false)];
         let mut contexts = TraceContexts::default();
-        assert_eq!([&at_once, &one_by_one].map(|tree| contexts.class_of_trace(tree, 0)), [0, 1]);
+        assert_eq!(
+            [&at_once, &one_by_one]
+                .map(|tree| contexts.class_of_trace(tree, OperationId::EXTERNAL)),
+            [0, 1]
+        );
         let by_kind = ContextsByKind::from_trace_contexts(&contexts, &[9, 1]).unwrap();
         assert_eq!(by_kind.class_of, [0, 0]);
         assert_eq!(by_kind.position_of, [0, 1, 0, 1, 1].map(PositionId::from_index));

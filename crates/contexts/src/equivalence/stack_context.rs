@@ -58,7 +58,7 @@ impl StackContexts {
 
     /// The operation at the end of a stack.
     pub fn last_operation(&self, stack: StackId) -> OperationId {
-        self.stacks.get(stack.index()).map_or(0, |(_, operation)| *operation)
+        self.stacks.get(stack.index()).map(|(_, operation)| *operation).unwrap_or_default()
     }
 
     /// The stack of the caller; `None` for the caller of a trace itself.
@@ -103,19 +103,23 @@ mod tests {
     #[test]
     fn equal_paths_have_one_number() {
         let mut stacks = StackContexts::default();
-        let external = stacks.root_stack(0);
-        let a = stacks.callee_stack(external, 1);
-        let b = stacks.callee_stack(a, 2);
-        assert_eq!((stacks.callee_stack(a, 2), stacks.path_of_stack(b)), (b, vec![0, 1, 2]));
+        let [zero, one, two, three] = [0, 1, 2, 3].map(OperationId::from_index);
+        let external = stacks.root_stack(zero);
+        let a = stacks.callee_stack(external, one);
+        let b = stacks.callee_stack(a, two);
+        assert_eq!(
+            (stacks.callee_stack(a, two), stacks.path_of_stack(b)),
+            (b, vec![zero, one, two])
+        );
         // The same caller-context on another path.
-        let c = stacks.callee_stack(external, 3);
-        let inner = stacks.callee_stack(c, 1);
-        let other = stacks.callee_stack(inner, 2);
+        let c = stacks.callee_stack(external, three);
+        let inner = stacks.callee_stack(c, one);
+        let other = stacks.callee_stack(inner, two);
         assert_ne!(other, b);
         assert_eq!(stacks.caller_context(other), stacks.caller_context(b));
         assert_eq!(
             (stacks.caller_context(a), stacks.caller_context(external)),
-            (Some((0, 1)), None)
+            (Some((zero, one)), None)
         );
     }
 }

@@ -41,7 +41,11 @@ impl TraceContexts {
 
     /// The operation of a trace-context.
     pub fn operation_of(&self, position: PositionId) -> OperationId {
-        self.classes.positions().get(position.index()).map_or(0, |node| node.operation)
+        self.classes
+            .positions()
+            .get(position.index())
+            .map(|node| node.operation)
+            .unwrap_or_default()
     }
 
     /// Number of trace-contexts.
@@ -76,7 +80,7 @@ mod tests {
     fn positions_have_the_stacks_of_their_trees() {
         let node = |parent, operation, group| CallNode {
             parent,
-            operation,
+            operation: OperationId::from_index(operation),
             group,
             is_concurrent: false,
             times: 1,
@@ -84,13 +88,18 @@ mod tests {
         let mut contexts = TraceContexts::default();
         let one = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(0, 2, 2)];
         let other = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(1, 2, 2)];
-        assert_eq!([&one, &other, &one].map(|tree| contexts.class_of_trace(tree, 0)), [0, 1, 0]);
-        let paths: Vec<Vec<u32>> = (0..6)
+        assert_eq!(
+            [&one, &other, &one].map(|tree| contexts.class_of_trace(tree, OperationId::EXTERNAL)),
+            [0, 1, 0]
+        );
+        let paths: Vec<Vec<OperationId>> = (0..6)
             .map(PositionId::from_index)
             .map(|position| contexts.stacks.path_of_stack(contexts.stack_of(position)))
             .collect();
-        assert_eq!(paths[1..3], [vec![0, 1, 2], vec![0, 1, 2]]);
-        assert_eq!(paths[4..], [vec![0, 1, 2], vec![0, 1, 2, 2]]);
+        let [short, long] = [&[0, 1, 2][..], &[0, 1, 2, 2]]
+            .map(|path| path.iter().copied().map(OperationId::from_index).collect::<Vec<_>>());
+        assert_eq!(paths[1..3], [short.clone(), short.clone()]);
+        assert_eq!(paths[4..], [short, long]);
         assert_eq!((contexts.len(), contexts.stacks.len()), (6, 4));
         // By operation, then caller, then stack.
         assert_eq!(contexts.by_context(), [0, 3, 1, 2, 4, 5].map(PositionId::from_index));

@@ -38,7 +38,7 @@ pub fn evaluate_random(
                 let chosen = chosen.iter().filter_map(|place| system.operations.get(*place));
                 let mut is_seen = vec![false; collected.operations.len()];
                 for operation in chosen {
-                    if let Some(is_seen) = is_seen.get_mut(*operation as usize) {
+                    if let Some(is_seen) = is_seen.get_mut(operation.index()) {
                         *is_seen = true;
                     }
                 }
@@ -105,18 +105,19 @@ impl<'a> EvaluatedSystem<'a> {
                 merged.merge(moments);
                 *steps += counts.steps;
             }
-            if let Some(has_steps) = has_steps.get_mut(contexts.operation_of(position) as usize) {
+            if let Some(has_steps) = has_steps.get_mut(contexts.operation_of(position).index()) {
                 *has_steps = true;
             }
         }
-        let operations = (0..).zip(has_steps).filter(|(_, has_steps)| *has_steps);
+        let operations =
+            (0..).map(OperationId::from_index).zip(has_steps).filter(|(_, has_steps)| *has_steps);
         let operations = operations.map(|(operation, _)| operation).collect();
         EvaluatedSystem { collected, moments, operations, of_stack }
     }
 
     fn evaluate(&self, is_seen: &[bool], work: &mut EvaluationBuffers) -> InstrumentationPoint {
         let sees =
-            |operation: OperationId| is_seen.get(operation as usize).is_some_and(|seen| *seen);
+            |operation: OperationId| is_seen.get(operation.index()).is_some_and(|seen| *seen);
         let mut shown = InstrumentationPoint {
             monitoring_points: self.operations.iter().filter(|one| sees(**one)).count() as u64,
             ..InstrumentationPoint::default()
@@ -171,7 +172,7 @@ impl<'a> EvaluatedSystem<'a> {
             if let Some(context) = work.stacks.caller_context(own) {
                 work.callers.entry(context).or_default().merge(moments);
             }
-            if let Some(merged) = work.operations.get_mut(operation as usize) {
+            if let Some(merged) = work.operations.get_mut(operation.index()) {
                 merged.merge(moments);
             }
             shown.executions += steps;

@@ -65,7 +65,7 @@ impl ClassNumbers {
                 example: counts.example,
                 caller: collected
                     .operations
-                    .get(class.caller as usize)
+                    .get(class.caller.index())
                     .map_or(String::new(), OperationLabel::to_string),
                 steps: class_steps(classes.tree_of_class(class), places),
             })

@@ -7,7 +7,7 @@ use super::evidence::{decrease_share, measure_decrease};
 use crate::collect::{CollectedContexts, ExecutionCounts, ResponseObservation};
 use crate::equivalence::ContextLevel;
 use crate::explain::{OperationEvidence, find_reason};
-use crate::identity::OperationLabel;
+use crate::identity::{OperationId, OperationLabel};
 use crate::result::{ContextProfile, ContextSummary, CountedContexts, OperationProfile, PerLevel};
 use crate::statistics::{LogBins, TimeMoments, clock_tick};
 use crate::summarise::{SummaryScale, summarise_context, time_samples};
@@ -82,8 +82,9 @@ pub(super) fn profile_operation(
         measure_decrease(&whole, &moments, &sorted, context)
     });
     let contexts = work.caller_contexts(&levels);
-    let operation = positions.first().map_or(0, |first| collected.contexts.operation_of(*first));
-    let names = collected.operations.get(operation as usize).cloned().unwrap_or_default();
+    let first = positions.first().map(|first| collected.contexts.operation_of(*first));
+    let operation = first.unwrap_or_default();
+    let names = collected.operations.get(operation.index()).cloned().unwrap_or_default();
     let summary =
         summarise_context(&work.sum_counts(0..positions.len()), &whole, &by_time, &work.scale);
     let mut profile = OperationProfile {
@@ -172,7 +173,7 @@ impl OperationWork<'_> {
                     ContextLevel::Operation => (0, 0),
                     ContextLevel::Caller => {
                         let context = contexts.stacks.caller_context(stack).unwrap_or_default();
-                        (context.0 as usize, context.1 as usize)
+                        (context.0.index(), context.1.index())
                     }
                     ContextLevel::Stack => (stack.index(), 0),
                     ContextLevel::Trace => (position.index(), 0),
@@ -268,8 +269,8 @@ impl OperationWork<'_> {
         let contexts = &self.collected.contexts;
         let position = self.positions.get(group.positions.start).copied().unwrap_or_default();
         let stack = contexts.stack_of(position);
-        let name = |operation: u32| {
-            self.collected.operations.get(operation as usize).map(OperationLabel::to_string)
+        let name = |operation: OperationId| {
+            self.collected.operations.get(operation.index()).map(OperationLabel::to_string)
         };
         let name = match level {
             ContextLevel::Operation => String::new(),

@@ -94,12 +94,14 @@ mod tests {
             step(Some(0), 2, 80, 90),
         ];
         let mut tree = DynamicCallTree::default();
-        let nodes = tree.build_tree(&steps, |step| step.operation);
+        let nodes =
+            tree.build_tree(&steps, |step| OperationId::from_index(step.operation as usize));
         let shown: Vec<(u32, bool)> =
             nodes.iter().map(|node| (node.group, node.is_concurrent)).collect();
         let alone = |place| (place, false);
         assert_eq!(shown, [alone(0), alone(1), (2, true), alone(3), (2, true), alone(5)]);
         assert_eq!(nodes[0].parent, NO_PARENT);
-        assert_eq!(nodes.iter().map(|node| node.operation).collect::<Vec<_>>(), [1, 2, 3, 4, 2, 2]);
+        let operations: Vec<usize> = nodes.iter().map(|node| node.operation.index()).collect();
+        assert_eq!(operations, [1, 2, 3, 4, 2, 2]);
     }
 }

@@ -65,7 +65,7 @@ impl TreeCanonicalizer {
                     0 => self.shapes.intern_leaf(node.operation),
                     _ => {
                         self.words.clear();
-                        self.words.push(node.operation);
+                        self.words.push(node.operation.word());
                         self.close_shape(below, 1)
                     }
                 };
@@ -87,7 +87,7 @@ impl TreeCanonicalizer {
             }
         }
         self.words.clear();
-        self.words.extend([TRACE, caller]);
+        self.words.extend([TRACE, caller.word()]);
         let shape = self.close_shape(0, 0);
         self.set_places(tree, is_seen);
         shape

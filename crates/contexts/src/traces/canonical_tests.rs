@@ -11,11 +11,15 @@ struct DrawnTree {
     groups: Vec<Vec<DrawnTree>>,
 }
 
+fn any_operation() -> impl Strategy<Value = OperationId> {
+    (1..5_usize).prop_map(OperationId::from_index)
+}
+
 fn any_tree() -> impl Strategy<Value = DrawnTree> {
-    let leaf = (1..5_u32).prop_map(|operation| DrawnTree { operation, groups: vec![] });
+    let leaf = any_operation().prop_map(|operation| DrawnTree { operation, groups: vec![] });
     leaf.prop_recursive(4, 24, 4, |inner| {
         let group = proptest::collection::vec(inner, 1..4);
-        (1..5_u32, proptest::collection::vec(group, 0..3))
+        (any_operation(), proptest::collection::vec(group, 0..3))
             .prop_map(|(operation, groups)| DrawnTree { operation, groups })
     })
 }
@@ -54,11 +58,11 @@ fn left(drawn: &DrawnTree, seen: &[bool]) -> Vec<Vec<DrawnTree>> {
     let mut groups: Vec<Vec<DrawnTree>> = Vec::new();
     for group in &drawn.groups {
         match group.as_slice() {
-            [only] if !seen[only.operation as usize] => groups.extend(left(only, seen)),
+            [only] if !seen[only.operation.index()] => groups.extend(left(only, seen)),
             calls => groups.push(
                 calls
                     .iter()
-                    .flat_map(|call| match seen[call.operation as usize] {
+                    .flat_map(|call| match seen[call.operation.index()] {
                         true => {
                             vec![DrawnTree { operation: call.operation, groups: left(call, seen) }]
                         }
@@ -76,7 +80,7 @@ fn text(groups: &[Vec<DrawnTree>]) -> String {
     let group = |calls: &Vec<DrawnTree>| {
         let mut calls: Vec<String> = calls
             .iter()
-            .map(|call| format!("{}({})", call.operation, text(&call.groups)))
+            .map(|call| format!("{}({})", call.operation.index(), text(&call.groups)))
             .collect();
         calls.sort();
         calls.join("|")
@@ -85,7 +89,7 @@ fn text(groups: &[Vec<DrawnTree>]) -> String {
 }
 
 fn whole(drawn: &DrawnTree) -> DrawnTree {
-    DrawnTree { operation: 0, groups: vec![vec![drawn.clone()]] }
+    DrawnTree { operation: OperationId::EXTERNAL, groups: vec![vec![drawn.clone()]] }
 }
 
 proptest! {
@@ -99,8 +103,8 @@ proptest! {
         let mut all: Vec<(ShapeId, String)> = Vec::new();
         for tree in &trees {
             for turn in [0, turn] {
-                let is_seen = |operation: OperationId| seen[operation as usize];
-                let shape = canonical.fold_tree(&nodes(tree, turn), 0, is_seen);
+                let is_seen = |operation: OperationId| seen[operation.index()];
+                let shape = canonical.fold_tree(&nodes(tree, turn), OperationId::EXTERNAL, is_seen);
                 all.push((shape, text(&left(&whole(tree), &seen))));
             }
         }
@@ -117,15 +121,15 @@ proptest! {
     fn places_form_a_tree(tree in any_tree(), seen in proptest::collection::vec(any::<bool>(), 5)) {
         let nodes = nodes(&tree, 1);
         let mut canonical = TreeCanonicalizer::default();
-        let shape = canonical.fold_tree(&nodes, 0, |operation| seen[operation as usize]);
+        let shape = canonical.fold_tree(&nodes, OperationId::EXTERNAL, |operation| seen[operation.index()]);
         let size = canonical.shape_size(shape) as usize;
         let mut at: Vec<Option<(OperationId, Option<u32>)>> = vec![None; size];
         for (node, place) in nodes.iter().zip(canonical.places_of_nodes()) {
-            if !seen[node.operation as usize] {
+            if !seen[node.operation.index()] {
                 continue;
             }
             let mut caller = node.parent;
-            while caller != NO_PARENT && !seen[nodes[caller as usize].operation as usize] {
+            while caller != NO_PARENT && !seen[nodes[caller as usize].operation.index()] {
                 caller = nodes[caller as usize].parent;
             }
             let caller = (caller != NO_PARENT).then(|| canonical.places_of_nodes()[caller as usize]);
@@ -149,16 +153,19 @@ fn a_class_folds_like_its_traces() {
     });
     let seen = proptest::collection::vec(any::<bool>(), 5);
     let result = runner.run(&(any_tree(), seen), |(tree, seen)| {
-        let is_seen = |operation: OperationId| seen[operation as usize];
+        let is_seen = |operation: OperationId| seen[operation.index()];
         let nodes = nodes(&tree, 1);
         let mut classes = TraceClasses::default();
-        let number = classes.class_of_trace(&nodes, 0) as usize;
+        let number = classes.class_of_trace(&nodes, OperationId::EXTERNAL) as usize;
         let places = classes.places_of_nodes().to_vec();
         let mut canonical = TreeCanonicalizer::default();
-        let of_trace = canonical.fold_tree(&nodes, 0, is_seen);
+        let of_trace = canonical.fold_tree(&nodes, OperationId::EXTERNAL, is_seen);
         let expected: Vec<u32> = canonical.places_of_nodes().to_vec();
-        let of_class =
-            canonical.fold_tree(classes.tree_of_class(&classes.classes()[number]), 0, is_seen);
+        let of_class = canonical.fold_tree(
+            classes.tree_of_class(&classes.classes()[number]),
+            OperationId::EXTERNAL,
+            is_seen,
+        );
         prop_assert_eq!(of_trace, of_class);
         for ((node, place), expected) in nodes.iter().zip(&places).zip(&expected) {
             if is_seen(node.operation) {

@@ -148,7 +148,8 @@ impl TraceClasses {
 mod tests {
     use super::*;
 
-    fn node(parent: u32, operation: OperationId, group: u32, is_concurrent: bool) -> CallNode {
+    fn node(parent: u32, operation: usize, group: u32, is_concurrent: bool) -> CallNode {
+        let operation = OperationId::from_index(operation);
         CallNode { parent, operation, group, is_concurrent, times: 1 }
     }
 
@@ -173,16 +174,16 @@ mod tests {
             node(0, 5, 1, true),
             node(0, 4, 5, false),
         ];
-        assert_eq!(classes.class_of_trace(&one, 0), 0);
+        assert_eq!(classes.class_of_trace(&one, OperationId::EXTERNAL), 0);
         let places = classes.places_of_nodes().to_vec();
         assert_eq!(places[1], places[4], "equal concurrent calls have one place");
-        assert_eq!(classes.class_of_trace(&other, 0), 0);
+        assert_eq!(classes.class_of_trace(&other, OperationId::EXTERNAL), 0);
         assert_eq!(classes.places_of_nodes()[1..3], places[2..4]);
-        assert_eq!(classes.class_of_trace(&other, 9), 1, "another caller");
+        assert_eq!(classes.class_of_trace(&other, OperationId::from_index(9)), 1, "another caller");
         let tree = classes.tree_of_class(&classes.classes()[0]);
         assert_eq!(tree.len(), 5);
         let fives = &tree[places[1] as usize];
-        assert_eq!((fives.operation, fives.times, fives.is_concurrent), (5, 2, true));
+        assert_eq!((fives.operation.index(), fives.times, fives.is_concurrent), (5, 2, true));
         assert!(
             tree.iter().zip(0..).all(|(node, at)| node.parent == NO_PARENT || node.parent < at)
         );

@@ -8,6 +8,8 @@ use std::num::NonZeroU32;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
+use crate::identity::OperationId;
+
 /// Number of a shape among the ones of a [`TreeCanonicalizer`](super::TreeCanonicalizer), dense from
 /// 0 in the order in which it met them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,12 +66,12 @@ impl ShapeInterner {
     }
 
     /// The shape of an operation without calls.
-    pub(super) fn intern_leaf(&mut self, operation: u32) -> ShapeId {
-        let place = operation as usize;
+    pub(super) fn intern_leaf(&mut self, operation: OperationId) -> ShapeId {
+        let place = operation.index();
         if let Some(Some(known)) = self.leaves.get(place) {
             return *known;
         }
-        let shape = self.intern_words(&[operation], 1);
+        let shape = self.intern_words(&[operation.word()], 1);
         self.leaves.resize(self.leaves.len().max(place + 1), None);
         if let Some(known) = self.leaves.get_mut(place) {
             *known = Some(shape);
@@ -116,8 +118,9 @@ mod tests {
     #[test]
     fn equal_shapes_have_one_number() {
         let mut shapes = ShapeInterner::default();
-        let leaf = shapes.intern_leaf(7);
-        assert_eq!((shapes.intern_leaf(7), shapes.intern_words(&[7], 1)), (leaf, leaf));
+        let [three, four, seven] = [3, 4, 7].map(OperationId::from_index);
+        let leaf = shapes.intern_leaf(seven);
+        assert_eq!((shapes.intern_leaf(seven), shapes.intern_words(&[7], 1)), (leaf, leaf));
         let others: Vec<ShapeId> =
             (0..1000).map(|word| shapes.intern_words(&[8, word, 2], word)).collect();
         assert_eq!(others[999], ShapeId::from_index(1000));
@@ -125,8 +128,8 @@ mod tests {
             (0..1000).all(|word| shapes.intern_words(&[8, word, 2], word) == others[word as usize])
         );
         assert_eq!((shapes.shape_size(leaf), shapes.shape_size(others[5])), (1, 5));
-        assert_ne!(shapes.intern_leaf(3), shapes.intern_leaf(4));
+        assert_ne!(shapes.intern_leaf(three), shapes.intern_leaf(four));
         shapes.clear();
-        assert_eq!(shapes.intern_leaf(3), ShapeId::from_index(0));
+        assert_eq!(shapes.intern_leaf(three), ShapeId::from_index(0));
     }
 }
