@@ -63,7 +63,7 @@ pub(crate) fn nature_of(fd: c_int) -> Option<SocketNature> {
 /// Copies the remembered names of the socket `fd`, and returns whether it listens.
 pub(crate) fn fill_names(fd: c_int, local: &mut RawSocketName, peer: &mut RawSocketName) -> bool {
     let Some(place) = place_of(fd) else { return false };
-    // SAFETY: as above.
+    // SAFETY: a place of the mapping, which is never removed; any stored bytes are valid.
     unsafe {
         local.clone_from(&(*place).local);
         peer.clone_from(&(*place).peer);
@@ -74,7 +74,7 @@ pub(crate) fn fill_names(fd: c_int, local: &mut RawSocketName, peer: &mut RawSoc
 /// Remembers `fd` as a socket.
 pub(crate) fn remember_socket(fd: c_int, nature: SocketNature) {
     if let Some(place) = place_of(fd) {
-        // SAFETY: as above.
+        // SAFETY: a place of the mapping, which is never removed; any stored bytes are valid.
         unsafe {
             place.write_bytes(0, 1);
             (*place).nature = nature;
@@ -90,7 +90,7 @@ pub(crate) fn remember_names(
     listens: bool,
 ) {
     if let Some(place) = place_of(fd) {
-        // SAFETY: as above.
+        // SAFETY: a place of the mapping, which is never removed; any stored bytes are valid.
         unsafe {
             if local.is_known() {
                 (*place).local = local.clone();
@@ -107,9 +107,9 @@ pub(crate) fn remember_names(
 pub(crate) fn copy_socket(old: Option<c_int>, new: c_int) {
     if let Some(to) = place_of(new) {
         match old.and_then(place_of) {
-            // SAFETY: as above.
+            // SAFETY: a place of the mapping, which is never removed; any stored bytes are valid.
             Some(from) => unsafe { ptr::copy(from, to, 1) },
-            // SAFETY: as above.
+            // SAFETY: a place of the mapping, which is never removed; any stored bytes are valid.
             None => unsafe { (*to).nature = SocketNature::UNKNOWN },
         }
     }

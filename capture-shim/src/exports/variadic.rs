@@ -203,13 +203,13 @@ unsafe extern "C" fn dprintf_chk_with(
     format: *const c_char,
     arguments: VaList,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own call, with a list of its arguments.
     unsafe { stdio::vdprintf_chk(real!(__vdprintf_chk), fd, flag, format, arguments) }
 }
 
 /// `syslog` with a list of its arguments.
 unsafe extern "C" fn syslog_with(priority: c_int, format: *const c_char, arguments: VaList) {
-    // SAFETY: as above.
+    // SAFETY: the program's own call, with a list of its arguments.
     hidden::timed(Api::Syslog, || unsafe { real!(vsyslog)(priority, format, arguments) });
 }
 
@@ -220,7 +220,7 @@ unsafe extern "C" fn syslog_chk_with(
     format: *const c_char,
     arguments: VaList,
 ) {
-    // SAFETY: as above.
+    // SAFETY: the program's own call, with a list of its arguments.
     hidden::timed(Api::Syslog, || unsafe {
         real!(__vsyslog_chk)(priority, flag, format, arguments)
     });

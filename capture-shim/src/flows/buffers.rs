@@ -29,7 +29,7 @@ impl CallBuffers {
     /// The first `bytes` bytes in the buffers, or as many as they hold, buffer by buffer.
     ///
     /// # Safety
-    /// They are readable for as long as they are used.
+    /// The buffers are readable for as long as the result is used.
     pub(super) unsafe fn filled_slices<'call>(
         self,
         bytes: usize,
@@ -55,7 +55,7 @@ impl CallBuffers {
     /// Beginning of the first `bytes` bytes, up to the end of the first buffer.
     ///
     /// # Safety
-    /// They are readable for as long as they are used.
+    /// The buffers are readable for as long as the result is used.
     #[inline(always)]
     pub(super) unsafe fn first_slice<'call>(self, bytes: usize) -> &'call [u8] {
         if self.count == 0 || bytes == 0 {

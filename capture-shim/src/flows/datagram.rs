@@ -136,7 +136,7 @@ unsafe fn log_segments(
 /// Logs one datagram, which begins at the start of the buffers.
 ///
 /// # Safety
-/// The buffers are readable as far as they hold it.
+/// The buffers are readable as far as they hold the datagram.
 #[inline(always)]
 unsafe fn log_one(
     writer: RecordWriter,

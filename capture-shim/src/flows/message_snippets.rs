@@ -348,7 +348,7 @@ pub(super) unsafe fn keep_datagram(
     let mut sink = SnippetWriter::new(writer, direction, flow, ticks, now).for_datagram();
     let (class, cut) = (SnippetClass::Other, length < bytes as usize);
     let run = SnippetRun { class, offset: 0, held: false, length, continues: false, cut };
-    // SAFETY: as above.
+    // SAFETY: the first `length` bytes are readable, as the caller guarantees.
     let first = unsafe { buffers.first_slice(length) };
     let first = first.get(..length).unwrap_or(first);
     let Some(question) = DatagramQuestion::parse(first) else {

@@ -143,7 +143,7 @@ unsafe fn receive_with_flags(
     if flags & libc::MSG_PEEK == 0
         && let Some(writer) = log::current_writer()
     {
-        // SAFETY: the buffer's description is ours.
+        // SAFETY: `buffers` describes the local `buffer`, where `call` received.
         unsafe {
             transfer::log_received(
                 writer,
@@ -164,9 +164,9 @@ pub(super) fn filled_buffers(buffers: CallBuffers, result: ssize_t, flags: c_int
     if flags & libc::MSG_TRUNC != 0 && result > 0 { CallBuffers::NONE } else { buffers }
 }
 
+/// Receives a datagram from the socket `fd` and logs it, with its sender and its true size.
 ///
-/// # Safety
-/// As for [`receive_with_flags`], with its one buffer.
+/// # Safety As for [`receive_with_flags`], with its one buffer.
 unsafe fn receive_datagram(
     fd: c_int,
     entry: table::DescriptorWord,
@@ -185,7 +185,7 @@ unsafe fn receive_datagram(
     // With `MSG_TRUNC` the kernel returns the datagram's true size.
     let result = call(flags | libc::MSG_TRUNC, given.is_none().then_some(own));
     let end = clock::current_ticks();
-    // SAFETY: the description is ours.
+    // SAFETY: `buffers` describes a local variable of the caller.
     let size = unsafe { buffers.capacity() };
     let Some(writer) = log::current_writer() else { return clamp_result(result, size, flags) };
     if result < 0 {

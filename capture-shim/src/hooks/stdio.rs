@@ -195,7 +195,7 @@ fn note_use(fd: c_int) {
 /// Makes a call that opens a file.
 pub(crate) fn opened(call: impl FnOnce() -> *mut FILE) -> *mut FILE {
     let file = call();
-    // SAFETY: libc's own result.
+    // SAFETY: libc returned null or an open file.
     closing::clear_reused(unsafe { file_descriptor(file) });
     file
 }

@@ -76,7 +76,7 @@ pub(crate) unsafe fn pthread_create(
 /// creator's.
 ///
 /// # Safety
-/// Null, or attributes of a thread.
+/// `attributes` is null or points to attributes of a thread.
 unsafe fn has_own_mask(attributes: *const c_void) -> bool {
     let Some(get) = linker::pthread_attr_getsigmask_np() else { return false };
     let mut mask = MaybeUninit::<libc::sigset_t>::uninit();

@@ -187,7 +187,7 @@ fn leave_note(cause: u16, program: &[u8]) -> Option<usize> {
             && note.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok()
     })?;
     let note = NOTES.0.get(index)?;
-    // SAFETY: now owned by this child alone.
+    // SAFETY: this child has claimed the note, so no other thread or process uses it.
     let what = unsafe { &mut *note.what.get() };
     (what.cause, what.pid) = (cause, identity::process_id());
     what.program.fill(0);

@@ -50,7 +50,7 @@ fn is_some_short_time(timeout: *const timeval) -> bool {
 /// Value at a pointer of the program, if it can be read.
 ///
 /// # Safety
-/// Nothing changes it meanwhile.
+/// No other thread changes the value while the reference is used.
 unsafe fn read_pointer<'call, T>(pointer: *const T) -> Option<&'call T> {
     // SAFETY: just found readable; of plain numbers, so that any bytes are valid.
     if pointer.is_null() || !raw::is_readable(pointer) { None } else { unsafe { pointer.as_ref() } }

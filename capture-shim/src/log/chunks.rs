@@ -116,7 +116,8 @@ impl RecordWriter {
         {
             let words = encode::continued_record(&anchor, tid);
             let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
-            // SAFETY: the rest of a thread's chunk is now ours, and larger than this record.
+            // SAFETY: `take_chunk` gave the rest of an ended thread's chunk to this thread; it is
+            // larger than this record.
             unsafe {
                 commit_record(place, words.as_slice().len(), words.as_slice().iter().copied())
             };

@@ -48,7 +48,7 @@ pub(super) unsafe fn commit_record(
 /// usual lengths are copied whole.
 ///
 /// # Safety
-/// As many words as the two have are reserved at `place`, `length` in all.
+/// `length` words are reserved at `place`: those of `head` and of `peer`, padded to whole words.
 #[inline(always)]
 pub(super) unsafe fn commit_datagram(
     place: *mut u32,

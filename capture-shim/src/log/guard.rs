@@ -98,7 +98,7 @@ pub(crate) fn keep_open(signal: c_int) {
         && let Some(mut action) = raw::signal_action(signal).filter(is_handler)
     {
         action.mask &= !BIT;
-        // SAFETY: the program's own handler.
+        // SAFETY: the program has set this handler itself; only the mask differs.
         unsafe { raw::set_action(signal, &action) };
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn begin_blocked() {
 /// ignores the signal passes that on to programs that it executes, so it gets no guard.
 pub(crate) fn take_over() {
     let default = SignalAction { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
-    // SAFETY: this is a handler.
+    // SAFETY: `guarding_action` has `on_fault`, which has the type of a handler.
     let Some(found) = (unsafe { raw::replace_action(SIGBUS, &guarding_action(&default)) }) else {
         return;
     };
@@ -140,13 +140,13 @@ pub(crate) fn take_over() {
         // The handler was already installed, in the form that the program's own action requires.
         let program = program_action();
         if program.handler != libc::SIG_DFL {
-            // SAFETY: this is a handler.
+            // SAFETY: `guarding_action` has `on_fault`, which has the type of a handler.
             unsafe { raw::set_action(SIGBUS, &guarding_action(&program)) };
         }
         return;
     }
     if found.handler == libc::SIG_IGN {
-        // SAFETY: no handler.
+        // SAFETY: `SIG_IGN` runs no handler.
         unsafe { raw::set_action(SIGBUS, &found) };
         return;
     }
@@ -155,7 +155,7 @@ pub(crate) fn take_over() {
     PROGRAM.restorer.store(found.restorer, Relaxed);
     PROGRAM.handler.store(found.handler, Release);
     if found.handler != libc::SIG_DFL {
-        // SAFETY: this is a handler.
+        // SAFETY: `guarding_action` has `on_fault`, which has the type of a handler.
         unsafe { raw::set_action(SIGBUS, &guarding_action(&found)) };
     }
 }
@@ -197,7 +197,7 @@ fn program_action() -> SignalAction {
 
 /// Handler of SIGBUS.
 unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel's information about the signal.
+    // SAFETY: the kernel passes a handler a valid `siginfo_t`.
     let (code, address) = unsafe { ((*about).si_code, (*about).si_addr().addr()) };
     // Codes up to 0 mean signals sent by a process.
     let is_mended =
@@ -205,7 +205,7 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
     if is_mended {
         return;
     }
-    // SAFETY: as the kernel called.
+    // SAFETY: the arguments are the kernel's: a valid `siginfo_t` and `ucontext_t`.
     unsafe {
         if code <= 0 && is_blocked() {
             // The program waits for it elsewhere. It stays blocked from here on.
@@ -231,7 +231,7 @@ fn replace_page(state: &ProcessState, address: usize) -> bool {
     // Unwritten records are counted, if that page is still available.
     causes::stop_growth(state, lost::NO_SPACE);
     thread::current_thread().cursor.store(0, Relaxed);
-    // SAFETY: null or a mapping that is never removed; a fault there is handled likewise.
+    // SAFETY: null or a mapping that is never removed; a fault there calls this handler again.
     if let Some(header) = unsafe { state.header.load(Relaxed).as_ref() } {
         header.lost[lost::NO_SPACE].fetch_add(1, Relaxed);
     }
@@ -241,7 +241,7 @@ fn replace_page(state: &ProcessState, address: usize) -> bool {
 /// Performs the program's own action.
 ///
 /// # Safety
-/// The arguments are those of a handler.
+/// The arguments are what the kernel has passed to the handler.
 unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
     let program = program_action();
     if program.handler == libc::SIG_DFL {

@@ -47,7 +47,7 @@ pub(crate) fn expect_end() {
     if KEY.load(Relaxed) != 0
         && let Some(set) = linker::pthread_setspecific()
     {
-        // SAFETY: a key of our own; any value but null will do.
+        // SAFETY: the library made the key; its value is never dereferenced.
         unsafe { set(KEY.load(Relaxed) - 1, (&raw const KEY).cast()) };
     }
 }

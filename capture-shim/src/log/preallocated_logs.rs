@@ -145,7 +145,7 @@ pub(crate) fn become_own(state: &ProcessState, slot: &PreallocatedLog) {
     // The process's own children must not write into it. They may have its first page, which does
     // no harm.
     let (chunks, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
-    // SAFETY: owned by this process alone from now on.
+    // SAFETY: the mapping belongs to this process from now on, and its children do not use it.
     unsafe { raw::advise_mapping(chunks, length, libc::MADV_DONTFORK) };
 }
 

@@ -222,7 +222,7 @@ pub(crate) fn recycle_chunk(
     for _ in 0..MAX_CHUNKS_TRIED {
         let chunk = take_oldest(state).ok_or(lost::LIMIT)?;
         let mut carried = CarriedRecords::new(scratch);
-        // SAFETY: a whole chunk, and ours: it was taken out of the queue.
+        // SAFETY: a whole chunk, which this thread has taken out of the queue.
         let fits = carried.collect_live(unsafe { core::slice::from_raw_parts(chunk, CHUNK_WORDS) });
         if !fits {
             queue_chunk(state, chunk.expose_provenance());
@@ -302,7 +302,7 @@ fn keep_empty(state: &ProcessState, chunk: *mut u32) {
 /// Releases the ownership of a chunk and clears it.
 fn clear_chunk(chunk: *mut u32) {
     let header: *mut ChunkHeader = chunk.cast();
-    // SAFETY: a whole chunk, and ours.
+    // SAFETY: a whole chunk, which no other thread uses.
     unsafe {
         (*header).magic.store(CHUNK_FREE, Relaxed);
         // The fence: a reader that sees a zeroed record sees the magic too.

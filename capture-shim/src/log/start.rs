@@ -20,7 +20,7 @@ use crate::tuning::MAX_YIELDS;
 /// Notes the start of a child, which has one thread. It has no log until it uses a socket.
 pub(crate) fn begin_child(state: &ProcessState) {
     let birth = clock::read_anchor();
-    // SAFETY: the process has one thread.
+    // SAFETY: a new child has one thread, so nothing else uses the cell.
     unsafe { *state.birth.get() = birth };
     if permitted_syscalls::is_active() {
         // This is how the child knows its parent, and how its children will know it.
@@ -50,7 +50,7 @@ pub(crate) fn start_log(state: &ProcessState) {
     let generation = clock::current_ticks() | 1;
     match causes::try_with_backoff(state, || create_log(state)) {
         Ok(header) => {
-            // SAFETY: a page of a log, which stays mapped.
+            // SAFETY: `header` is a page of the log, which stays mapped.
             if let Some(count) = unsafe { (*header).lost.get(lost::SHORTAGE) } {
                 count.fetch_add(state.missed.load(Relaxed), Relaxed);
             }

@@ -14,7 +14,7 @@ use crate::c_library::linker;
 
 struct StartArgumentsCell(UnsafeCell<StartArguments>);
 
-// SAFETY: written by the constructor alone, before the program has a second thread.
+// SAFETY: only the constructor writes it, before the program has a second thread.
 unsafe impl Sync for StartArgumentsCell {}
 
 /// Arguments in the form of a header, each ended by a zero byte.
@@ -38,7 +38,7 @@ pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_cha
     if !are_passed || arguments.is_null() {
         return;
     }
-    // SAFETY: the constructor is alone.
+    // SAFETY: the constructor runs before the program has a second thread.
     let kept = unsafe { &mut *KEPT.0.get() };
     for place in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: one of the `count` strings.

@@ -24,7 +24,7 @@ pub(crate) fn find_variable(strings: *const *const c_char, name: &[u8]) -> Optio
         if string.is_null() {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: a string of the environment ends with a zero byte.
         if let Some(value) = unsafe { CStr::from_ptr(string) }.to_bytes().strip_prefix(name) {
             return Some(value);
         }

@@ -28,7 +28,7 @@ const DIGITS: usize = 16;
 /// Instructions of the filters that this program was started with.
 struct FilterInstructions(UnsafeCell<[sock_filter; MAX_HANDED_INSTRUCTIONS]>);
 
-// SAFETY: written by the constructor alone, and only read from then on.
+// SAFETY: only the constructor writes it, before the program has a second thread.
 unsafe impl Sync for FilterInstructions {}
 
 static INSTRUCTIONS: FilterInstructions = FilterInstructions(UnsafeCell::new(
@@ -95,9 +95,9 @@ pub(crate) fn write_variable(room: &mut [u8]) {
 /// permits nothing.
 ///
 /// # Safety
-/// To be called by the constructor alone, once.
+/// Only the constructor calls this, once, before the program has a second thread.
 pub(crate) unsafe fn take_filters(text: &[u8]) {
-    // SAFETY: the constructor is alone.
+    // SAFETY: the constructor runs before the program has a second thread.
     let mut room = unsafe { &mut *INSTRUCTIONS.0.get() }.as_mut_slice();
     let mut filters = text.split(|byte| *byte == BEFORE);
     if filters.next() != Some(b"") {

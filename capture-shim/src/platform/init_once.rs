@@ -5,7 +5,7 @@ use core::cell::UnsafeCell;
 /// A value that is written once, before others read it.
 pub(crate) struct InitOnce<T>(UnsafeCell<T>);
 
-// SAFETY: written by the constructor alone, before the program has a second thread.
+// SAFETY: only the constructor writes it, before the program has a second thread.
 unsafe impl<T: Sync> Sync for InitOnce<T> {}
 
 impl<T> InitOnce<T> {
@@ -25,9 +25,10 @@ impl<T> InitOnce<T> {
     /// Writes the value.
     ///
     /// # Safety
-    /// To be called by the constructor alone, which keeps no reference to the value.
+    /// Only the constructor calls this, before the program has a second thread, and it keeps no
+    /// reference to the value.
     pub(crate) unsafe fn set(&self, value: T) {
-        // SAFETY: the constructor is alone.
+        // SAFETY: the program has one thread, and no reference to the value exists.
         unsafe { self.0.get().write(value) };
     }
 }

@@ -30,7 +30,7 @@ static SHIFT: InitOnce<Option<ClockShift>> = InitOnce::new(None);
 /// Reads the value of the variable. An invalid value counts as absent.
 pub(crate) fn read_shift(choice: Option<&[u8]>) {
     let shift = choice.and_then(parse_shift);
-    // SAFETY: the constructor is alone.
+    // SAFETY: the constructor runs before the program has a second thread.
     unsafe { SHIFT.set(shift) };
 }
 

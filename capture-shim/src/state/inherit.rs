@@ -95,7 +95,7 @@ impl CompleteEnvironment {
         for index in 0..count {
             // SAFETY: within the given array, in which strings end with a zero byte.
             let string = unsafe { *given.add(index) };
-            // SAFETY: as above.
+            // SAFETY: a string of the given array ends with a zero byte.
             let is_list = unsafe { CStr::from_ptr(string) }.to_bytes().starts_with(PRELOAD);
             let string = if is_list { list.as_ptr() } else { string };
             if (has_others || !is_list)

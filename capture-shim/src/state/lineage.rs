@@ -32,7 +32,7 @@ static LINE: LineageVariable = LineageVariable(UnsafeCell::new([0; LINEAGE_BYTES
 
 /// The variable, with this process as the last entry; empty if nothing is recorded.
 pub(crate) fn lineage_variable() -> &'static CStr {
-    // SAFETY: as for `LineageVariable`; its last byte is always zero.
+    // SAFETY: written only while there is no second thread. The last byte is always zero.
     CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn read_options() {
         && !options.cpu
         && !options.keeps_newest
         && options.fingerprint == 0;
-    // SAFETY: the constructor is alone.
+    // SAFETY: the constructor runs before the program has a second thread.
     unsafe { OPTIONS.set(options) };
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn read_settings() -> bool {
     if !library.is_whole() || library.as_bytes().iter().any(is_list_separator) {
         library = BoundedText::new();
     }
-    // SAFETY: the constructor is alone.
+    // SAFETY: the constructor runs before the program has a second thread.
     unsafe {
         SETTINGS.set(UserSettings { directory, host, hosts, host_directory, library, options })
     };

@@ -59,7 +59,7 @@ pub(crate) struct Slot {
     pub(crate) thread: ThreadLogState,
 }
 
-// SAFETY: a slot is used by its thread alone, and so is `errno`.
+// SAFETY: only the slot's own thread uses it, and its `errno`.
 unsafe impl Sync for Slot {}
 
 /// Owner of the slot that belongs to no thread.

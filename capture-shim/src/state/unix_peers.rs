@@ -18,7 +18,7 @@ static PEERS: InitOnce<&[u8]> = InitOnce::new(&[]);
 /// in place as long as the library does.
 ///
 /// # Safety
-/// To be called by the constructor alone.
+/// Only the constructor calls this, before the program has a second thread.
 pub(crate) unsafe fn read() {
     if let Some(text) = find_variable(present_environment(), VARIABLE) {
         // SAFETY: as the caller guarantees.

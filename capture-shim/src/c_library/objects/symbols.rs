@@ -138,7 +138,7 @@ impl LoadedObject {
         self.for_each_candidate(name, |index| {
             // SAFETY: indices of the object's own table, and names end with a zero byte.
             let symbol = unsafe { &*symbols.add(index) };
-            // SAFETY: as above.
+            // SAFETY: a symbol's name lies in the string table and ends with a zero byte.
             let own = unsafe { CStr::from_ptr(strings.add(symbol.st_name as usize)) };
             // SAFETY: each symbol has a version.
             let is_hidden = !versions.is_null() && unsafe { *versions.add(index) } & HIDDEN != 0;

@@ -100,7 +100,7 @@ unsafe extern "C" fn memchr(text: *const c_void, byte: c_int, length: usize) -> 
     for place in 0..length {
         // SAFETY: within the text, as the caller guarantees.
         let here = unsafe { text.add(place) };
-        // SAFETY: as above.
+        // SAFETY: the byte is within the text.
         if unsafe { here.read_volatile() } == byte as u8 {
             return here.cast_mut().cast();
         }

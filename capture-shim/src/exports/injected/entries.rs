@@ -172,7 +172,7 @@ macro_rules! before {
 /// Entry before a system call.
 ///
 /// # Safety
-/// To be jumped to by a stub alone.
+/// Only a stub jumps to this.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.often_run")]
@@ -183,7 +183,7 @@ unsafe extern "C" fn sockcap_before() {
 /// Entry before a system call at which `r14` holds the goroutine.
 ///
 /// # Safety
-/// To be jumped to by a stub alone.
+/// Only a stub jumps to this.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.often_run")]
@@ -194,7 +194,7 @@ unsafe extern "C" fn sockcap_before_in_goroutine() {
 /// Entry after a system call.
 ///
 /// # Safety
-/// To be jumped to by a stub alone.
+/// Only a stub jumps to this.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.often_run")]

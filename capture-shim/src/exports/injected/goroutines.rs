@@ -73,7 +73,7 @@ const CREATOR_TO_FUNCTION: usize = 24;
 #[inline(always)]
 unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
     let address = structure.wrapping_add(offset.load(Relaxed) as usize).wrapping_add(beyond);
-    // SAFETY: as above.
+    // SAFETY: as the caller guarantees.
     unsafe { ptr::with_exposed_provenance::<u64>(address).read_volatile() }
 }
 
@@ -83,7 +83,7 @@ unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize)
 /// As for [`read_bounded_word`].
 #[inline(always)]
 unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
-    // SAFETY: as above.
+    // SAFETY: as the caller guarantees.
     unsafe { read_bounded_word(structure, offset, 0) }
 }
 
@@ -134,7 +134,7 @@ fn is_known(main: usize) -> bool {
 /// A goroutine is at the address, and the fields are known.
 #[inline(always)]
 unsafe fn read_goroutine(address: usize) -> Goroutine {
-    // SAFETY: as above.
+    // SAFETY: as the caller guarantees.
     let [number, creator] =
         unsafe { [&FIELDS.number, &FIELDS.creator].map(|field| read_word(address, field)) };
     Goroutine { number, creator }

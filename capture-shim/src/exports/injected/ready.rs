@@ -18,7 +18,7 @@ use crate::state::slot::Slot;
 /// have theirs before they run goroutines.
 ///
 /// # Safety
-/// To be jumped to by a stub alone.
+/// Only a stub jumps to this.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".text.often_run")]

@@ -21,7 +21,8 @@ const RELATIVE: usize = 8;
 /// Relocates the library, which begins at `base`.
 ///
 /// # Safety
-/// To be called once, before all else. Both arguments are the linker's.
+/// To be called once, before all else, with the addresses that the linker gives the library and its
+/// dynamic section.
 pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const DynamicWords) {
     let (mut list, mut length) = (0, 0);
     let mut entry = dynamic;

@@ -33,7 +33,8 @@ unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
 /// # Safety
 /// As for [`sockcap_start`].
 unsafe extern "C" fn begin(stack: *const usize) -> c_int {
-    // SAFETY: as the kernel lays out the stack at a process's entry.
+    // SAFETY: `stack` is the stack pointer at the process's entry, where the kernel has put the
+    // count, the arguments and the environment, each list ended by a null pointer.
     unsafe {
         let count = stack.read();
         let arguments = stack.add(1);

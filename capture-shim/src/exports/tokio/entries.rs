@@ -31,7 +31,7 @@ pub(super) fn wake_entry(number: usize) -> usize {
 /// Entries of poll functions, [`ENTRY`] bytes apart. Each continues with its number in `eax`.
 ///
 /// # Safety
-/// To be called by Tokio alone, in place of a poll function.
+/// Only Tokio calls this, in place of a poll function.
 #[unsafe(naked)]
 unsafe extern "C" fn polls() {
     naked_asm!(
@@ -52,7 +52,7 @@ unsafe extern "C" fn polls() {
 /// Entries of wake functions, [`ENTRY`] bytes apart. Each continues with its number in `eax`.
 ///
 /// # Safety
-/// To be called by Tokio alone, in place of a function that wakes a task.
+/// Only Tokio calls this, in place of a function that wakes a task.
 #[unsafe(naked)]
 unsafe extern "C" fn wakes() {
     naked_asm!(
@@ -74,7 +74,7 @@ unsafe extern "C" fn wakes() {
 /// task.
 ///
 /// # Safety
-/// To be jumped to by an entry alone.
+/// Only an entry jumps to this.
 #[unsafe(naked)]
 unsafe extern "C" fn poll() {
     naked_asm!(
@@ -103,7 +103,7 @@ unsafe extern "C" fn poll() {
 /// Records the wake-up of the task in `rdi`, and wakes it by the function of number `eax`.
 ///
 /// # Safety
-/// To be jumped to by an entry alone.
+/// Only an entry jumps to this.
 #[unsafe(naked)]
 unsafe extern "C" fn wake() {
     naked_asm!(

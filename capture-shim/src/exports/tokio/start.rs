@@ -41,8 +41,8 @@ pub(super) fn hook_starter(address: usize, extent: [usize; 2]) {
     let first = address & !(PAGE - 1);
     let length = (address + NEAR).next_multiple_of(PAGE) - first;
     let (code_of, run) = (libc::PROT_READ | libc::PROT_WRITE, libc::PROT_READ | libc::PROT_EXEC);
-    // SAFETY: the page is ours. The program has one thread, which runs here and not in the
-    // function.
+    // SAFETY: the page was mapped for this code. The program has one thread, which runs here and
+    // not in the function.
     unsafe {
         ptr::copy_nonoverlapping(code.as_ptr(), page, 7 + FAR);
         ptr::copy_nonoverlapping(begins.as_ptr(), page.add(7 + FAR), replaced);

@@ -134,7 +134,7 @@ static SHUFFLE: [u8; 48] = {
 /// Loads sixteen bytes at `at`.
 ///
 /// # Safety
-/// They are readable.
+/// The bytes are readable.
 #[inline]
 #[target_feature(enable = "sse2")]
 unsafe fn load_block(at: *const u8) -> __m128i {
@@ -166,7 +166,7 @@ struct FoldState {
 /// inverted.
 ///
 /// # Safety
-/// There are 16 bytes or more.
+/// At least 16 bytes are readable.
 #[inline]
 #[target_feature(enable = "ssse3")]
 unsafe fn begin_folding(so_far: u32, bytes: &[u8]) -> FoldState {

@@ -36,7 +36,7 @@ pub(crate) fn signal_action(signal: c_int) -> Option<SignalAction> {
 /// Sets the action on a signal, and returns the previous one; `None` if that is refused.
 ///
 /// # Safety
-/// The handler is valid.
+/// The action's handler has the type of a handler, or is `SIG_DFL` or `SIG_IGN`.
 pub(crate) unsafe fn replace_action(signal: c_int, action: &SignalAction) -> Option<SignalAction> {
     let mut old = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let (new, old_place) = (ptr::from_ref(action) as usize, ptr::from_mut(&mut old) as usize);
@@ -49,7 +49,7 @@ pub(crate) unsafe fn replace_action(signal: c_int, action: &SignalAction) -> Opt
 /// Sets the action on a signal, unless that is refused.
 ///
 /// # Safety
-/// The handler is valid.
+/// The action's handler has the type of a handler, or is `SIG_DFL` or `SIG_IGN`.
 pub(crate) unsafe fn set_action(signal: c_int, action: &SignalAction) {
     // SAFETY: as the caller guarantees.
     unsafe { replace_action(signal, action) };

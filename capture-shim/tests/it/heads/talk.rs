@@ -102,7 +102,7 @@ impl Talk {
         // SAFETY: states may be all zeros, which is how the library maps them.
         let direction =
             || Box::new(unsafe { MaybeUninit::<DirectionState>::zeroed().assume_init() });
-        // SAFETY: as above.
+        // SAFETY: all zeros are valid.
         let conversation = unsafe { MaybeUninit::<FlowConversation>::zeroed().assume_init() };
         let conversation = Box::new(conversation);
         let directions = [direction(), direction()];
