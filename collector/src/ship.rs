@@ -62,7 +62,7 @@ fn abort_after_stop(stop: &StopFlag, abort: &StopFlag, over: &StopFlag) {
     }
 }
 
-/// Makes one connection after another.
+/// Runs connections to the collector, each after the previous one has ended.
 fn run_connections(
     shipper: &mut Shipper<'_>,
     options: &ShipOptions,

@@ -85,7 +85,7 @@ fn take_direction(
     Some(taken)
 }
 
-/// Keeps the snippets of a transfer.
+/// Writes the snippets of a transfer to the log.
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
@@ -114,7 +114,8 @@ pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
     }
 }
 
-/// Keeps the snippets of an encrypted transfer.
+/// Writes the snippets of a transfer on an encrypted flow, until plain text is known for it, and
+/// notes the transfer for the TLS function that the thread is within.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -132,7 +133,7 @@ unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlo
     }
 }
 
-/// Keeps the first bytes of a turn.
+/// Writes the first bytes of a turn to the log.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -144,7 +145,7 @@ unsafe fn keep_words(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
     unsafe { continue_walk(moved, taken, first.len()) }
 }
 
-/// Keeps a message of Redis.
+/// Writes the kept part of a message of Redis to the log.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -160,7 +161,7 @@ unsafe fn keep_redis(moved: &WatchedTransfer, mut taken: TakenDirection, first: 
     unsafe { continue_walk(moved, taken, first.len()) }
 }
 
-/// Keeps frames of HTTP/2.
+/// Writes the kept frames of HTTP/2 to the log.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -183,7 +184,7 @@ unsafe fn keep_frames(moved: &WatchedTransfer, mut taken: TakenDirection, first:
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Keeps a run at the beginning of a transfer.
+/// Writes a run at the beginning of a transfer to the log, with secrets blanked.
 #[inline(always)]
 fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun, first: &[u8]) {
     if run.length == 0 || !recording_options().keeps_snippets(SnippetClass::Other as u8) {
@@ -199,7 +200,7 @@ fn keep_start(moved: &WatchedTransfer, taken: &TakenDirection, run: &SnippetRun,
     }
 }
 
-/// Keeps a head of HTTP/1.
+/// Writes the kept lines of a head of HTTP/1 to the log.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -222,7 +223,7 @@ unsafe fn keep_head(moved: &WatchedTransfer, mut taken: TakenDirection, first: &
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Passes bytes that are left out.
+/// Advances past bytes that are left out.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -233,7 +234,7 @@ unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, fir
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Continues after the first `count` bytes, if there are more.
+/// Walks over the bytes after the first `count` ones, if there are more.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -263,7 +264,7 @@ fn snippet_header(moved: &WatchedTransfer, run: &SnippetRun) -> SnippetHeader {
     }
 }
 
-/// Keeps a run that does not fit into the thread's chunk, or not into one record.
+/// Writes a run to the log that does not fit into the thread's chunk, or not into one record.
 #[cold]
 #[inline(never)]
 fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[Range<usize>]) {
@@ -272,7 +273,8 @@ fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[
         .put_ranges(*run, first, pieces);
 }
 
-/// Keeps the snippets after the first `count` bytes, by the slow path, which handles all forms.
+/// Writes the snippets of the bytes after the first `count` ones to the log, by the slow path,
+/// which handles all forms.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -318,7 +320,7 @@ unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: u
     });
 }
 
-/// Passes a transfer with bytes that never were in the program's memory.
+/// Advances past a transfer with bytes that never were in the program's memory.
 pub(super) fn pass_transfer(moved: &StreamTransfer) {
     if let Some(mut taken) =
         followed_flows::followed_flow(moved.flow).and_then(|of| take_direction(of, moved))
@@ -328,7 +330,7 @@ pub(super) fn pass_transfer(moved: &StreamTransfer) {
     }
 }
 
-/// Keeps the first bytes of a datagram.
+/// Writes the first bytes of a datagram to the log.
 ///
 /// # Safety
 /// The buffers are readable up to the end of the datagram, or up to their own.

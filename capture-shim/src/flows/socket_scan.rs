@@ -21,7 +21,8 @@ fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
         .any(|first| any_of(piece, first, &mut with))
 }
 
-/// Does the same for the descriptors from `first` on that fit into `piece`.
+/// Calls `with` for each open descriptor from `first` on, as many as fit into `piece`, until it
+/// returns true. Returns whether it did.
 fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) -> bool) -> bool {
     for (fd, asked) in (first..).zip(piece.iter_mut()) {
         *asked = libc::pollfd { fd, events: 0, revents: 0 };

@@ -84,7 +84,7 @@ pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
-/// Does the same if more is wanted than snippets.
+/// Writes a transfer with its position, fingerprint, CPU time and snippets, as far as wanted.
 ///
 /// # Safety
 /// As for [`log_moved`].
@@ -100,8 +100,8 @@ unsafe fn log_moved_all(moved: &WatchedTransfer) {
     unsafe { log_snippets_only(moved) };
 }
 
-/// Keeps the snippets of a transfer, in a stack frame of its own, since the preceding writes need
-/// much of the stack, too.
+/// Writes the snippets of a transfer to the log, in a stack frame of its own, since the preceding
+/// writes need much of the stack, too.
 ///
 /// # Safety
 /// As for [`log_moved`].

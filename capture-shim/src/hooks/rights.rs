@@ -228,7 +228,8 @@ fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
     result
 }
 
-/// Does the same for the filter `program`.
+/// Makes a call that restricts the system calls of the process to those that the filter `program`
+/// permits.
 fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
     if confinement::is_aside() {
         return call();

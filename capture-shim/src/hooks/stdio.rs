@@ -113,7 +113,7 @@ unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
     fd
 }
 
-/// Makes a file's read.
+/// Reads from the descriptor of a file of libc's, by libc's own function, and logs it.
 ///
 /// # Safety
 /// As for libc's function of files.
@@ -130,7 +130,7 @@ pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize
     }
 }
 
-/// Makes a file's write.
+/// Writes to the descriptor of a file of libc's, by libc's own function, and logs it.
 ///
 /// # Safety
 /// As for libc's function of files.
@@ -168,7 +168,7 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
     result.max(0)
 }
 
-/// Makes the close of a file.
+/// Closes the descriptor of a file of libc's, by libc's own function, and logs it.
 ///
 /// # Safety
 /// As for libc's function of files.

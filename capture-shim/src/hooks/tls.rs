@@ -47,7 +47,8 @@ pub(super) unsafe fn with_plaintext<R: Copy>(
     result
 }
 
-/// Does the same on a session of OpenSSL or GnuTLS, in this direction and with one buffer.
+/// Makes the program's call, which moves plain text of a `session` of OpenSSL or GnuTLS in this
+/// direction from or to one buffer.
 ///
 /// # Safety
 /// The buffer is readable as far as bytes are moved.

@@ -59,7 +59,7 @@ impl RecordWriter {
         used != 0 && used + 4 * words <= CHUNK_BYTES
     }
 
-    /// Makes room for final writes of libc's files once the log no longer grows.
+    /// Gives the thread a chunk for the final writes of libc's files once the log no longer grows.
     #[cold]
     #[inline(never)]
     pub(super) fn make_last_room(self) {
@@ -71,9 +71,9 @@ impl RecordWriter {
         }
     }
 
-    /// Makes room for the longest record that is written here, after an anchor near to `now`;
-    /// otherwise counts the record as lost. The caller keeps the returned value until the record is
-    /// written.
+    /// Ensures that the thread's chunk has space for the longest record that is written here, after
+    /// an anchor near to `now` (in ticks); otherwise counts the record as lost. The caller keeps
+    /// the returned value until the record is written.
     pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
         let mut full_chunk = FullChunk { full: 0 };
         if !self.has_room() {
@@ -97,8 +97,8 @@ impl RecordWriter {
         self.thread.latest.store(anchor.ticks, Release);
     }
 
-    /// Gives the thread a new chunk. Returns the cursor of the full one, if others may reuse that
-    /// once a record is in the new one, or 0.
+    /// Gives the thread a new chunk. Returns the cursor of the full chunk, if other threads may
+    /// reuse it once a record is in the new one, or 0.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {

@@ -29,7 +29,7 @@ pub(crate) struct KeptAbilities {
     pub(crate) fork: bool,
 }
 
-/// Makes provision for a time in which no log can be made or opened.
+/// Prepares for a time in which no log can be made or opened.
 pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     let Some(state) = state::current_state() else { return };
     if abilities.socket || abilities.fork {

@@ -20,7 +20,7 @@ use crate::state;
 use crate::state::options::recording_options;
 use crate::tuning::COUNTED_FLOWS;
 
-/// Counts of one flow.
+/// Numbers of bytes moved on one flow.
 #[repr(C)]
 struct FlowCounts {
     /// Number of the flow; 0 for none.
@@ -29,7 +29,7 @@ struct FlowCounts {
     received: DirectionCounts,
 }
 
-/// Counts of one direction.
+/// Numbers of bytes moved in one direction of a flow.
 #[repr(C)]
 struct DirectionCounts {
     /// Number of bytes that have moved.
@@ -63,7 +63,7 @@ pub(crate) fn create_counts() -> bool {
     true
 }
 
-/// Counts in place of `flow`, which may belong to another flow.
+/// Counts at the place of `flow`, which may belong to another flow.
 fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
     let all = COUNTS.load(Relaxed);
     // SAFETY: null, or [`COUNTED_FLOWS`] counts, which stay mapped and in which zeros are valid.

@@ -275,7 +275,7 @@ fn take_unused(state: &ProcessState, header: &FileHeader, but: usize) -> Option<
     }
 }
 
-/// Takes a chunk that is kept empty.
+/// Takes a chunk out of the chunks that are kept empty, and returns its address.
 fn take_empty(state: &ProcessState) -> Option<*mut u8> {
     let taken = state
         .queue

@@ -63,8 +63,8 @@ impl RecordWriter {
         true
     }
 
-    /// Begins a record of `head`, with `length` bytes, or as many of them as fit. `None` if the log
-    /// has no more room.
+    /// Begins a record with the header `head` and `length` bytes, or as many of them as fit. `None`
+    /// if the log is full.
     pub(crate) fn open_snippet(
         self,
         head: &SnippetHeader,
@@ -107,7 +107,7 @@ impl OpenSnippet {
         self.length
     }
 
-    /// Takes the first of these bytes, as many as are still missing.
+    /// Appends the first of `bytes`, as many as the record still lacks.
     pub(crate) fn put_bytes(&mut self, bytes: &[u8]) {
         let count = bytes.len().min(self.free_bytes());
         // SAFETY: within the reserved words.
@@ -115,7 +115,7 @@ impl OpenSnippet {
         self.filled += count;
     }
 
-    /// Takes `count` bytes `byte`, or as many as are still missing.
+    /// Appends `count` bytes `byte`, or as many as the record still lacks.
     pub(crate) fn fill_bytes(&mut self, byte: u8, count: usize) {
         let count = count.min(self.free_bytes());
         // SAFETY: within the reserved words.

@@ -57,7 +57,7 @@ mod of_slot {
         None
     }
 
-    /// Does nothing, since there are none.
+    /// Does nothing, since there are no goroutines or tasks.
     #[inline(always)]
     pub(crate) fn note_recorded(_: u64) {}
 }

@@ -1,7 +1,7 @@
 //! Inventory of a host's files at the collector: the name of each log, and the disk space that it
 //! uses.
 //!
-//! Files may be removed at any time, for example by an operator who needs room; then the remaining
+//! Files may be removed at any time, for example by an operator who needs space; then the remaining
 //! files are counted again.
 
 use std::collections::{BTreeSet, HashMap};

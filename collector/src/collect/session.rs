@@ -138,7 +138,8 @@ impl CollectorSession {
         })
     }
 
-    /// Reads the greeting. `named` is set to the host even if it is refused.
+    /// Reads the greeting and checks it. `named` is set to the greeting's host even if the
+    /// connection is refused.
     fn read_greeting(
         &mut self,
         shared: &SharedState<'_>,

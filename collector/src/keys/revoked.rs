@@ -92,8 +92,8 @@ struct WatchedList {
 }
 
 impl RevocationWatcher {
-    /// Follows the list at `path`, of the authority that issued the collector's `key`. It need not
-    /// exist yet.
+    /// Opens the list at `path`, of the authority that issued the collector's `key`, to reload it
+    /// when it changes. The list need not exist yet.
     ///
     /// # Errors
     /// Fails if the file is not a list of this authority.

@@ -32,7 +32,7 @@ pub struct DeadlineSocket {
 }
 
 impl DeadlineSocket {
-    /// Takes over a connection, with `time` as the first deadline.
+    /// Takes over a connection. Its first reads and writes must end within `time`.
     ///
     /// # Errors
     /// Fails if the system refuses a setting.
@@ -59,7 +59,7 @@ impl DeadlineSocket {
         })
     }
 
-    /// Sets the deadline of all reads and writes from now on.
+    /// Sets the deadline of all further reads and writes to `time` from now.
     pub fn set_deadline(&mut self, time: Duration) {
         self.deadline = Instant::now() + time;
     }

@@ -18,8 +18,8 @@ impl TokenBucket {
         TokenBucket { rate: rate as f64, tokens: rate as f64, filled: now }
     }
 
-    /// Takes `bytes` and returns the time to wait before they may be sent. The bucket may go below
-    /// zero; later callers wait for that, too.
+    /// Takes tokens for `bytes` bytes and returns the time to wait before these may be sent. The
+    /// bucket may go below zero; later callers wait for that, too.
     pub(super) fn take_tokens(&mut self, bytes: usize, now: Instant) -> Duration {
         let since = now.saturating_duration_since(self.filled).as_secs_f64();
         self.tokens = (self.tokens + since * self.rate).min(self.rate) - bytes as f64;

@@ -49,7 +49,7 @@ impl TrackedLog {
         }
     }
 
-    /// Forgets the collector's content: it is another collector, or has begun anew.
+    /// Forgets what the collector has stored, since it is another collector, or has begun anew.
     pub(super) fn forget_remote(&mut self) {
         *self = TrackedLog::new(self.identity);
     }

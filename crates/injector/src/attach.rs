@@ -96,19 +96,20 @@ impl AttachedProcess {
         &self.remains
     }
 
-    /// Takes the blob out of the process, which is as before then, and out of its copies. Returns
-    /// the number of processes that had it; processes that have executed another program or have
-    /// ended need nothing.
+    /// Takes the blob out of the process, which is then as it was before, and out of its copies.
+    /// Returns the number of processes that had it; processes that have executed another program or
+    /// have ended need nothing.
     ///
     /// # Errors
-    /// Something failed, or threads do not leave the blob; then it stays there and does nothing
-    /// more, unless the error states otherwise. Of several errors the first is returned.
+    /// If a step fails, or threads do not leave the blob; then the blob stays there and does
+    /// nothing more, unless the error states otherwise. Of several errors the first is returned.
     pub fn detach(&self) -> Result<usize, Error> {
         let (count, errors) = self.detach_all();
         errors.into_iter().next().map_or(Ok(count), Err)
     }
 
-    /// Does the same and returns the errors of all copies.
+    /// Takes the blob out as [`detach`](Self::detach) does. Returns the number of processes that
+    /// are rid of it, and the errors of all others.
     pub fn detach_all(&self) -> (usize, Vec<Error>) {
         detach::detach_copies(&self.installed, &self.origin)
     }

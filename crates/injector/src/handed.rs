@@ -40,8 +40,8 @@ const PAIR: usize = 160;
 const CONTROL_BYTES: usize = 16 + BYTES;
 
 impl Handed {
-    /// Hands both descriptors to the process of a worker if it needs them, and writes their numbers
-    /// into the blob at an address.
+    /// Hands both descriptors to the process of `remote` if it needs them, and writes their numbers
+    /// into the `blob` at that address.
     pub(crate) fn give(
         &self,
         remote: &mut RemoteWorker<'_>,

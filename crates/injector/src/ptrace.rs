@@ -30,7 +30,7 @@ const XSTATE: usize = 0x202;
 /// more than 8 KiB.
 const XSTATE_BYTES: usize = 32 << 10;
 
-/// Makes a request with plain values.
+/// Makes the `ptrace` request `what` for a thread.
 fn ptrace_request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: this function is called only for requests that take numbers, or with `data` pointing
     // at memory that the callers below lend for the call and that is as large as the kernel
@@ -39,13 +39,15 @@ fn ptrace_request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Re
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Begins to trace a thread, which continues to run. If this thread ends, the traced one runs on.
+/// Begins to trace a thread, which continues to run. If the tracing thread ends, the traced thread
+/// runs on.
 pub(crate) fn seize_thread(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
     ptrace_request(libc::PTRACE_SEIZE, tid, 0, options as usize)
 }
 
-/// Does the same, and traces the next child that it makes by `vfork` from the child's beginning.
+/// Begins to trace a thread as [`seize_thread`] does, and the next child that the thread makes by
+/// `vfork` from the child's beginning.
 pub(crate) fn seize_spawning(tid: Tid) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
     let options = options | libc::PTRACE_O_TRACEVFORK;

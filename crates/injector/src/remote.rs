@@ -96,7 +96,7 @@ impl<'a> RemoteWorker<'a> {
         self.registers.rsp
     }
 
-    /// Makes a system call.
+    /// Makes a system call in the process.
     pub(crate) fn system_call(
         &mut self,
         number: libc::c_long,
@@ -174,7 +174,7 @@ impl<'a> RemoteWorker<'a> {
         self.seized.halt_thread(UNTIL_INTERRUPTED, "stopping it")
     }
 
-    /// Sets the GS base from now on, also if this process ends early.
+    /// Sets the GS base of the thread, which keeps it even if the tracer ends early.
     pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
         const STEP: &str = "setting its GS base";
         self.registers.gs_base = address;
@@ -186,7 +186,7 @@ impl<'a> RemoteWorker<'a> {
         self.registers.gs_base
     }
 
-    /// Moves the process to where it begins its program by itself.
+    /// Moves the process to the instructions by which it begins its program by itself.
     fn prepare_to_resume(&self, step: &'static str) -> Result<(), Error> {
         let rip = self.cave.finish_address();
         self.seized.set_registers(&Registers { rip, ..self.fresh_registers() }, step)

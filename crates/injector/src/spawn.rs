@@ -67,7 +67,7 @@ pub fn spawn_traced(
     Ok(SpawnedChild { child: child.map_err(failed)?, result })
 }
 
-/// Follows the exec of the child at the other end of a connection.
+/// Traces the child at the other end of a connection through its exec.
 fn follow_exec(connection: &UnixStream, prepare: &dyn Prepare) -> Result<InjectionOutcome, Error> {
     let refused = |error: io::Error| Error::Announcement(error.to_string());
     connection.set_read_timeout(Some(UNTIL_EXEC)).map_err(refused)?;

@@ -42,8 +42,9 @@ impl StoppedThreads {
         StoppedThreads::stop_with(process, false, until)
     }
 
-    /// Does the same for a process that may be stopped already, as by SIGSTOP. It is stopped again
-    /// when its threads are released; threads that are resumed briefly do run in between.
+    /// Stops all threads of a process that may be stopped already, as by SIGSTOP. The process is
+    /// stopped again when its threads are released; threads that are resumed briefly do run in
+    /// between.
     pub(crate) fn stop_even_stopped(process: u32, until: Instant) -> Result<StoppedThreads, Error> {
         StoppedThreads::stop_with(process, true, until)
     }

@@ -38,8 +38,8 @@ pub(crate) struct PendingExec<'a> {
     pub program: &'a Path,
 }
 
-/// Follows an exec. `answer` is called once with whether the process is traced, for which the
-/// process waits before it executes the program. `connection` ends with the exec.
+/// Traces a process through an exec. The process waits before it executes the program, until
+/// `answer` is called, once, with whether the process is traced. `connection` ends with the exec.
 pub(crate) fn trace_exec(
     exec: &PendingExec,
     connection: &UnixStream,

@@ -151,7 +151,8 @@ impl AttachedProcess {
         &[]
     }
 
-    /// Does the same as [`AttachedProcess::detach`] and returns the errors of all copies.
+    /// Takes the blob out as [`AttachedProcess::detach`] does, and returns the errors of all
+    /// copies.
     pub fn detach_all(&self) -> (usize, Vec<Error>) {
         (0, vec![Error::Machine])
     }

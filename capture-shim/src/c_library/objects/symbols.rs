@@ -194,7 +194,8 @@ impl LoadedObject {
         }
     }
 
-    /// Does the same as `for_each_candidate` by the older SysV hash table.
+    /// Calls `look` for each candidate as [`Self::for_each_candidate`], by the older SysV hash
+    /// table.
     fn for_each_sysv_candidate(&self, name: &CStr, mut look: impl FnMut(usize) -> bool) {
         let table: *const u32 = self.dynamic_table(kind::HASH);
         if table.is_null() {

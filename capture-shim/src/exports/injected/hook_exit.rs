@@ -7,9 +7,9 @@ use core::mem::offset_of;
 use super::frame::{Frame, load_vectors, pop_all};
 use crate::state::slot::Slot;
 
-/// Goes back to the program, beginning with `$first`, and resumes after the system call. It is part
-/// of the hook, as are both functions that use it: the way back is a jump, which the processor
-/// predicts, and not a return, which it does not predict after a system call.
+/// Instructions that go back to the program, beginning with `$first`, and resume after the system
+/// call. They are part of the hook, as are both functions that use them: the way back is a jump,
+/// which the processor predicts, and not a return, which it does not predict after a system call.
 macro_rules! leave {
     ($frame:ident, $words:ident, $first:expr) => {{
         let result: i64;
@@ -114,7 +114,7 @@ unsafe extern "C" fn finish() {
     )
 }
 
-/// Ends a hook.
+/// Ends a hook: goes back to the program with `result` in `rax`.
 ///
 /// # Safety
 /// `frame` belongs to the running hook, and nothing on the stack below it is used any more.

@@ -104,7 +104,7 @@ fn own_gs_base() -> usize {
     base
 }
 
-/// Gives the calling thread its slot, if it can have one.
+/// Claims a slot for the calling thread, if it can have one.
 ///
 /// Two threads never have the same owner, so each has its own entry; only a new entry must be
 /// claimed atomically.

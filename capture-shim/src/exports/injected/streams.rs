@@ -158,7 +158,8 @@ pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
     unsafe { log_transfer(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
 
-/// Does the same as [`ended`] if the frame has the goroutine.
+/// Logs a transfer that has ended with this result, if `r14` in the frame holds the goroutine, and
+/// returns the result.
 #[unsafe(link_section = ".text.often_run")]
 pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
     let [_, r14, ..] = frame.registers;

@@ -47,8 +47,8 @@ impl TokioFunctions {
         }
     }
 
-    /// Adds a function if it is one to be changed. `name` may be followed by other names, each
-    /// ended by a zero byte.
+    /// Adds the address of a function if its name is of a function to be changed. `name` may be
+    /// followed by other names, each ended by a zero byte.
     pub(super) fn match_name(&mut self, name: &[u8], address: usize) {
         let is_legacy = name.starts_with(b"_ZN5tokio7runtime4task");
         if !is_legacy && !name.starts_with(b"_R") {

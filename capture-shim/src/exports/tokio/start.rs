@@ -22,8 +22,8 @@ const REACH: usize = 1 << 30;
 /// Bytes between the addresses that are tried.
 const STEP: usize = 1 << 20;
 
-/// Puts a jump at the beginning of the function at `address`, if its first instructions can be
-/// moved. `extent` is the memory of the program.
+/// Puts a jump at the beginning of the function at `address`, which takes up a started task, if its
+/// first instructions can be moved. `extent` is the range of the program's memory.
 pub(super) fn hook_starter(address: usize, extent: [usize; 2]) {
     let mut code = [0; 2 * FAR];
     // SAFETY: a function of the program, and none with this purpose is shorter.

@@ -69,7 +69,7 @@ impl HeaderFacts {
         }
     }
 
-    /// Does the same for any line.
+    /// Notes the facts of a whole line of that `field`, whatever its form.
     #[inline(never)]
     fn note_field_slow(&mut self, field: KeptField, line: &[u8]) {
         let start = line.get(..START).unwrap_or(line);

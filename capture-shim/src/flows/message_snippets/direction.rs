@@ -101,7 +101,8 @@ impl DirectionState {
         }
     }
 
-    /// Begins with the first plain text of an encrypted flow, unless that was before.
+    /// Begins with the first plain text of an encrypted flow, unless plain text was walked over
+    /// before.
     pub(super) fn become_plain(&mut self) {
         if !self.is_plain {
             self.begin_walk(self.was_joined);
@@ -109,8 +110,8 @@ impl DirectionState {
         }
     }
 
-    /// Notes a call that lasted from `begin` to `end` ticks, and that is followed by its bytes.
-    /// They begin a turn if `turns`.
+    /// Notes a call that lasted from `begin` to `end`, in ticks. The bytes walked over next are the
+    /// call's; they begin a turn if `turns`.
     #[inline(always)]
     pub(super) fn note_call(
         &mut self,
@@ -182,7 +183,8 @@ impl DirectionState {
     }
 
     /// Notes that a transfer was walked over as far as `end`. An incomplete line or frame may have
-    /// begun in it: `place` returns the position of a byte of the transfer.
+    /// begun in it. `place` returns the position in the flow of the transfer's byte with that
+    /// index.
     pub(super) fn note_unfinished_position(
         &mut self,
         end: usize,
@@ -194,7 +196,7 @@ impl DirectionState {
         }
     }
 
-    /// Passes `bytes` bytes that are not visible.
+    /// Advances past `bytes` bytes that are not visible.
     pub(super) fn pass_bytes(&mut self, bytes: u64, conversation: &FlowConversation) {
         match self.stage {
             WalkStage::Body if bytes <= self.rest => self.skip_body(bytes),
@@ -204,7 +206,7 @@ impl DirectionState {
         }
     }
 
-    /// Passes bytes of a body.
+    /// Advances past `bytes` bytes of a body.
     fn skip_body(&mut self, bytes: u64) {
         self.rest -= bytes;
         if self.rest == 0 {
@@ -212,7 +214,7 @@ impl DirectionState {
         }
     }
 
-    /// Passes up to `most` bytes of a body. Returns how many.
+    /// Advances past up to `most` bytes of a body. Returns how many.
     #[inline(always)]
     fn take_body(&mut self, most: usize) -> usize {
         let length = self.rest.min(most as u64);
@@ -220,8 +222,8 @@ impl DirectionState {
         length as usize
     }
 
-    /// Walks over the first of these bytes by the slow path, which handles all forms. Returns how
-    /// many it took.
+    /// Walks over the first of `bytes`, which lie at `at` of a transfer, by the slow path, which
+    /// handles all forms. Returns the number of bytes walked over.
     #[inline(never)]
     pub(super) fn step_slow(
         &mut self,
@@ -254,7 +256,7 @@ impl DirectionState {
         }
     }
 
-    /// Keeps the first bytes of a turn.
+    /// Passes the first bytes of a turn to `sink`.
     fn keep_words(
         &mut self,
         held: Option<BufferedBytes>,

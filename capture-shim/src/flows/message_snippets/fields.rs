@@ -184,7 +184,7 @@ pub(super) fn word_at(text: &[u8], at: usize) -> u64 {
     whole_word(text, at).unwrap_or_else(|| last_word(text, at))
 }
 
-/// Does the same if the text ends before the eighth byte.
+/// Eight bytes of `text` from `at` on, if the text ends before the eighth. Missing ones are zeros.
 #[inline(never)]
 fn last_word(text: &[u8], at: usize) -> u64 {
     match (text.get(at..), text.last_chunk()) {

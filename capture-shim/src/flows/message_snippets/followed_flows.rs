@@ -98,7 +98,7 @@ impl FollowedFlow {
         (self.flow.load(Relaxed) == flow).then_some(taken)
     }
 
-    /// Does the same for any flow that has the place.
+    /// Locks the sent or the received direction of any flow that has the place.
     #[inline(always)]
     fn take_any(&'static self, is_sent: bool) -> Option<TakenDirection> {
         let [of_sent, of_received] = &self.guards;

@@ -62,7 +62,7 @@ pub(super) struct FrameWalk {
 }
 
 impl FrameWalk {
-    /// Begins with a first frame; after a client's first line if `behind_preface`.
+    /// Begins with a first frame; after a client's first line (its preface) if `behind_preface`.
     pub(super) fn begin_frames(&mut self, behind_preface: bool) {
         self.blocks.clear();
         (self.known, self.rest) = (0, 0);
@@ -85,8 +85,8 @@ impl FrameWalk {
         usize::from(self.known) % HEAD
     }
 
-    /// Passes `bytes` bytes that are not visible. Returns false if the start of the next frame is
-    /// then unknown.
+    /// Advances past `bytes` bytes that are not visible. Returns false if the start of the next
+    /// frame is then unknown.
     pub(super) fn pass_bytes(&mut self, bytes: u64) -> bool {
         let is_within = usize::from(self.known) == HEAD && self.payload == FramePayload::Skipped;
         if !is_within || bytes > u64::from(self.rest) {
@@ -99,7 +99,8 @@ impl FrameWalk {
         true
     }
 
-    /// Walks over `bytes`, which lie at `at` of the transfer. Returns false if they are not frames.
+    /// Walks over `bytes`, which lie at `at` of the transfer, and passes the kept ones to `sink`.
+    /// Returns false if they are not frames.
     pub(super) fn walk_frames(
         &mut self,
         bytes: &[u8],
@@ -151,9 +152,9 @@ impl FrameWalk {
         self.known == 0 && self.preface == 0
     }
 
-    /// Passes the frame at the beginning of `bytes`, which lie at `at` of the transfer, if it is a
-    /// usual and complete one. Calls `keep` for the run of its kept bytes. Returns its length;
-    /// `None` without any effect otherwise. A frame must begin there.
+    /// Walks over the frame at the beginning of `bytes`, which lie at `at` of the transfer, if it
+    /// is a usual and complete one. Calls `keep` for the run of its kept bytes. Returns the frame's
+    /// length; `None` without any effect otherwise. A frame must begin there.
     #[inline(always)]
     pub(super) fn pass_whole(
         &mut self,
@@ -190,7 +191,8 @@ impl FrameWalk {
         Some(length)
     }
 
-    /// Begins a frame with a complete header. Returns how many of the bytes after it were taken.
+    /// Begins a frame with a complete header, and walks over its payload as far as it is in
+    /// `after`. Returns the number of bytes walked over.
     fn begin_frame(&mut self, after: &[u8], sink: &mut impl SnippetSink) -> usize {
         let [a, b, c, kind, flags, ..] = self.head;
         self.rest = u32::from_be_bytes([0, a, b, c]);
@@ -278,7 +280,7 @@ impl FrameWalk {
         self.skip_payload(bytes.len());
     }
 
-    /// Counts bytes of the payload.
+    /// Advances past `bytes` bytes of the payload.
     fn skip_payload(&mut self, bytes: usize) {
         self.rest = self.rest.saturating_sub(bytes as u32);
         if self.rest == 0 {

@@ -59,7 +59,7 @@ pub(super) fn find_newline(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Does the same by libc's function.
+/// Index of the first newline, found by libc's `memchr`.
 fn find_far_newline(bytes: &[u8]) -> Option<usize> {
     // SAFETY: the search stays within the bytes. It is libc's own function, not an interposed one,
     // and every program may call it at any time.

@@ -58,7 +58,7 @@ fn in_block(text: &[u8], from: usize) -> u64 {
     }
 }
 
-/// Does the same for a text that is shorter than a block.
+/// A bit for each newline of a text that is shorter than a block.
 #[inline(never)]
 fn in_short(text: &[u8]) -> u64 {
     match text.last_chunk::<PART>() {
@@ -70,14 +70,14 @@ fn in_short(text: &[u8]) -> u64 {
     }
 }
 
-/// Does the same for the whole parts of a block.
+/// A bit for each newline of the whole parts of a block.
 #[inline(always)]
 fn in_parts(block: &[u8]) -> u64 {
     let parts = block.as_chunks::<PART>().0.iter().enumerate();
     parts.fold(0, |found, (index, part)| found | u64::from(in_part(part)) << (PART * index))
 }
 
-/// Does the same for one part.
+/// A bit for each newline of one part.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn in_part(part: &[u8; PART]) -> u16 {
@@ -90,11 +90,11 @@ fn in_part(part: &[u8; PART]) -> u16 {
     }
 }
 
-/// Does the same for one part, on other processors.
+/// A bit for each newline of one part, on processors other than x86-64.
 #[cfg(not(target_arch = "x86_64"))]
 use in_words as in_part;
 
-/// Does the same for one part, by words.
+/// A bit for each newline of one part, found by words of 8 bytes.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 pub(super) fn in_words(part: &[u8; PART]) -> u16 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;

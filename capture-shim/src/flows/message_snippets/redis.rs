@@ -106,7 +106,7 @@ fn is_text(kind: u8) -> bool {
     matches!(kind, b'$' | b'=' | b'!')
 }
 
-/// Passes `bytes` if they are exactly one usual message. Returns how many of them are kept;
+/// Walks over `bytes` if they are exactly one usual message. Returns how many of them are kept;
 /// otherwise `None`.
 #[inline(always)]
 pub(super) fn pass_message(bytes: &[u8], conversation: &FlowConversation) -> Option<usize> {
@@ -150,7 +150,7 @@ impl RedisMessage {
         self.elements == 0 && self.text == 0 && self.kind == 0
     }
 
-    /// Walks over bytes of a transfer, which lie at `at` of it.
+    /// Walks over `bytes`, which lie at `at` of a transfer, and passes the kept ones to `sink`.
     pub(super) fn walk_messages(
         &mut self,
         bytes: &[u8],
@@ -194,9 +194,9 @@ impl RedisMessage {
         Ok(())
     }
 
-    /// Passes the kept part of a message that begins here, if it is a usual one: a command's first
-    /// lines and name, or the line of a text reply. Returns its length; 0 if the message is
-    /// another, or incomplete.
+    /// Walks over the kept part of a message that begins here, if the message is a usual one: a
+    /// command's first lines and name, or the line of a text reply. Returns the part's length; 0 if
+    /// the message is another, or incomplete.
     #[inline(always)]
     fn pass_usual(&mut self, bytes: &[u8], conversation: &FlowConversation) -> usize {
         match usual_header(bytes) {
@@ -221,7 +221,7 @@ impl RedisMessage {
         }
     }
 
-    /// Passes complete texts. Returns the number of their bytes, including their lines.
+    /// Advances past complete texts. Returns the number of their bytes, including their lines.
     #[inline(always)]
     fn pass_texts(&mut self, bytes: &[u8]) -> usize {
         let mut from = 0;
@@ -238,7 +238,7 @@ impl RedisMessage {
         from
     }
 
-    /// Passes the rest of the text or line at the beginning of `rest`, as far as it is present.
+    /// Walks over the remaining text or line at the beginning of `rest`, as far as it is present.
     /// Returns its length; `None` if the bytes have another form.
     #[inline(always)]
     fn pass_element(&mut self, rest: &[u8], conversation: &FlowConversation) -> Option<usize> {

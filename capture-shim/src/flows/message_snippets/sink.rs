@@ -36,13 +36,13 @@ pub(super) struct SnippetRun {
 
 /// Receiver of kept bytes.
 pub(super) trait SnippetSink {
-    /// Begins a run. Its bytes follow, as many as it has; further ones are ignored.
+    /// Begins a run. `run.length` bytes follow; further ones are ignored.
     fn begin_run(&mut self, run: SnippetRun);
 
-    /// Takes bytes.
+    /// Appends bytes to the current run.
     fn put_bytes(&mut self, bytes: &[u8]);
 
-    /// Takes a run that consists of `pieces` of `bytes`, as a whole.
+    /// Writes a whole run, which consists of the ranges `pieces` of `bytes`.
     fn put_ranges(&mut self, run: SnippetRun, bytes: &[u8], pieces: &[Range<usize>]) {
         self.begin_run(run);
         for piece in pieces {
@@ -50,6 +50,6 @@ pub(super) trait SnippetSink {
         }
     }
 
-    /// Takes `count` blanks in place of bytes that must not be kept.
+    /// Appends `count` blanks to the current run, in place of bytes that must not be kept.
     fn put_blanks(&mut self, count: usize);
 }

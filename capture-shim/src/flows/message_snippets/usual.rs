@@ -12,7 +12,7 @@ use super::newlines::LineEnds;
 use super::pieces::KeptRanges;
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
 
-/// Passes a usual head at the beginning of `bytes` that is complete. Puts its kept ranges into
+/// Walks over a complete usual head at the beginning of `bytes`. Puts its kept ranges into
 /// `pieces`, and returns where it ends and what follows, as `HttpHead::walk_lines` would; `None`
 /// without any effect if it is not one.
 #[inline(always)]
@@ -88,7 +88,8 @@ impl KeptHead<'_> {
         Some(())
     }
 
-    /// Keeps the line of `bytes` at that place, of that `field`. Returns false if there is no room.
+    /// Keeps the line at the range `line` of `bytes`, which has the `field`. Returns false if there
+    /// is no place for another range.
     // A separate function: most lines are left out, and those are handled in registers.
     #[inline(never)]
     fn keep_line(&mut self, field: KeptField, bytes: &[u8], line: Range<usize>) -> bool {
@@ -98,7 +99,8 @@ impl KeptHead<'_> {
         self.keep_range(line)
     }
 
-    /// Keeps the empty line. Returns false if there is no room, or the limit is exceeded.
+    /// Keeps the empty line. Returns false if there is no place for another range, or the limit is
+    /// exceeded.
     #[inline(always)]
     fn keep_end(&mut self, line: Range<usize>) -> bool {
         if !self.keep_range(line) {

@@ -7,7 +7,7 @@ use crate::tuning::RECOUNT_PAUSE;
 use crate::wire::StorageShortage;
 
 impl HostStore {
-    /// Whether there is room for one more file.
+    /// Whether the host may have one more file.
     pub(super) fn has_room_for_a_file(&mut self) -> bool {
         let is_full = |store: &HostStore| store.file_count() >= store.limits.files;
         if is_full(self) {
@@ -16,7 +16,7 @@ impl HostStore {
         !is_full(self)
     }
 
-    /// Whether there is room for `bytes` more.
+    /// Whether the host may store `bytes` more.
     pub(super) fn has_room(&mut self, bytes: u64) -> bool {
         let is_full =
             |store: &HostStore| store.used_bytes().saturating_add(bytes) > store.limits.bytes;
@@ -26,9 +26,9 @@ impl HostStore {
         !is_full(self)
     }
 
-    /// Counts the files again before the host is refused for lack of room. This is done once
+    /// Counts the files again before the host is refused for lack of space. This is done once
     /// between two flushes, and only after a pause proportional to its duration, so that a host
-    /// without room does not cause its directory to be read over and over.
+    /// without space does not cause its directory to be read over and over.
     fn recount_files(&mut self) {
         let began = Instant::now();
         if std::mem::replace(&mut self.recounted, true) || began < self.next_recount {

@@ -163,7 +163,7 @@ impl StoppedBlob<'_> {
         Ok(frames)
     }
 
-    /// Reads six numbers.
+    /// Reads six numbers of 8 bytes each at an address.
     fn read_words(&self, at: u64) -> Result<[u64; 6], Error> {
         let mut words = [0; 6];
         for (place, word) in (0..).zip(&mut words) {

@@ -53,7 +53,7 @@ struct ServerState {
 struct ActiveAnnouncement(Arc<ServerState>);
 
 impl ActiveAnnouncement {
-    /// Counts one more; `None` if the maximum is reached.
+    /// Counts one more announcement in progress; `None` if the maximum is reached.
     fn try_begin(shared: &Arc<ServerState>) -> Option<ActiveAnnouncement> {
         let running = ActiveAnnouncement(Arc::clone(shared));
         (running.0.running.fetch_add(1, SeqCst) < AT_ONCE).then_some(running)

@@ -274,7 +274,7 @@ impl StubAssembler {
         self.push_with_distance(site, &[0xe9], to)
     }
 
-    /// Appends the part before a system call that is executed in its own place.
+    /// Appends the instructions before a system call that is executed in its own place.
     fn enter_site(&mut self, site: &PatchSite) -> Result<(), PatchError> {
         let skips = self.push_filter(site)?;
         self.push_hook(site, SyscallSide::Before)?;
@@ -291,8 +291,8 @@ impl StubAssembler {
         Ok(())
     }
 
-    /// Appends the replacement of the return address. Returns the index in the bytes from which the
-    /// distance before it is to count.
+    /// Appends instructions that keep the return address and replace it. Returns the index after
+    /// the four bytes of the distance to the new return address, which counts from that index.
     fn exchange_return(&mut self) -> usize {
         // mov rcx,[rsp]; mov [rsp-120],rcx; lea rcx,[rip+?]; mov [rsp],rcx
         self.bytes.extend([0x48, 0x8b, 0x0c, 0x24]);
@@ -373,7 +373,7 @@ impl StubAssembler {
         }
     }
 
-    /// Appends the jump back to after a window, if its instructions get there.
+    /// Appends the jump back to the end of a window, if its instructions get there.
     fn leave_stub(&mut self, site: u64, window: &PatchWindow) -> Result<(), PatchError> {
         let last = self.decode_window(window).last().map(Instruction::flow_control);
         match last {

@@ -95,7 +95,7 @@ impl WindowSearch<'_> {
         self.make_window(begin, self.site.address).ok_or(UnpatchedReason::NoRoom)
     }
 
-    /// Goes back from the system call until there are `bytes`.
+    /// Start of a window of at least `bytes` bytes of whole instructions before the system call.
     fn before_start(&self, bytes: u64) -> Result<u64, UnpatchedReason> {
         let (mut begin, mut instructions) = (self.site.address, self.before_site());
         while self.site.address - begin < bytes {
@@ -127,8 +127,9 @@ impl WindowSearch<'_> {
         self.make_window(self.after_address(), end).ok_or(UnpatchedReason::NoRoom)
     }
 
-    /// Goes forward from the end of the system call until there are `bytes` from `begin`. Returns
-    /// the end of the last instruction, and the end of the bytes after it that are not executed.
+    /// Extends a window from `begin` past the system call until it has at least `bytes` bytes.
+    /// Returns the end of its last instruction, and the end of the bytes after it that are not
+    /// executed.
     fn after_end(&self, begin: u64, bytes: u64) -> Result<(u64, u64), UnpatchedReason> {
         let (mut end, mut taken) = (self.after_address(), self.after_address());
         let (mut instructions, mut is_over) = (self.after_site(), false);

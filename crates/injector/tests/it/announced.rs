@@ -29,7 +29,7 @@ impl Listening {
         Listening::begin_with(prepare, |_| {})
     }
 
-    /// Does the same, with a function that is called with each report first.
+    /// Begins to listen; `first` is called with each report before it is sent.
     fn begin_with(
         prepare: impl Prepare + 'static,
         first: impl Fn(&ExecReport) + Send + Sync + 'static,

@@ -31,7 +31,7 @@ impl WalkStage {
 }
 
 impl DirectionState {
-    /// Walks over the first bytes of a transfer, or over later ones, which lie at `at` of it.
+    /// Walks over `bytes`, which lie at `at` of a transfer, and passes the kept ones to `sink`.
     pub(in super::super) fn walk_transfer(
         &mut self,
         bytes: &[u8],
@@ -46,7 +46,8 @@ impl DirectionState {
         }
     }
 
-    /// Walks over the first of these bytes if a fast path handles them. Returns how many it took.
+    /// Walks over the first of `bytes` if a fast path handles them. Returns the number of bytes
+    /// walked over.
     #[inline(always)]
     fn pass_fast(
         &mut self,
@@ -126,7 +127,8 @@ impl DirectionState {
         }
     }
 
-    /// Passes bytes of [`TransferForm::Head`], which lie at `at` of a transfer: a usual head, and
+    /// Walks over bytes of [`TransferForm::Head`], which lie at `at` of a transfer: a usual head,
+    /// and
     /// as much of its body as is present. Puts the kept ranges into `pieces`, and returns the
     /// number of bytes and the run of kept ones; `None` without any effect if it is not a usual
     /// head.
@@ -155,7 +157,7 @@ impl DirectionState {
         Some((count, transfer_run(SnippetClass::Http1, at, pieces.byte_count())))
     }
 
-    /// Passes bytes of [`TransferForm::Words`]. Returns the run of kept bytes.
+    /// Walks over bytes of [`TransferForm::Words`]. Returns the run of kept bytes.
     #[inline(always)]
     pub(in super::super) fn pass_words(&mut self, bytes: &[u8], at: usize) -> SnippetRun {
         let before = usize::from(self.kept);
@@ -165,7 +167,8 @@ impl DirectionState {
         SnippetRun { continues: before > 0, cut: length < bytes.len(), ..run }
     }
 
-    /// Passes bytes of [`TransferForm::Redis`] that are one usual message. Returns the run of kept
+    /// Walks over bytes of [`TransferForm::Redis`] that are one usual message. Returns the run of
+    /// kept
     /// bytes; `None` without any effect if they are not.
     #[inline(always)]
     pub(in super::super) fn pass_redis(
@@ -185,7 +188,8 @@ impl DirectionState {
         })
     }
 
-    /// Passes the usual [`TransferForm::Frames`] at the beginning of a transfer, and calls `keep`
+    /// Walks over the usual [`TransferForm::Frames`] at the beginning of a transfer, and calls
+    /// `keep`
     /// for the run of each kept frame. Returns the number of bytes.
     #[inline(always)]
     pub(in super::super) fn pass_frames(
@@ -202,7 +206,7 @@ impl DirectionState {
         from
     }
 
-    /// Passes bytes of [`TransferForm::LeftOut`], and returns how many.
+    /// Advances past bytes of [`TransferForm::LeftOut`]. Returns how many.
     #[inline(always)]
     pub(in super::super) fn pass_left_out(&mut self, bytes: &[u8]) -> usize {
         match self.stage {

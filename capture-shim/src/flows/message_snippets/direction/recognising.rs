@@ -39,7 +39,8 @@ impl DirectionState {
         self.recognise_head(bytes, at, conversation, sink)
     }
 
-    /// Does the same if a head may begin.
+    /// Decides what the first `bytes` of a turn are if a head may begin there, and walks over them.
+    /// Returns how many it took.
     fn recognise_head(
         &mut self,
         bytes: &[u8],

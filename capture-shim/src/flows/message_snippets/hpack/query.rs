@@ -137,7 +137,7 @@ pub(super) fn has_query(block: &[u8], at: usize, from: usize, to: usize) -> bool
     }
 }
 
-/// Does the same for a Huffman-coded value.
+/// Whether a Huffman-coded value has a query or parameters.
 #[inline(never)]
 fn has_coded_query(value: &[u8]) -> bool {
     let mut query = QueryBlanker::default();

@@ -52,8 +52,8 @@ impl BlankedValues {
     }
 }
 
-/// Reads the integer at `at` with `bits` bits in its first byte, if it has one or two bytes. Also
-/// returns where it ends.
+/// The integer at `at` with `bits` bits in its first byte, if it has one or two bytes, and the
+/// index where it ends.
 #[inline(always)]
 fn short_integer(block: &[u8], at: usize, bits: u32) -> Option<(u32, usize)> {
     let largest = (1u8 << bits) - 1;
@@ -66,9 +66,9 @@ fn short_integer(block: &[u8], at: usize, bits: u32) -> Option<(u32, usize)> {
 }
 
 impl HeaderBlocks {
-    /// Passes a whole block in which all fields have indexed names, and numbers of one or two
-    /// bytes. Notes the values to blank in it. Returns false without any effect if the block is
-    /// different, or `blanks` have no room.
+    /// Walks over a whole block in which all fields have indexed names, and numbers of one or two
+    /// bytes. Adds the values to blank to `blanks`. Returns false without any effect if the block
+    /// is different, or `blanks` is full.
     #[inline(always)]
     pub(in super::super) fn pass_block(
         &mut self,
